@@ -28,86 +28,103 @@ var layers = []struct {
 	{"drivers/private", nil, nil},
 	{"drivers/crash", nil, nil},
 	{"schemas/strict", nil, nil},
-	{"schemas/lint", []string{"schemas", "schemas/strict"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
-	{"schemas/forecast", []string{"schemas"}, nil},
+	{"schemas/words", nil, nil},
+	{"schemas/plainfile", nil, nil},
+	{"schemas/cql", nil, []string{"schemas"}},
+	{"schemas/imports", []string{"schemas", "schemas/cql"}, []string{"schemas/lint", "drivers", "drivers/engines"}},
+	{"schemas/lint", []string{"schemas", "schemas/strict", "schemas/words"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
+	{"schemas/forecast", []string{"schemas", "schemas/words"}, nil},
 	{"schemas/diagram", []string{"schemas"}, nil},
 	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
-	{"drivers/launch", []string{"drivers/private"}, []string{"drivers/launch/live"}},
+	{"drivers/launch", []string{"drivers/private", "schemas/words"}, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
 	{"drivers", []string{"schemas", "schemas/forecast"}, []string{"drivers/*"}},
-	{"drivers/drivertest/paired", []string{"schemas", "drivers"}, []string{"drivers/*"}},
-	{"drivers/validate", []string{"schemas", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
+	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
+	{"drivers/validate", []string{"schemas", "schemas/words", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
+	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/render"}, nil},
+	{
+		"drivers/cassandra",
+		[]string{"schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/plan", "drivers/cassandra/ddl"},
+		[]string{"drivers/*", "drivers/*/*"},
+	},
 	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
-	{"models/mail", nil, nil},
+	{"models/mail", []string{"schemas/plainfile"}, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
+	{"models/describe", []string{"schemas", "schemas/diagram", "schemas/words", "drivers", "models"}, nil},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, []string{"drivers/launch/live"}},
-	{"reports/compare", []string{"reports", "reports/units"}, nil},
-	{"reports/history", []string{"reports", "reports/compare", "reports/units"}, nil},
-	{"reports/summary", []string{"reports", "reports/latency"}, nil},
-	{"reports/merge", []string{"reports", "reports/judge", "reports/latency", "reports/summary"}, nil},
-	{"reports/judge", []string{"reports", "reports/units"}, nil},
-	{"reports/search", []string{"reports", "reports/judge", "reports/units"}, nil},
-	{"workloads/meet", []string{"schemas", "drivers", "workloads", "drivers/crash"}, []string{"drivers/*"}},
-	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports", "drivers/crash"}, []string{"workloads"}},
+	{"reports/results", []string{"reports/growth", "reports/latency", "reports/scratch", "schemas/plainfile", "schemas/words"}, nil},
+	{"reports/trials", []string{"reports/growth", "reports/results"}, nil},
+	{"reports/mix", []string{"reports/results", "reports/trials"}, nil},
+	{"reports/compare", []string{"reports/results", "schemas/words"}, nil},
+	{"reports/history", []string{"reports/results", "reports/compare", "schemas/words"}, nil},
+	{"reports/summary", []string{"reports/results", "reports/latency"}, nil},
+	{"reports/merge", []string{"reports/results", "reports/judge", "reports/latency", "reports/summary"}, nil},
+	{"reports/judge", []string{"reports/results", "schemas/words"}, nil},
+	{"reports/search", []string{"reports/results", "reports/judge", "schemas/words"}, nil},
+	{"workloads/meet", []string{"schemas", "drivers", "workloads/plan", "drivers/crash"}, []string{"drivers/*"}},
+	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "reports/results", "drivers/crash"}, []string{"workloads/plan"}},
 	{
-		"workloads/target",
+		"workloads/subject",
 		[]string{
-			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports",
+			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "reports/results",
 		},
 		nil,
 	},
 	{
 		"workloads/drive",
 		[]string{
-			"schemas", "drivers", "models", "models/mail", "workloads", "drivers/crash", "workloads/ledger", "workloads/messages",
-			"workloads/target",
-			"reports", "reports/*",
+			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash", "workloads/ledger", "workloads/messages",
+			"workloads/subject",
+			"reports/judge", "reports/latency", "reports/results", "reports/summary",
 		},
-		[]string{"workloads/random"},
+		[]string{"workloads/random", "reports/search"},
 	},
 	{"reports/growth", nil, nil},
-	{"reports/metrics", []string{"reports", "reports/latency"}, nil},
+	{"reports/metrics", []string{"reports/results", "reports/latency"}, nil},
 	{"reports/scratch", []string{"drivers/private"}, nil},
-	{"reports/units", nil, nil},
 	{"reports/glossary", nil, nil},
-	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/history", "reports/units"}, []string{"schemas/*", "reports/*", "workloads"}},
-	{"reports", []string{"reports/growth", "reports/latency", "reports/scratch", "reports/units", "schemas"}, []string{"reports/judge"}},
+	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/history", "reports/mix", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
+	{"reports", []string{"reports/growth", "reports/latency", "reports/mix", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
-		[]string{"drivers/private", "drivers/crash", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*", "reports", "reports/*"},
-		[]string{"models/*", "drivers/*"},
+		[]string{
+			"drivers/private", "drivers/crash", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*",
+			"reports/judge", "reports/latency", "reports/results", "reports/scratch", "reports/search", "reports/trials", "schemas/words",
+		},
+		[]string{"models/*", "drivers/*", "drivers/launch/live", "reports", "reports/*"},
 	},
 	{
 		"workloads/trace",
-		[]string{"schemas", "drivers", "models", "workloads", "workloads/run"},
+		[]string{"schemas", "drivers", "models", "workloads", "workloads/run", "reports/results"},
 		[]string{"models/*", "drivers/*", "drivers/launch/live"},
 	},
 	{
 		"workloads/population",
-		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/messages"},
+		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/plan", "workloads/messages"},
 		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},
 	},
 	{
 		"workloads/estimate",
 		[]string{
-			"schemas", "schemas/forecast", "drivers", "models", "workloads", "workloads/messages", "workloads/population", "workloads/random",
+			"schemas", "schemas/forecast", "schemas/words", "drivers", "models", "workloads", "workloads/plan", "workloads/messages", "workloads/population", "workloads/random",
 		},
 		nil,
 	},
-	{"workloads/replay", []string{"schemas/strict", "workloads"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports"}},
-	{"workloads/fit", []string{"models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages"}},
+	{"workloads/replay", []string{"schemas/plainfile", "schemas/strict", "workloads", "workloads/plan"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports/results"}},
+	{"workloads/fit", []string{"schemas/plainfile", "schemas/words", "models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages", "workloads/plan"}},
 	{"workloads/random", []string{"schemas/strict"}, nil},
-	{"workloads/messages", []string{"models/mail", "workloads", "workloads/random"}, nil},
-	{"workloads", []string{"schemas/strict", "workloads/random"}, nil},
+	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
+	{"workloads/plan", []string{"workloads", "workloads/random"}, nil},
+	{"workloads", []string{"schemas/strict", "schemas/words", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
-	{"cmd/gitbuild", nil, nil},
+	{"cmd/campaigns", nil, []string{"cmd", "*", "*/*", "*/*/*"}},
 	{"cmd", []string{"*", "*/*", "*/*/*"}, nil},
 }
 
@@ -125,24 +142,30 @@ func TestLayers(t *testing.T) {
 
 // TestLayersAreHeld shows that the check fails for what it forbids.
 func TestLayersAreHeld(t *testing.T) {
-	for from, to := range map[string]string{
-		"schemas":         "drivers",
-		"drivers":         "models",
-		"drivers/pebble":  "drivers/null",
-		"drivers/null":    "models/james",
-		"models":          "models/james",
-		"models/mail":     "models",
-		"models/james":    "drivers/pebble",
-		"models/oracle":   "models/james",
-		"reports":         "workloads",
-		"workloads":       "drivers",
-		"workloads/run":   "drivers/pebble",
-		"workloads/drive": "workloads/run",
-		"reports/judge":   "workloads",
-		"reports/latency": "reports",
-		"cmd/mailbench":   "models/james",
-		"tools/dump":      "schemas",
+	for _, c := range [][2]string{
+		{"schemas", "drivers"},
+		{"drivers", "models"},
+		{"drivers/pebble", "drivers/null"},
+		{"drivers/null", "models/james"},
+		{"models", "models/james"},
+		{"models/mail", "models"},
+		{"models/james", "drivers/pebble"},
+		{"models/oracle", "models/james"},
+		{"reports", "workloads"},
+		{"workloads", "drivers"},
+		{"workloads/run", "drivers/pebble"},
+		{"workloads/drive", "workloads/run"},
+		{"reports/judge", "workloads"},
+		{"reports/results", "reports"},
+		{"workloads", "workloads/plan"},
+		{"reports/merge", "reports"},
+		{"workloads/run", "reports"},
+		{"workloads/drive", "reports/page"},
+		{"reports/latency", "reports"},
+		{"cmd/mailbench", "models/james"},
+		{"tools/dump", "schemas"},
 	} {
+		from, to := c[0], c[1]
 		if got := (goPackage{ImportPath: module + from, Imports: []string{module + to}}).faults(); len(got) != 1 {
 			t.Errorf("%s importing %s: faults %q, want one", from, to, got)
 		}
@@ -152,43 +175,65 @@ func TestLayersAreHeld(t *testing.T) {
 	}
 }
 
-// The table of ARCHITECTURE.md has every package, and each imports those of its own row
-// and of rows below it only.
-func TestLayersOfTheTable(t *testing.T) {
+// testsOnly are packages that only tests, and each other, may import.
+var testsOnly = []string{
+	"drivers/drivertest", "drivers/drivertest/*", "drivers/faulty", "drivers/launch/live", "models/modeltest",
+}
+
+// TestTestsOnly: no product package imports what only tests need.
+func TestTestsOnly(t *testing.T) {
+	only := func(name string) bool {
+		return slices.ContainsFunc(testsOnly, func(pattern string) bool { return matches(name, pattern) })
+	}
+	for _, p := range listPackages(t) {
+		self := strings.TrimPrefix(p.ImportPath, module)
+		for _, i := range p.Imports {
+			if other, ours := strings.CutPrefix(i, module); ours && only(other) && !only(self) {
+				t.Errorf("%s must not import %s, which is for tests only", self, other)
+			}
+		}
+	}
+}
+
+// ARCHITECTURE.md lists the folders, and packages import only of folders below their own. Each
+// package says what it is for.
+func TestLayersOfTheFolders(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "| package | what it is |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
+	_, list, _ := strings.Cut(string(text), "## The folders\n")
+	list, _, _ = strings.Cut(list, "\n## ")
 	rows := map[string]int{}
-	for n, row := range strings.Split(table, "\n") {
-		for i, name := range strings.Split(strings.Split(row+"||", "|")[1], "`") {
-			if i%2 == 1 { // between quotes
-				rows[name] = n + 1
-			}
+	for n, line := range strings.Split(list, "\n") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "- `"), "`")
+		if folder, _, _ := strings.Cut(name, "/"); strings.HasPrefix(line, "- `") && rows[folder] == 0 {
+			rows[folder] = n + 1
 		}
 	}
-	packages := listPackages(t)
-	for _, p := range packages {
+	for _, p := range listPackages(t) {
 		self := strings.TrimPrefix(p.ImportPath, module)
-		if rows[self] == 0 {
-			t.Errorf("package %s is in no row of the table in ARCHITECTURE.md", self)
+		folder, _, _ := strings.Cut(self, "/")
+		if rows[folder] == 0 {
+			t.Errorf("folder %s is not in the list of ARCHITECTURE.md", folder)
+		}
+		if p.Doc == "" && len(p.GoFiles) > 0 {
+			t.Errorf("package %s does not say what it is for", self)
 		}
 		for _, i := range p.Imports {
-			if other, ours := strings.CutPrefix(i, module); ours && rows[other] < rows[self] {
-				t.Errorf("%s imports %s, which is in a row above its own in ARCHITECTURE.md", self, other)
+			other, ours := strings.CutPrefix(i, module)
+			if below, _, _ := strings.Cut(other, "/"); ours && rows[below] < rows[folder] {
+				t.Errorf("%s imports %s, of a folder above its own in ARCHITECTURE.md", self, other)
 			}
 		}
-	}
-	if len(rows) != len(packages) {
-		t.Errorf("the table in ARCHITECTURE.md has %d packages, the module %d", len(rows), len(packages))
 	}
 }
 
 // goPackage is what go list says of a package.
 type goPackage struct {
 	ImportPath   string
+	Doc          string
+	GoFiles      []string
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
@@ -196,7 +241,7 @@ type goPackage struct {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,GoFiles,Imports,TestImports,XTestImports", "./...")
 	out, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
@@ -230,7 +275,7 @@ func (p goPackage) faults() []string {
 		inTests := slices.Concat(l.imports, l.tests, []string{self})
 		return append(faults, forbidden("tests of "+self, slices.Concat(p.TestImports, p.XTestImports), inTests)...)
 	}
-	return []string{fmt.Sprintf("package %s is in no layer; add a line to layers_test.go and say in ARCHITECTURE.md what it is for", self)}
+	return []string{fmt.Sprintf("package %s is in no layer; add a line to layers_test.go", self)}
 }
 
 func forbidden(who string, imports, allowed []string) []string {

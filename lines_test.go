@@ -15,6 +15,34 @@ import (
 // seldom better in two parts.
 var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){60,}\"|`[^`]{60,}`?|https://\\S{60,}|- measure: ")
 
+// A line of a document has at most 140 characters, unless it is a row of a table.
+func TestLineLengthOfDocuments(t *testing.T) {
+	const most = 140
+	files := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "results") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".md") {
+			return nil
+		}
+		files++
+		text, err := os.ReadFile(path)
+		for n, line := range strings.Split(string(text), "\n") {
+			if utf8.RuneCountInString(line) > most && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s:%d has more than %d characters: %s", path, n+1, most, line)
+			}
+		}
+		return err
+	})
+	if err != nil || files < 20 {
+		t.Fatalf("%d files: %v", files, err)
+	}
+}
+
 // A line of code has at most 120 characters, unless a long literal is in it. Tests may have
 // tables with longer rows.
 func TestLineLength(t *testing.T) {

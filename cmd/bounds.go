@@ -92,11 +92,12 @@ func size(value *random.Size, least, most random.Size) pflag.Value {
 
 // unset is the value of a flag whose default is not one number. The flag's help says what the
 // default is.
-type unset struct{ bounded[int] }
+type unset[T cmp.Ordered] struct{ bounded[T] }
 
 // String implements pflag.Value. An empty default is not printed.
-func (u unset) String() string {
-	if u.value == nil || *u.value == 0 {
+func (u unset[T]) String() string {
+	var zero T
+	if u.value == nil || *u.value == zero {
 		return ""
 	}
 	return u.bounded.String()

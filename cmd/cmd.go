@@ -11,14 +11,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 )
 
 // Main runs the command line of this process and ends the process with its exit
-// status. It offers the given models beside mailbench's own.
+// status. It offers the given models beside mailbench's own, or in place of those of the same name.
 func Main(more ...models.Model) {
 	tune()
 	os.Exit(execute(bundled(more...), os.Args[1:], os.Stdout, os.Stderr))
@@ -37,12 +36,27 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // EPIPE: the reader of the output wants no more
-		fmt.Fprintf(errs, "mailbench: %v\n", err)
-	}
+	err = tell(errs, err)
 	var panicked *crash.Error
 	if errors.As(err, &panicked) {
 		fmt.Fprintf(errs, "\n%s", panicked.Stack)
 	}
 	return exitStatus(err)
+}
+
+// told is an error that has been printed.
+type told struct{ error }
+
+func (t told) Unwrap() error { return t.error }
+
+// tell prints an error, unless it has been printed.
+func tell(w io.Writer, err error) error {
+	var before told
+	if err == nil || errors.As(err, &before) {
+		return err
+	}
+	if !readerGone(err) {
+		fmt.Fprintf(w, "mailbench: %v\n", err)
+	}
+	return told{err}
 }

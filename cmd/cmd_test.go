@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mailbench": func() { Main() }, "changed": changedMain, "removing": removingMain})
+	testscript.Main(m, map[string]func(){"mailbench": func() { Main() }, "changed": changedMain})
 }
 
 // TestScripts runs the scripts of testdata/script, each in a folder of its own
@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "refused": refused, "signal": signalled, "await": await,
 			"smalldisk": smallDisk, "unread": unread,
-			"private": onlyOurs, "bytes": writeBytes, "pack": pack, "results": results, "same": same,
+			"private": onlyOurs, "bytes": writeBytes, "pack": pack, "results": checkResults, "same": same,
 			"steps": stepsOf,
 		},
 	})

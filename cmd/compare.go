@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // compareFlags are the flags of compare as they were given.
@@ -25,8 +25,6 @@ type compareFlags struct {
 
 	// Flags for runs that compare makes.
 	workload, base, new string
-	git                 []string // commits that the sides are built from
-	pkg                 string   // Go package to build
 	turns               int
 	output              string
 	quiet               bool
@@ -36,24 +34,27 @@ func newCompare() *cobra.Command {
 	f := compareFlags{turns: defaultTurns}
 	cmd := &cobra.Command{
 		Use:   "compare [BASE NEW]",
-		Short: "Tell whether a run is slower than another, or asks for more",
+		Short: "Compare two runs: is the new one slower, or does it ask for more?",
 		Long: `Compare two runs. BASE and NEW are folders of results, or folders that hold such
 folders, whose trials are then put together. For each operation the percentiles
 of everything that was due, the throughput of closed loops, errors, and the
 store's calls, rows and bytes are worse, better, the same, or cannot be told.
 
 Times are judged by trials: run both with --trials 10. With fewer than 4 no time
-can be told. Calls, rows and bytes need one trial. docs/compare.md says how sure
-the verdicts are.
+can be told, and no attempts: how often a request was sent, retries included,
+which depends on the machine too. Calls, rows and bytes need one trial.
+docs/compare.md says how sure the verdicts are.
 
 --fail-over names the figures that fail the comparison, and the difference from
 which on they fail it, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with *
-for any name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls, rows
-and bytes. If a phase runs several streams at once, each stream has figures of
-its own. An entry without STREAM: is for the phase and all of its streams.
-Without --fail-over any figure fails the comparison: p50, rate, rows and bytes
-over 5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%, errors over
-0.1% of the operations, and calls with any difference.
+for any name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls,
+attempts, examined (rows that the engine read, returned or not), rows and bytes.
+If a phase runs several streams at once, each stream has figures of its own. An
+entry without STREAM: is for the phase and all of its streams. Without
+--fail-over any figure fails the comparison: p50, rate, attempts, examined, rows
+and bytes over 5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%,
+errors over 0.1% of the operations, and calls with any difference. What an
+invalid trial counted fails nothing, unless one client did all.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a figure is worse, or if a phase is ok in BASE
@@ -67,14 +68,9 @@ must confirm it before it is a regression. Turn N is in base/N and new/N below
 shell, with quotes and \, but no shell runs them: a program, such as
 bin/mailbench, or one with words before and behind it, such as
 "taskset -c 0-3 bin/mailbench run -m james". The word run is added where it is
-missing. Flags of run may also follow the workload, for both. Two
-configurations differ in more than the build, so they need --force.
-
---git builds both sides with go, from the git repository that you are in: the
-base from a commit, and the other from the working tree as it is, or from the
-commit of a second --git. The working tree and its branch stay as they are.
-Schemas and versions of engines belong to a commit: if they differ, a note
-says so.`,
+missing. Flags of run may also follow the workload, for both. Schemas and
+versions of engines belong to a build: if they differ, a note says so. Two
+configurations differ in more than the build, so they need --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
@@ -83,8 +79,6 @@ says so.`,
   mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
   mailbench compare --run 'quick -m james' --base bin/old --new bin/new \
     --trials 20 -o results/ab
-  mailbench compare --run quick --git main
-  mailbench compare --run mine.yaml --git v0.1.0 --git v0.2.0 --fail-over calls
   mailbench compare --run quick --force --base 'bin/mailbench run -m james' \
     --new 'bin/mailbench run -m james --set engines.embedded.compression=zstd'`,
 		Args: cobra.ArbitraryArgs,
@@ -104,7 +98,7 @@ says so.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.failOver, "fail-over", nil,
-		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls'\n(default: if any is)")
+		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
@@ -112,12 +106,9 @@ says so.`,
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
-		"run may\nfollow it, such as 'quick -m james'")
+		"run may follow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
 	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
-	flags.StringArrayVar(&f.git, "git", nil, "build the base from `COMMIT`, with --run; a second --git builds the other")
-	flags.StringVar(&f.pkg, "package", "", "build `FOLDER`, which has the program (default ./cmd/mailbench, or the "+
-		"module's own)")
 	flags.Var(whole(&f.turns, 1, mostTrials), "trials",
 		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "",
@@ -135,7 +126,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 		return usage(unknown("format", f.format, compareFormats))
 	}
 	if f.workload == "" {
-		for _, name := range []string{"run", baseSide, newSide, "git", "package", "trials", "output", "quiet"} {
+		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
 			if flags.Changed(name) {
 				return usagef("--%s is for runs that compare makes: name their workload with --run", name)
 			}
@@ -145,14 +136,8 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	switch {
 	case len(args) > 0:
 		return usagef("--run makes the runs that are compared: leave %q out, or leave --run out", strings.Join(args, " "))
-	case len(f.git) > 0 && f.base+f.new != "":
-		return usagef("--git builds the sides: leave --base and --new out, or leave --git out")
-	case len(f.git) > 2:
-		return usagef("--git was given %d times: once is the base, twice is both sides", len(f.git))
-	case f.pkg != "" && len(f.git) == 0:
-		return usagef("--package names what --git builds: add --git COMMIT")
-	case len(f.git) == 0 && (f.base == "" || f.new == ""):
-		return usagef("--run takes the commands of both sides, --base and --new, or a commit to build the base from, --git")
+	case f.base == "" || f.new == "":
+		return usagef("--run takes the commands of both sides, --base and --new")
 	}
 	return nil
 }
@@ -182,7 +167,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force, Commits: len(f.git) > 0})
+	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force, Builds: f.workload != ""})
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -230,8 +215,8 @@ func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
 func openSide(dir string) (compare.Side, error) {
 	side := compare.Side{Name: dir}
 	folders := []string{dir}
-	if _, err := os.Stat(filepath.Join(dir, reports.RunFile)); errors.Is(err, os.ErrNotExist) {
-		if inside, _ := filepath.Glob(filepath.Join(dir, "*", reports.RunFile)); len(inside) > 0 {
+	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
+		if inside, _ := filepath.Glob(filepath.Join(dir, "*", results.RunFile)); len(inside) > 0 {
 			folders = nil
 			for _, name := range inside {
 				folders = append(folders, filepath.Dir(name))
@@ -239,7 +224,7 @@ func openSide(dir string) (compare.Side, error) {
 		}
 	}
 	for _, folder := range folders {
-		r, err := reports.Open(folder)
+		r, err := results.Open(folder)
 		if err != nil {
 			return side, usage(err)
 		}

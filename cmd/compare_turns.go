@@ -13,11 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
@@ -42,31 +41,29 @@ const (
 	newSide  = "new"
 )
 
-// commands returns the command of each side: the user's words or the program that was built,
-// "run" if it is missing, and the arguments that all runs share.
-func (f *compareFlags) commands(built *builds) (map[string][]string, error) {
+// commands returns the command of each side: the user's words, "run" if it is missing, and the
+// arguments that all runs share.
+func (f *compareFlags) commands() (map[string][]string, error) {
 	workload, err := shellWords(f.workload)
 	if err != nil {
 		return nil, usagef("--run %q: %w", f.workload, err)
 	}
 	all := map[string][]string{}
 	for side, text := range map[string]string{baseSide: f.base, newSide: f.new} {
-		line := []string{built.program(side)}
-		if built == nil {
-			if line, err = words(side, text); err != nil {
-				return nil, err
-			}
+		line, err := command(side, text)
+		if err != nil {
+			return nil, err
 		}
 		if !slices.Contains(line, "run") {
 			line = append(line, "run")
 		}
-		all[side] = slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--no-fail", "--quiet"})
+		all[side] = slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--quiet"})
 	}
 	return all, nil
 }
 
-// words splits the command that a flag gives.
-func words(flag, text string) ([]string, error) {
+// command splits the command that a flag gives.
+func command(flag, text string) ([]string, error) {
 	line, err := shellWords(text)
 	switch {
 	case err != nil:
@@ -121,8 +118,7 @@ func (t *turns) run(ctx context.Context, label, side, dir string) error {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stderr = &errs
 	// Ctrl-C in the terminal goes to this process alone, so that the run gets it only once.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	ownGroup(cmd)
 	cmd.WaitDelay = time.Minute
 	if err := cmd.Start(); err != nil {
 		return err
@@ -136,8 +132,8 @@ func (t *turns) run(ctx context.Context, label, side, dir string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-	case errors.As(err, &exit) && exit.ExitCode() == exitFailed && saved(dir):
-		// A phase failed. The comparison reports it.
+	case errors.As(err, &exit) && (exit.ExitCode() == exitFailed || exit.ExitCode() == exitBroken) && saved(dir):
+		// A phase failed, or its figures cannot be used. The comparison reports it.
 	default:
 		text := cmp.Or(lastLine(errs.String()), "it printed no error")
 		status := exitFailed
@@ -153,7 +149,7 @@ func (t *turns) run(ctx context.Context, label, side, dir string) error {
 }
 
 func saved(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, reports.RunFile))
+	_, err := os.Stat(filepath.Join(dir, results.RunFile))
 	return err == nil
 }
 
@@ -221,7 +217,7 @@ func (t *turns) unfinished(dir string, turn int, err error) error {
 
 // inTurns makes the runs and compares them. A regression counts only if a second round
 // finds it too.
-func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err error) {
+func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
 	if _, err := f.gates(); err != nil {
 		return err
 	}
@@ -232,14 +228,8 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) (err er
 	if entries, err := os.ReadDir(t.dir); err == nil && len(entries) > 0 {
 		return usagef("%s is not empty: remove it, or choose another folder with -o", t.dir)
 	}
-	var built *builds
-	if len(f.git) > 0 {
-		if built, err = f.build(ctx, errs); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, built.remove()) }()
-	}
-	if t.commands, err = f.commands(built); err != nil {
+	var err error
+	if t.commands, err = f.commands(); err != nil {
 		return err
 	}
 	first, err := f.round(ctx, t, t.dir, "")

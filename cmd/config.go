@@ -15,7 +15,7 @@ import (
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
 		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
-		MaxLag: f.maxLag, CacheBytes: int64(f.cache),
+		MaxLag: f.maxLag, EngineOptions: drivers.Options{CacheBytes: int64(f.cache)},
 	}
 	var err error
 	if c.Models, err = known.pickModels(f.models); err != nil {
@@ -24,7 +24,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Engines, err = known.pickEngines(f.engines); err != nil {
 		return nil, err
 	}
-	if c.Durability, err = parseWord("durability", f.durability, drivers.DurabilityDefault, drivers.Memory,
+	if c.EngineOptions.Durability, err = parseWord("durability", f.durability, drivers.DurabilityDefault, drivers.Memory,
 		drivers.Process, drivers.Power); err != nil {
 		return nil, err
 	}
@@ -69,6 +69,9 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, usage(err)
+	}
+	if c.Trials == 0 && c.Workload.Sweep != nil && c.DataDir == "" {
+		c.Trials = 2 // up and down
 	}
 	names := known.modelNames()
 	for _, m := range c.Models { // models may be variants from files

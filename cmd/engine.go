@@ -24,11 +24,16 @@ or the folder mailbench in your user cache.`,
   mailbench engine status cassandra
   mailbench engine down cassandra`,
 	}
-	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(), newEngineLogs(), newEngineClean(known))
+	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(known), newEngineLogs(), newEngineClean(known))
 	for _, c := range cmd.Commands() {
 		words := launchable()
-		if c.Name() == "clean" {
+		switch c.Name() {
+		case "clean":
 			words = known.engineNames()
+		case "status":
+			words = append(words, known.foreign()...)
+		default:
+			c.Args = known.startable(c.Args)
 		}
 		c.ValidArgsFunction = completeOne(words)
 	}
@@ -103,6 +108,65 @@ func engineName(cmd *cobra.Command, args []string) error {
 		return usage(unknown("engine", args[0], known))
 	}
 	return cobra.ExactArgs(1)(cmd, args)
+}
+
+// engineOrAll checks the argument of commands that show one instance, or all.
+func engineOrAll(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return engineName(cmd, args)
+	}
+	if cmd.Flags().Changed("dir") {
+		return usagef("--dir is of one engine: name it; see %q", cmd.CommandPath()+" --help")
+	}
+	return nil
+}
+
+// eachEngine calls f with each engine that is in its usual folder. If there is none, it says so.
+func eachEngine(cmd *cobra.Command, f func(name string, in *launch.Instance) error) error {
+	found := false
+	for _, name := range launchable() {
+		in, err := launch.Open(name, "")
+		if errors.Is(err, launch.ErrAbsent) {
+			continue
+		}
+		if err == nil {
+			found, err = true, f(name, in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !found {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no engine was started in its usual folder; %s starts one, --dir names another folder\n",
+			upCommand(strings.Join(launchable(), "|"), ""))
+	}
+	return nil
+}
+
+// foreign names the engines that mailbench reaches, but cannot start.
+func (r registry) foreign() (names []string) {
+	for _, e := range r.engines {
+		if e.Server != "" {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// startable refuses engines that mailbench cannot start, and says what does. args checks all others.
+func (r registry) startable(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, words []string) error {
+		for _, e := range r.engines {
+			if e.Server != "" && len(words) == 1 && words[0] == e.Name {
+				how := e.Server
+				if cmd.Name() == "logs" {
+					how += "; " + e.Logs
+				}
+				return usagef("mailbench does not start %s; %s", e.Name, how)
+			}
+		}
+		return args(cmd, words)
+	}
 }
 
 // launchError gives an error of package launch its exit status.

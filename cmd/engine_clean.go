@@ -2,25 +2,33 @@ package cmd
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/scratch"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/run"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
-	var from, results string
+	var from, dir string
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
 		Short: "List what runs left, or remove what is named",
 		Long: `List what runs left behind, or remove what is named, with all data in it.
 
-On an engine on the network, mailbench lists the namespaces that carry its mark.
+On an engine on the network, mailbench lists the namespaces that carry its mark:
+how large and how old each is as far as the engine tells, and whose it is as far
+as this machine knows.
 A run drops its own namespaces when it ends. Those that are left belong to a run
 that goes on, to a data folder (--data), or to a run that was killed.
 
@@ -58,7 +66,7 @@ Nothing without mailbench's mark is touched.`,
 				return err
 			}
 			if !engines[0].Remote {
-				return cleanLocal(cmd, results, args[1:], all, asJSON)
+				return cleanLocal(cmd, dir, args[1:], all, asJSON)
 			}
 			if all {
 				return usagef("--all: others may be using namespaces of %s; name those to drop", args[0])
@@ -69,8 +77,9 @@ Nothing without mailbench's mark is touched.`,
 	cmd.Flags().StringVar(&from, "workload", "quick",
 		"`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.bind(cmd.Flags())
+	engineSet(cmd.Flags())
 	bindJSON(cmd, &asJSON)
-	cmd.Flags().StringVar(&results, "results", resultsDir, "`DIR` to look for unfinished results in")
+	cmd.Flags().StringVar(&dir, "results", resultsDir, "`DIR` to look for unfinished results in")
 	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
 	return cmd
 }
@@ -79,30 +88,31 @@ Nothing without mailbench's mark is touched.`,
 // does not exist.
 func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string, asJSON bool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	there, err := target.Namespaces(ctx, e, w)
+	there, err := subject.Namespaces(ctx, e, w)
 	if err != nil {
 		return err
 	}
+	known := []string{}
+	for _, n := range there {
+		known = append(known, n.Name)
+	}
 	if asJSON {
-		return printJSON(out, append([]string{}, there...))
+		return printJSON(out, known)
 	}
 	if len(names) == 0 {
 		if len(there) == 0 {
 			fmt.Fprintf(out, "nothing of mailbench is on %s\n", e.Name)
 			return nil
 		}
-		for _, name := range there {
-			fmt.Fprintln(out, name)
-		}
-		return nil
+		return listNamespaces(out, there)
 	}
 	for _, name := range names {
-		if !slices.Contains(there, name) {
-			return usage(unknown("namespace of "+e.Name, name, there))
+		if !slices.Contains(known, name) {
+			return usage(unknown("namespace of "+e.Name, name, known))
 		}
 	}
 	for _, name := range names {
-		left, err := target.DropNamespace(ctx, e, w, name)
+		left, err := subject.DropNamespace(ctx, e, w, name)
 		if err != nil {
 			return err
 		}
@@ -112,4 +122,40 @@ func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []
 		}
 	}
 	return nil
+}
+
+// listNamespaces prints namespaces with what the engine and the folders of this machine tell of
+// them. Only temporary folders are searched: nobody knows where users keep theirs (--data).
+func listNamespaces(w io.Writer, all []drivers.Namespace) error {
+	notes := subject.Notes(os.TempDir(), run.TemporaryPattern)
+	var rows [][]string
+	for _, n := range all {
+		tables, size, age, owner, state := "-", "-", "-", "-", "kept by --data, or of another machine"
+		note, here := notes[n.Name]
+		if here {
+			owner, state = note.Folder, "run goes on"
+			if scratch.Abandoned(note.Folder) {
+				state = "run was killed"
+			}
+		}
+		if n.Tables > 0 {
+			tables = fmt.Sprint(n.Tables)
+		}
+		if n.Bytes >= 0 {
+			size = words.Size(float64(n.Bytes))
+		}
+		if since := latest(n.Since, note.Began); !since.IsZero() {
+			age = time.Since(since).Round(time.Second).String()
+		}
+		rows = append(rows, []string{n.Name, tables, size, age, owner, state})
+	}
+	return table(w, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, rows)
+}
+
+// latest is the later of two times; zero if both are.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

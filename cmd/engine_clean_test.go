@@ -4,14 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -45,6 +51,70 @@ func (c *cluster) Drop(context.Context) error {
 	}
 	delete(c.namespaces, c.namespace)
 	return nil
+}
+
+// Inventory implements drivers.Inventory: the first is two hours old and has two tables.
+func (c *cluster) Inventory(context.Context) (all []drivers.Namespace, err error) {
+	for name := range c.namespaces {
+		n := drivers.Namespace{Name: name, Bytes: -1}
+		if name == "one" {
+			n = drivers.Namespace{Name: name, Tables: 2, Bytes: 3 << 20, Since: time.Now().Add(-2 * time.Hour)}
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func firstWords(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		all = append(all, strings.Fields(line)[0])
+	}
+	return all
+}
+
+// TestCleanSaysWhose: the list has what the engine tells, and whether a run on this machine uses a
+// namespace, or was killed.
+func TestCleanSaysWhose(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	c := &cluster{namespaces: map[string]bool{"one": true, "live": true, "dead": true}}
+	for _, name := range []string{"live", "dead"} {
+		folder := filepath.Join(temp, "mailbench-"+name)
+		set := filepath.Join(folder, "james-test")
+		if err := os.MkdirAll(set, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		claimed, err := scratch.Claim(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "dead" {
+			err = claimed.Close()
+		}
+		defer claimed.Close()
+		note := fmt.Sprintf(`{"namespace": %q, "began": %q}`, name, time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
+		if err := errors.Join(err, os.WriteFile(filepath.Join(set, "dataset.json"), []byte(note), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := drivers.Describe(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := listNamespaces(&out, all); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`(?m)^NAMESPACE +TABLES +SIZE +AGE +OWNER +STATE$`,
+		`(?m)^dead +- +- +1m0s +` + temp + `/mailbench-dead +run was killed$`,
+		`(?m)^live +- +- +1m0s +` + temp + `/mailbench-live +run goes on$`,
+		`(?m)^one +2 +3\.15MB +2h0m0s +- +kept by --data, or of another machine$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
 }
 
 func (c *cluster) Close() error { return nil }
@@ -86,7 +156,7 @@ func TestContact(t *testing.T) {
 func TestDescribeEngine(t *testing.T) {
 	e := (&cluster{}).engine("test")
 	var out bytes.Buffer
-	if err := describe(&out, &e); err != nil {
+	if err := describeEngine(&out, &e); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
@@ -119,7 +189,7 @@ func TestClean(t *testing.T) {
 	for _, name := range []string{"two", "one", "stuck"} {
 		c.namespaces[name] = true
 	}
-	if out, err := cleaned(); err != nil || out != "one\nstuck\ntwo\n" || c.opened.Contact[0] != "h:1" {
+	if out, err := cleaned(); err != nil || strings.Join(firstWords(out), " ") != "NAMESPACE one stuck two" || c.opened.Contact[0] != "h:1" {
 		t.Errorf("list: %q, %v, opened with %+v", out, err, c.opened)
 	}
 	// A name that is not there drops none of the others.

@@ -19,6 +19,9 @@ type upFlags struct {
 	check     bool
 	auth      bool
 	asJSON    bool
+
+	datacenters int
+	options     map[string]string // lines of cassandra.yaml
 }
 
 func newEngineUp() *cobra.Command {
@@ -63,8 +66,11 @@ Kerberos, so it has no login for HBase.`,
 		"mailbench's cache)")
 	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
 	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
+	flags.IntVar(&f.datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
+	flags.StringToStringVar(&f.options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
+		"several times")
 	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
-	flags.BoolVar(&f.check, "check", false, "start nothing; exit with 1 if this machine lacks Java or Maven")
+	flags.BoolVar(&f.check, "check", false, "start nothing; say whether this machine has Java and Maven, and exit with 1 if not")
 	bindJSON(cmd, &f.asJSON)
 	return cmd
 }
@@ -78,7 +84,11 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 		return err
 	}
 	if f.check {
-		return launch.Available(cmd.Context(), engine)
+		why := launch.Available(cmd.Context(), engine)
+		if why == nil {
+			_, why = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", engine, upCommand(engine, f.dir))
+		}
+		return why
 	}
 	begin := time.Now()
 	c.Progress = func(line string) {
@@ -107,7 +117,9 @@ func (f *upFlags) up(cmd *cobra.Command, engine string) error {
 // config turns the flags into the configuration of launch.
 func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, error) {
 	changed := cmd.Flags().Changed
-	c := launch.Config{Engine: engine, Dir: f.dir, Port: f.port, Auth: f.auth}
+	c := launch.Config{
+		Engine: engine, Dir: f.dir, Port: f.port, Auth: f.auth, Datacenters: f.datacenters, Options: f.options,
+	}
 	for _, e := range launch.Engines() {
 		switch flag := nodesFlag(e); {
 		case !changed(flag):

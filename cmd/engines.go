@@ -33,7 +33,7 @@ environment variables that are listed.`,
 					return printJSON(out, listEngine(&engines[0]))
 				}
 				for _, e := range engines {
-					if err := describe(out, &e); err != nil {
+					if err := describeEngine(out, &e); err != nil {
 						return err
 					}
 				}
@@ -57,8 +57,11 @@ environment variables that are listed.`,
 	return c
 }
 
-func describe(w io.Writer, e *drivers.Engine) error {
+func describeEngine(w io.Writer, e *drivers.Engine) error {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
+	if e.Server != "" {
+		fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", e.Server, e.Name)
+	}
 	rows := settingsOf(e)
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "It has no settings.")

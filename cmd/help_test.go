@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Every help text can be read on a terminal of 80 columns.
@@ -33,6 +34,11 @@ func TestHelpFits80Columns(t *testing.T) {
 		if strings.Contains(b.String(), "/tmp") { // where others can make what a command then finds
 			t.Errorf("%s: the help names a folder for everybody", c.CommandPath())
 		}
+		c.Flags().VisitAll(func(f *pflag.Flag) { // help breaks lines itself
+			if strings.Contains(f.Usage, "\n") {
+				t.Errorf("%s --%s: a line break in %q", c.CommandPath(), f.Name, f.Usage)
+			}
+		})
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)

@@ -2,12 +2,8 @@ package cmd
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,9 +15,9 @@ import (
 
 // historyFlags are the flags of history as they were given.
 type historyFlags struct {
-	metrics       []string
-	file, otava   string
-	asJSON, force bool
+	metrics           []string
+	file              string
+	asJSON, overwrite bool
 }
 
 func newHistory() *cobra.Command {
@@ -44,18 +40,15 @@ says how sure it is.
 
 --metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE
 with * for any name; without STREAM: also those of each stream. Figures are p50,
-p99, p99.9, rate, max-rate, errors, calls, rows and bytes. Only the figures
-named are then searched for changes, which takes fewer runs.
+p99, p99.9, rate, max-rate, errors, calls, examined, rows and bytes. Only the
+figures named are then searched for changes, which takes fewer runs.
 
--o writes one HTML page with the trends as pictures. --otava writes files for
-Apache Otava, which finds changes in series of benchmarks: a CSV file for each
-phase of a model on an engine, and otava.yaml.`,
+-o writes one HTML page with the trends as pictures.`,
 		Example: `  mailbench history results
   mailbench history results --metric list.p99
   mailbench history results --metric 'james/*.calls' --json
   mailbench history results --metric readers:list.p99   of one stream
-  mailbench history results -o history.html
-  mailbench history results --otava otava   files for "otava analyze"`,
+  mailbench history results -o history.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("history takes one folder that holds folders of results; see %q", cmd.CommandPath()+" --help")
@@ -71,9 +64,10 @@ phase of a model on an engine, and otava.yaml.`,
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.metrics, "metric", nil, "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
 	completeFlags(c, map[string][]string{"metric": metricNames()})
-	flags.StringVarP(&f.file, "out", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
-	flags.StringVar(&f.otava, "otava", "", "write the files that Apache Otava reads into the folder `OUTDIR`")
-	flags.BoolVar(&f.force, "force", false, "overwrite a file that mailbench has not written")
+	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	renamed(c, "out", "output")
+	renamed(c, "force", "overwrite")
 	bindJSON(c, &f.asJSON)
 	return c
 }
@@ -87,11 +81,6 @@ func (f *historyFlags) run(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	if f.otava != "" {
-		if err := writeOtava(f.otava, h); err != nil {
-			return err
-		}
-	}
 	if f.file != "" {
 		if err := f.page(out, h); err != nil {
 			return err
@@ -103,13 +92,11 @@ func (f *historyFlags) run(out io.Writer, dir string) error {
 	case f.file == "-":
 		return nil
 	}
-	t := historyText{out: out, width: width(out)}
-	for _, name := range []string{f.file, f.otava} {
-		if name != "" {
-			t.wrote = append(t.wrote, name)
-		}
+	err = h.WriteText(out, width(out), len(f.metrics) > 0)
+	if err == nil && f.file != "" {
+		_, err = fmt.Fprintf(out, "\nwritten: %s\n", f.file)
 	}
-	return t.write(h, len(f.metrics) > 0)
+	return err
 }
 
 // read makes the history of a folder. A figure that no run has is an error.
@@ -154,33 +141,7 @@ func (f *historyFlags) page(out io.Writer, h *history.History) error {
 		_, err := out.Write(text.Bytes())
 		return err
 	}
-	return writePage(f.file, text.Bytes(), f.force)
-}
-
-// writeOtava writes the files for Otava. The folder must be new or empty, or have files that an
-// earlier history wrote.
-func writeOtava(dir string, h *history.History) error {
-	files, err := h.Otava()
-	if err != nil {
-		return err
-	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		head, err := os.ReadFile(filepath.Join(dir, history.OtavaConfig))
-		if err != nil || !bytes.HasPrefix(head, []byte(history.OtavaHead)) {
-			return usagef("--otava %s: the folder is not empty, and mailbench has not written what it holds; name another", dir)
-		}
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return missing(fmt.Errorf("write files for Otava: %w", err))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return missing(fmt.Errorf("write files for Otava: %w", err))
-	}
-	for _, file := range files {
-		if err := os.WriteFile(filepath.Join(dir, file.Name), file.Text, 0o644); err != nil {
-			return fmt.Errorf("write files for Otava: %w", err)
-		}
-	}
-	return nil
+	return writePage(f.file, text.Bytes(), f.overwrite)
 }
 
 func metricNames() []string {

@@ -3,14 +3,17 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -37,6 +40,11 @@ func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 }
 
+// engineSet says what --set is for in commands that only reach an engine.
+func engineSet(flags *pflag.FlagSet) {
+	flags.Lookup("set").Usage = "change one setting of the engine: `KEY=VALUE`, such as engines.cassandra.consistency=ONE"
+}
+
 // workload reads the workload with all overrides, and checks what it says about engines. The
 // overrides in more are applied after those of --set.
 func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...string) (*workloads.Workload, error) {
@@ -58,7 +66,7 @@ func (f *workloadFlags) readWorkload(name string, overrides []string) (w *worklo
 	case !strings.ContainsAny(name, `./\`):
 		w, err = workloads.Bundled(name, overrides...)
 	default:
-		src, rerr := os.ReadFile(name)
+		src, rerr := plainfile.Read(name, mostText)
 		if rerr != nil {
 			return nil, missing(fmt.Errorf("read workload: %w", rerr))
 		}
@@ -121,9 +129,33 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 		given, strings.Join(remote, ", "))
 }
 
-// openMail opens a mail file. It fails if the messages have more than most bytes.
-func openMail(ctx context.Context, path string, most random.Size) (messages.Source, error) {
-	source, err := messages.Open(ctx, path, "", int64(most))
+// mailHint is how long mail may be read until a line says so, and how long until the next.
+var mailHint = 5 * time.Second
+
+// openMail opens a mail file. It fails if the messages have more than most bytes. If that takes
+// long, as with mail that is made to be slow, it notes which message it reads.
+func openMail(ctx context.Context, notes io.Writer, path string, most random.Size) (messages.Source, error) {
+	var p mail.Progress
+	began, ticks, done, ended := time.Now(), time.NewTicker(mailHint), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticks.C:
+			}
+			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
+			if at := p.At.Load(); at > 0 {
+				of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
+			}
+			fmt.Fprintf(notes, "mailbench: %s: %s (%v)\n", path, of, time.Since(began).Round(time.Second))
+		}
+	}()
+	source, err := messages.Open(mail.WithProgress(ctx, &p), path, "", int64(most))
+	ticks.Stop()
+	close(done)
+	<-ended
 	if err != nil {
 		return nil, missing(err)
 	}

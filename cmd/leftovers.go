@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/scratch"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -20,12 +21,12 @@ const resultsDir = "results"
 
 // leftovers lists what killed runs left on this machine: temporary data folders,
 // and unfinished results in a folder.
-func leftovers(results string) ([]scratch.Left, error) {
+func leftovers(dir string) ([]scratch.Left, error) {
 	data, err := scratch.Find(os.TempDir(), run.TemporaryPattern)
 	if err != nil {
 		return nil, fmt.Errorf("look for temporary data folders: %w", err)
 	}
-	unfinished, err := scratch.Find(results, reports.PartialPattern)
+	unfinished, err := scratch.Find(dir, results.PartialPattern)
 	if err != nil {
 		return nil, fmt.Errorf("look for unfinished results: %w", err)
 	}
@@ -34,16 +35,16 @@ func leftovers(results string) ([]scratch.Left, error) {
 
 // tellKept names the results that killed runs had saved, and reports whether there are any.
 // mailbench never removes them: they are for the user to keep or remove.
-func tellKept(w io.Writer, results string) (found bool) {
-	entries, _ := os.ReadDir(results) // leftovers has already reported an error
+func tellKept(w io.Writer, dir string) (found bool) {
+	entries, _ := os.ReadDir(dir) // leftovers has already reported an error
 	for _, e := range entries {
-		path := filepath.Join(results, e.Name())
-		if ok, _ := filepath.Match(reports.PartialPattern, e.Name()); !ok || scratch.InUse(path) || scratch.Abandoned(path) {
+		path := filepath.Join(dir, e.Name())
+		if ok, _ := filepath.Match(results.PartialPattern, e.Name()); !ok || scratch.InUse(path) || scratch.Abandoned(path) {
 			continue
 		}
-		if r, err := reports.Open(path); err == nil {
+		if r, err := results.Open(path); err == nil {
 			fmt.Fprintf(w, "%s has the results of %s: keep it or remove it by hand\n", path,
-				plural(len(r.Cells), "cell"))
+				words.Plural(len(r.Cells), "cell"))
 			found = true
 		}
 	}
@@ -51,8 +52,8 @@ func tellKept(w io.Writer, results string) (found bool) {
 }
 
 // cleanLocal lists the folders that killed runs left, or removes the named ones, or all.
-func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON bool) error {
-	there, err := leftovers(results)
+func cleanLocal(cmd *cobra.Command, dir string, names []string, all, asJSON bool) error {
+	there, err := leftovers(dir)
 	if err != nil {
 		return err
 	}
@@ -70,19 +71,19 @@ func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON 
 	}
 	switch {
 	case all && len(names) > 0:
-		return usagef("--all and the names of folders: give one of them")
+		return usagef("--all takes no folder names")
 	case all:
 		names = paths
 	case len(names) == 0 && len(there) > 0:
 		err := listLeft(out, there)
-		tellKept(out, results)
+		tellKept(out, dir)
 		return err
 	}
 	if len(there) == 0 && len(names) == 0 {
-		if tellKept(out, results) {
+		if tellKept(out, dir) {
 			return nil
 		}
-		_, err := fmt.Fprintf(out, "killed runs left nothing in %s and %s\n", os.TempDir(), results)
+		_, err := fmt.Fprintf(out, "killed runs left nothing in %s and %s\n", os.TempDir(), dir)
 		return err
 	}
 	for _, name := range names {
@@ -105,7 +106,7 @@ func cleanLocal(cmd *cobra.Command, results string, names []string, all, asJSON 
 func listLeft(w io.Writer, there []scratch.Left) error {
 	var rows [][]string
 	for _, l := range there {
-		rows = append(rows, []string{l.Path, megabytes(l.Bytes), time.Since(l.Since).Round(time.Second).String()})
+		rows = append(rows, []string{l.Path, words.Size(float64(l.Bytes)), time.Since(l.Since).Round(time.Second).String()})
 	}
 	return table(w, []string{"FOLDER", "SIZE", "AGE"}, rows)
 }
@@ -121,8 +122,6 @@ func tellLeft(w io.Writer) {
 	for _, l := range there {
 		bytes += l.Bytes
 	}
-	fmt.Fprintf(w, "killed runs left %s with %s; \"mailbench engine clean embedded\" lists and removes them\n",
-		plural(len(there), "folder"), megabytes(bytes))
+	fmt.Fprintf(w, "%s of killed runs (%s): mailbench engine clean embedded --all\n",
+		words.Plural(len(there), "leftover folder"), words.Size(float64(bytes)))
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

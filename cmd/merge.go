@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/merge"
-	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 func newMerge() *cobra.Command {
 	var output string
 	var wait time.Duration
-	var noFail, asJSON bool
+	var fails failOn
+	var asJSON, full bool
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
@@ -49,15 +49,15 @@ while the shards' Job goes on.`,
 					return err
 				}
 			}
-			return mergeShards(cmd, args, &runFlags{output: output, noFail: noFail, asJSON: asJSON})
+			return mergeShards(cmd, args, &runFlags{output: output, failOn: fails, asJSON: asJSON, full: full})
 		},
 	}
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
-	f.BoolVar(&noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses what "+
-		"the\nworkload expects")
+	bindFailOn(f, &fails)
+	bindFull(f, &full)
 	bindRunJSON(f, &asJSON)
 	return c
 }
@@ -73,7 +73,7 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 	until := time.Now().Add(most)
 	for _, dir := range dirs {
 		for told := false; ; {
-			if _, err := os.Stat(filepath.Join(dir, reports.RunFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
 				break
 			}
 			if time.Now().After(until) {
@@ -97,13 +97,13 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 func mergeShards(cmd *cobra.Command, dirs []string, f *runFlags) error {
 	var sources []merge.Source
 	for _, dir := range dirs {
-		r, err := reports.Open(dir)
+		r, err := results.Open(dir)
 		if err != nil {
 			return usage(err)
 		}
-		log, err := os.Open(filepath.Join(dir, reports.LatencyFile))
+		log, err := results.OpenLog(dir, r)
 		if err != nil {
-			return usage(fmt.Errorf("read results: %w", err))
+			return usage(err)
 		}
 		defer log.Close()
 		sources = append(sources, merge.Source{Name: dir, Run: r, Log: log})
@@ -112,8 +112,8 @@ func mergeShards(cmd *cobra.Command, dirs []string, f *runFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	dir, err := reports.Create(f.outputDir(merged.Run.Workload.Name), page.Report)
-	if errors.Is(err, reports.ErrTaken) {
+	dir, err := results.Create(f.outputDir(merged.Run.Workload.Name), runReports()...)
+	if errors.Is(err, results.ErrTaken) {
 		return usage(err)
 	} else if err != nil {
 		return err

@@ -2,8 +2,15 @@ package cmd
 
 import (
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/describe"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 func newModels(known registry) *cobra.Command {
@@ -36,7 +43,7 @@ engines. A schema file is described in the same way.`,
 				if err != nil {
 					return fmt.Errorf("schema of model %s: %w", m.Name, err)
 				}
-				rows = append(rows, []string{m.Name, s.Native, fmt.Sprintf("%d tables", len(s.Tables)), m.Doc})
+				rows = append(rows, []string{m.Name, s.Native, words.Plural(len(s.Tables), "table"), m.Doc})
 				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
 			}
 			if asJSON {
@@ -49,4 +56,35 @@ engines. A schema file is described in the same way.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the calls of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c
+}
+
+// describeModel prints the description of a model, or of a schema file. The text shows the calls of
+// the named engines. JSON has those of the named engines, or of all.
+func (r registry) describeModel(w io.Writer, name string, engines []string, asJSON bool) error {
+	s, err := r.schema(name)
+	if err != nil {
+		return err
+	}
+	shown := r.explainers()
+	if len(engines) > 0 && !slices.Equal(engines, []string{"all"}) {
+		if shown, err = pick("engine", engines, shown, func(e drivers.Engine) string { return e.Name }); err != nil {
+			return err
+		}
+	}
+	var parameters []models.Parameter
+	if known, err := r.pickModels([]string{name}); err == nil { // a schema file has no parameters
+		parameters = known[0].Parameters
+	}
+	d, err := describe.Make(s, parameters, shown, len(engines) > 0)
+	if err != nil {
+		return usage(err)
+	}
+	if !asJSON {
+		return d.WriteText(w, name, min(80, width(w)))
+	}
+	m, err := d.JSON()
+	if err != nil {
+		return err
+	}
+	return printJSON(w, m)
 }

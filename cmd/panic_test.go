@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -44,25 +44,25 @@ func TestPanicOfAModel(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	var stdout, stderr bytes.Buffer
 	status := execute(bundled(brittleModel()), []string{
-		"run", "quick", "-m", "brittle,oracle", "-q", "--no-fail", "--no-floor", "--set", "phases.measure.duration=200ms", "-o", out,
+		"run", "quick", "-m", "brittle,oracle", "-q", "--fail-on=failed", "--no-floor", "--set", "phases.measure.duration=200ms", "-o", out,
 	}, &stdout, &stderr)
 	if want := "mailbench: brittle on embedded, phase "; status != exitFailed || !strings.HasPrefix(stderr.String(), want) ||
 		!strings.Contains(stderr.String(), "no such column") || strings.Count(stderr.String(), "\n") != 1 {
 		t.Errorf("exit status %d, stderr %q; want %d and one line", status, stderr.String(), exitFailed)
 	}
-	r, err := reports.Open(out)
+	r, err := results.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	failed, measured := 0, 0
 	for _, c := range r.Cells {
 		switch {
-		case c.Model == "brittle" && c.Verdict == reports.Failed:
+		case c.Model == "brittle" && c.Verdict == results.Failed:
 			failed++
 			if !strings.Contains(c.Stack, "brittleMailbox.List") {
 				t.Errorf("%s has the stack %q", c.Key, c.Stack)
 			}
-		case c.Model == "oracle" && c.Kind == reports.KindMeasure && c.Verdict != reports.Failed:
+		case c.Model == "oracle" && c.Kind == results.KindMeasure && c.Verdict != results.Failed:
 			measured++
 		}
 	}

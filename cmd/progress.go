@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -36,7 +37,7 @@ func (b *progress) update(p run.Progress) {
 		redraw(b.w, line(p, b.names, width(b.w)-1))
 		b.drawn = true
 	case p.Finished:
-		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p))
+		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p, 1000))
 	}
 }
 
@@ -52,7 +53,7 @@ func (b *progress) close() {
 const (
 	barMost, barLeast = 20, 5
 	leftWidth         = 13
-	amountWidth       = 28
+	amountWidth       = 32
 )
 
 // line is a progress line of at most width columns. It says what is under way, how much of the
@@ -60,7 +61,9 @@ const (
 // place of each depends on names and width only. If there is no room, the bar is left out.
 func line(p run.Progress, names, width int) string {
 	s := fmt.Sprintf("%-*s", names, where(p))
+	behind := width - names - leftWidth - 1
 	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
+		behind -= room + 3
 		full := int(min(max(p.Done, 0), 1) * float64(room))
 		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
 	}
@@ -68,7 +71,7 @@ func line(p run.Progress, names, width int) string {
 	if p.Left > 0 {
 		left = about(p.Left) + " left"
 	}
-	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s %s", leftWidth, left, amount(p)), " "))
+	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s %s", leftWidth, left, amount(p, behind)), " "))
 	return string(all[:min(len(all), max(width, 0))])
 }
 
@@ -94,20 +97,66 @@ func where(p run.Progress) string {
 	if p.Point != "" {
 		at = " at " + printable(p.Point)
 	}
-	return fmt.Sprintf("[%d/%d] %s on %s%s: %s", p.Cell, p.Cells, p.Model, p.Engine, at, printable(p.Phase))
+	return fmt.Sprintf("[%d/%d] %s on %s%s: %s", p.Combination, p.Combinations, p.Model, p.Engine, at, printable(p.Phase))
 }
 
-// amount says how many operations succeeded, how many did not, and the rate.
-func amount(p run.Progress) string {
-	if p.OK+p.Others+p.Dropped == 0 {
+// amount says how many operations succeeded, how many did not, the rate, and how long they took. If
+// there is no room for all that, it says how many did not, the rate and the times.
+func amount(p run.Progress, room int) string {
+	if p.OK+p.Failed+p.Dropped == 0 {
 		return ""
 	}
-	s := fmt.Sprintf(" %d ok", p.OK)
-	if p.Others > 0 {
-		s += fmt.Sprintf(", %d not", p.Others)
+	if all := fmt.Sprintf(" %d ok", p.OK) + further(p); utf8.RuneCountInString(all) <= room || p.P50 == 0 {
+		return all
+	}
+	return " " + strings.TrimPrefix(further(p), ", ")
+}
+
+// further is what amount says behind the number of operations that succeeded.
+func further(p run.Progress) string {
+	s := ""
+	if p.Failed > 0 {
+		s += fmt.Sprintf(", %d not", p.Failed)
 	}
 	if p.Dropped > 0 {
 		s += fmt.Sprintf(", %d dropped", p.Dropped)
 	}
-	return s + fmt.Sprintf(", %.0f/s", p.Rate)
+	s += fmt.Sprintf(", %.0f/s", p.Rate)
+	if p.P50 > 0 {
+		s += ", p50 " + words.Duration(float64(p.P50))
+	}
+	if p.P99 > 0 {
+		s += " p99 " + words.Duration(float64(p.P99))
+	}
+	return s
+}
+
+// lineBar is one line of progress that is redrawn. It is shown on a terminal only.
+type lineBar struct {
+	w     io.Writer
+	drawn bool
+}
+
+func newLineBar(w io.Writer, quiet bool) *lineBar {
+	if quiet || !isTerminal(w) {
+		return &lineBar{}
+	}
+	return &lineBar{w: w}
+}
+
+func (b *lineBar) show(line string) {
+	if b.w == nil {
+		return
+	}
+	cut := []rune(printable(line))
+	redraw(b.w, string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
+	b.drawn = true
+}
+
+// close takes the line off the terminal.
+func (b *lineBar) close() {
+	if b.drawn {
+		redraw(b.w, "")
+		b.drawn = false
+	}
 }

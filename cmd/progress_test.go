@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
 var half = run.Progress{
-	Model: "elasticinbox", Engine: "embedded", Phase: "measure", Cell: 2, Cells: 5, Done: 0.34, Left: 83 * time.Second,
+	Model: "elasticinbox", Engine: "embedded", Phase: "measure", Combination: 2, Combinations: 5, Done: 0.34, Left: 83 * time.Second,
 	Progress: drive.Progress{OK: 1234567, Total: 2469134, Fraction: 0.5, Rate: 4321.9, ETA: 83 * time.Second},
 }
 
@@ -30,7 +30,9 @@ func TestLineFits(t *testing.T) {
 	over.Done = 1.5
 	named := half
 	named.Phase = "мера"
-	for _, p := range []run.Progress{half, unknown, over, named} {
+	timed := half
+	timed.P50, timed.P99 = 1200*time.Microsecond, 34*time.Millisecond
+	for _, p := range []run.Progress{half, unknown, over, named, timed} {
 		for w := -1; w <= 200; w++ {
 			s := line(p, 40, w)
 			if n := utf8.RuneCountInString(s); n > max(w, 0) {
@@ -49,7 +51,9 @@ func TestLineFits(t *testing.T) {
 		{half, 200, "[2/5] elasticinbox on embedded: measure  [======              ]   1m23s left  1234567 ok, 4322/s"},
 		{half, 85, "[2/5] elasticinbox on embedded: measure    1m23s left  1234567 ok, 4322/s"},
 		{half, 50, "[2/5] elasticinbox on embedded: measure    1m23s l"},
-		{half, 100, "[2/5] elasticinbox on embedded: measure  [=====           ]   1m23s left  1234567 ok, 4322/s"},
+		{half, 100, "[2/5] elasticinbox on embedded: measure  [====        ]   1m23s left  1234567 ok, 4322/s"},
+		{timed, 200, "[2/5] elasticinbox on embedded: measure  [======              ]   1m23s left  1234567 ok, 4322/s, p50 1.20ms p99 34.0ms"},
+		{timed, 90, "[2/5] elasticinbox on embedded: measure    1m23s left  4322/s, p50 1.20ms p99 34.0ms"},
 		{unknown, 200, "[2/5] elasticinbox on embedded: measure  [======              ]"},
 		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================]   1m23s left  1234567 ok, 4322/s"},
 	} {
@@ -93,7 +97,7 @@ func TestProgress(t *testing.T) {
 	done := half
 	done.Finished = true
 	dropped := done
-	dropped.Others, dropped.Dropped = 7, 99
+	dropped.Failed, dropped.Dropped = 7, 99
 	for _, tc := range []struct {
 		name     string
 		bar      progress
@@ -132,25 +136,25 @@ func TestExitStatus(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", usagef("wrong")), 2},
 		{fmt.Errorf("wrapped: %w", strict.Errors{{Msg: "wrong"}}), 2},
 		{fmt.Errorf("wrapped: %w", &mail.FormatError{}), 2},
-		{verdict(&reports.Run{}, false), 0},
-		{verdict(&reports.Run{Cells: []reports.Cell{{Verdict: reports.Invalid}}}, false), 3},
-		{verdict(&reports.Run{Cells: []reports.Cell{{Verdict: reports.Failed}}}, false), 1},
-		{verdict(&reports.Run{Interrupted: true, Cells: []reports.Cell{{Verdict: reports.Failed}}}, false), 130},
-		{verdict(&reports.Run{Audits: []reports.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, false), 0},
-		{verdict(&reports.Run{Interrupted: true, Audits: []reports.Audit{{}, {Lost: 1}}}, false), 4},
-		{verdict(&reports.Run{Audits: []reports.Audit{{Corrupt: 1}}}, false), 4},
-		{verdict(&reports.Run{Audits: []reports.Audit{{Resurrected: 1}}}, false), 4},
-		{verdict(&reports.Run{Audits: []reports.Audit{{Dangling: 1}}}, false), 4},
-		{verdict(&reports.Run{Audits: []reports.Audit{{BrokenBodies: 1}}}, false), 4},
+		{verdict(&results.Run{}, failsDefault), 0},
+		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Invalid}}}, failures), 3},
+		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Failed}}}, failures), 1},
+		{verdict(&results.Run{Interrupted: true, Cells: []results.Cell{{Verdict: results.Failed}}}, failures), 130},
+		{verdict(&results.Run{Audits: []results.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, failures), 0},
+		{verdict(&results.Run{Interrupted: true, Audits: []results.Audit{{}, {Lost: 1}}}, failures), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Corrupt: 1}}}, failures), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Resurrected: 1}}}, failures), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Dangling: 1}}}, failures), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, failures), 4},
 	} {
 		if got := exitStatus(tc.err); got != tc.want {
 			t.Errorf("%v: status %d, want %d", tc.err, got, tc.want)
 		}
 	}
-	two := verdict(&reports.Run{Cells: []reports.Cell{
-		{Key: reports.Key{Model: "james", Engine: "embedded", Phase: "load"}, Verdict: reports.Failed, Reason: &reports.Reason{Text: "disk full\nclose: disk full"}},
-		{Verdict: reports.Failed},
-	}}, false)
+	two := verdict(&results.Run{Cells: []results.Cell{
+		{Key: results.Key{Model: "james", Engine: "embedded", Phase: "load"}, Verdict: results.Failed, Reason: &results.Reason{Text: "disk full\nclose: disk full"}},
+		{Verdict: results.Failed},
+	}}, failures)
 	if want := "james on embedded, phase load: disk full (and 1 more, in the table)"; two.Error() != want {
 		t.Errorf("%q, want %q", two, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/null"
-	"github.com/mailbench/mailbench/drivers/oraclenosql"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/datastax"
@@ -22,12 +21,12 @@ type registry struct {
 	models   []models.Model
 	variants []models.Model // variants of models, besides the bundled ones; "all" does not include them
 	engines  []drivers.Engine
-	coming   []drivers.Engine // engines that write schemas, but have no driver yet
-	floor    drivers.Engine   // engine that mailbench's own cost is measured on
+	floor    drivers.Engine // engine that mailbench's own cost is measured on
 }
 
-// bundled is mailbench's own registry, with further models and variants at its end. A
-// new model is one line here. A new engine is one line in drivers/engines.
+// bundled is mailbench's own registry, with further models and variants at its end, or in the
+// place of the bundled model of the same name. A new model is one line here. A new engine is one
+// line in drivers/engines.
 func bundled(more ...models.Model) registry {
 	r := registry{
 		models: []models.Model{
@@ -38,13 +37,16 @@ func bundled(more ...models.Model) registry {
 			conversation.Model(),
 		},
 		engines: engines.All(),
-		coming:  []drivers.Engine{oraclenosql.Engine()},
 		floor:   null.Engine(),
 	}
 	for _, m := range more {
-		if schemas.BaseOf(m.Name) == "" {
+		at := slices.IndexFunc(r.models, func(o models.Model) bool { return o.Name == m.Name })
+		switch {
+		case at >= 0:
+			r.models[at] = m
+		case schemas.BaseOf(m.Name) == "":
 			r.models = append(r.models, m)
-		} else {
+		default:
 			r.variants = append(r.variants, m)
 		}
 	}
@@ -81,7 +83,7 @@ func (r registry) pickModels(names []string) ([]models.Model, error) {
 	for _, m := range picked {
 		s, err := m.Schema()
 		if err == nil {
-			err = s.CheckEngines(r.inSchemas())
+			err = s.CheckEngines(r.engineNames())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("schema of model %s: %w", m.Name, err)
@@ -115,15 +117,6 @@ func (r registry) pickNamed(names []string) ([]models.Model, error) {
 // isModel reports whether a model that is not a variant has the name.
 func (r registry) isModel(name string) bool {
 	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
-}
-
-// inSchemas are the engines that a schema may name.
-func (r registry) inSchemas() []string {
-	names := r.engineNames()
-	for _, e := range r.coming {
-		names = append(names, e.Name)
-	}
-	return names
 }
 
 func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {

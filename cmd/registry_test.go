@@ -80,11 +80,20 @@ func TestOwnModel(t *testing.T) {
 	mine := james.Model()
 	mine.Name, mine.Doc = "mine", "a model of somebody else's"
 	var out, errs bytes.Buffer
-	args := append([]string{"run", "--no-fail", "-m", "mine", "-o", filepath.Join(t.TempDir(), "out")}, small...)
+	args := append([]string{"run", "--fail-on=failed", "-m", "mine", "-o", filepath.Join(t.TempDir(), "out")}, small...)
 	if status := execute(bundled(mine), args, &out, &errs); status != exitOK || !strings.Contains(out.String(), "mine") {
 		t.Errorf("run: status %d\n%s%s", status, out.String(), errs.String())
 	}
 	if execute(bundled(mine), []string{"models"}, &out, &errs); !strings.Contains(out.String(), mine.Doc) {
 		t.Errorf("the list of models lacks it:\n%s", out.String())
+	}
+}
+
+// A model that a program gives takes the place of the bundled one of its name.
+func TestGivenModelReplaces(t *testing.T) {
+	mine := bundled().models[1]
+	mine.Doc = "mine"
+	if got := bundled(mine).models; len(got) != len(bundled().models) || got[1].Doc != "mine" {
+		t.Errorf("%d models, %s is %q", len(got), got[1].Name, got[1].Doc)
 	}
 }

@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -12,8 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -21,12 +24,12 @@ import (
 
 // repeat takes the workload, models, engines and settings from a saved run. Flags that were
 // given stay as they are. It returns the saved run.
-func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, error) {
+func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*results.Run, error) {
 	if len(args) > 0 {
 		return nil, usagef("--from %s repeats a run with its own workload: leave %q out, or leave --from out",
 			f.from, args[0])
 	}
-	r, err := reports.Open(f.from)
+	r, err := results.Open(f.from)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -34,6 +37,12 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 		return nil, usagef("%s holds an audit, which has no workload to repeat", f.from)
 	}
 	c := r.Config
+	if !flags.Changed("model") {
+		if at := slices.IndexFunc(c.Models, isFile); at >= 0 {
+			return nil, usagef("%s names the file %s as a model, and files that results name are not opened: name the model with -m",
+				f.from, c.Models[at])
+		}
+	}
 	for name, take := range map[string]func(){
 		"model":      func() { f.models = c.Models },
 		"engine":     func() { f.engines = c.Engines },
@@ -50,13 +59,13 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*reports.Run, er
 	if err := f.repeatNumbers(flags, &c); err != nil {
 		return nil, err
 	}
-	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, reports.RunFile)
+	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, results.RunFile)
 	return r, nil
 }
 
 // repeatNumbers takes the bounded numbers of a saved run. The file may have any numbers, so the
 // flags' bounds apply. Numbers that older runs lack stay at their default.
-func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error {
+func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *results.Config) error {
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{
 		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-lag": seconds(c.MaxLag),
@@ -71,7 +80,7 @@ func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error 
 			continue
 		}
 		if err := flags.Lookup(name).Value.Set(text); err != nil {
-			return usagef("%s has %s as --%s: %w", filepath.Join(f.from, reports.RunFile), text, name, err)
+			return usagef("%s has %s as --%s: %w", filepath.Join(f.from, results.RunFile), text, name, err)
 		}
 	}
 	return nil
@@ -79,7 +88,7 @@ func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *reports.Config) error 
 
 // withSaved returns the registry with those variants of a saved run that were schema files. The
 // run has their text.
-func (r registry) withSaved(was *reports.Run) (registry, error) {
+func (r registry) withSaved(was *results.Run) (registry, error) {
 	names := r.modelNames()
 	for _, s := range was.Schemas {
 		base := schemas.BaseOf(s.Model)
@@ -103,7 +112,7 @@ func (r registry) withSaved(was *reports.Run) (registry, error) {
 
 // tellDifferences compares a repetition with the saved run. It notes schemas that this mailbench
 // has changed, and refuses another mail file or trace.
-func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.Config) error {
+func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
 	for _, s := range was.Schemas {
 		for _, m := range c.Models {
 			if m.Name == s.Model {
@@ -128,37 +137,49 @@ func tellDifferences(ctx context.Context, w io.Writer, was *reports.Run, c *run.
 }
 
 // sameTraces refuses a trace that is not the file that the run replayed.
-func sameTraces(ctx context.Context, was *reports.Run, c *run.Config) error {
+func sameTraces(ctx context.Context, was *results.Run, c *run.Config) error {
 	at := map[string]*workloads.Workload{"": c.Workload} // workload by point of a sweep
 	if s := c.Workload.Sweep; s != nil {
 		for _, p := range s.Points {
 			at[p.Value] = p.Workload
 		}
 	}
-	for _, before := range was.Phases {
-		w := at[before.Point]
-		if before.Trace == "" || w == nil {
-			continue
-		}
+	for point, w := range at {
 		for i := range w.Phases {
 			p := &w.Phases[i]
-			if p.Name != before.Name || p.Replay == nil {
+			if p.Replay == nil {
 				continue
+			}
+			before := ""
+			for _, b := range was.Phases {
+				if b.Point == point && b.Name == p.Name {
+					before = b.Trace
+				}
 			}
 			t, err := replay.Open(ctx, p.Replay.Trace)
 			if err != nil {
-				return missing(fmt.Errorf("phase %s: %w", p.Name, err))
+				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
 			}
-			if t.SHA256 != before.Trace {
+			if before != "" && t.SHA256 != before {
 				return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is %s, not %s", p.Name,
-					p.Replay.Trace, t.SHA256, before.Trace)
+					p.Replay.Trace, t.SHA256, before)
 			}
 		}
 	}
 	return nil
 }
 
-func sameSchema(m models.Model, s reports.Schema) (bool, error) {
+// discreet is the error for a trace that saved results name, and that cannot be read. It says nothing
+// of what is in the file: the results may be those of a stranger.
+func discreet(err error, name string) error {
+	var path *fs.PathError
+	if errors.As(err, &path) || errors.Is(err, plainfile.ErrNotPlain) || errors.Is(err, context.Canceled) {
+		return missing(err)
+	}
+	return usagef("%s, which the saved run names, is no trace", name)
+}
+
+func sameSchema(m models.Model, s results.Schema) (bool, error) {
 	own, err := m.Schema()
 	if err != nil {
 		return false, fmt.Errorf("schema of model %s: %w", m.Name, err)

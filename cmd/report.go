@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // severalPage is the file of a page of several runs, in the current folder.
@@ -24,7 +25,7 @@ const severalPage = "mailbench-report.html"
 func newReport() *cobra.Command {
 	var file, open, format string
 	var asJSON bool
-	var force bool
+	var overwrite, full bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the results of runs as one HTML page, or in another format",
@@ -37,18 +38,19 @@ takes to repeat the run. It is written to report.html in the run's folder, which
 a run has written already: the page of an older mailbench is made anew.
 
 The page of several runs shows them side by side, in the order given: their
-differences in settings, medians, ratios to the first, and the trend. It is
+differences in settings, medians, ratios to the first, and the trend. Runs of
+the same load on different engines also get one answer and one overview. It is
 written to ` + severalPage + ` in the current folder. It does not say whether
 a difference is more than chance.
 
 --format writes one run to standard output instead: text (as the run printed
-it), json (run.json), csv (the timeline), growth (CSV of how cost grows over a
-sweep), markdown (for a pull request or the summary of a step in CI), junit
-(XML: cells and objectives as test cases) or bench (Go benchmark lines, for
-benchstat). All have the figures of run.json.
+it; with --full all figures), json (run.json), csv (the timeline), growth (CSV
+of how cost grows over a sweep), markdown (for a pull request or the summary of
+a step in CI), junit (XML: cells and objectives as test cases) or bench (Go
+benchmark lines, for benchstat). All have the figures of run.json.
 
-A file that mailbench has not written is not overwritten, unless --force says
-so.`,
+A file that mailbench has not written is not overwritten, unless --overwrite
+says so.`,
 		Example: `  mailbench report results/monday
   mailbench report results/monday results/tuesday
   mailbench report results/monday results/tuesday -o - > week.html
@@ -78,9 +80,9 @@ so.`,
 				if len(args) > 1 || open == "yes" {
 					return usagef("--format %s writes one run, and opens no browser", format)
 				}
-				return writeReport(cmd.OutOrStdout(), format, args[0], file, force)
+				return writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, full)
 			}
-			sources, err := openSources(args)
+			sources, err := openSources(cmd.ErrOrStderr(), args)
 			if err != nil {
 				return err
 			}
@@ -95,10 +97,10 @@ so.`,
 			if file == "" {
 				file = severalPage
 				if len(args) == 1 {
-					file = filepath.Join(args[0], reports.HTMLFile)
+					file = filepath.Join(args[0], page.HTMLFile)
 				}
 			}
-			if err := writePage(file, text.Bytes(), force); err != nil {
+			if err := writePage(file, text.Bytes(), overwrite); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), file)
@@ -113,18 +115,22 @@ so.`,
 	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, growth, markdown, junit or bench")
 	completeFlags(c, map[string][]string{"format": reportFormats})
 	bindJSON(c, &asJSON)
-	f.StringVarP(&file, "out", "o", "", "write to this `FILE`, or to standard output (-)")
-	f.BoolVar(&force, "force", false, "overwrite a file that mailbench has not written")
+	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
+	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	bindFull(f, &full)
 	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")
+	renamed(c, "out", "output")
+	renamed(c, "force", "overwrite")
 	return c
 }
 
-// openSources reads the runs of all folders. Its error names each folder that cannot be read.
-func openSources(dirs []string) ([]page.Source, error) {
+// openSources reads the runs of all folders, and notes which latency logs are gone. Its error names
+// each folder that cannot be read.
+func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 	var sources []page.Source
 	var bad []error
 	for _, dir := range dirs {
-		s, err := openSource(dir)
+		s, err := openSource(notes, dir)
 		if err != nil {
 			bad = append(bad, err)
 		}
@@ -133,11 +139,14 @@ func openSources(dirs []string) ([]page.Source, error) {
 	return sources, errors.Join(bad...)
 }
 
-func openSource(dir string) (s page.Source, err error) {
-	if s.Run, err = reports.Open(dir); err != nil {
+func openSource(notes io.Writer, dir string) (s page.Source, err error) {
+	if s.Run, err = results.Open(dir); err != nil {
 		return s, usage(err)
 	}
-	if s.Curves, err = reports.OpenCurves(dir, s.Run); err != nil {
+	s.Curves, err = results.OpenCurves(dir, s.Run)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(notes, "mailbench: %s has no %s any more: the page has no curves of it\n", dir, results.LatencyFile)
+	} else if err != nil {
 		return s, usage(err)
 	}
 	path, err := filepath.Abs(dir)
@@ -148,24 +157,33 @@ func openSource(dir string) (s page.Source, err error) {
 	return s, nil
 }
 
-// writePage writes the page under a temporary name first, so that nobody sees half of it.
+// writePage writes the page, over one of its own only.
 func writePage(file string, text []byte, force bool) error {
 	if !force {
 		if err := replaceable(file); err != nil {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".mailbench-*.html")
+	if err := writeWhole(file, text); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// writeWhole writes a file under a temporary name first, so that nobody sees half of it.
+func writeWhole(file string, text []byte) error {
+	name := filepath.Join(filepath.Dir(file), ".mailbench-"+rand.Text()+filepath.Ext(file))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
 	if err != nil {
-		return missing(fmt.Errorf("write page: %w", err))
+		return missing(err)
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
-		return fmt.Errorf("write page: %w", errors.Join(err, os.Remove(f.Name())))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }
@@ -184,7 +202,7 @@ func replaceable(file string) error {
 		return usagef("%s is no file to write to: %v", file, err)
 	}
 	if !page.Ours(head) {
-		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --force", file)
+		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
 	}
 	return nil
 }

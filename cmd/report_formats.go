@@ -7,9 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // formatHTML is the only format that goes to a file by default, and not to standard output.
@@ -19,8 +20,8 @@ const formatHTML = "html"
 var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
 
 // writeReport writes the run in dir to standard output, or to file.
-func writeReport(out io.Writer, format, dir, file string, force bool) error {
-	r, err := reports.Open(dir)
+func writeReport(out io.Writer, format, dir, file string, force, full bool) error {
+	r, err := results.Open(dir)
 	if err != nil {
 		return usage(err)
 	}
@@ -28,15 +29,15 @@ func writeReport(out io.Writer, format, dir, file string, force bool) error {
 	switch format {
 	case "text":
 		if file == "" || file == "-" {
-			return printRun(out, r)
+			return printRun(out, r, full)
 		}
-		err = reports.WriteText(&text, r, width(nil))
+		err = reports.Text{Width: width(nil), Full: full}.Write(&text, r)
 	case "json": // the file as it is may have fields of a newer mailbench
 		var b []byte
-		b, err = os.ReadFile(filepath.Join(dir, reports.RunFile))
+		b, err = results.ReadRun(dir)
 		text.Write(b)
 	default:
-		err = map[string]func(io.Writer, *reports.Run) error{
+		err = map[string]func(io.Writer, *results.Run) error{
 			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
 			"junit": reports.WriteJUnit, "bench": reports.WriteBench,
 		}[format](&text, r)
@@ -49,11 +50,21 @@ func writeReport(out io.Writer, format, dir, file string, force bool) error {
 		return err
 	}
 	if _, err := os.Stat(file); !force && !errors.Is(err, fs.ErrNotExist) {
-		return usagef("%s is there already: name another file with -o, or overwrite it with --force", file)
+		return usagef("%s is there already: name another file with -o, or overwrite it with --overwrite", file)
 	}
 	if err := writePage(file, text.Bytes(), true); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, file)
 	return err
+}
+
+// runReports are the reports that a run directory holds beside the results.
+func runReports() []results.Report {
+	return []results.Report{
+		{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run, _ []results.Curve) error {
+			return reports.WriteBench(w, r)
+		}},
+		{Name: page.HTMLFile, Write: page.Report},
+	}
 }

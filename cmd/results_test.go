@@ -13,12 +13,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
-// results DIR OPERATIONS [MODEL/ENGINE...] checks a run directory: its files,
+// checkResults DIR OPERATIONS [MODEL/ENGINE...] checks a run directory: its files,
 // run.json against its JSON Schema, and that each model on each engine has
 // carried out OPERATIONS in phase measure.
-func results(ts *testscript.TestScript, neg bool, args []string) {
+func checkResults(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: results DIR OPERATIONS [MODEL/ENGINE...]")
 	}
@@ -31,17 +33,17 @@ func results(ts *testscript.TestScript, neg bool, args []string) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	if want := []string{reports.BenchFile, reports.LatencyFile, reports.HTMLFile, reports.RunFile}; !slices.Equal(names, want) {
+	if want := []string{reports.BenchFile, results.LatencyFile, page.HTMLFile, results.RunFile}; !slices.Equal(names, want) {
 		ts.Fatalf("files %v, want %v", names, want)
 	}
-	ts.Check(fitsSchema(filepath.Join(dir, reports.RunFile)))
-	r, err := reports.Open(dir)
+	ts.Check(fitsSchema(filepath.Join(dir, results.RunFile)))
+	r, err := results.Open(dir)
 	ts.Check(err)
 	bench := ts.ReadFile(filepath.Join(dir, reports.BenchFile))
-	page := ts.ReadFile(filepath.Join(dir, reports.HTMLFile))
+	html := ts.ReadFile(filepath.Join(dir, page.HTMLFile))
 	for _, pair := range args[2:] {
 		model, engine, _ := strings.Cut(pair, "/")
-		at := slices.IndexFunc(r.Cells, func(c reports.Cell) bool {
+		at := slices.IndexFunc(r.Cells, func(c results.Cell) bool {
 			return c.Model == model && c.Engine == engine && c.Phase == "measure"
 		})
 		if at < 0 {
@@ -51,25 +53,25 @@ func results(ts *testscript.TestScript, neg bool, args []string) {
 		if !benchHas(bench, model, engine) {
 			ts.Fatalf("%s has no line of %s", reports.BenchFile, pair)
 		}
-		if !strings.Contains(page, model) {
-			ts.Fatalf("%s does not name %s", reports.HTMLFile, model)
+		if !strings.Contains(html, model) {
+			ts.Fatalf("%s does not name %s", page.HTMLFile, model)
 		}
 	}
 	if len(args) > 2 {
-		log, err := os.Open(filepath.Join(dir, reports.LatencyFile))
+		log, err := os.Open(filepath.Join(dir, results.LatencyFile))
 		ts.Check(err)
 		defer log.Close()
-		curves, err := reports.ReadCurves(r, log)
+		curves, err := results.ReadCurves(r, log)
 		ts.Check(err)
 		if len(curves) < len(args)-2 {
-			ts.Fatalf("%d curves in %s", len(curves), reports.LatencyFile)
+			ts.Fatalf("%d curves in %s", len(curves), results.LatencyFile)
 		}
 	}
 }
 
 // checkCell adds up what a cell says of its operations.
-func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
-	if c.Verdict == reports.Failed {
+func checkCell(ts *testscript.TestScript, c *results.Cell, operations int64) {
+	if c.Verdict == results.Failed {
 		ts.Fatalf("%s on %s failed: %s", c.Model, c.Engine, c.Error)
 	}
 	var all int64
@@ -79,7 +81,7 @@ func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 		switch {
 		case o.Failed+o.Unknown > 0:
 			ts.Fatalf("%s of %s on %s: %v", name, c.Model, c.Engine, o.Errors)
-		case o.Support == reports.Native && o.Count > 0 && o.Store.Calls <= 0:
+		case o.Support == results.Native && o.Count > 0 && o.Store.Calls <= 0:
 			ts.Fatalf("%s of %s on %s made no store calls: %+v", name, c.Model, c.Engine, o)
 		case o.Count > 0 && (l.P50 <= 0 || l.P50 > l.P90 || l.P90 > l.P99 || l.P99 > l.P999 || l.P999 > l.Max || l.Mean <= 0):
 			ts.Fatalf("%s of %s on %s has the service times %+v", name, c.Model, c.Engine, l)
@@ -92,15 +94,15 @@ func checkCell(ts *testscript.TestScript, c *reports.Cell, operations int64) {
 
 // fitsSchema checks run.json against the schema that mailbench publishes for it.
 func fitsSchema(name string) error {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(reports.JSONSchema))
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(results.JSONSchema))
 	if err != nil {
 		return err
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("run.schema.json", schema); err != nil {
+	if err := compiler.AddResource("urn:mailbench:run:2", schema); err != nil {
 		return err
 	}
-	compiled, err := compiler.Compile("run.schema.json")
+	compiled, err := compiler.Compile("urn:mailbench:run:2")
 	if err != nil {
 		return err
 	}
@@ -121,9 +123,9 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: same A B")
 	}
-	a, err := reports.Open(ts.MkAbs(args[0]))
+	a, err := results.Open(ts.MkAbs(args[0]))
 	ts.Check(err)
-	b, err := reports.Open(ts.MkAbs(args[1]))
+	b, err := results.Open(ts.MkAbs(args[1]))
 	ts.Check(err)
 	for _, pair := range [][2]any{
 		{a.Workload.Text, b.Workload.Text}, {a.Config, b.Config}, {a.Phases, b.Phases}, {a.Schemas, b.Schemas}, {counted(a), counted(b)},
@@ -138,12 +140,13 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // counted is what of a run's operations does not depend on the machine.
-func counted(r *reports.Run) map[string]reports.Op {
-	all := map[string]reports.Op{}
+func counted(r *results.Run) map[string]results.Op {
+	all := map[string]results.Op{}
 	for _, c := range r.Cells {
 		for name, o := range c.Ops {
-			o.Rate, o.Response, o.Service, o.Lag = 0, reports.Latency{}, reports.Latency{}, reports.Latency{}
-			o.Undelayed = nil
+			o.Quantiles = nil
+			o.Rate, o.Response, o.Service, o.Lag = 0, results.Latency{}, results.Latency{}, results.Latency{}
+			o.Undelayed, o.Least, o.Withheld = nil, nil, nil
 			all[c.Key.String()+"/"+name] = o
 		}
 	}

@@ -39,6 +39,8 @@ Exit status:
 	})
 	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
 		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	run, _, _ := root.Find([]string{"run"})
+	groupFlags(run, runGroups)
 	root.AddCommand(newWorkloadHelp(), newOperationsHelp(), newOutputHelp())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
@@ -111,9 +113,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	return unknown("flag", "--"+name, flagNames(cmd))
 }
 
-// flagNames lists a command's flags as they are typed.
+// flagNames lists a command's flags as they are typed, without old names.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
 	return names
 }

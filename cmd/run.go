@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -35,8 +35,8 @@ type runFlags struct {
 	workers         int
 	maxLag          time.Duration
 	noFloor, quiet  bool
-	asJSON          bool
-	noFail          bool
+	asJSON, full    bool
+	failOn          failOn
 	from, metrics   string
 	dryRun          bool
 	findMax         findMaxFlags
@@ -45,13 +45,13 @@ type runFlags struct {
 }
 
 func newRun(known registry) *cobra.Command {
-	f := runFlags{trials: 1, maxLag: run.DefaultMaxLag, mailLimit: defaultMail}
+	f := runFlags{maxLag: run.DefaultMaxLag, mailLimit: defaultMail}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
 		Long: `Run a workload with each model on each engine. Without arguments, mailbench runs
-the bundled workload quick with all models on the embedded engine, in well under
-a minute.
+the bundled workload quick with all models on the embedded engine, in about a
+minute.
 
 The results are a folder: run.json (all that was measured), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
@@ -122,8 +122,9 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
-	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
-		fmt.Sprintf("run each model on each engine `N` times (1 to %d), each time on a fresh store", mostTrials))
+	flags.Var(unset[int]{bounded[int]{&f.trials, 1, mostTrials, "a whole number", strconv.Atoi}}, "trials",
+		fmt.Sprintf("run each model on each engine `N` times (1 to %d; default 1, of a sweep 2: up and down), "+
+			"each time on a fresh store", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.data, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
@@ -134,7 +135,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(unset{bounded[int]{&f.workers, 1, mostWorkers, "a whole number", strconv.Atoi}}, "workers",
+	flags.Var(unset[int]{bounded[int]{&f.workers, 1, mostWorkers, "a whole number", strconv.Atoi}}, "workers",
 		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
@@ -142,15 +143,15 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
 	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such "+
-		"as\npopulation.messages=100,1000,10000, and say how cost grows")
+		"as population.messages=100,1000,10000, and say how cost grows")
 	f.findMax.bind(flags)
 	f.shard.bind(flags)
-	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost, nor what waiting costs")
-	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a cell is invalid,\noverloaded or empty, or misses "+
-		"what the\nworkload expects")
-	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics\nwhile it "+
+	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
+	bindFailOn(flags, &f.failOn)
+	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
 		"goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
+	bindFull(flags, &f.full)
 	bindRunJSON(flags, &f.asJSON)
 }
 
@@ -160,7 +161,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if len(args) == 1 {
 		name = args[0]
 	}
-	var was *reports.Run
+	var was *results.Run
 	if f.from != "" {
 		var err error
 		if was, err = f.repeat(cmd.Flags(), args); err != nil {
@@ -178,7 +179,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return err
 	}
 	if f.mail != "" {
-		source, err := openMail(ctx, f.mail, f.mailLimit)
+		source, err := openMail(ctx, cmd.ErrOrStderr(), f.mail, f.mailLimit)
 		if err != nil {
 			return err
 		}
@@ -194,8 +195,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return f.plan(ctx, c, cmd.OutOrStdout())
 	}
 	path := f.outputDir(c.Workload.Name)
-	dir, err := reports.Create(path, page.Report)
-	if errors.Is(err, reports.ErrTaken) {
+	dir, err := results.Create(path, runReports()...)
+	if errors.Is(err, results.ErrTaken) {
 		return usage(err)
 	} else if err != nil {
 		return err
@@ -214,7 +215,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		defer stop()
 	}
 	told := false
-	c.Save = func(soFar *reports.Run) {
+	c.Save = func(soFar *results.Run) {
 		if err := dir.Save(soFar); err != nil && !told {
 			bar.close()
 			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
@@ -243,7 +244,7 @@ func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error
 
 // finish saves and prints the results, whatever went wrong. RunErr is what failed in the run
 // besides measuring.
-func (f *runFlags) finish(cmd *cobra.Command, dir *reports.Dir, result *reports.Run, runErr error) error {
+func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.Run, runErr error) error {
 	saveErr := dir.Commit(result)
 	if saveErr == nil {
 		saveErr = runErr
@@ -252,37 +253,57 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *reports.Dir, result *reports.
 	var printErr error
 	if f.asJSON {
 		notes = cmd.ErrOrStderr()
-		printErr = reports.WriteJSON(out, result)
+		printErr = results.WriteJSON(out, result)
 	} else {
-		printErr = printRun(out, result)
+		printErr = printRun(out, result, f.full)
 	}
-	if printErr == nil {
-		files := "report.html, run.json, latency.hlog, bench.txt"
-		if saveErr != nil {
-			files = "not complete"
-		}
-		_, printErr = fmt.Fprintf(notes, "\nResults: %s (%s)\n", dir.Name(), files)
+	err := verdict(result, f.failOn)
+	if err == nil && printErr == nil && saveErr == nil && verdict(result, failures) != nil {
+		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", f.failOn.String())
 	}
-	err := verdict(result, f.noFail)
 	switch {
 	case saveErr != nil && exitStatus(err) == exitData:
-		return fmt.Errorf("%w; and then: %w", err, saveErr)
+		err = fmt.Errorf("%w; and then: %w", err, saveErr)
 	case saveErr != nil:
-		return saveErr
-	case printErr != nil && err == nil:
+		err = saveErr
+	}
+	if printErr == nil {
+		err = tell(cmd.ErrOrStderr(), err)
+		printErr = f.tellWhere(notes, dir.Name(), saveErr == nil)
+	}
+	if printErr != nil && err == nil {
 		// Not %w: execute is silent about a pipe that nobody reads from.
 		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name(), printErr)
 	}
 	return err
 }
 
-// printRun prints the tables of a run, with colours on a terminal.
-func printRun(out io.Writer, r *reports.Run) error {
+// tellWhere says where the results are, and where what was not printed is.
+func (f *runFlags) tellWhere(w io.Writer, dir string, complete bool) error {
+	files := "report.html, run.json, latency.hlog, bench.txt"
+	if !complete {
+		files = "not complete"
+	}
+	all := "\n"
+	if !f.full && !f.asJSON && complete {
+		all = "\nAll figures: mailbench report " + dir + " --format text --full\n"
+	}
+	_, err := fmt.Fprintf(w, "%sResults: %s (%s)\n", all, dir, files)
+	return err
+}
+
+// bindFull binds the flag for all figures.
+func bindFull(flags *pflag.FlagSet, full *bool) {
+	flags.BoolVar(full, "full", false, "print all figures, and not only what it takes to choose a model")
+}
+
+// printRun prints the text of a run, with colours on a terminal.
+func printRun(out io.Writer, r *results.Run, full bool) error {
 	if !colour(out) {
-		return reports.WriteText(out, r, width(out))
+		return reports.Text{Width: width(out), Full: full}.Write(out, r)
 	}
 	var text strings.Builder
-	if err := (reports.Text{Width: width(out), Colour: true}).Write(&text, r); err != nil {
+	if err := (reports.Text{Width: width(out), Colour: true, Full: full}).Write(&text, r); err != nil {
 		return err
 	}
 	return styled(out, text.String())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -26,13 +26,17 @@ const (
 )
 
 func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
-	f.precision, f.step = 100*run.DefaultPrecision, run.DefaultStep
+	f.precision = 100 * run.DefaultPrecision
 	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what "+
-		"the\nworkload expects")
+		"the workload expects")
 	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
-	flags.Var(duration(&f.step, leastStep, mostStep), "step",
+	flags.Var(unset[time.Duration]{bounded[time.Duration]{
+		&f.step, leastStep, mostStep,
+		"a duration such as 500ms,", time.ParseDuration,
+	}}, "step",
 		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
+			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
 			"); a measurement of few operations lasts longer")
 	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
 		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
@@ -75,7 +79,7 @@ func (f *findMaxFlags) config() (*run.FindMax, error) {
 
 // repeat takes the search of a saved run, except for flags that were given. Flags with bounds are
 // left to repeatNumbers.
-func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *reports.FindMax) {
+func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *results.FindMax) {
 	if was == nil {
 		return
 	}

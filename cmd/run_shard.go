@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // shardFlags are the flags of a run that is a part of another.
@@ -31,7 +31,8 @@ const (
 
 func (f *shardFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
-		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the\nnumber of a pod in a Kubernetes Indexed Job")
+		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
+			"Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
 	f.timeout = meet.UsualSilence
@@ -39,7 +40,7 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 		"give up when another shard gives no sign of life for that `DURATION`")
 }
 
-func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error) {
+func (f *shardFlags) parse() (shard plan.Shard, start time.Time, err error) {
 	if f.shard == "" {
 		if f.start != "" {
 			err = usagef("--start belongs to --shard: add that, or leave it out")
@@ -72,5 +73,5 @@ func (f *shardFlags) parse() (shard workloads.Shard, start time.Time, err error)
 		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
 			time.Now().UTC().Format(time.RFC3339))
 	}
-	return workloads.Shard{Index: i, Of: n}, start, nil
+	return plan.Shard{Index: i, Of: n}, start, nil
 }

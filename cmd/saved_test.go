@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // TestSavedNumbers: results of others are repeated within the bounds of the flags, and the
@@ -25,11 +25,11 @@ func TestSavedNumbers(t *testing.T) {
 		`"trials": 7, "workers": 3, "cache_bytes": 10000000`: "",
 	} {
 		dir := t.TempDir()
-		text := `{"format": "` + reports.Format + `", "workload": {"name": "x", "text": "version: 1"}, "config": {` + saved + `}}`
-		if err := os.WriteFile(filepath.Join(dir, reports.RunFile), []byte(text), 0o600); err != nil {
+		text := `{"format": "` + results.Format + `", "workload": {"name": "x", "text": "version: 1"}, "config": {` + saved + `}}`
+		if err := os.WriteFile(filepath.Join(dir, results.RunFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := runFlags{trials: 1, from: dir}
+		f := runFlags{from: dir}
 		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 		f.bind(flags)
 		f.from = dir

@@ -19,6 +19,7 @@ them. These commands take the name of a model, or a schema file. They need no Go
 code, so a model can be checked before it is written.`,
 		Example: `  mailbench schema list
   mailbench schema show james > mine.yaml
+  mailbench schema import --cql schema.cql --queries queries.cql > shop.yaml
   mailbench schema render mine.yaml -e cassandra > mine.cql`,
 	}
 	c.AddCommand(
@@ -31,9 +32,10 @@ code, so a model can be checked before it is written.`,
 		newSchemaDiagram(known),
 		newSchemaDiff(known),
 		newSchemaExplain(known),
+		newSchemaImport(known),
 	)
 	for _, sub := range c.Commands() {
-		if sub.Name() != "list" {
+		if sub.Name() != "list" && sub.Name() != "import" {
 			sub.ValidArgsFunction = completeSchema(known)
 		}
 	}

@@ -59,6 +59,7 @@ Without -o the diagram goes to standard output.`,
 	f := c.Flags()
 	f.StringVar(&kind, "kind", string(diagram.Logical), "what to draw: `KIND` logical, physical or workflow")
 	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
-	f.StringVarP(&file, "out", "o", "", "write the diagram to this `FILE`")
+	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`")
+	renamed(c, "out", "output")
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 func newSchemaDiff(known registry) *cobra.Command {
@@ -31,7 +32,10 @@ The tables need not be mailbench's: --keyspace and --namespace name those of
 anybody in full. Without mailbench's mark HBase knows no columns and types, so
 that only families are compared; the output says so.
 
-The exit status is 0 if nothing differs and 3 if something does.`,
+What mailbench adds to the document of a schema comes last if it is missing, and
+nothing is proposed for it: a store as the document has it need not have it.
+
+The exit status is 0 if nothing else differs and 3 if something does.`,
 		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
   mailbench schema diff mine.yaml -e hbase --namespace mail --contact 10.0.0.1
   mailbench schema diff james -e embedded --data mydata --json`,
@@ -51,12 +55,20 @@ The exit status is 0 if nothing differs and 3 if something does.`,
 				return err
 			}
 			out, version := cmd.OutOrStdout(), st.Capabilities().Version
-			if asJSON {
+			stored, err := st.Stored(s)
+			if err != nil {
+				return err
+			}
+			switch missing := allMissing(stored, c); {
+			case asJSON:
 				err = writeDiffJSON(out, s, f.engine, version, c)
-			} else {
+			case missing > 0:
+				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
+					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
+			default:
 				writeDiff(out, s, version, c)
 			}
-			if err == nil && len(c.Drifts) > 0 {
+			if err == nil && !c.AsDocument() {
 				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
 			}
 			return err
@@ -67,12 +79,36 @@ The exit status is 0 if nothing differs and 3 if something does.`,
 	return cmd
 }
 
+// allMissing counts the tables that an engine lacks; 0 if it has one of them, or if there is another
+// difference.
+func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
+	for _, d := range c.Drifts {
+		if d.Kind != schemas.MissingTable {
+			return 0
+		}
+		missing++
+	}
+	for _, t := range stored.Tables {
+		if !t.Header() {
+			missing--
+		}
+	}
+	if missing != 0 {
+		return 0
+	}
+	return len(c.Drifts)
+}
+
 // writeDiff prints a comparison for people. A statement that mends several differences
 // is printed with the first of them.
 func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
-	if len(c.Drifts) == 0 {
+	switch {
+	case len(c.Drifts) == 0:
 		fmt.Fprintf(out, "%s (%s) is as schema %s says: no difference.\n", c.Where, version, s.Name)
-	} else {
+	case c.AsDocument():
+		fmt.Fprintf(out, "%s (%s) is as the document of schema %s has it: it lacks only what mailbench adds.\n", c.Where,
+			version, s.Name)
+	default:
 		fmt.Fprintf(out, "%s (%s) differs from schema %s.\n", c.Where, version, s.Name)
 	}
 	printed := make(map[string]bool)
@@ -105,7 +141,7 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 		Want  string   `json:"want"`
 		Have  string   `json:"have"`
 		Text  string   `json:"text"`
-		Mend  []string `json:"mend"`
+		Mend  []string `json:"mend"` // null: nothing is to be mended
 	}
 	all := []difference{}
 	for _, d := range c.Drifts {

@@ -1,9 +1,9 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +30,7 @@ dropped at the end. Then one client runs each mail operation a few times, and
 the engine tells what it does: Cassandra by tracing, HBase by scan metrics, the
 embedded engine by the statistics of its iterators. --set changes the population
 and the operations, such as --set population.messages=1000.`,
-		Example: `  mailbench schema explain datastax -e cassandra
+		Example: `  mailbench schema explain datastax
   mailbench schema explain james page flag_seen -e embedded
   mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1`,
 		Args: cobra.ArbitraryArgs,
@@ -46,15 +46,12 @@ and the operations, such as --set population.messages=1000.`,
 			if err != nil {
 				return err
 			}
-			e, err := known.explainer(engine)
+			e, err := known.explainer(cmp.Or(engine, s.Native))
 			if err != nil {
 				return err
 			}
 			if live && namespace != "" {
 				return usagef("--live makes a namespace of its own; leave --namespace out")
-			}
-			if live && e.Open == nil {
-				return usagef("--live needs a driver, and %s has none yet", e.Name)
 			}
 			if live {
 				return f.run(cmd, known, args[0], e, patterns)
@@ -67,7 +64,7 @@ and the operations, such as --set population.messages=1000.`,
 			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
 		},
 	}
-	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql")
+	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
 	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
 	c.Flags().BoolVar(&live, "live", false, "run mail operations on the engine and print what patterns cost")
 	f.bind(c.Flags())
@@ -98,8 +95,7 @@ func (r registry) explainer(name string) (e drivers.Engine, err error) {
 	if name == "" || name == "all" {
 		return e, usagef("expected one engine; add --engine cassandra, hbase, embedded or oraclenosql")
 	}
-	known := slices.Concat(r.explainers(), r.coming)
-	engines, err := pick("engine", []string{name}, known, func(e drivers.Engine) string { return e.Name })
+	engines, err := pick("engine", []string{name}, r.explainers(), func(e drivers.Engine) string { return e.Name })
 	if err != nil {
 		return e, err
 	}

@@ -131,7 +131,26 @@ func writeTraced(w io.Writer, r *trace.Report, legend string) error {
 			return err
 		}
 	}
+	if err := writePlans(w, r); err != nil {
+		return err
+	}
 	return writeNotes(w, r)
+}
+
+// writePlans prints how the engine runs the patterns, if it tells.
+func writePlans(w io.Writer, r *trace.Report) error {
+	var rows [][]string
+	for i := range r.Patterns {
+		name := r.Patterns[i].Name
+		for _, line := range r.Patterns[i].Plan {
+			rows, name = append(rows, []string{name, line}), ""
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	return table(w, []string{"PATTERN", "PLAN"}, rows)
 }
 
 func patternName(p *trace.Pattern) string {

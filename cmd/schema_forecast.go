@@ -86,7 +86,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	}
 	var mail messages.Source
 	if f.mail != "" {
-		if mail, err = openMail(cmd.Context(), f.mail, defaultMail); err != nil {
+		if mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, defaultMail); err != nil {
 			return err
 		}
 		defer mail.Close()
@@ -120,7 +120,7 @@ func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.E
 			return e, nil
 		}
 	}
-	if slices.Contains(append(known.inSchemas(), "all"), name) {
+	if slices.Contains(append(known.engineNames(), "all"), name) {
 		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name,
 			strings.Join(forecastable(known), ", "))
 	}

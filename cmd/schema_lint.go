@@ -1,12 +1,18 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -18,6 +24,8 @@ type lintFlags struct {
 	asJSON     bool
 	engines    []string
 	all, rules bool
+	failOn     string // the severity from which on a finding fails
+	baseline   string // the file of an earlier report, or ""
 }
 
 func newSchemaLint(known registry) *cobra.Command {
@@ -34,20 +42,23 @@ A schema is checked for the engine that it was written for, unless --engine
 names others. A table or pattern accepts a finding with its reason:
     accept: {scan-filter: the document finds the folders of a user by a scan}
 
-Errors that are not accepted lead to exit status 3.`,
+Errors that are not accepted lead to exit status 3, with --fail-on warning also
+warnings. A baseline is an earlier report (--json): what it has does not fail.`,
 		Example: `  mailbench schema lint
   mailbench schema lint james --all
   mailbench schema lint mine.yaml -e cassandra,hbase
   mailbench schema lint datastax --workload workday --set population.users=1000
   mailbench schema lint mine.yaml --format sarif > lint.sarif
-  mailbench schema lint --rules`,
+  mailbench schema lint mine.yaml --json > baseline.json
+  mailbench schema lint mine.yaml --fail-on warning --baseline baseline.json
+  mailbench schema lint --rules queue`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVarP(&f.engines, "engine", "e", nil,
-		"`ENGINES` to check for, separated by commas, or all\n(default: the one that the schema was written for)")
+		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or sarif (SARIF 2.1.0)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
@@ -55,19 +66,25 @@ Errors that are not accepted lead to exit status 3.`,
 	flags.StringArrayVar(&f.set, "set", nil,
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.BoolVar(&f.all, "all", false, "also show notes, what is accepted, and how each pattern is answered")
-	flags.BoolVar(&f.rules, "rules", false, "print what every rule looks for, why, and what to do")
+	flags.StringVar(&f.failOn, "fail-on", "error", "exit with status 3 from this `SEVERITY` on: error or warning")
+	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
+	flags.BoolVar(&f.rules, "rules", false,
+		"print what every rule, or each one named, looks for, why, and what to do (with --format markdown as a page)")
 	return cmd
 }
 
 func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	out := cmd.OutOrStdout()
 	if f.rules {
-		if len(args) > 0 {
-			return usagef("--rules takes no schema: the rules are the same for all")
-		}
-		return lint.WriteRules(out)
+		return f.writeRules(out, args)
 	}
-	var err error
+	if severities := []string{lint.Error.String(), lint.Warning.String()}; !slices.Contains(severities, f.failOn) {
+		return usage(unknown("severity", f.failOn, severities))
+	}
+	earlier, err := readBaseline(f.baseline)
+	if err != nil {
+		return err
+	}
 	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
 		return err
 	}
@@ -88,7 +105,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
-		o := lint.Options{Engines: engines}
+		o := lint.Options{Engines: engines, Hints: known.checkHints}
 		if mail != nil {
 			if o.Numbers, err = mail.numbers(known, s); err != nil {
 				return err
@@ -96,6 +113,10 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 		}
 		if reports[i], err = lint.Check(s, o); err != nil {
 			return usage(err)
+		}
+		if earlier != nil {
+			earlier.Mark(reports[i])
+			reports[i].Gone = earlier.Left(s.Name)
 		}
 	}
 	switch f.format {
@@ -117,17 +138,72 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
-	n := 0
+	return f.verdict(reports)
+}
+
+// verdict is an error if a report has findings that fail.
+func (f *lintFlags) verdict(reports []*lint.Report) error {
+	var wrong, warnings int
 	for _, r := range reports {
-		n += r.Counts().Errors
+		n := r.Counts()
+		wrong += n.Errors
+		warnings += n.Warnings
 	}
-	switch n {
-	case 0:
+	var faults []string
+	if wrong > 0 {
+		faults = append(faults, words.Plural(wrong, "error"))
+	}
+	if warnings > 0 && f.failOn == "warning" {
+		faults = append(faults, words.Plural(warnings, "warning"))
+	}
+	if len(faults) == 0 {
 		return nil
-	case 1:
-		return statusError{exitBroken, fmt.Errorf("1 error in schemas")}
 	}
-	return statusError{exitBroken, fmt.Errorf("%d errors in schemas", n)}
+	return statusError{exitBroken, fmt.Errorf("%s in schemas", strings.Join(faults, " and "))}
+}
+
+// writeRules prints the rules that are named, or all.
+func (f *lintFlags) writeRules(out io.Writer, names []string) error {
+	rules, err := lint.RulesNamed(names...)
+	switch {
+	case err != nil:
+		return usage(err)
+	case f.format == "markdown":
+		return lint.WriteRulesMarkdown(out, rules)
+	}
+	return lint.WriteRules(out, rules)
+}
+
+// readBaseline reads an earlier report. Without a name there is none.
+func readBaseline(name string) (lint.Baseline, error) {
+	if name == "" {
+		return nil, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, usage(fmt.Errorf("read the baseline: %w", err))
+	}
+	defer file.Close()
+	b, err := lint.ReadBaseline(file)
+	if err != nil {
+		return nil, usage(fmt.Errorf("read the baseline %s: %w", name, err))
+	}
+	return b, nil
+}
+
+// checkHints says what is wrong with a table's hints for an engine. Engines that are not
+// known are refused when the schema is read.
+func (r registry) checkHints(engine string, t *schemas.Table) error {
+	for _, e := range r.engines {
+		switch {
+		case e.Name != engine:
+		case e.CheckHints != nil:
+			return e.CheckHints(t)
+		case len(t.Hints[engine]) > 0:
+			return errors.New("the engine has no hints")
+		}
+	}
+	return nil
 }
 
 // lintEngines checks the names of engines. Lint also knows engines that mailbench has no driver

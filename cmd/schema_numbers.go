@@ -8,6 +8,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/population"
 )
 
@@ -34,11 +35,11 @@ func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error)
 	if m.people, err = population.Of(ctx, w, messages.NewGenerator(w), population.SampleSize); err != nil {
 		return nil, err
 	}
-	c, err := w.Census(ctx)
+	c, err := plan.NewCensus(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	m.user, m.folder, err = w.Hottest(ctx, c)
+	m.user, m.folder, err = plan.Hottest(ctx, w, c)
 	return m, err
 }
 
@@ -53,6 +54,9 @@ func (m *lintMail) numbers(known registry, s *schemas.Schema) (*lint.Numbers, er
 			continue
 		}
 		engine, err := e.Forecast(s)
+		if err != nil && e.Name != s.Native {
+			continue // the engine cannot hold the schema, which is not made for it
+		}
 		if err != nil {
 			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
 		}

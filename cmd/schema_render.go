@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ tables itself. The embedded engine has no such language: its keys are shown.
 
 No engine is asked. Settings that matter to tables are the engine's own
 (mailbench engines lists them), such as replication.`,
-		Example: `  mailbench schema render james -e hbase
+		Example: `  mailbench schema render james
   mailbench schema render elasticinbox -e cassandra \
     --set engines.cassandra.replication=3 > mail.cql
   mailbench schema render mine.yaml -e oraclenosql`,
@@ -33,7 +34,7 @@ No engine is asked. Settings that matter to tables are the engine's own
 			if err != nil {
 				return err
 			}
-			e, err := known.renderer(engine)
+			e, err := known.renderer(cmp.Or(engine, s.Native))
 			if err != nil {
 				return err
 			}
@@ -56,11 +57,12 @@ No engine is asked. Settings that matter to tables are the engine's own
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded")
+	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
 	cmd.Flags().StringVar(&namespace, "namespace", "",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")
 	f.bindSet(cmd.Flags())
+	engineSet(cmd.Flags())
 	return cmd
 }
 
@@ -73,7 +75,7 @@ func notInNames(r rune) bool {
 // renderers are the engines that can write a schema.
 func (r registry) renderers() []drivers.Engine {
 	var all []drivers.Engine
-	for _, e := range append(r.engines[:len(r.engines):len(r.engines)], r.coming...) {
+	for _, e := range r.engines {
 		if e.Render != nil {
 			all = append(all, e)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // storeFlags say where the tables of a schema are. The store that they name is
@@ -19,16 +19,18 @@ type storeFlags struct {
 	engine              string
 	keyspace, namespace string
 	data                string
+	exact               bool // nothing is known to have been broken off on what is opened
 }
 
 func (f *storeFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to look at: embedded, cassandra or hbase")
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to look at: embedded, cassandra, hbase or oraclenosql")
 	flags.StringVar(&f.keyspace, "keyspace", "", "Cassandra: the `KEYSPACE` in full (default: mailbench_SCHEMA)")
 	flags.StringVar(&f.namespace, "namespace", "",
-		"HBase: a `NAMESPACE` of HBase, or the names of tables up to\ntheir first dot (default: mailbench_SCHEMA)")
+		"HBase, Oracle NoSQL: a `NAMESPACE` of the engine; HBase: or the names of tables up to their first dot (default: mailbench_SCHEMA)")
 	flags.StringVar(&f.data, "data", "", "the data set that a run kept in `DIR`, on any engine")
 	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.workloadFlags.bind(flags)
+	engineSet(flags)
 }
 
 // open opens the store that holds the tables of a schema, for reading only.
@@ -37,6 +39,7 @@ func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema
 	if err != nil {
 		return nil, err
 	}
+	f.exact = true
 	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // at most one is set
 	if f.data != "" {
 		if err := f.place(&o, e, s.Name); err != nil {
@@ -55,13 +58,13 @@ func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema
 	if err != nil {
 		return nil, err
 	}
-	return target.Reach(ctx, e, w, o)
+	return subject.Reach(ctx, e, w, o)
 }
 
 // pick returns the engine, and checks that the flags fit it.
 func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	if f.engine == "" {
-		return e, usagef("no engine named; add --engine embedded, cassandra or hbase")
+		return e, usagef("no engine named; add --engine embedded, cassandra, hbase or oraclenosql")
 	}
 	engines, err := known.pickEngines([]string{f.engine})
 	switch {
@@ -90,7 +93,7 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 // model and engine that a run makes below it.
 func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) error {
 	for _, dir := range []string{f.data, filepath.Join(f.data, schema+"-"+e.Name)} {
-		d, err := target.ReadDataset(dir)
+		d, err := subject.ReadDataset(dir)
 		switch {
 		case err != nil:
 			return err
@@ -99,8 +102,9 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 		case d.Engine != e.Name:
 			return usagef("--data %s: the data set there is on %s", f.data, d.Engine)
 		}
-		o.Namespace, o.Dir = d.Namespace, target.StoreDir(dir)
-		return nil
+		o.Namespace, o.Dir = d.Namespace, subject.StoreDir(dir)
+		f.exact, err = d.Exact(dir)
+		return err
 	}
 	if e.Remote {
 		return usagef("--data %s: there is no data set of %s on %s", f.data, schema, e.Name)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -44,7 +47,10 @@ name its keyspace or namespace in full. It should be quiet: rows that are
 written meanwhile may be found without those that were written with them.
 
 Rows that nothing needs any more are counted apart: an interrupted operation
-leaves them, and they do no harm. Broken data leads to exit status 4.
+or a delete leaves them. So are counts of a data set (--data) on which an
+operation was broken off or is of unknown outcome. Broken data leads to exit
+status 4; so does an audit that the data stops. What was found until then is
+printed in any case.
 
 Records of rows are kept in a temporary folder (TMPDIR says where), 20 to 150
 bytes for each row that refers to another or is counted.`,
@@ -59,7 +65,7 @@ bytes for each row that refers to another or is counted.`,
 	flags.SortFlags = false
 	f.storeFlags.bind(flags)
 	flags.Var(bounded[share]{&f.sample, 0.00001, 1, "a share such as 1%,", parseShare}, "sample",
-		"read this `SHARE` of each table, such as 1%, and look up what its\nrows refer to; counts and leftovers need all of it")
+		"read this `SHARE` of each table, such as 1%, and look up what its rows refer to; counts and leftovers need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` sessions at once")
 	flags.BoolVar(&f.noAudit, "no-audit", false, "leave the model's own audit out")
@@ -88,9 +94,14 @@ type validated struct {
 	Engine  string `json:"engine"`
 	Version string `json:"version"`
 	*validate.Report
-	Broken   int64       `json:"broken"`
-	Leftover int64       `json:"leftover"`
-	Audit    *modelAudit `json:"audit,omitempty"`
+	Broken   int64 `json:"broken"`
+	Leftover int64 `json:"leftover"`
+	// Adrift is how many rows have a wrong count that an operation left which was broken off or is
+	// of unknown outcome. They are not broken.
+	Adrift  int64       `json:"adrift,omitempty"`
+	Audit   *modelAudit `json:"audit,omitempty"`
+	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
+	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the document and the store does not have
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (err error) {
@@ -104,7 +115,8 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if err := st.Apply(ctx, s); err != nil {
+	s, skipped, err := applyWhole(ctx, st, s)
+	if err != nil {
 		return err
 	}
 	dir, remove, err := scratchFolder()
@@ -115,26 +127,95 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	bar := newLineBar(cmd.ErrOrStderr(), f.silent)
 	report, err := validate.Run(ctx, st, s, validate.Config{
 		Dir: dir, Workers: f.workers, Sample: float64(f.sample), Seed: f.seed,
-		Progress: func(p validate.Progress) { bar.show(validateLine(p)) },
+		Progress: func(p validate.Progress) { bar.show(p.String()) },
 	})
-	if err != nil {
+	if report == nil {
 		bar.close()
 		return err
 	}
 	caps := st.Capabilities()
 	v := &validated{
 		Engine: caps.Engine, Version: caps.Version, Report: report,
-		Broken: report.Broken(), Leftover: report.Leftover(),
+		Broken: report.Broken(), Leftover: report.Leftover(), Skipped: skipped,
 	}
-	if !isFile(name) && !f.noAudit && f.sample == 1 {
+	if !f.exact {
+		v.Adrift = report.Adrift()
+		v.Broken -= v.Adrift
+	}
+	if err != nil {
+		v.Stopped = err.Error()
+	}
+	if err == nil && !isFile(name) && !f.noAudit && f.sample == 1 {
 		bar.show("audit of the model")
-		v.Audit, err = auditOf(ctx, known, name, st, s)
+		if v.Audit, err = auditOf(ctx, known, name, st, s); v.Audit == nil && len(skipped) > 0 {
+			v.Skipped, err = append(v.Skipped, "the model's audit, which needs them"), nil
+		}
 	}
 	bar.close()
+	return errors.Join(err, f.print(cmd, v))
+}
+
+// applyWhole applies a schema to a store that is open for reading only. If the store lacks what
+// mailbench adds to the schema's document, it applies the schema without it, and names what
+// is skipped.
+func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
+	err := st.Apply(ctx, s)
+	if err == nil {
+		return s, nil, nil
+	}
+	c, cerr := drivers.Compare(ctx, st, s)
+	if cerr != nil {
+		return nil, nil, err
+	}
+	var added []schemas.Difference
+	for _, d := range c.Drifts {
+		if d.Harm == drivers.NotInDocument {
+			added = append(added, d.Difference)
+		}
+	}
+	if len(added) == 0 {
+		return nil, nil, err
+	}
+	own, skipped, err := s.Without(added)
 	if err != nil {
+		return nil, nil, err
+	}
+	return own, skipped, st.Apply(ctx, own)
+}
+
+// writeText prints the report, and behind it what the model's audit says.
+func (v *validated) writeText(w io.Writer) error {
+	room, _ := wanted(w)
+	if err := v.Report.WriteText(w, room); err != nil {
 		return err
 	}
-	return f.print(cmd, v)
+	if v.Stopped != "" {
+		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
+	}
+	if len(v.Skipped) > 0 {
+		fmt.Fprintf(w, "\nNot in the document of the schema, nor in the store, and so skipped: %s.\n",
+			strings.Join(v.Skipped, ", "))
+	}
+	if a := v.Audit; a != nil {
+		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
+			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
+			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
+			a.BrokenBodies, a.CounterDrift)
+		for _, note := range a.Notes {
+			fmt.Fprintln(w, "  "+words.OneLine(note))
+		}
+		if a.Error != "" {
+			fmt.Fprintf(w, "  The audit ended at data that it cannot read: %s\n", words.OneLine(a.Error))
+		}
+	}
+	adrift := ""
+	if v.Adrift > 0 {
+		adrift = fmt.Sprintf("; %s adrift: operations on the data set were broken off, or are of unknown outcome",
+			words.Plural(v.Adrift, "count"))
+	}
+	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over%s\n", v.Schema, v.Engine,
+		words.Plural(v.Broken, "row"), v.Leftover, adrift)
+	return err
 }
 
 // print prints the report. Its error says that data is broken.
@@ -154,8 +235,8 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	switch {
 	case v.Broken > 0:
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
-			v.Engine, amountOf(v.Broken, "row"))}
-	case v.Audit != nil && v.Audit.broken():
+			v.Engine, words.Plural(v.Broken, "row"))}
+	case v.Audit != nil && v.Audit.broken(f.exact):
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: the model's audit says so", v.Schema, v.Engine)}
 	}
 	return nil
@@ -185,9 +266,14 @@ type modelAudit struct {
 	BrokenBodies int64    `json:"broken_bodies"`
 	CounterDrift int64    `json:"counter_drift"`
 	Notes        []string `json:"notes,omitempty"`
+	Error        string   `json:"error,omitempty"` // the data at which the audit could not go on
 }
 
-func (a *modelAudit) broken() bool { return a.Dangling+a.Duplicated+a.BrokenBodies+a.CounterDrift > 0 }
+// broken reports whether the audit found damage. Counters that are adrift are damage if nothing
+// was broken off on the data set.
+func (a *modelAudit) broken(exact bool) bool {
+	return a.Dangling+a.Duplicated+a.BrokenBodies > 0 || exact && a.CounterDrift > 0 || a.Error != ""
+}
 
 // auditOf runs a model's own audit over a store that is open for reading only.
 func auditOf(
@@ -209,9 +295,33 @@ func auditOf(
 	if err != nil {
 		return nil, err
 	}
-	a, err := bound.Mailbox(session).Audit(ctx)
-	if err = errors.Join(err, session.Close()); err != nil {
-		return nil, err
+	if t, ok := session.(drivers.Tolerant); ok {
+		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
 	}
-	return (*modelAudit)(&a), nil
+	found, err := bound.Mailbox(session).Audit(ctx)
+	a := auditInJSON(found)
+	var stop error
+	if err != nil {
+		a.Error = err.Error()
+		if _, lost := st.Inspect(ctx, s.Name); lost != nil || isOutage(err) {
+			stop = err
+		}
+	}
+	return a, errors.Join(stop, session.Close())
+}
+
+// isOutage reports whether the engine or the user ended a read. Any other error of an audit
+// is about the data, and a finding.
+func isOutage(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) ||
+		errors.Is(err, drivers.ErrUnreachable) || errors.Is(err, drivers.ErrClosed)
+}
+
+func auditInJSON(a models.Audit) *modelAudit {
+	return &modelAudit{
+		Accounts: a.Accounts, Folders: a.Folders, Messages: a.Messages, Deleted: a.Deleted, Unreferenced: a.Unreferenced,
+		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
+		Notes: a.Notes,
+	}
 }

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -37,7 +39,11 @@ func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, 
 // missing gives an error the exit status of wrong input, if a file is missing, is a folder, or
 // should be a folder.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
+	if errors.Is(err, drivers.ErrCorrupt) {
+		return err // a store lacks files of its own
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, plainfile.ErrNotPlain) {
 		return usage(err)
 	}
 	return err
@@ -53,6 +59,8 @@ func exitStatus(err error) int {
 		return exitOK
 	case errors.As(err, &status):
 		return status.status
+	case errors.Is(err, drivers.ErrCorrupt):
+		return exitData
 	case errors.As(err, &faults), errors.As(err, &format), errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:

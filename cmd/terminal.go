@@ -2,21 +2,21 @@ package cmd
 
 import (
 	"io"
-	"math"
 	"os"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // defaultWidth is the width of text that goes to no terminal.
 const defaultWidth = 100
 
+// isTerminal reports whether a text goes to a terminal that acts on escape sequences.
 func isTerminal(w io.Writer) bool {
 	f, ok := file(w)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd())) && escapes(f)
 }
 
 // file is the file that w writes to.
@@ -37,7 +37,7 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
-// wanted is the width that the terminal or COLUMNS asks for; it returns false if neither
+// wanted is the width that the terminal or COLUMNS asks for; it returns 0 and false if neither
 // does.
 func wanted(w io.Writer) (columns int, ok bool) {
 	if f, ok := file(w); ok {
@@ -45,8 +45,10 @@ func wanted(w io.Writer) (columns int, ok bool) {
 			return n, true
 		}
 	}
-	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
-	return n, err == nil && n > 0
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n, true
+	}
+	return 0, false
 }
 
 // colour reports whether text may have colours: on a terminal that knows them, unless
@@ -55,67 +57,10 @@ func colour(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// lines breaks a text at its spaces into lines of at most width columns. A longer
-// word has a line of its own.
-func lines(text string, width int) []string {
-	var all []string
-	line, n := "", 0
-	for _, word := range strings.Fields(text) {
-		more := utf8.RuneCountInString(word)
-		switch {
-		case n == 0:
-			line, n = word, more
-		case n+1+more <= width:
-			line, n = line+" "+word, n+1+more
-		default:
-			all = append(all, line)
-			line, n = word, more
-		}
-	}
-	return append(all, line)
-}
-
 // table prints rows in columns under their heads. If the terminal or COLUMNS is too narrow for
 // that, the text of the last column is broken into lines.
 func table(w io.Writer, head []string, rows [][]string) error {
-	room := math.MaxInt
-	if n, ok := wanted(w); ok {
-		room = n
-	}
-	_, err := io.WriteString(w, columns(append([][]string{head}, rows...), room))
+	room, _ := wanted(w)
+	_, err := io.WriteString(w, words.Table(append([][]string{head}, rows...), len(head), room))
 	return err
-}
-
-// columns writes rows in columns, in lines of at most width columns. If the other columns leave
-// too little room, the text of the last column is on the lines below.
-func columns(rows [][]string, width int) string {
-	const gap, least = 2, 20 // least is a width of the last column that can still be read
-	last := len(rows[0]) - 1
-	widths, indent := make([]int, last), 0
-	for i := range widths {
-		for _, row := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i])+gap)
-		}
-		indent += widths[i]
-	}
-	below := width < indent+least
-	if below {
-		indent = 4
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row[:last] {
-			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		}
-		if below {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = strings.Repeat(" ", indent)
-		}
-		for _, text := range lines(row[last], width-indent) {
-			b.WriteString(strings.TrimRight(line+text, " ") + "\n")
-			line = strings.Repeat(" ", indent)
-		}
-	}
-	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // newOperationsHelp is the topic "mailbench help operations".
@@ -71,7 +72,7 @@ func terms(all []glossary.Term) string {
 		rows = append(rows, []string{t.Word, t.Meaning})
 	}
 	var b strings.Builder
-	for line := range strings.Lines(columns(rows, 78)) {
+	for line := range strings.Lines(words.Table(rows, len(rows[0]), 78)) {
 		b.WriteString("  " + line)
 	}
 	return b.String()

@@ -2,14 +2,17 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 )
+
+// mostText is how many bytes a workload or schema file may have.
+const mostText = 32 << 20
 
 // isFile reports whether a name on the command line looks like a file's.
 func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
@@ -28,7 +31,7 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.CheckEngines(r.inSchemas()); err != nil {
+	if err := s.CheckEngines(r.engineNames()); err != nil {
 		return nil, usage(err)
 	}
 	return s, nil
@@ -36,7 +39,7 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 
 // readSchema reads a schema file. Find returns the base of a variant.
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
-	src, err := os.ReadFile(file)
+	src, err := plainfile.Read(file, mostText)
 	if err != nil {
 		return nil, missing(fmt.Errorf("read schema: %w", err))
 	}

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
-// verdict is the error for a run's results: the worst of what is wrong. With noFail, figures
-// that cannot be used and missed objectives are no error.
-func verdict(r *reports.Run, noFail bool) error {
+// verdict is the error for a run's results: the worst of what is wrong, of what on has.
+func verdict(r *results.Run, on failOn) error {
 	for _, a := range r.Audits {
+		if a.Fault != "" {
+			return statusError{exitData, fmt.Errorf("the audit of %s on %s cannot tell what is lost: %s", a.Model,
+				a.Engine, a.Fault)}
+		}
 		if a.Wrong() {
 			return statusError{exitData, fmt.Errorf("the audit of %s on %s found data wrong or lost", a.Model, a.Engine)}
 		}
@@ -25,24 +28,29 @@ func verdict(r *reports.Run, noFail bool) error {
 			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}
 	}
-	if failed := cellsOf(r, reports.Failed); len(failed) > 0 {
+	if failed := cellsOf(r, results.Failed); len(failed) > 0 && on.has("failed") {
 		return cellError(failed, exitFailed)
 	}
-	if noFail {
-		return nil
-	}
-	if err := notFound(r); err != nil {
+	if err := notFound(r); err != nil && (on.has("missed") || on.has("unclear")) {
 		return err
 	}
-	unusable := slices.Concat(empty(r), cellsOf(r, reports.Overloaded), cellsOf(r, reports.Invalid))
-	if len(unusable) > 0 {
-		return cellError(unusable, exitBroken)
+	for _, kind := range []struct {
+		name  string
+		cells []*results.Cell
+	}{
+		{"empty", empty(r)},
+		{"overloaded", cellsOf(r, results.Overloaded)},
+		{"invalid", cellsOf(r, results.Invalid)},
+	} {
+		if len(kind.cells) > 0 && on.has(kind.name) {
+			return cellError(kind.cells, exitBroken)
+		}
 	}
-	return broken(r)
+	return broken(r, on)
 }
 
 // notFound is the error of the first search that did not find a rate.
-func notFound(r *reports.Run) error {
+func notFound(r *results.Run) error {
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() {
 			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine,
@@ -54,8 +62,11 @@ func notFound(r *reports.Run) error {
 
 // broken is the error of the first objective that is missed, or else of the first that
 // cannot be judged, which is no success either.
-func broken(r *reports.Run) error {
-	for _, verdict := range []reports.Attainment{reports.Missed, reports.Unclear} {
+func broken(r *results.Run, on failOn) error {
+	for _, verdict := range []results.Attainment{results.Missed, results.Unclear} {
+		if !on.has(string(verdict)) {
+			continue
+		}
 		var errs []error
 		for i := range r.Cells {
 			c := &r.Cells[i]
@@ -63,24 +74,28 @@ func broken(r *reports.Run) error {
 				if a.Verdict != verdict {
 					continue
 				}
-				what := map[reports.Attainment]string{reports.Missed: "misses", reports.Unclear: "may miss"}[verdict]
+				what := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}[verdict]
 				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what,
 					a.Objective, a.Bound, a.Text))
 			}
 		}
-		switch len(errs) {
-		case 0:
-		case 1:
-			return statusError{exitBroken, errs[0]}
-		default:
-			return statusError{exitBroken, fmt.Errorf("%w (and %d more, in the table)", errs[0], len(errs)-1)}
+		if len(errs) > 0 {
+			return firstOf(errs[0], len(errs), exitBroken)
 		}
 	}
 	return nil
 }
 
-func cellsOf(r *reports.Run, v reports.Verdict) []*reports.Cell {
-	var cells []*reports.Cell
+// firstOf is the first of n errors of the same kind.
+func firstOf(err error, n, status int) error {
+	if n > 1 {
+		err = fmt.Errorf("%w (and %d more, in the table)", err, n-1)
+	}
+	return statusError{status, err}
+}
+
+func cellsOf(r *results.Run, v results.Verdict) []*results.Cell {
+	var cells []*results.Cell
 	for i := range r.Cells {
 		if r.Cells[i].Verdict == v {
 			cells = append(cells, &r.Cells[i])
@@ -90,23 +105,19 @@ func cellsOf(r *reports.Run, v reports.Verdict) []*reports.Cell {
 }
 
 // empty returns the cells that measured nothing, and should have.
-func empty(r *reports.Run) []*reports.Cell {
-	return slices.DeleteFunc(cellsOf(r, reports.Empty), r.Excused)
+func empty(r *results.Run) []*results.Cell {
+	return slices.DeleteFunc(cellsOf(r, results.Empty), r.Excused)
 }
 
 // cellError is the error of the first of the cells. The table shows the others.
-func cellError(cells []*reports.Cell, status int) error {
+func cellError(cells []*results.Cell, status int) error {
 	c, reason := cells[0], ""
 	if c.Reason != nil {
 		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
 	}
 	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
-	if c.Verdict != reports.Failed {
+	if c.Verdict != results.Failed {
 		where += ", is " + string(c.Verdict)
 	}
-	err := fmt.Errorf("%s: %s", where, reason)
-	if len(cells) > 1 {
-		err = fmt.Errorf("%w (and %d more, in the table)", err, len(cells)-1)
-	}
-	return statusError{status, err}
+	return firstOf(fmt.Errorf("%s: %s", where, reason), len(cells), status)
 }

@@ -1,63 +1,88 @@
 package cmd
 
 import (
+	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // The status of a run that is done: data that is wrong before all else, and no
 // wrong data where none was acknowledged.
 func TestVerdict(t *testing.T) {
-	cell := func(v reports.Verdict, code reports.Code) reports.Cell {
-		return reports.Cell{
-			Key: reports.Key{Model: "james", Engine: "hbase", Phase: "measure", Trial: 1, Shard: 1}, Kind: reports.KindMeasure,
-			Verdict: v, Reason: &reports.Reason{Code: code, Text: "because"},
+	cell := func(v results.Verdict, code results.Code) results.Cell {
+		return results.Cell{
+			Key: results.Key{Model: "james", Engine: "hbase", Phase: "measure", Trial: 1, Shard: 1}, Kind: results.KindMeasure,
+			Verdict: v, Reason: &results.Reason{Code: code, Text: "because"},
 		}
 	}
-	objective := func(v reports.Attainment) []reports.Cell {
-		c := cell(reports.OK, "")
-		c.Objectives = []reports.Attained{{Objective: "p50", Bound: "<1s", Verdict: reports.Met}, {Objective: "p99", Bound: "<20ms", Verdict: v, Text: "because"}}
-		return []reports.Cell{c}
+	objective := func(v results.Attainment) []results.Cell {
+		c := cell(results.OK, "")
+		c.Objectives = []results.Attained{{Objective: "p50", Bound: "<1s", Verdict: results.Met}, {Objective: "p99", Bound: "<20ms", Verdict: v, Text: "because"}}
+		return []results.Cell{c}
 	}
-	failed := []reports.Cell{cell(reports.Failed, judge.CodeError)}
-	ok, overloaded := cell(reports.OK, ""), cell(reports.Overloaded, judge.CodeDropped)
-	both := cell(reports.Invalid, judge.CodeClientDelays)
-	both.Offered = &reports.Offered{Due: 100, Dropped: 99, Rate: 100, Achieved: 1}
-	notOffered, nothing := cell(reports.Empty, judge.CodeNotOffered), cell(reports.Empty, judge.CodeNothingMeasured)
+	failed := []results.Cell{cell(results.Failed, judge.CodeError)}
+	ok, overloaded := cell(results.OK, ""), cell(results.Overloaded, judge.CodeDropped)
+	both := cell(results.Invalid, judge.CodeClientDelays)
+	both.Offered = &results.Offered{Due: 100, Dropped: 99, Rate: 100, Achieved: 1}
+	notOffered, nothing := cell(results.Empty, judge.CodeNotOffered), cell(results.Empty, judge.CodeNothingMeasured)
 	for _, c := range []struct {
 		name   string
-		run    reports.Run
-		want   int
-		noFail int
+		run    results.Run
+		want   int // with --fail-on all
+		failed int // with --fail-on failed
 	}{
-		{"well", reports.Run{Audits: []reports.Audit{{Verified: 3, Unknown: 4, Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}, exitOK, exitOK},
-		{"a failed cell", reports.Run{Cells: failed}, exitFailed, exitFailed},
-		{"lost", reports.Run{Cells: failed, Audits: []reports.Audit{{Lost: 1}}}, exitData, exitData},
-		{"back from the dead, and interrupted", reports.Run{Interrupted: true, Audits: []reports.Audit{{Resurrected: 1, Interrupted: true}}}, exitData, exitData},
-		{"half a message", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1}}}, exitData, exitData},
-		{"half a message of an operation that was broken off", reports.Run{Audits: []reports.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
-		{"not all could be read", reports.Run{Audits: []reports.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
-		{"interrupted", reports.Run{Interrupted: true, Cells: failed}, exitInterrupted, exitInterrupted},
-		{"overloaded", reports.Run{Cells: []reports.Cell{ok, overloaded}}, exitBroken, exitOK},
-		{"nothing measured", reports.Run{Cells: []reports.Cell{ok, nothing}}, exitBroken, exitOK},
-		{"no model has the population", reports.Run{Cells: []reports.Cell{notOffered, notOffered}}, exitBroken, exitOK},
-		{"one model has the population", reports.Run{Cells: []reports.Cell{notOffered, ok}}, exitOK, exitOK},
-		{"overloaded, and another failed", reports.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
-		{"invalid, and overloaded", reports.Run{Cells: []reports.Cell{both}}, exitBroken, exitOK},
-		{"an objective is met", reports.Run{Cells: objective(reports.Met)}, exitOK, exitOK},
-		{"an objective of an operation that is not offered", reports.Run{Cells: objective(reports.NoSuch)}, exitOK, exitOK},
-		{"an objective is missed", reports.Run{Cells: objective(reports.Missed)}, exitBroken, exitOK},
-		{"an objective is unclear", reports.Run{Cells: objective(reports.Unclear)}, exitBroken, exitOK},
-		{"an objective is missed, and another cell failed", reports.Run{Cells: append(objective(reports.Missed), failed...)}, exitFailed, exitFailed},
-		{"invalid", reports.Run{Cells: []reports.Cell{cell(reports.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
+		{"well", results.Run{Audits: []results.Audit{{Verified: 3, Unknown: 4, Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}, exitOK, exitOK},
+		{"a failed cell", results.Run{Cells: failed}, exitFailed, exitFailed},
+		{"lost", results.Run{Cells: failed, Audits: []results.Audit{{Lost: 1}}}, exitData, exitData},
+		{"back from the dead, and interrupted", results.Run{Interrupted: true, Audits: []results.Audit{{Resurrected: 1, Interrupted: true}}}, exitData, exitData},
+		{"half a message", results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, exitData, exitData},
+		{"half a message of an operation that was broken off", results.Run{Audits: []results.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
+		{"not all could be read", results.Run{Audits: []results.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
+		{"interrupted", results.Run{Interrupted: true, Cells: failed}, exitInterrupted, exitInterrupted},
+		{"overloaded", results.Run{Cells: []results.Cell{ok, overloaded}}, exitBroken, exitOK},
+		{"nothing measured", results.Run{Cells: []results.Cell{ok, nothing}}, exitBroken, exitOK},
+		{"no model has the population", results.Run{Cells: []results.Cell{notOffered, notOffered}}, exitBroken, exitOK},
+		{"one model has the population", results.Run{Cells: []results.Cell{notOffered, ok}}, exitOK, exitOK},
+		{"overloaded, and another failed", results.Run{Cells: append(failed, overloaded)}, exitFailed, exitFailed},
+		{"invalid, and overloaded", results.Run{Cells: []results.Cell{both}}, exitBroken, exitOK},
+		{"an objective is met", results.Run{Cells: objective(results.Met)}, exitOK, exitOK},
+		{"an objective of an operation that is not offered", results.Run{Cells: objective(results.NoSuch)}, exitOK, exitOK},
+		{"an objective is missed", results.Run{Cells: objective(results.Missed)}, exitBroken, exitOK},
+		{"an objective is unclear", results.Run{Cells: objective(results.Unclear)}, exitBroken, exitOK},
+		{"an objective is missed, and another cell failed", results.Run{Cells: append(objective(results.Missed), failed...)}, exitFailed, exitFailed},
+		{"invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
 	} {
-		if got := exitStatus(verdict(&c.run, false)); got != c.want {
-			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
+		if got := exitStatus(verdict(&c.run, failures)); got != c.want {
+			t.Errorf("%s, with --fail-on all: status %d, want %d", c.name, got, c.want)
 		}
-		if got := exitStatus(verdict(&c.run, true)); got != c.noFail {
-			t.Errorf("%s, with --no-fail: status %d, want %d", c.name, got, c.noFail)
+		if got := exitStatus(verdict(&c.run, failOn{"failed"})); got != c.failed {
+			t.Errorf("%s, with --fail-on failed: status %d, want %d", c.name, got, c.failed)
+		}
+		want := c.want
+		if strings.HasPrefix(c.name, "invalid") { // what is withheld is no failure
+			want = exitOK
+		}
+		if got := exitStatus(verdict(&c.run, failsDefault)); got != want {
+			t.Errorf("%s, by default: status %d, want %d", c.name, got, want)
+		}
+	}
+}
+
+func TestFailOn(t *testing.T) {
+	for text, want := range map[string]string{
+		"none": "none", "all": "missed,unclear,failed,overloaded,empty,invalid", "missed": "missed", "invalid, failed": "invalid,failed",
+	} {
+		var f failOn
+		if err := f.Set(text); err != nil || f.String() != want {
+			t.Errorf("--fail-on %q is %s, %v", text, f.String(), err)
+		}
+	}
+	for _, text := range []string{"", "mised", "missed,none", "all,missed", "missed,"} {
+		var f failOn
+		if err := f.Set(text); err == nil {
+			t.Errorf("--fail-on %q is taken", text)
 		}
 	}
 }

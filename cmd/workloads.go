@@ -12,14 +12,16 @@ func newWorkloads() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "workloads [NAME]",
-		Short: "List the bundled workloads, or print one as YAML",
-		Long: `List the bundled workloads, or print one as YAML, to be changed.
-"mailbench help workload" is the reference of the language.
+		Short: "List the bundled workloads, or describe one",
+		Long: `List the bundled workloads, or describe one. "mailbench workloads show NAME"
+prints it as YAML, to be changed, and so does this command, for older scripts,
+if its output goes to no terminal. "mailbench help workload" is the reference of
+the language.
 
 An editor with a YAML language server checks and completes workloads with the
 JSON Schema of the language. A printed workload names it in its first line.`,
 		Example: `  mailbench workloads
-  mailbench workloads quick > mine.yaml && mailbench run mine.yaml
+  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml
   mailbench workloads schema > workload.schema.json    for an editor`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeOne(workloads.BundledNames()),
@@ -27,14 +29,17 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 			out := cmd.OutOrStdout()
 			if len(args) == 1 {
 				if asJSON {
-					return usagef("--json lists the workloads; a workload is YAML")
+					return usagef("--json lists the workloads; \"mailbench workloads show\" prints one as YAML")
 				}
 				w, err := workloads.Bundled(args[0])
 				if err != nil {
 					return usage(err)
 				}
-				_, err = fmt.Fprintf(out, "%s\n%s", schemaLine, w.Source)
-				return err
+				if isTerminal(out) {
+					return describeWorkload(out, w)
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: what prints a workload is \"mailbench workloads show %s\" now\n", args[0])
+				return writeWorkload(out, w)
 			}
 			var rows [][]string
 			var all []listedWorkload
@@ -53,7 +58,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 		},
 	}
 	bindJSON(c, &asJSON)
-	c.AddCommand(newWorkloadsSchema(), newWorkloadsFit())
+	c.AddCommand(newWorkloadsShow(), newWorkloadsSchema(), newWorkloadsFit())
 	return c
 }
 

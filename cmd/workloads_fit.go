@@ -26,9 +26,9 @@ when, and for which users and folders; "mailbench help workload" describes
 trace files. With both, mail says what messages are like and how many lie in a
 folder, and the trace says the rest.
 
-Where users of a trace make long pauses, what they do between them is a session:
-its length, the times between its steps and the order of its steps are fitted,
-and deliveries are a stream beside. Without such pauses operations are a mix.
+Operations of a trace become a mix with their rate. Comments say how long users
+pause between operations, and which operation follows which: with that a mix
+can be written as sessions by hand.
 
 Comments in the workload say what was measured, how far each distribution is
 from it, and what does not fit. What was not measured is said, too. Nothing of

@@ -21,6 +21,19 @@ type Admin interface {
 	Drop(ctx context.Context) error
 }
 
+// Namespace is what an engine tells of a namespace of mailbench's.
+type Namespace struct {
+	Name   string
+	Tables int       // 0: not known
+	Since  time.Time // when it was made; zero: not known
+	Bytes  int64     // on the disk of the node that was asked; -1: not known
+}
+
+// Inventory is an Admin that tells more of a namespace than its name.
+type Inventory interface {
+	Inventory(ctx context.Context) ([]Namespace, error)
+}
+
 // Leaver is an Admin whose Drop may leave something on the engine's disks that
 // mailbench cannot remove.
 type Leaver interface {
@@ -55,6 +68,8 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 		return err
 	})
 	switch {
+	case errors.Is(err, ErrUnreachable) && e.Server != "":
+		return nil, fmt.Errorf("%s cannot be reached %s: %w; %s, --contact HOST names another", e.Name, where, err, e.Server)
 	case errors.Is(err, ErrUnreachable):
 		return nil, fmt.Errorf("%s cannot be reached %s: %w; %q starts one on this machine, --contact HOST names another",
 			e.Name, where, err, "mailbench engine up "+e.Name)
@@ -77,6 +92,25 @@ func Namespaces(ctx context.Context, st Store) (names []string, err error) {
 	})
 	slices.Sort(names)
 	return names, err
+}
+
+// Describe lists the namespaces that a store's engine has of mailbench, sorted, with what the
+// engine tells of them, in a bounded time.
+func Describe(ctx context.Context, st Store) (all []Namespace, err error) {
+	if i, ok := st.(Inventory); ok {
+		err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+			all, err = i.Inventory(ctx)
+			return err
+		})
+	} else {
+		var names []string
+		names, err = Namespaces(ctx, st)
+		for _, n := range names {
+			all = append(all, Namespace{Name: n, Bytes: -1})
+		}
+	}
+	slices.SortFunc(all, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
 }
 
 // Drop drops a store's namespace, in a bounded time.

@@ -26,6 +26,11 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 		return err
 	})
 	if err == nil {
+		for i := range c.Drifts {
+			if d := &c.Drifts[i]; s.Added(d.Difference) {
+				d.Harm, d.Mend = NotInDocument, nil
+			}
+		}
 		slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
 			return cmp.Or(cmp.Compare(a.Harm, b.Harm), cmp.Compare(a.Kind, b.Kind))
 		})
@@ -69,10 +74,19 @@ const (
 	ReadsFail             // reads through an index fail or are slow
 	CostsMore             // disk, memory or time, and how long deleted rows are kept
 	OnlyThere             // it takes space, and an index slows every write
+	// NotInDocument: mailbench adds it to the document that the schema is of. A store as the
+	// document has it lacks it, and nothing is to be mended.
+	NotInDocument
 )
 
 var harmWords = [...]string{
 	"calls fail", "rows are lost or wrong", "reads fail or are slow", "other costs", "not in the schema",
+	"not in the document",
+}
+
+// AsDocument reports whether nothing differs but what the document does not have.
+func (c *Comparison) AsDocument() bool {
+	return !slices.ContainsFunc(c.Drifts, func(d Drift) bool { return d.Harm != NotInDocument })
 }
 
 // String returns the harm in a few words.

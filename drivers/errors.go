@@ -23,6 +23,8 @@ var (
 	ErrForeign = errors.New("not made by mailbench")
 	// ErrReadOnly: the store was opened with Options.ReadOnly.
 	ErrReadOnly = errors.New("the store is open for reading only")
+	// ErrCorrupt: files of the store are damaged or gone.
+	ErrCorrupt = errors.New("the store is corrupt")
 	// ErrClosed: the store or session is closed.
 	ErrClosed = errors.New("closed")
 )

@@ -14,6 +14,12 @@ type Explainer interface {
 	Explain() ([]string, error)
 }
 
+// Planner is a statement whose engine tells how it runs the requests.
+type Planner interface {
+	// Plans returns a line for each request that the engine has planned.
+	Plans() []string
+}
+
 // ExplainParts returns the indented lines of each part of a batch. If the part is repeated
 // for an argument list, its first line names the list.
 func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error) {

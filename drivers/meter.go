@@ -2,40 +2,80 @@ package drivers
 
 import (
 	"context"
-
-	"github.com/mailbench/mailbench/schemas"
+	"time"
 )
 
-// Cost is what calls to a store cost. Bytes are payload as Value.Size
-// counts it: arguments of writes, and the columns of rows read.
+// Cost is what calls to a store cost. A Meter counts rows and bytes read and written, sessions the
+// rest. Bytes are payload as Value.Size counts it: arguments of writes, and the
+// columns of rows read.
 type Cost struct {
-	Calls, RowsRead, RowsWritten, BytesRead, BytesWritten int64
+	// Calls are the requests that went to the engine, without Retries. What takes several
+	// requests counts as several: the pages of a read, the elements of a parallel get, the
+	// parts of a batch that are sent one by one. The engines' packages say what a request is.
+	Calls int64
+	// Retries are further attempts of requests, by the driver, its client or the model.
+	Retries int64
+	// Throttled are the requests that the engine refused because the client may not ask for so
+	// much in a time. Those that were sent again are Retries too. Backoff is how long the driver
+	// waited before it sent them again.
+	Throttled int64
+	Backoff   time.Duration
+	// RowsExamined are the rows and the index entries that the engine read for the calls,
+	// returned or not.
+	RowsExamined int64
+	// Untold is the number of calls of which the engine does not tell RowsExamined. That is
+	// known if Untold is 0.
+	Untold int64
+
+	RowsRead, RowsWritten, BytesRead, BytesWritten int64
 }
 
 // Add adds d to c.
 func (c *Cost) Add(d *Cost) {
 	c.Calls += d.Calls
+	c.Retries += d.Retries
+	c.Throttled += d.Throttled
+	c.Backoff += d.Backoff
+	c.RowsExamined += d.RowsExamined
+	c.Untold += d.Untold
 	c.RowsRead += d.RowsRead
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
 	c.BytesWritten += d.BytesWritten
 }
 
-// Meter is a Session that counts what passes through it. A call is one request
-// that a client of the engine would send: a read, a write or an atomic batch is
-// one; a parallel get is one for each element of its list; a batch with
-// "atomic: none" is one for each part. Counting is the same on every engine,
-// so figures of engines can be compared. A meter does not count an engine's own
-// work for a request.
+// CostCounter is the Take of a session that counts its own calls.
+type CostCounter struct{ Cost Cost }
+
+// Take implements Session.
+func (c *CostCounter) Take() Cost {
+	took := c.Cost
+	c.Cost = Cost{}
+	return took
+}
+
+// Repeater is a session that is told of calls that repeat earlier ones. Meter is one.
+type Repeater interface {
+	// Repeating says whether the calls from here on repeat earlier ones of the same operation.
+	Repeating(on bool)
+}
+
+// Meter is a Session that counts what passes through it, and takes from the session what that
+// counted. Calls that repeat earlier ones are Retries. They add nothing else but the rows that
+// they write: others' changes made the earlier calls fail, so how many there are depends on the
+// machine.
 type Meter struct {
 	Session
-	Cost Cost
-	// Trace, if set, is called before each Read, Write and Batch, with the calls it counts.
+	// Trace, if set, is called after each Read, Write and Batch, with the Calls it took.
 	Trace func(st Statement, calls int64)
 
-	yield func(row []Value) error
-	count func(row []Value) error // m.row, bound once: the hot path allocates nothing
+	cost      Cost
+	repeating bool
+	yield     func(row []Value) error
+	count     func(row []Value) error // m.row, bound once: the hot path allocates nothing
 }
+
+var _ Repeater = (*Meter)(nil)
 
 // NewMeter returns a meter over s.
 func NewMeter(s Session) *Meter {
@@ -44,16 +84,21 @@ func NewMeter(s Session) *Meter {
 	return m
 }
 
-// Take returns what was counted since the last Take.
+// Take returns what was counted since the last Take, and forgets it.
 func (m *Meter) Take() Cost {
-	c := m.Cost
-	m.Cost = Cost{}
+	c := m.cost
+	m.cost = Cost{}
 	return c
 }
 
+// Repeating implements Repeater.
+func (m *Meter) Repeating(on bool) { m.repeating = on }
+
 func (m *Meter) row(row []Value) error {
-	m.Cost.RowsRead++
-	m.Cost.BytesRead += size(row)
+	if !m.repeating {
+		m.cost.RowsRead++
+		m.cost.BytesRead += size(row)
+	}
 	return m.yield(row)
 }
 
@@ -65,47 +110,49 @@ func size(vs []Value) int64 {
 	return int64(n)
 }
 
-func (m *Meter) enter(st Statement, calls int64) {
-	m.Cost.Calls += calls
+// ran takes what a call cost the session.
+func (m *Meter) ran(st Statement) {
+	took := m.Session.Take()
+	c := Cost{
+		Calls: took.Calls, Retries: took.Retries, Throttled: took.Throttled, Backoff: took.Backoff,
+		RowsExamined: took.RowsExamined, Untold: took.Untold,
+	}
+	if m.repeating {
+		c = Cost{Retries: c.Calls + c.Retries, Throttled: c.Throttled, Backoff: c.Backoff}
+	}
+	m.cost.Add(&c)
 	if m.Trace != nil {
-		m.Trace(st, calls)
+		m.Trace(st, c.Calls)
 	}
 }
 
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	calls, p := int64(1), st.Pattern()
-	if p.Parallel > 0 && p.In != nil {
-		calls = int64(len(args[len(p.By)].list))
-	}
-	m.enter(st, calls)
 	m.yield = yield
-	return m.Session.Read(ctx, st, args, m.count)
+	err := m.Session.Read(ctx, st, args, m.count)
+	m.ran(st)
+	return err
 }
 
 // Write implements Session.
 func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, error) {
-	m.enter(st, 1)
 	r, err := m.Session.Write(ctx, st, args)
+	m.ran(st)
 	if err == nil && r.Applied {
-		m.Cost.RowsWritten++
-		m.Cost.BytesWritten += size(args)
+		m.cost.RowsWritten++
+		m.cost.BytesWritten += size(args)
 	}
 	return r, err
 }
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	calls := int64(1)
-	if st.Pattern().Atomic == schemas.AtomicNone {
-		calls = int64(len(parts))
-	}
-	m.enter(st, calls)
 	err := m.Session.Batch(ctx, st, parts)
+	m.ran(st)
 	if err == nil {
-		m.Cost.RowsWritten += int64(len(parts))
+		m.cost.RowsWritten += int64(len(parts))
 		for i := range parts {
-			m.Cost.BytesWritten += size(parts[i].Args)
+			m.cost.BytesWritten += size(parts[i].Args)
 		}
 	}
 	return err

@@ -35,9 +35,16 @@ type Engine struct {
 	// Forecast returns how much space rows of a schema take in the engine's files. It
 	// opens no engine. nil: the engine has no files.
 	Forecast func(s *schemas.Schema) (forecast.Engine, error)
+	// CheckHints says which hints of a table (hints: {ENGINE: …}) the engine does not
+	// know, or which value it does not take. nil: the engine has no hints.
+	CheckHints func(t *schemas.Table) error
 	// Namespace is the engine's own word for what Options.Keyspace names: keyspace or
 	// namespace; "" if it has none.
 	Namespace string
+	// Server says what starts a server of the engine, where "mailbench engine up" does not.
+	Server string
+	// Logs says what prints the log of that server.
+	Logs string
 	// TraceDoc says what the columns of traced calls mean (Tracer): lines for a table's head.
 	TraceDoc string
 }
@@ -135,6 +142,9 @@ type Session interface {
 	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
 	// The calls take effect in the order of parts.
 	Batch(ctx context.Context, st Statement, parts []Call) error
+	// Take returns what calls have cost since the last Take, and forgets it: all but the rows and
+	// bytes read and written.
+	Take() Cost
 	// Close releases the session's buffers.
 	Close() error
 }
@@ -184,8 +194,12 @@ type Observation struct {
 	// ReadBytes are bytes read from disk since the store was opened, past all
 	// caches. An embedded engine counts all that its process reads; see DiskReads.
 	ReadBytes  int64
-	Tombstones int64             // delete markers in live files
-	Settings   map[string]string // effective settings
+	Tombstones int64 // delete markers in live files
+	// TombstonesRead is the most delete markers that one read of the applied schemas' tables has met
+	// on a node; 0: none, or not known. Their histograms forget slowly, so it may be of an earlier phase.
+	TombstonesRead int64
+	Missing        []string          // nodes that cannot be reached, each host:port; their share is in none of the figures
+	Settings       map[string]string // effective settings
 }
 
 // Bulk is a session that can trade durability for speed while it loads a data set.
@@ -212,6 +226,17 @@ type Tolerant interface {
 	Tolerate(on bool)
 }
 
+// Skipper is a tolerant session that leaves out what is stored in the tables of a schema
+// and is no row of mailbench's: HBase rows without its marker cell.
+type Skipper interface {
+	// Skipped returns how many rows reads have left out since the last call, and the keys
+	// of the first, as they are stored.
+	Skipped() (rows int64, keys [][]byte)
+}
+
+// SkippedNamed is how many keys a Skipper returns at most.
+const SkippedNamed = 5
+
 // Capabilities say what an engine can do, with its limits. A limit of 0 is none.
 type Capabilities struct {
 	Engine     string // Engine.Name
@@ -219,6 +244,9 @@ type Capabilities struct {
 	Durability Durability
 	// Atomic is the widest batch that is all or nothing.
 	Atomic schemas.Atomicity
+	// Torn: a slice that runs beside an atomic batch may see some rows of it and not others. A
+	// row is always whole.
+	Torn bool
 	// ReturnsNew: an add can return the new value.
 	ReturnsNew bool
 	// PlainIndexes: local indexes over plain columns. Prepare says pattern by pattern

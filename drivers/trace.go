@@ -26,8 +26,7 @@ type TracedSession interface {
 // Work is what an engine did for one piece of work. A negative number means that the
 // engine does not tell it.
 type Work struct {
-	// Requests counts those that the client sent. The embedded engine gets none: there it
-	// counts look-ups of a key.
+	// Requests counts those that the client sent, as Cost.Calls does.
 	Requests int64
 	// Nodes counts those that read or wrote: replicas of Cassandra, each of which counts
 	// its rows; regions of HBase.

@@ -19,6 +19,7 @@ type Caller struct {
 	Handles Handles
 
 	model string
+	again drivers.Repeater // S, if it counts repeated calls apart; else nil
 	args  []drivers.Value
 	row   func(row []drivers.Value) error
 	onRow func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
@@ -28,6 +29,16 @@ type Caller struct {
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller) Start(model string, s drivers.Session) {
 	c.model, c.S, c.onRow = model, s, c.oneRow
+	c.again, _ = s.(drivers.Repeater)
+}
+
+// Repeating says whether the calls from here on repeat those of an attempt that failed because
+// others changed the same row. They are counted as retries and not as what the operation costs.
+// The model must end it before the operation ends.
+func (c *Caller) Repeating(on bool) {
+	if c.again != nil {
+		c.again.Repeating(on)
+	}
 }
 
 // With returns the arguments in a buffer that the next call of With reuses.

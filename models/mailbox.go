@@ -79,9 +79,12 @@ type Bound interface {
 //     james: UID; others: delivery time). It neither repeats nor misses a message,
 //     even while deliveries go on.
 //   - A handle is valid until its message is moved or deleted. A call with a stale
-//     handle returns ErrNotFound and changes nothing, counters included.
+//     handle returns ErrNotFound and changes nothing, counters included. Open and
+//     Attachment of a Keeper may still give the message.
+//   - List and Open make no read for what their rows lack: Known says what they have.
 //   - Flag is idempotent. Move and Delete of several messages are all or nothing if
-//     the engine is atomic over their rows. If one message is missing, the whole
+//     the model's batch is atomic and the engine is atomic over their rows. Otherwise an
+//     error after the first part is ErrUnknown. If one message is missing, the whole
 //     call returns ErrNotFound.
 //   - Folders and accounts of others are never touched.
 //   - An error from a yield ends the call. The call returns it wrapped, so that a
@@ -143,6 +146,10 @@ type Labeler interface {
 	Label(ctx context.Context, f *Folder, h Handle, label *Folder, on bool) (Handle, error)
 }
 
+// Keeper keeps a message that no folder shows any more (datastax), and an open reads the
+// message only. So Open and Attachment may still give a message that is deleted or moved.
+type Keeper interface{ KeepsBodies() }
+
 // Purger keeps deleted messages until they are purged (elasticinbox).
 type Purger interface {
 	// Restore shows a deleted message under its labels again. The handle is the
@@ -194,7 +201,7 @@ type Poster interface {
 
 // Recounter counts an account's indexes again and corrects its counters
 // (elasticinbox). A caller does not let two recounts of one account overlap, since both would
-// add what is missing.
+// add what is missing, nor a recount and a change of the account.
 type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
 }

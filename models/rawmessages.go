@@ -43,6 +43,9 @@ func (m *RawMessages) RawRange(ctx context.Context, f *Folder, h Handle, off, n 
 // Attachment implements Mailbox.
 func (m *RawMessages) Attachment(ctx context.Context, f *Folder, h Handle, name string, w io.Writer) (int64, error) {
 	return m.Stream(ctx, "attachment", f, h, func() (int64, error) {
+		if err := m.Reader.Learn(ctx); err != nil {
+			return 0, err
+		}
 		p := m.Reader.Layout.Attachment(name)
 		if p == nil {
 			return 0, fmt.Errorf("%q: %w", name, ErrNotFound)
@@ -73,6 +76,9 @@ func (m *RawMessages) Stream(ctx context.Context, op string, f *Folder, h Handle
 // OpenBody sets the text body and the attachments of o, within the read of a Stream.
 func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 	o.Attachments = o.Attachments[:0]
+	if err := m.Reader.Learn(ctx); err != nil {
+		return 0, err
+	}
 	for i := range m.Reader.Layout.Attachments {
 		p := &m.Reader.Layout.Attachments[i]
 		o.Attachments = append(o.Attachments, AttachmentInfo{Name: string(p.Name), Size: p.Size})

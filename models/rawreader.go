@@ -1,11 +1,14 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/mail"
 )
 
@@ -19,9 +22,11 @@ type RawReader struct {
 	// Layout is the layout of the message being read.
 	Layout Layout
 
-	fetch func(ctx context.Context, n int64) error
-	size  int64
-	chunk int64
+	fetch   func(ctx context.Context, n int64) error
+	size    int64
+	chunk   int64
+	bare    bool   // the message is stored without a layout
+	learned []byte // the layout of such a message
 
 	w              io.Writer
 	from, to, want int64  // range of the chunk to write, and the expected length of the chunk
@@ -37,13 +42,40 @@ func NewRawReader(fetch func(ctx context.Context, n int64) error) *RawReader {
 }
 
 // Begin starts a message: its size and chunk size in bytes, and its stored
-// layout, which must not change while the message is read.
+// layout, which must not change while the message is read. Without a layout the
+// message is as the document has it: Learn finds its parts, and there is no checksum.
 func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
 	r.size, r.chunk = size, chunk
 	if chunk <= 0 || size < 0 {
 		return fmt.Errorf("%w: %d bytes in chunks of %d", ErrBroken, size, chunk)
 	}
+	if r.bare = len(layout) == 0; r.bare {
+		r.Layout = Layout{Attachments: r.Layout.Attachments[:0]}
+		return nil
+	}
 	return r.Layout.Parse(layout)
+}
+
+// Learn sets Layout of a message that is stored without one: it reads the whole message and
+// parses it. It does nothing if there is a layout.
+func (r *RawReader) Learn(ctx context.Context) error {
+	if !r.bare {
+		return nil
+	}
+	if r.size > MaxRow {
+		return fmt.Errorf("a message of %d bytes without its layout, at most %d fit into memory; read it raw: %w", r.size,
+			MaxRow, drivers.ErrTooLarge)
+	}
+	var raw bytes.Buffer
+	if _, err := r.Range(ctx, 0, r.size, &raw); err != nil {
+		return err
+	}
+	var msg mail.Message
+	if err := mail.NewParser().Parse(mail.BytesContent(raw.Bytes()), time.Time{}, &msg); err != nil {
+		return err
+	}
+	r.learned, r.bare = AppendLayout(r.learned[:0], &msg, Checksum(0, raw.Bytes())), false
+	return r.Layout.Parse(r.learned)
 }
 
 // Chunk checks the length of a chunk and writes the requested bytes of it.
@@ -82,10 +114,10 @@ func (r *RawReader) Range(ctx context.Context, off, n int64, w io.Writer) (int64
 	return done, nil
 }
 
-// Whole writes the whole message to w and checks its checksum.
+// Whole writes the whole message to w and checks its checksum, if it has one.
 func (r *RawReader) Whole(ctx context.Context, w io.Writer) (int64, error) {
 	n, err := r.Range(ctx, 0, r.size, w)
-	if err == nil && r.sum != r.Layout.Checksum {
+	if err == nil && !r.bare && r.sum != r.Layout.Checksum {
 		err = fmt.Errorf("%w: its checksum differs", ErrBroken)
 	}
 	return n, err

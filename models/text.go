@@ -29,6 +29,44 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	return encodeInPlace(dst, at), nil
 }
 
+// TextLen returns how many bytes EncodeText makes of c. It reads c piece by piece, as far as it must,
+// and holds no more than a piece in memory.
+func TextLen(c mail.Content) (int64, error) {
+	size := c.Size()
+	var piece [32 << 10]byte
+	kept := 0 // bytes at the beginning of the piece: a character that the one before cut in two
+	for off := int64(0); off < size; {
+		b := piece[:kept+int(min(size-off, int64(len(piece)-kept)))]
+		if err := mail.ReadFull(c, b[kept:], off); err != nil {
+			return 0, err
+		}
+		first := off == 0
+		off += int64(len(b) - kept)
+		whole := len(b)
+		if off < size {
+			whole = wholeRunes(b)
+		}
+		if !utf8.Valid(b[:whole]) || first && bytes.HasPrefix(b, []byte(textMarker)) {
+			return int64(len(textMarker)) + (size+2)/3*4, nil
+		}
+		kept = copy(piece[:], b[whole:])
+	}
+	return size, nil
+}
+
+// wholeRunes returns the length of b without a last character that more bytes would complete.
+func wholeRunes(b []byte) int {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
 // encodeInPlace replaces dst[at:], which may be many megabytes, by the marker and base64.
 func encodeInPlace(dst []byte, at int) []byte {
 	n := len(dst) - at

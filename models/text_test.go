@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -32,6 +33,9 @@ func checkText(t interface {
 	if err != nil || string(got) != before+string(b) {
 		t.Fatalf("decode %q: %q, %v, want %q", text, got, err, b)
 	}
+	if n, err := TextLen(mail.BytesContent(b)); err != nil || n != int64(len(text)) {
+		t.Fatalf("length of %q: %d, %v, want %d", b, n, err, len(text))
+	}
 	var w bytes.Buffer
 	if n, err := WriteText(&w, text); err != nil || n != int64(len(b)) || !bytes.Equal(w.Bytes(), b) {
 		t.Fatalf("write %q: %d bytes %q, %v, want %q", text, n, w.Bytes(), err, b)
@@ -47,6 +51,9 @@ var texts = [][]byte{
 	[]byte(textMarker + textMarker), []byte(textMarker[:5]), []byte(" " + textMarker),
 	bytes.Repeat([]byte{0xfe}, 767), bytes.Repeat([]byte{0xfe}, 768), bytes.Repeat([]byte{0xfe}, 769),
 	bytes.Repeat([]byte("0123456789\xff"), 10_000),
+	[]byte(strings.Repeat("世", 40_000)), []byte("x" + strings.Repeat("世", 40_000)), []byte("xy" + strings.Repeat("世", 40_000)),
+	[]byte(strings.Repeat("世", 40_000) + "\xe4\xb8"), []byte(strings.Repeat("x", 32<<10-1) + "\xe4"),
+	[]byte(strings.Repeat("x", 32<<10-1) + "\xe4x"), []byte(strings.Repeat("x", 32<<10) + textMarker),
 }
 
 func TestText(t *testing.T) {

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -120,14 +122,43 @@ type Stats struct {
 // an undamaged store.
 type Audit struct {
 	Accounts, Folders int64
-	Messages          int64 // index entries that lead to a message
-	Deleted           int64 // deleted and not yet purged
-	Unreferenced      int64 // messages, bodies, attachments or names that nothing refers to
-	Dangling          int64 // index entries without their message, or messages without their index entry
-	Duplicated        int64 // messages in more than one folder where the model allows one
-	BrokenBodies      int64 // chunks missing or left over, length or checksum wrong
-	CounterDrift      int64 // sum of |counter − recount|
-	Notes             []string
+	Messages          int64    // index entries that lead to a message
+	Deleted           int64    // deleted and not yet purged
+	Unreferenced      int64    // messages, bodies, attachments or names that nothing refers to
+	Dangling          int64    // index entries without their message, or messages without their index entry
+	Duplicated        int64    // messages in more than one folder where the model allows one
+	BrokenBodies      int64    // chunks missing or left over, length or checksum wrong
+	CounterDrift      int64    // sum of |counter − recount|
+	Notes             []string // the first faults of each kind by their keys: see Note
+}
+
+// Noted is how many faults of one kind an audit names.
+const Noted = 5
+
+// Note names a fault of a kind and says where it is, unless Noted of its kind were named.
+func (a *Audit) Note(kind, format string, args ...any) {
+	named := 0
+	for _, note := range a.Notes {
+		if strings.HasPrefix(note, kind+": ") {
+			named++
+		}
+	}
+	if named < Noted {
+		a.Notes = append(a.Notes, kind+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// The kinds of fault in notes.
+const (
+	Dangling     = "dangling"
+	Duplicated   = "duplicated"
+	BrokenBody   = "broken body"
+	CounterDrift = "counter adrift"
+)
+
+// UUIDText returns an identifier in its usual form of 36 characters.
+func UUIDText(id [16]byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // Add adds one audit to another.

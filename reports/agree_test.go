@@ -15,7 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // raw is the stored sample's run.json as it stands there, read without the types of
@@ -24,7 +25,7 @@ type raw map[string]any
 
 func rawCells(t *testing.T) []raw {
 	t.Helper()
-	b, err := os.ReadFile("testdata/sample/" + RunFile)
+	b, err := os.ReadFile("results/testdata/sample/" + results.RunFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func (r raw) number(path ...string) float64 {
 
 // time is which time is reported of the cell.
 func (r raw) time() string {
-	if r.at("arrivals") == "closed" || r.at("kind") != KindMeasure {
+	if r.at("arrivals") == "closed" || r.at("kind") != results.KindMeasure {
 		return "service"
 	}
 	return "response"
@@ -76,9 +77,9 @@ func find(t *testing.T, cells []raw, model, phase string) raw {
 	return cells[at]
 }
 
-func written(t *testing.T, write func(io.Writer, *Run) error) string {
+func written(t *testing.T, write func(io.Writer, *results.Run) error) string {
 	t.Helper()
-	r, err := Open("testdata/sample")
+	r, err := results.Open("results/testdata/sample")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestOutputsAgree(t *testing.T) {
 	tables := markdownRows(t, written(t, WriteMarkdown))
 	t.Run("markdown", func(t *testing.T) { markdownAgrees(t, cells, tables) })
 	t.Run("text", func(t *testing.T) {
-		lines := textRows(t, written(t, func(w io.Writer, r *Run) error { return WriteText(w, r, 200) }))
+		lines := textRows(t, written(t, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 200) }))
 		if len(lines) != len(tables) {
 			t.Errorf("the text has %d lines of figures and Markdown %d", len(lines), len(tables))
 		}
@@ -121,12 +122,12 @@ func searchesAgree(t *testing.T) {
 				Rate    float64
 				Verdict string
 				Cell    struct {
-					AllOps struct{ Response Latency } `json:"all_ops"`
+					AllOps struct{ Response results.Latency } `json:"all_ops"`
 				}
 			}
 		}
 	}
-	text, err := os.ReadFile("testdata/sample/run.json")
+	text, err := os.ReadFile("results/testdata/sample/run.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func searchesAgree(t *testing.T) {
 	found := r.Searches[0].Found.Text
 	outputs := map[string]string{
 		"Markdown": written(t, WriteMarkdown), "JUnit": written(t, WriteJUnit),
-		"the text": written(t, func(w io.Writer, r *Run) error { return WriteText(w, r, 200) }),
+		"the text": written(t, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 200) }),
 	}
 	for name, output := range outputs {
 		if !strings.Contains(output, found) {
@@ -144,7 +145,7 @@ func searchesAgree(t *testing.T) {
 		}
 	}
 	for _, step := range r.Searches[0].Steps {
-		rate, p50 := units.Amount(step.Rate), units.Duration(float64(step.Cell.AllOps.Response.P50))
+		rate, p50 := words.Amount(step.Rate), words.Duration(float64(step.Cell.AllOps.Response.P50))
 		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| ` + step.Verdict + ` \| \S+ \| ` + p50 + ` \|`)
 		line := regexp.MustCompile(`(?m)^ +` + rate + ` +\S+ +` + p50 + ` .* ` + step.Verdict + `$`)
 		if !row.MatchString(outputs["Markdown"]) || !line.MatchString(outputs["the text"]) {
@@ -237,6 +238,8 @@ func benchAgrees(t *testing.T, cells []raw, text string) {
 				want = c.number("ops", op, c.time(), strings.TrimSuffix(unit, "-ns"))
 			case "calls/op":
 				want = c.number("ops", op, "store", "calls")
+			case "examined/op":
+				want = c.number("ops", op, "store", "rows_examined")
 			case "B/op":
 				want = c.number("ops", op, "store", "bytes_read") + c.number("ops", op, "store", "bytes_written")
 			default:
@@ -309,16 +312,23 @@ func markdownAgrees(t *testing.T, cells []raw, tables rows) {
 		c := find(t, cells, parts[2], parts[0])
 		get := func(path ...string) float64 { return c.number(append([]string{"ops", parts[1]}, path...)...) }
 		percentile := func(name string, p float64) string {
-			if get("count") < float64(EnoughFor(p)) {
+			if get("count") < float64(results.EnoughFor(p)) {
 				return "-"
 			}
-			return units.Duration(get(c.time(), name))
+			return words.Duration(get(c.time(), name))
 		}
 		want := []string{percentile("p50", 0.5), percentile("p99", 0.99), percentile("p99_9", 0.999)}
+		examined := "?"
+		if c.at("ops", parts[1], "store", "rows_examined") != nil {
+			examined = words.Amount(get("store", "rows_examined"))
+		}
+		if get("store", "rows_examined_traced") > 0 {
+			examined = "~" + examined
+		}
 		if get("count") > 0 {
-			want = append(want, units.Amount(get("rate")), units.Digits(get("store", "calls")),
-				units.Amount(get("store", "rows_read"))+"/"+units.Amount(get("store", "rows_written")),
-				units.Size(get("store", "bytes_read"))+"/"+units.Size(get("store", "bytes_written")))
+			want = append(want, words.Amount(get("rate")), words.Digits(get("store", "calls")),
+				examined+"/"+words.Amount(get("store", "rows_read"))+"/"+words.Amount(get("store", "rows_written")),
+				words.Size(get("store", "bytes_read"))+"/"+words.Size(get("store", "bytes_written")))
 		} else {
 			want = append(want, "-", "-", "-", "-")
 		}

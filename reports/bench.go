@@ -6,15 +6,19 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
+
+// BenchFile is the file of benchmark lines in a run directory.
+const BenchFile = "bench.txt"
 
 // WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
 // tools. A name is a model and an operation; trials are repeated lines. Configuration lines
 // say what else a figure depends on, and benchstat does not compare figures that differ in
 // them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
 // out what differs from run to run.
-func WriteBench(w io.Writer, r *Run) error {
+func WriteBench(w io.Writer, r *results.Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	e := &r.Environment
 	b := bench{out: out, procs: e.MaxProcs, set: map[string]string{}}
@@ -29,7 +33,7 @@ func WriteBench(w io.Writer, r *Run) error {
 		}
 		for _, c := range s.Cells {
 			for _, name := range s.Ops {
-				if o, ok := c.Ops[name]; ok && o.Count+o.others() > 0 {
+				if o, ok := c.Ops[name]; ok && o.Count+o.Others() > 0 {
 					b.line(c, name, &o)
 				}
 			}
@@ -49,7 +53,7 @@ type bench struct {
 
 // config writes a configuration line unless it is in force.
 func (b *bench) config(key, value string) {
-	if value = units.OneLine(value); value != b.set[key] {
+	if value = words.OneLine(value); value != b.set[key] {
 		b.set[key] = value
 		fmt.Fprintf(b.out, "%s: %s\n", key, value)
 	}
@@ -58,10 +62,10 @@ func (b *bench) config(key, value string) {
 // line writes one operation. Its latencies are those of operations that were ok. Operations that
 // failed, were dropped or have no known outcome are counted, if there are any. Percentiles
 // of too few operations are left out.
-func (b *bench) line(c *Cell, name string, o *Op) {
+func (b *bench) line(c *results.Cell, name string, o *results.Op) {
 	b.config("engine", c.Engine)
 	b.config("phase", c.Where())
-	b.config("load", c.Load())
+	b.config("load", LoadLine(c))
 	b.config("durability", c.Durability)
 	b.config("verdict", string(c.Verdict))
 	var values strings.Builder
@@ -72,11 +76,14 @@ func (b *bench) line(c *Cell, name string, o *Op) {
 			name string
 			ns   int64
 		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
-			if o.Count >= EnoughFor(p.of) {
+			if o.Tells(p.of) {
 				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
 			}
 		}
-		fmt.Fprintf(&values, "\t%s calls/op\t%s B/op", float(o.Store.get(Calls)), float(o.Store.get(Bytes)))
+		fmt.Fprintf(&values, "\t%s calls/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
+		if o.Store.RowsExamined != nil {
+			fmt.Fprintf(&values, "\t%s examined/op", float(*o.Store.RowsExamined))
+		}
 	}
 	for _, n := range []struct {
 		count int64
@@ -100,5 +107,5 @@ func benchName(s string) string {
 			return '_'
 		}
 		return r
-	}, units.OneLine(s))
+	}, words.OneLine(s))
 }

@@ -8,37 +8,19 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Measured reports whether the cell is a measured phase.
-func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
-
-// kind is the kind of time that the reports show of the cell: the response time. A closed
-// loop and a load have no due times, so theirs is the service time.
-func (c *Cell) kind() latency.Kind {
-	if c.Arrivals == "closed" || !c.Measured() {
-		return latency.Service
-	}
-	return latency.Response
-}
-
-// Latency is the distribution that the reports show of an operation of the cell.
-func (c *Cell) Latency(o *Op) *Latency {
-	if c.kind() == latency.Service {
-		return &o.Service
-	}
-	return &o.Response
-}
-
-// Load says how operations were started and which time is reported.
-func (c *Cell) Load() string {
+// LoadLine says how operations were started and which time is reported.
+func LoadLine(c *results.Cell) string {
 	switch {
 	case !c.Measured() && len(c.Ops) == 0:
 		return "no operations"
 	case !c.Measured():
 		return "as fast as it goes; service times (start to end)"
-	case c.kind() == latency.Service:
+	case c.Reported() == latency.Service:
 		return fmt.Sprintf("closed loop of %d clients; service times (start to end)", c.Clients)
 	}
 	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)",
@@ -48,22 +30,22 @@ func (c *Cell) Load() string {
 // Section holds cells that can be compared: they are of one phase, had the same
 // load, and give the same promise of durability.
 type Section struct {
-	Cells []*Cell
+	Cells []*results.Cell
 	Ops   []string // most frequent first
 }
 
 // Sections sorts into sections the cells that ran operations or have a verdict
 // that is not ok, in the order of the run.
-func Sections(r *Run) []Section {
+func Sections(r *results.Run) []Section {
 	var all []Section
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Kind == KindWarmup && c.Verdict == OK || len(c.Ops) == 0 && c.Verdict == OK {
+		if c.Kind == results.KindWarmup && c.Verdict == results.OK || len(c.Ops) == 0 && c.Verdict == results.OK {
 			continue // a warm-up, or a phase without operations
 		}
 		at := slices.IndexFunc(all, func(s Section) bool {
 			o := s.Cells[0]
-			return o.Where() == c.Where() && o.Durability == c.Durability && o.Load() == c.Load()
+			return o.Where() == c.Where() && o.Durability == c.Durability && LoadLine(o) == LoadLine(c)
 		})
 		if at < 0 {
 			at, all = len(all), append(all, Section{})
@@ -71,7 +53,7 @@ func Sections(r *Run) []Section {
 		all[at].Cells = append(all[at].Cells, c)
 	}
 	for i := range all {
-		all[i].Ops = opsOf(all[i].Cells)
+		all[i].Ops = results.OpsOf(all[i].Cells)
 	}
 	slices.SortStableFunc(all, func(a, b Section) int { return a.order() - b.order() })
 	return all
@@ -85,35 +67,11 @@ func (s *Section) order() int {
 	return 1
 }
 
-// opsOf lists the operations of the cells, the most frequent first.
-func opsOf(cells []*Cell) []string {
-	asked := map[string]int64{}
-	for _, c := range cells {
-		for name, o := range c.Ops {
-			asked[name] = max(asked[name], o.Count+o.others())
-		}
-	}
-	var names []string
-	for name := range asked {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(asked[b], asked[a]), cmp.Compare(a, b))
-	})
-	return names
-}
-
-// others counts the outcomes that are not in the latency figures.
-func (o *Op) others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
-
-// Offered reports whether the model offers the operation.
-func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.others() > 0 }
-
 // Names gives each cell and audit of a run a name of its own: the model, and the engine and
 // the trial if there are several.
 type Names struct{ engines, trials bool }
 
-func NamesIn(r *Run) Names {
+func NamesIn(r *results.Run) Names {
 	var n Names
 	first := ""
 	see := func(engine string, trial int) {
@@ -130,7 +88,7 @@ func NamesIn(r *Run) Names {
 	return n
 }
 
-func (n Names) Of(c *Cell) string {
+func (n Names) Of(c *results.Cell) string {
 	name := n.Part(c.Model, c.Engine)
 	if n.trials {
 		name += " #" + strconv.Itoa(c.Trial)
@@ -139,7 +97,7 @@ func (n Names) Of(c *Cell) string {
 }
 
 // Audit is the name of what was audited.
-func (n Names) Audit(a *Audit) string {
+func (n Names) Audit(a *results.Audit) string {
 	name := n.Part(a.Model, a.Engine)
 	if n.trials && a.Trial > 0 {
 		name += " #" + strconv.Itoa(a.Trial)
@@ -162,7 +120,7 @@ func (n Names) Part(model, engine string) string {
 // model, and how many were carried out, both as medians of the trials; "" if there was no schedule.
 func (s *Section) AchievedRates(n Names) string {
 	var parts []string
-	for _, cs := range columnsOf(s.Cells) {
+	for _, cs := range trials.Columns(s.Cells) {
 		var offered, achieved []float64
 		for _, c := range cs {
 			if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
@@ -170,8 +128,8 @@ func (s *Section) AchievedRates(n Names) string {
 			}
 		}
 		if len(offered) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine), units.Amount(median(achieved)),
-				units.Amount(median(offered))))
+			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine),
+				words.Amount(results.Median(achieved)), words.Amount(results.Median(offered))))
 		}
 	}
 	if len(parts) == 0 {

@@ -3,32 +3,38 @@ package reports
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"testing"
 
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // comparison is a run of five models, four trials each, as a user makes one to choose
 // between them. Counts are those of a real run; times are made up.
-func comparison(t *testing.T) *Run {
+func comparison(t *testing.T) *results.Run {
 	t.Helper()
 	type figures struct {
 		p50     int64
-		store   StoreCost
-		ran     []PatternCalls
+		store   results.StoreCost
+		ran     []results.PatternCalls
 		missing string
 	}
-	ran := func(names ...string) (all []PatternCalls) {
+	ran := func(names ...string) (all []results.PatternCalls) {
 		for _, n := range names {
-			all = append(all, PatternCalls{n, 1})
+			all = append(all, results.PatternCalls{Name: n, Calls: 1})
 		}
 		return all
 	}
-	read := func(calls, rows, bytes float64) StoreCost {
-		return StoreCost{Calls: calls, RowsRead: rows, BytesRead: bytes}
+	read := func(calls, rows, bytes float64) results.StoreCost {
+		return results.StoreCost{Calls: calls, RowsExamined: &rows, RowsRead: rows, BytesRead: bytes}
 	}
-	written := func(calls, rows, bytes float64) StoreCost {
-		return StoreCost{Calls: calls, RowsWritten: rows, BytesWritten: bytes}
+	written := func(calls, rows, bytes float64) results.StoreCost {
+		return results.StoreCost{Calls: calls, RowsWritten: rows, BytesWritten: bytes}
+	}
+	scanned := func(s results.StoreCost, examined float64) results.StoreCost {
+		s.RowsExamined = &examined
+		return s
 	}
 	models := []string{"elasticinbox", "james", "datastax", "oracle", "conversation"}
 	ops := map[string][]figures{
@@ -48,42 +54,51 @@ func comparison(t *testing.T) *Run {
 		},
 		"login": {
 			{144_000, read(1, 5, 62), ran("account"), ""},
-			{563_000, read(1, 4, 118), ran("mailboxes_of"), ""},
+			{563_000, scanned(read(1, 4, 118), 4000), ran("mailboxes_of"), ""},
 			{148_000, read(1, 4, 47), ran("any_folder"), ""},
-			{302_000, read(2, 5, 58), ran("scan_by_address", "folders"), ""},
+			{302_000, scanned(read(2, 5, 58), 1004), ran("scan_by_address", "folders"), ""},
 			{143_000, read(1, 4, 90), ran("any_conversation"), ""},
 		},
 		"purge": {{997_000, read(3.29, 12, 599), ran("purge_page"), ""}, {}, {}, {}, {}},
 	}
-	r := &Run{
-		Format: Format, Seed: 1, Started: "2026-11-22T04:48:54Z", Seconds: 412, Workload: Workload{Name: "mine"},
-		Environment: Environment{Version: "v0.2.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPU: "AMD EPYC", CPUs: 16, Memory: 64e9, Disk: "ext4"},
+	r := &results.Run{
+		Format: results.Format, Seed: 1, Started: "2026-11-22T04:48:54Z", Seconds: 412, Workload: results.Workload{Name: "mine"},
+		Environment: results.Environment{Version: "v0.2.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPU: "AMD EPYC", CPUs: 16, Memory: 64e9, Disk: "ext4"},
 	}
 	for n := 1; n <= 4; n++ {
 		for i, model := range models {
-			all := map[string]Op{}
+			all := map[string]results.Op{}
 			for op, of := range ops {
 				f, count := of[i], map[string]int64{"list": 20_000, "deliver": 5000, "login": 400, "purge": 20}[op]
 				if f.p50 == 0 {
-					all[op] = Op{Support: NotOffered}
+					all[op] = results.Op{Support: results.NotOffered}
 					continue
 				}
 				ns := f.p50 * int64(95+2*n) / 100
-				lat := Latency{P50: ns, P90: 2 * ns, P99: 4 * ns, P999: 11 * ns, Max: 20 * ns, Mean: float64(ns)}
-				o := Op{Count: count, Support: Native, Missing: f.missing, Rate: float64(count) / 60, Response: lat, Service: lat, Store: f.store, Patterns: f.ran}
+				lat := results.Latency{P50: ns, P90: 2 * ns, P99: 4 * ns, P999: 11 * ns, Max: 20 * ns, Mean: float64(ns)}
+				var quantiles []int64
+				for _, share := range results.QuantileShares { // 0.2 to 4 times the median
+					quantiles = append(quantiles, int64(float64(ns)*math.Exp(math.Log(5)*(2*share-1)*share)))
+				}
+				o := results.Op{Quantiles: quantiles, Count: count, Support: results.Native, Missing: f.missing, Rate: float64(count) / 60, Response: lat, Service: lat, Store: f.store, Patterns: f.ran}
 				if op == "login" && model == "oracle" {
-					o.Support, o.Fallback = EmulatedOp, "user_by_address"
+					o.Support, o.Fallback = results.EmulatedOp, "user_by_address"
 				}
 				all[op] = o
 			}
-			c := trial(model, n, OK, all)
-			c.Offered, c.Doubts = &Offered{Rate: 424, Achieved: 424}, []Doubt{{Code: "shared-machine", Text: "shared machine: engine and client run in one process"}}
+			c := trial(model, n, results.OK, all)
+			c.Offered, c.Doubts = &results.Offered{Due: 26_000, Rate: 424, Achieved: 424}, []results.Doubt{{Code: "shared-machine", Text: "shared machine: engine and client run in one process"}}
 			if model == "datastax" && n == 3 {
-				c.Doubts = append(c.Doubts, Doubt{Code: "not-warm", Text: "not warm: the warm-up had not become steady in the time allowed"})
+				c.Doubts = append(c.Doubts, results.Doubt{Code: "not-warm", Text: "not warm: the warm-up had not become steady in the time allowed"})
 			}
-			load := trial(model, n, OK, map[string]Op{"deliver": {Count: 5636, Support: Native, Rate: 5912, Service: Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}, Store: ops["deliver"][i].store}})
-			load.Phase, load.Kind, load.Arrivals, load.Rate = "load", KindLoad, "none", 0
-			r.Cells = append(r.Cells, load, c)
+			load := trial(model, n, results.OK, map[string]results.Op{"deliver": {Count: 5636, Support: results.Native, Rate: 5912, Service: results.Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}, Store: ops["deliver"][i].store}})
+			load.Phase, load.Kind, load.Arrivals, load.Rate = "load", results.KindLoad, "none", 0
+			mail := results.Evidence{Settled: true, Copies: 5636, MailBytes: 5636 * 23_700}
+			load.Evidence, load.Before = &mail, &results.EngineInfo{}
+			settle := results.Cell{Key: c.Key, Kind: results.KindSettle, Verdict: results.OK, Evidence: &mail}
+			settle.Phase, settle.Engines = "settle", &results.EngineInfo{DiskBytes: int64(5636*26_700 + i*20_000_000), LogBytes: 0}
+			c.Client = &results.ClientInfo{CPUSeconds: 20 + float64(i+n)}
+			r.Cells = append(r.Cells, load, settle, c)
 		}
 	}
 	for _, model := range models {
@@ -91,7 +106,7 @@ func comparison(t *testing.T) *Run {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Schemas = append(r.Schemas, Schema{Model: model, Text: string(s.Source)})
+		r.Schemas = append(r.Schemas, results.Schema{Model: model, Text: string(s.Source)})
 	}
 	return r
 }

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // csvAll is the value of the column op for all operations together.
@@ -23,7 +24,7 @@ var csvHead = []string{
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
 // counted, or if it is a time and no operation was ok.
-func WriteCSV(w io.Writer, r *Run) error {
+func WriteCSV(w io.Writer, r *results.Run) error {
 	out := csv.NewWriter(w) // keeps the first error
 	_ = out.Write(csvHead)
 	for i := range r.Cells {
@@ -38,7 +39,7 @@ func WriteCSV(w io.Writer, r *Run) error {
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
 				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
-			each := func(op string, o OpInterval) {
+			each := func(op string, o results.OpInterval) {
 				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
 				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
@@ -57,7 +58,7 @@ func WriteCSV(w io.Writer, r *Run) error {
 	return nil
 }
 
-func sortedOps(ops map[string]OpInterval) []string {
+func sortedOps(ops map[string]results.OpInterval) []string {
 	var names []string
 	for name := range ops {
 		names = append(names, name)
@@ -70,7 +71,7 @@ func sortedOps(ops map[string]OpInterval) []string {
 // begins like a formula, so such a text gets an apostrophe before it. No name of mailbench's
 // begins so.
 func field(text string) string {
-	text = units.OneLine(text)
+	text = words.OneLine(text)
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
 	}

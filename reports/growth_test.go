@@ -10,48 +10,70 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // swept is a run that swept the messages of a folder: james is flat, oracle reads the whole
-// folder, and datastax gave out at the third point.
-func swept() *Run {
+// folder, and datastax gave out at the third point. A login returns 3 rows in all models; james
+// and oracle examine many more for them.
+func swept() *results.Run {
 	r := sample()
+	for _, model := range []string{"james", "oracle"} {
+		s, err := schemas.Bundled(model)
+		if err != nil {
+			panic(err)
+		}
+		r.Schemas = append(r.Schemas, results.Schema{Model: model, SHA256: digest, Text: string(s.Source)})
+	}
 	r.Cells, r.Searches, r.Audits, r.Interrupted = nil, nil, nil, false
-	r.Sweep = &Sweep{Path: "population.messages"}
+	r.Sweep = &results.Sweep{Path: "population.messages"}
 	for i, n := range []float64{100, 300, 1000, 3000, 10000} {
 		value := fmt.Sprint(int(n))
-		p := SweepPoint{Value: value, Size: n, SHA256: digest, Users: 1, Folders: 1, Messages: int(n)}
+		p := results.SweepPoint{Value: value, Size: n, SHA256: digest, Users: 1, Folders: 1, Messages: int(n)}
 		for _, m := range []struct {
 			name        string
 			p50, rows   float64
 			failed      bool
 			partition   float64
 			rowsDeviate float64
+			login       float64 // rows examined
+			pattern     string
 		}{
-			{"james", 21e3 * (1 + 0.01*math.Mod(float64(i*7), 5)), 25, false, 700 * n, 0},
-			{"oracle", 900 * n * (1 + 0.01*math.Mod(float64(i*3), 4)), n + 1, false, 1100 * n, 2},
-			{"datastax", 30e3, 26, i == 2, 4e6, 0},
+			{"james", 21e3 * (1 + 0.01*math.Mod(float64(i*7), 5)), 25, false, 700 * n, 0, 3 * n, "mailboxes_of"},
+			{"oracle", 900 * n * (1 + 0.01*math.Mod(float64(i*3), 4)), n + 1, false, 1100 * n, 2, n, "scan_by_address"},
+			{"datastax", 30e3, 26, i == 2, 4e6, 0, 3, "any_folder"},
 		} {
-			c := Cell{
-				Key:  Key{Model: m.name, Engine: "embedded", Phase: "measure", Point: value, Trial: 1, Shard: 1},
-				Kind: KindMeasure, Started: "2026-11-21T05:28:00Z", Ended: "2026-11-21T05:28:10Z", Seconds: 10,
-				Arrivals: "closed", Clients: 1, Durability: "process", Verdict: OK, Doubts: []Doubt{}, Ops: map[string]Op{},
+			c := results.Cell{
+				Key:  results.Key{Model: m.name, Engine: "embedded", Phase: "measure", Point: value, Trial: 1, Shard: 1},
+				Kind: results.KindMeasure, Started: "2026-11-21T05:28:00Z", Ended: "2026-11-21T05:28:10Z", Seconds: 10,
+				Arrivals: "closed", Clients: 1, Durability: "process", Verdict: results.OK, Doubts: []results.Doubt{}, Ops: map[string]results.Op{},
 			}
 			if m.failed {
-				c.Verdict, c.Reason = Failed, &Reason{Code: "failed", Text: "disk full"}
+				c.Verdict, c.Reason = results.Failed, &results.Reason{Code: "failed", Text: "disk full"}
 			} else {
 				ns := int64(m.p50)
-				c.Ops["list"] = Op{
-					Count: 1000, Support: Native, Rate: 100, Service: Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50},
-					Store: StoreCost{Calls: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
+				c.Ops["list"] = results.Op{
+					Count: 1000, Support: results.Native, Rate: 100, Service: results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50},
+					Store: results.StoreCost{Calls: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
 				}
+				login := results.Op{
+					Count: 100, Support: results.Native, Rate: 10, Patterns: []results.PatternCalls{{Name: m.pattern, Calls: 1}},
+					Service: results.Latency{P50: 40e3, P90: 40e3, P99: 40e3, P999: 40e3, Max: 40e3, Mean: 40e3},
+					Store:   results.StoreCost{Calls: 1, RowsExamined: &m.login, RowsRead: 3, BytesRead: 90},
+				}
+				if m.name == "oracle" {
+					login.Support, login.Fallback = results.EmulatedOp, "user_by_address"
+				}
+				c.Ops["login"] = login
 			}
 			r.Cells = append(r.Cells, c)
-			p.Partitions = append(p.Partitions, Partition{Model: m.name, Engine: "embedded", Table: "t", Bytes: m.partition})
+			p.Partitions = append(p.Partitions, results.Partition{Model: m.name, Engine: "embedded", Table: "t", Bytes: m.partition})
 		}
 		r.Sweep.Points = append(r.Sweep.Points, p)
 	}
-	r.Sweep.Growth = r.Growths()
+	r.Sweep.Growth = trials.Growths(r)
 	return r
 }
 
@@ -61,7 +83,7 @@ func TestGrowths(t *testing.T) {
 		"oracle list p50": growth.Linear, "oracle list rows": growth.Linear, "oracle list bytes": growth.Linear, "oracle list calls": growth.Flat,
 		"datastax list p50": growth.Flat, "datastax partition size": growth.Flat,
 	}
-	for _, g := range swept().Growths() {
+	for _, g := range trials.Growths(swept()) {
 		name := g.Model + " " + g.Op + " " + string(g.Figure)
 		if c, ok := want[name]; ok && c != g.Class {
 			t.Errorf("%s is %s, want %s: %+v", name, g.Class, c, g)
@@ -74,7 +96,7 @@ func TestGrowths(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not fitted: %v", want)
 	}
-	if g := sample().Growths(); g != nil {
+	if g := trials.Growths(sample()); g != nil {
 		t.Errorf("a run without a sweep: %v", g)
 	}
 	// Trials of one point are put together: the median counts.
@@ -82,7 +104,7 @@ func TestGrowths(t *testing.T) {
 	for _, c := range r.Cells {
 		for trial, factor := range map[int]int64{2: 1, 3: 50} {
 			one := c
-			one.Trial, one.Ops = trial, map[string]Op{}
+			one.Trial, one.Ops = trial, map[string]results.Op{}
 			for name, o := range c.Ops {
 				o.Service.P50 *= factor
 				one.Ops[name] = o
@@ -90,8 +112,8 @@ func TestGrowths(t *testing.T) {
 			r.Cells = append(r.Cells, one)
 		}
 	}
-	for _, g := range r.Growths() {
-		if g.Model == "james" && g.Figure == P50 && (g.Points[0].Value != 21e3 || g.Class != growth.Flat) {
+	for _, g := range trials.Growths(r) {
+		if g.Model == "james" && g.Op == "list" && g.Figure == results.P50 && (g.Points[0].Value != 21e3 || g.Class != growth.Flat) {
 			t.Errorf("medians of trials: %+v", g)
 		}
 	}
@@ -124,11 +146,45 @@ func TestGrowthText(t *testing.T) {
 	}
 }
 
+// TestScansAreNotFlat: a login that examines every mailbox is not called flat because it returns
+// few rows. Models whose pattern is emulated, or an error for schema lint, are marked.
+func TestScansAreNotFlat(t *testing.T) {
+	text := func(r *results.Run) string {
+		var b bytes.Buffer
+		if err := WriteText(&b, r, 400); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	got := text(swept())
+	for _, want := range []string{
+		"examined datastax flat (0.00), oracle* linear (1.00), james^ linear (1.00)", "login calls, login bytes",
+		"* emulated: login of oracle (user_by_address)",
+		"^ schema lint calls a pattern an error: login of james (mailboxes_of: scan-filter)",
+		"examined datastax 3 3 - 3 3 oracle* 100 300 1000 3000 10.0k james^ 300 900 3000 9000 30.0k",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the text does not say %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "login rows") {
+		t.Errorf("the rows that a scan returns are called flat:\n%s", got)
+	}
+	r := swept()
+	for i := range r.Cells {
+		if login := r.Cells[i].Ops["login"]; r.Cells[i].Model == "james" {
+			login.Store.RowsExamined = nil
+			r.Cells[i].Ops["login"] = login
+		}
+	}
+	if got := text(r); strings.Contains(got, "login rows") {
+		t.Errorf("nobody knows what james examines, and the rows that it returns are called flat:\n%s", got)
+	}
+}
+
 func TestGrowthInOtherFormats(t *testing.T) {
 	r := swept()
-	if err := validate(t, compiled(t), encoded(t, r)); err != nil {
-		t.Errorf("the schema: %v", err)
-	}
+	fitsSchema(t, r)
 	var b bytes.Buffer
 	if err := WriteMarkdown(&b, r); err != nil {
 		t.Fatal(err)
@@ -153,7 +209,11 @@ func TestHostileSweep(t *testing.T) {
 	for _, size := range []float64{0, -1, 1e300} {
 		r := swept()
 		r.Sweep.Points[1].Size = size
-		if err := r.check(); err == nil {
+		var text bytes.Buffer
+		if err := results.WriteJSON(&text, r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := results.Parse(text.Bytes()); err == nil {
 			t.Errorf("a point of size %g is taken", size)
 		}
 	}
@@ -182,7 +242,7 @@ func TestHostileSweep(t *testing.T) {
 			t.Errorf("%s holds harmful characters: %q", name, b.String())
 		}
 	}
-	for _, points := range [][]SweepPoint{nil, r.Sweep.Points[:1]} {
+	for _, points := range [][]results.SweepPoint{nil, r.Sweep.Points[:1]} {
 		r := swept()
 		r.Sweep.Points = points
 		if err := WriteText(&b, r, 80); err != nil {

@@ -12,13 +12,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/growth"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Text says how the figure grows: linear (0.98 ±0.05).
-func (g *Growth) Text() string {
+// GrowthText says how the figure grows: linear (0.98 ±0.05).
+func GrowthText(g *results.Growth) string {
 	// Adding 0 makes 0 of -0.
-	exponent := string(g.Class) + " (" + strconv.FormatFloat(math.Round(100*g.Exponent)/100+0, 'f', 2, 64)
+	class := string(g.Class)
+	if g.Class == growth.FlatFrom {
+		class += " " + words.Amount(g.From) + " on"
+	}
+	exponent := class + " (" + strconv.FormatFloat(math.Round(100*g.Exponent)/100+0, 'f', 2, 64)
 	switch {
 	case g.Low == nil || g.High == nil:
 		return exponent + fmt.Sprintf("; %d points)", len(g.Points))
@@ -28,8 +34,8 @@ func (g *Growth) Text() string {
 	return exponent + ")"
 }
 
-// At is the figure at a point, or a dash.
-func (g *Growth) At(point string) string {
+// GrowthAt is the figure at a point, or a dash.
+func GrowthAt(g *results.Growth, point string) string {
 	for i := range g.Points {
 		if p := &g.Points[i]; p.Point == point {
 			return g.Figure.Text(p.Value)
@@ -41,12 +47,12 @@ func (g *Growth) At(point string) string {
 // Grown is how one figure of one operation grows in all models, the least exponent first.
 type Grown struct {
 	Phase, Op string
-	Figure    Figure
-	Models    []Growth
+	Figure    results.Figure
+	Models    []results.Growth
 }
 
 // grown groups by phase, operation and figure.
-func grown(all []Growth) []Grown {
+func grown(all []results.Growth) []Grown {
 	var groups []Grown
 	for _, g := range all {
 		at := slices.IndexFunc(groups, func(o Grown) bool {
@@ -58,7 +64,7 @@ func grown(all []Growth) []Grown {
 		groups[at].Models = append(groups[at].Models, g)
 	}
 	for i := range groups {
-		slices.SortStableFunc(groups[i].Models, func(a, b Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+		slices.SortStableFunc(groups[i].Models, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
 	}
 	return groups
 }
@@ -66,35 +72,64 @@ func grown(all []Growth) []Grown {
 // Flat reports whether the figure is flat in all models, and counted: it then needs no line
 // of its own.
 func (g *Grown) Flat() bool {
-	return g.Figure.Counted() && !slices.ContainsFunc(g.Models, func(m Growth) bool { return m.Class != growth.Flat })
+	grows := func(m results.Growth) bool { return m.Class != growth.Flat }
+	return g.Figure.Counted() && !slices.ContainsFunc(g.Models, grows)
+}
+
+// hides reports whether rows returned of the same operation grow as g says and rows examined do not.
+func (g *Grown) hides(all []Grown) bool {
+	if g.Figure != results.Rows {
+		return false
+	}
+	for i := range all {
+		if o := &all[i]; o.Phase == g.Phase && o.Op == g.Op && o.Figure == results.Examined {
+			return !o.Flat() || len(o.Models) < len(g.Models)
+		}
+	}
+	return false
+}
+
+// flatName names a figure that is flat in all models.
+func (g *Grown) flatName() string {
+	switch g.Figure {
+	case results.Examined:
+		return g.Op + " rows examined"
+	case results.Rows:
+		return g.Op + " rows returned"
+	}
+	return g.Op + " " + string(g.Figure)
 }
 
 // GrowthTable is how the figures of one phase grow.
 type GrowthTable struct {
 	Phase string // "" for the forecast
 	Rows  []Grown
-	Flat  []string // counted figures that are flat in all models: "list calls"
+	// Flat are counted figures that are flat in all models: "list calls". Rows returned are not
+	// among them if rows examined are not flat, or not known.
+	Flat []string
 }
 
 // GrowthTables are the tables of all measured phases, and the table of the forecast.
-func (r *Run) GrowthTables() []GrowthTable {
+func GrowthTables(r *results.Run) []GrowthTable {
 	var tables []GrowthTable
-	for _, g := range grown(r.Growths()) {
+	all := grown(trials.Growths(r))
+	for _, g := range all {
 		at := slices.IndexFunc(tables, func(t GrowthTable) bool { return t.Phase == g.Phase })
 		if at < 0 {
 			at, tables = len(tables), append(tables, GrowthTable{Phase: g.Phase})
 		}
-		if t := &tables[at]; g.Flat() {
-			t.Flat = append(t.Flat, g.Op+" "+string(g.Figure))
-		} else {
+		switch t := &tables[at]; {
+		case !g.Flat():
 			t.Rows = append(t.Rows, g)
+		case !g.hides(all):
+			t.Flat = append(t.Flat, g.flatName())
 		}
 	}
 	return tables
 }
 
 // Title names the table: the phase, what was swept, and how far.
-func (t *GrowthTable) Title(s *Sweep) string {
+func (t *GrowthTable) Title(s *results.Sweep) string {
 	what := t.Phase + ": cost against " + s.Path
 	if t.Phase == "" {
 		what = "forecast: largest partition against " + s.Path
@@ -110,41 +145,48 @@ const GrowthLegend = "exponent of the size with its 95% interval: 0 is the same 
 	"cannot tell: the points leave several answers; more points, over a wider range, and trials tell more"
 
 // growth writes first how cost grows, and then the figures at each point.
-func (t *text) growth(r *Run) {
-	tables := r.GrowthTables()
+func (t *text) growth(r *results.Run) {
+	tables, marker := GrowthTables(r), NewMarker(r)
 	for i := range tables {
 		table := &tables[i]
+		var l legend
 		t.line("")
 		t.heading("GROWTH  ", table.Title(r.Sweep))
 		last := ""
 		for j := range table.Rows {
 			row := &table.Rows[j]
-			var words []string
+			var parts, names []string
+			var marks []OverviewMarks
 			for k := range row.Models {
 				m := &row.Models[k]
-				words = append(words, t.names.Part(m.Model, m.Engine)+" "+m.Text())
+				names, marks = append(names, t.names.Part(m.Model, m.Engine)), append(marks, marker.Grown(m))
+				parts = append(parts, names[k]+marks[k].Text()+" "+GrowthText(m))
 			}
-			op := units.OneLine(row.Op)
+			l.add(row.Op, names, marks)
+			op := words.OneLine(row.Op)
 			if op == last {
 				op = ""
 			}
-			last = units.OneLine(row.Op)
-			t.wrap(fmt.Sprintf("%-*s%-*s", opWidth, op, figureWidth, row.Figure), opWidth+figureWidth, strings.Join(words, ", "))
+			last = words.OneLine(row.Op)
+			t.wrap(fmt.Sprintf("%-*s%-*s", opWidth, op, figureWidth, row.Figure), opWidth+figureWidth, strings.Join(parts, ", "))
 		}
 		if len(table.Flat) > 0 {
 			t.wrap("  flat in all: ", 4, strings.Join(table.Flat, ", "))
+		}
+		for _, line := range l.lines() {
+			t.wrap("  "+line[0]+" ", 4, line[1])
 		}
 	}
 	if len(tables) > 0 {
 		t.styled(faint, func() { t.wrap("    ", 4, GrowthLegend) })
 	}
 	for i := range tables {
-		t.points(r.Sweep, &tables[i])
+		t.points(r.Sweep, &tables[i], marker)
 	}
 }
 
 // points writes the figures at each point: as a table if there is room, else as a list.
-func (t *text) points(s *Sweep, table *GrowthTable) {
+func (t *text) points(s *results.Sweep, table *GrowthTable, marker *Marker) {
 	if len(table.Rows) == 0 {
 		return
 	}
@@ -158,14 +200,14 @@ func (t *text) points(s *Sweep, table *GrowthTable) {
 	names, widths, need := 0, make([]int, len(s.Points)), 0
 	for _, row := range table.Rows {
 		for _, m := range row.Models {
-			names = max(names, utf8.RuneCountInString(units.OneLine(t.names.Part(m.Model, m.Engine)))+1)
+			names = max(names, utf8.RuneCountInString(words.OneLine(t.names.Part(m.Model, m.Engine)))+2)
 		}
 	}
 	head := fmt.Sprintf("%*s", indent+figureWidth+names, "")
 	for i, p := range s.Points {
 		widths[i] = max(least, utf8.RuneCountInString(p.Value)+2)
 		need += widths[i]
-		head += fmt.Sprintf("%*s", widths[i], units.OneLine(p.Value))
+		head += fmt.Sprintf("%*s", widths[i], words.OneLine(p.Value))
 	}
 	fits := indent+figureWidth+names+need <= t.width
 	if fits {
@@ -174,27 +216,28 @@ func (t *text) points(s *Sweep, table *GrowthTable) {
 	last := ""
 	for _, row := range table.Rows {
 		if row.Op != last {
-			t.line("%s", units.OneLine(row.Op))
+			t.line("%s", words.OneLine(row.Op))
 		}
 		last = row.Op
 		label := string(row.Figure)
 		for i := range row.Models {
 			m := &row.Models[i]
+			marks := marker.Grown(m)
 			line := fmt.Sprintf("%*s%-*s%-*s", indent, "", figureWidth, label, names,
-				units.OneLine(t.names.Part(m.Model, m.Engine)))
+				words.OneLine(t.names.Part(m.Model, m.Engine))+marks.Text())
 			label = ""
-			var words []string
+			var parts []string
 			for k, p := range s.Points {
 				if fits {
-					line += fmt.Sprintf("%*s", widths[k], m.At(p.Value))
+					line += fmt.Sprintf("%*s", widths[k], GrowthAt(m, p.Value))
 				} else {
-					words = append(words, p.Value+": "+m.At(p.Value))
+					parts = append(parts, p.Value+": "+GrowthAt(m, p.Value))
 				}
 			}
 			if fits {
 				t.line("%s", line)
 			} else {
-				t.wrap(line, indent+figureWidth+names, strings.Join(words, ", "))
+				t.wrap(line, indent+figureWidth+names, strings.Join(parts, ", "))
 			}
 		}
 	}
@@ -203,21 +246,22 @@ func (t *text) points(s *Sweep, table *GrowthTable) {
 // growth writes how cost grows, and the figures at each point, folded.
 func (m *markdown) growth() {
 	r := m.run
-	tables := r.GrowthTables()
+	tables, marker := GrowthTables(r), NewMarker(r)
 	for i := range tables {
 		t := &tables[i]
-		m.line("\n**Growth** of %s", units.Markdown(t.Title(r.Sweep)))
+		m.line("\n**Growth** of %s", words.Markdown(t.Title(r.Sweep)))
 		if len(t.Rows) > 0 {
 			m.titles(0, "operation", "", "model", "grows")
 		}
 		for _, row := range t.Rows {
 			for j := range row.Models {
 				g := &row.Models[j]
-				m.row(row.Op, string(row.Figure), m.names.Part(g.Model, g.Engine), g.Text())
+				marks := marker.Grown(g)
+				m.row(row.Op, string(row.Figure), m.names.Part(g.Model, g.Engine)+marks.Text(), GrowthText(g))
 			}
 		}
 		if len(t.Flat) > 0 {
-			m.line("\nFlat in all: %s", units.Markdown(strings.Join(t.Flat, ", ")))
+			m.line("\nFlat in all: %s", words.Markdown(strings.Join(t.Flat, ", ")))
 		}
 		m.line("\n<details><summary>Figures at each point</summary>")
 		titles := []string{"operation", ""}
@@ -230,12 +274,12 @@ func (m *markdown) growth() {
 				g := &row.Models[j]
 				cells := []string{row.Op + " " + string(row.Figure), m.names.Part(g.Model, g.Engine)}
 				for _, p := range r.Sweep.Points {
-					cells = append(cells, g.At(p.Value))
+					cells = append(cells, GrowthAt(g, p.Value))
 				}
 				m.row(cells...)
 			}
 		}
-		m.line("\n%s\n\n</details>", units.Markdown(GrowthLegend))
+		m.line("\n%s\n\n</details>", words.Markdown(GrowthLegend))
 	}
 }
 
@@ -245,7 +289,7 @@ var growthHead = []string{
 
 // WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
 // nanoseconds. A run without a sweep has a head only.
-func WriteGrowthCSV(w io.Writer, r *Run) error {
+func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 	out := csv.NewWriter(w) // keeps the first error
 	_ = out.Write(growthHead)
 	bound := func(v *float64) string {
@@ -254,7 +298,7 @@ func WriteGrowthCSV(w io.Writer, r *Run) error {
 		}
 		return float(*v)
 	}
-	for _, g := range r.Growths() {
+	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
 			_ = out.Write([]string{
 				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // The form of JUnit's XML that CI systems read.
@@ -51,7 +52,7 @@ type (
 // All else that ends a run with another exit status than 0 is a failure: another verdict, an
 // objective that is missed or unclear, data that is wrong or lost. A cell that the run is
 // excused from is skipped.
-func WriteJUnit(w io.Writer, r *Run) error {
+func WriteJUnit(w io.Writer, r *results.Run) error {
 	s := junitSuite{Name: junitText(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
 	if r.Interrupted {
 		s.Cases = append(s.Cases, junitCase{
@@ -61,16 +62,16 @@ func WriteJUnit(w io.Writer, r *Run) error {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s.Cases = append(s.Cases, r.junit(c, s.Name))
+		s.Cases = append(s.Cases, junitCell(r, c, s.Name))
 		for j := range c.Objectives {
-			s.Cases = append(s.Cases, c.Objectives[j].junit(s.Name, c))
+			s.Cases = append(s.Cases, junitObjective(&c.Objectives[j], s.Name, c))
 		}
 	}
 	for i := range r.Searches {
-		s.Cases = append(s.Cases, r.Searches[i].junit(s.Name))
+		s.Cases = append(s.Cases, junitSearch(&r.Searches[i], s.Name))
 	}
 	for i := range r.Audits {
-		s.Cases = append(s.Cases, r.Audits[i].junit(s.Name))
+		s.Cases = append(s.Cases, junitAudit(&r.Audits[i], s.Name))
 	}
 	s.count(r.Seconds)
 	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
@@ -99,15 +100,15 @@ func (s *junitSuite) count(seconds float64) {
 	}
 }
 
-func (r *Run) junit(c *Cell, workload string) junitCase {
-	one := junitCase{Class: junitClass(workload, c.Model, c.Engine), Name: c.junitName(), Time: float(c.Seconds)}
-	if c.Verdict != OK {
+func junitCell(r *results.Run, c *results.Cell, workload string) junitCase {
+	one := junitCase{Class: junitClass(workload, c.Model, c.Engine), Name: junitName(c.Key), Time: float(c.Seconds)}
+	if c.Verdict != results.OK {
 		bad := &junitOutcome{Message: string(c.Verdict), Type: string(c.Verdict)}
 		if c.Reason != nil {
 			bad.Message = junitText(c.Reason.Text)
 		}
 		switch {
-		case c.Verdict == Failed:
+		case c.Verdict == results.Failed:
 			one.Error = bad
 		case r.Excused(c):
 			one.Skipped = bad
@@ -124,7 +125,7 @@ func (r *Run) junit(c *Cell, workload string) junitCase {
 }
 
 // junitName names the phase of the cell, and the trial and shard that are not the first.
-func (k Key) junitName() string {
+func junitName(k results.Key) string {
 	name := junitText(k.Where())
 	if k.Trial > 1 {
 		name += fmt.Sprintf(" #%d", k.Trial)
@@ -135,18 +136,18 @@ func (k Key) junitName() string {
 	return name
 }
 
-func (a *Attained) junit(workload string, c *Cell) junitCase {
+func junitObjective(a *results.Attained, workload string, c *results.Cell) junitCase {
 	one := junitCase{
 		Class: junitClass(workload, c.Model, c.Engine), Time: "0",
-		Name: c.junitName() + ": " + junitText(a.Objective+" "+a.Bound),
+		Name: junitName(c.Key) + ": " + junitText(a.Objective+" "+a.Bound),
 	}
 	said := junitText(strings.Join(slices.DeleteFunc([]string{a.Shown, a.Text}, func(s string) bool {
 		return s == ""
 	}), ": "))
 	switch a.Verdict {
-	case Met:
+	case results.Met:
 		one.Out = said
-	case NoSuch:
+	case results.NoSuch:
 		one.Skipped = &junitOutcome{Message: said}
 	default:
 		one.Failure = &junitOutcome{said, string(a.Verdict)}
@@ -154,9 +155,9 @@ func (a *Attained) junit(workload string, c *Cell) junitCase {
 	return one
 }
 
-// junit is the test case of a search. It fails if the search makes the run's exit status
+// junitSearch is the test case of a search. It fails if the search makes the run's exit status
 // another than 0.
-func (s *Search) junit(workload string) junitCase {
+func junitSearch(s *results.Search, workload string) junitCase {
 	one := junitCase{Class: junitClass(workload, s.Model, s.Engine), Name: junitText(s.Phase) + ": highest rate"}
 	seconds := 0.0
 	if s.Trial > 1 {
@@ -168,7 +169,7 @@ func (s *Search) junit(workload string) junitCase {
 	one.Time = float(seconds)
 	switch {
 	case s.Found == nil:
-		one.Error = &junitOutcome{junitText("unfinished: " + s.Unfinished), string(LimitUnfinished)}
+		one.Error = &junitOutcome{junitText("unfinished: " + s.Unfinished), string(results.LimitUnfinished)}
 	case !s.Found.OK():
 		one.Failure = &junitOutcome{junitText(s.Found.Text), string(s.Found.Limit)}
 	default:
@@ -177,11 +178,11 @@ func (s *Search) junit(workload string) junitCase {
 	return one
 }
 
-func (a *Audit) junit(workload string) junitCase {
-	key := Key{Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
-	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: key.junitName(), Time: "0"}
+func junitAudit(a *results.Audit, workload string) junitCase {
+	key := results.Key{Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
+	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: junitName(key), Time: "0"}
 	var notes []string
-	for _, n := range append([]string{a.Summary()}, a.Notes...) {
+	for _, n := range append([]string{AuditSummary(a)}, a.Notes...) {
 		notes = append(notes, junitText(n))
 	}
 	one.Out = strings.Join(notes, "\n")
@@ -199,4 +200,4 @@ func junitClass(workload, model, engine string) string {
 	return workload + "." + junitText(model) + "." + junitText(engine)
 }
 
-func junitText(s string) string { return units.OneLine(s) }
+func junitText(s string) string { return words.OneLine(s) }

@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // WriteMarkdown writes the run for a pull request or the summary of a step in CI. It shows what
 // is wrong, the objectives and the overview. Other figures and the doubts are folded. The
 // figures are those of the text report.
-func WriteMarkdown(w io.Writer, r *Run) error {
+func WriteMarkdown(w io.Writer, r *results.Run) error {
 	m := markdown{run: r, names: NamesIn(r)}
-	view, all := r.Overview(), Sections(r)
+	view, all := OverviewOf(r), Sections(r)
 	m.head(view)
 	m.objectives()
 	for i := range r.Searches {
@@ -39,7 +41,7 @@ func WriteMarkdown(w io.Writer, r *Run) error {
 
 type markdown struct {
 	b     strings.Builder
-	run   *Run
+	run   *results.Run
 	names Names
 }
 
@@ -48,7 +50,7 @@ func (m *markdown) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"
 // row writes a row of a table. Cells are escaped.
 func (m *markdown) row(cells ...string) {
 	for i := range cells {
-		cells[i] = units.Markdown(cells[i])
+		cells[i] = words.Markdown(cells[i])
 	}
 	m.line("| %s |", strings.Join(cells, " | "))
 }
@@ -64,29 +66,29 @@ func (m *markdown) titles(numbers int, titles ...string) {
 // list writes a point for each text.
 func (m *markdown) list(texts []string) {
 	for _, t := range texts {
-		m.line("- %s", units.Markdown(t))
+		m.line("- %s", words.Markdown(t))
 	}
 }
 
 // head writes what the run was, and what is wrong with it.
 func (m *markdown) head(view *Overview) {
 	r := m.run
-	m.line("### mailbench run %s\n", units.Markdown(r.Workload.Name))
-	m.line("seed %d, %s, %s; %s\n", r.Seed, units.Markdown(r.Started), units.Duration(r.Seconds*1e9),
-		units.Markdown(MachineLine(&r.Environment)))
+	m.line("### mailbench run %s\n", words.Markdown(r.Workload.Name))
+	m.line("seed %d, %s, %s; %s\n", r.Seed, words.Markdown(r.Started), words.Duration(r.Seconds*1e9),
+		words.Markdown(MachineLine(&r.Environment)))
 	if line := ShardLine(r); line != "" {
-		m.line("%s\n", units.Markdown(line))
+		m.line("%s\n", words.Markdown(line))
 	}
 	if r.Interrupted {
 		m.line("- **interrupted**: this is what was measured until then")
 	}
 	for i := range r.Audits {
 		if a := &r.Audits[i]; a.Wrong() {
-			m.line("- **audit** of %s: %s", units.Markdown(m.names.Audit(a)), units.Markdown(a.Summary()))
+			m.line("- **audit** of %s: %s", words.Markdown(m.names.Audit(a)), words.Markdown(AuditSummary(a)))
 		}
 	}
 	for i := range view.Verdicts {
-		m.line("- **%s**: %s", view.Verdicts[i].Verdict, units.Markdown(view.Verdicts[i].String()))
+		m.line("- **%s**: %s", view.Verdicts[i].Verdict, words.Markdown(view.Verdicts[i].String()))
 	}
 }
 
@@ -106,22 +108,22 @@ func (m *markdown) objectives() {
 }
 
 // search writes what a search for the highest rate found, and its curve, folded.
-func (m *markdown) search(s *Search) {
-	m.line("\n**Highest rate** of %s", units.Markdown(s.Title(m.names)))
+func (m *markdown) search(s *results.Search) {
+	m.line("\n**Highest rate** of %s", words.Markdown(SearchTitle(s, m.names)))
 	if s.Found != nil {
-		m.line("\n%s", units.Markdown(s.Found.Text))
+		m.line("\n%s", words.Markdown(s.Found.Text))
 	}
-	m.line("\n<details><summary>%s</summary>", units.Markdown(s.Expected()))
-	if grown := s.Grown(); grown != "" {
-		m.line("\n%s", units.Markdown(grown))
+	m.line("\n<details><summary>%s</summary>", words.Markdown(SearchExpected(s)))
+	if grown := SearchGrown(s); grown != "" {
+		m.line("\n%s", words.Markdown(grown))
 	}
 	if len(s.Steps) > 0 {
 		m.line("")
 		m.row("rate/s", "", "achieved", "p50", "p99", "errors")
 		m.line("|--:|---|--:|--:|--:|--:|")
 	}
-	for _, step := range s.Curve() {
-		f := step.Figures()
+	for _, step := range SearchCurve(s) {
+		f := FiguresOf(&step)
 		m.row(f.Rate, string(step.Verdict), f.Achieved, f.P50, f.P99, f.Errors)
 	}
 	m.line("\n</details>")
@@ -132,8 +134,8 @@ func (m *markdown) overview(p *OverviewPart) {
 	if len(p.Rows) == 0 {
 		return
 	}
-	m.line("\n**%s**: best 1.0×, ≈ as good within the noise; %s; durability %s", units.Markdown(p.Phase),
-		units.Markdown(p.Load), units.Markdown(p.Durability))
+	m.line("\n**%s**: best 1.0×, ≈ within 10%%, ? cannot be told; %s; durability %s", words.Markdown(p.Phase),
+		words.Markdown(p.Load), words.Markdown(p.Durability))
 	titles := []string{"operation", ""}
 	for i := range p.Columns {
 		titles = append(titles, p.title(i))
@@ -145,7 +147,7 @@ func (m *markdown) overview(p *OverviewPart) {
 			l := &row.Lines[j]
 			cells := []string{row.Op, string(l.Figure)}
 			for k := range l.Values {
-				value, mark := row.value(l, k)
+				value, mark := row.value(p, l, k)
 				cells = append(cells, value+mark)
 			}
 			m.row(cells...)
@@ -160,7 +162,8 @@ func (m *markdown) overview(p *OverviewPart) {
 	if len(whys) > 0 {
 		m.line("\n<details><summary>Why</summary>\n")
 		m.list(whys)
-		m.line("\n%s emulated, %s the answer lacks fields\n\n</details>", units.Markdown(markEmulated), markLacks)
+		m.line("\n%s emulated, %s schema lint calls a pattern an error, %s the answer lacks fields\n\n</details>",
+			words.Markdown(markEmulated), words.Markdown(markLint), markLacks)
 	}
 }
 
@@ -170,8 +173,8 @@ func (m *markdown) section(s *Section) {
 		return // its verdicts are in the list above
 	}
 	first := s.Cells[0]
-	m.line("\n<details><summary>%s: %s; durability %s</summary>", units.Markdown(first.Where()),
-		units.Markdown(first.Load()), units.Markdown(first.Durability))
+	m.line("\n<details><summary>%s: %s; durability %s</summary>", words.Markdown(first.Where()),
+		words.Markdown(LoadLine(first)), words.Markdown(first.Durability))
 	titles := []string{"operation", "model"}
 	troubled := s.Troubled()
 	if troubled {
@@ -182,28 +185,28 @@ func (m *markdown) section(s *Section) {
 	}
 	m.titles(len(titles)-2, append(titles, "remarks")...)
 	for _, op := range s.Ops {
-		for _, cs := range columnsOf(s.Cells) {
-			row, ok := cs.row(op)
-			if !ok || !row.op.Offered() {
+		for _, cs := range trials.Columns(s.Cells) {
+			row, ok := cs.Row(op)
+			if !ok || !row.Op.Offered() {
 				continue
 			}
 			name := m.names.Part(cs[0].Model, cs[0].Engine)
-			if row.bad {
+			if row.Bad {
 				name = "!" + name
 			}
 			cells := []string{op, name}
 			if troubled {
-				cells = append(cells, integer(row.op.Failed), integer(row.op.Unknown))
+				cells = append(cells, integer(row.Op.Failed), integer(row.Op.Unknown))
 			}
 			for _, c := range columns {
 				cells = append(cells, c.of(m.run, op, &row))
 			}
-			m.row(append(cells, strings.Join(row.remarks(), "; "))...)
+			m.row(append(cells, strings.Join(rowRemarks(&row), "; "))...)
 		}
 	}
 	m.streams(s)
 	if achieved := s.AchievedRates(m.names); achieved != "" {
-		m.line("\n%s", units.Markdown(achieved))
+		m.line("\n%s", words.Markdown(achieved))
 	}
 	m.line("\n</details>")
 }
@@ -216,10 +219,10 @@ func (m *markdown) notes(view *Overview, all []Section) {
 	}
 	for i := range m.run.Audits {
 		if a := &m.run.Audits[i]; !a.Wrong() {
-			notes = append(notes, "audit of "+m.names.Audit(a)+": "+a.Summary())
+			notes = append(notes, "audit of "+m.names.Audit(a)+": "+AuditSummary(a))
 		}
 	}
-	for _, s := range []string{TooFew(all), Regime(all, m.names), Floors(m.run)} {
+	for _, s := range []string{TooFew(all), examinedNote(all), Regime(all, m.names), Floors(m.run)} {
 		if s != "" {
 			notes = append(notes, s)
 		}
@@ -230,4 +233,11 @@ func (m *markdown) notes(view *Overview, all []Section) {
 	m.line("\n<details><summary>Doubts and notes</summary>\n")
 	m.list(notes)
 	m.line("\n</details>")
+}
+
+func examinedNote(all []Section) string {
+	if s := ExaminedNote(all); s != "" {
+		return "rows examined: " + s
+	}
+	return ""
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Regime says how large the data of each model was in comparison with the cache in the
@@ -15,7 +17,7 @@ import (
 func Regime(all []Section, n Names) string {
 	var parts []string
 	for _, s := range all {
-		for _, cs := range columnsOf(s.Cells) {
+		for _, cs := range trials.Columns(s.Cells) {
 			var data, ratio []float64
 			for _, c := range cs {
 				if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
@@ -29,9 +31,9 @@ func Regime(all []Section, n Names) string {
 			if len(data) == 0 {
 				continue
 			}
-			part := n.Part(cs[0].Model, cs[0].Engine) + " " + units.Size(median(data))
+			part := n.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(results.Median(data))
 			if len(ratio) > 0 {
-				part += fmt.Sprintf(" (%.2f)", median(ratio))
+				part += fmt.Sprintf(" (%.2f)", results.Median(ratio))
 			}
 			if !slices.Contains(parts, part) {
 				parts = append(parts, part)
@@ -45,8 +47,8 @@ func Regime(all []Section, n Names) string {
 }
 
 // Floors says what the harness and each model cost by themselves.
-func Floors(r *Run) string {
-	type span struct{ least, most *Floor }
+func Floors(r *results.Run) string {
+	type span struct{ least, most *results.Floor }
 	var order []string
 	spans := map[string]span{}
 	var parts []string
@@ -61,7 +63,7 @@ func Floors(r *Run) string {
 			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, f.Error))
 		case f.Model == "":
 			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation",
-				units.Duration(f.NS), units.Amount(f.Allocs)))
+				words.Duration(f.NS), words.Amount(f.Allocs)))
 		default:
 			s, ok := spans[f.Model]
 			if !ok {
@@ -78,11 +80,8 @@ func Floors(r *Run) string {
 	}
 	for _, m := range order {
 		s := spans[m]
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, units.Duration(s.least.NS), s.least.Op,
-			units.Duration(s.most.NS), s.most.Op))
-	}
-	for i := range r.Waiting {
-		parts = append(parts, r.Waiting[i].String())
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, words.Duration(s.least.NS), s.least.Op,
+			words.Duration(s.most.NS), s.most.Op))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -90,16 +89,8 @@ func Floors(r *Run) string {
 	return "cost of mailbench itself: " + strings.Join(parts, ", ")
 }
 
-// String says what waiting costs.
-func (w *Waiting) String() string {
-	lag := Op{Count: w.Operations}
-	return fmt.Sprintf("waiting at %s/s (%s) %s CPU an operation and lag p50 %s, p99 %s",
-		units.Amount(w.Rate), strings.Join(w.Phases, ", "), units.Duration(w.CPU),
-		lag.Percentile(w.Lag.P50, 0.5), lag.Percentile(w.Lag.P99, 0.99))
-}
-
 // FloorOf is the time of a model's operation without an engine in nanoseconds, if it was measured.
-func FloorOf(r *Run, model, op string) (float64, bool) {
+func FloorOf(r *results.Run, model, op string) (float64, bool) {
 	for i := range r.Floor {
 		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {
 			return f.NS, true
@@ -108,12 +99,18 @@ func FloorOf(r *Run, model, op string) (float64, bool) {
 	return 0, false
 }
 
-// Summary says what the audit found, the worst first.
-func (a *Audit) Summary() string {
+// AuditSummary says what the audit found, the worst first.
+func AuditSummary(a *results.Audit) string {
 	var parts []string
 	add := func(n int64, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	if a.Fault != "" {
+		parts = append(parts, "CANNOT TELL what is lost: "+a.Fault)
+		if a.Delivered == 0 {
+			return parts[0]
 		}
 	}
 	add(a.Lost, "LOST")
@@ -127,29 +124,41 @@ func (a *Audit) Summary() string {
 		fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
-	add(a.Dangling, "dangling references"+a.excuse())
+	add(a.Dangling, "dangling references"+auditExcuse(a))
 	add(a.Duplicated, "duplicated")
-	add(a.BrokenBodies, "broken bodies"+a.excuse())
+	add(a.BrokenBodies, "broken bodies"+auditExcuse(a))
 	if a.CounterDrift > 0 {
-		parts = append(parts, fmt.Sprintf("counters adrift by %d in all", a.CounterDrift))
+		adrift := "counters adrift"
+		if a.Exact {
+			adrift = "COUNTERS ADRIFT"
+		}
+		parts = append(parts, fmt.Sprintf("%s by %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
 	}
 	add(a.Unreferenced, "unreferenced")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
 }
 
-// excuse says why dangling references and broken bodies are not wrong.
-func (a *Audit) excuse() string {
+// auditExcuse says why dangling references and broken bodies are not wrong.
+func auditExcuse(a *results.Audit) string {
 	if a.Interrupted {
 		return " (of operations that were broken off)"
 	}
 	return ""
 }
 
+// driftExcuse says why counters that are adrift are not wrong.
+func driftExcuse(a *results.Audit) string {
+	if a.Exact {
+		return ""
+	}
+	return " (operations were broken off, or are of unknown outcome)"
+}
+
 // EnginesOf describes each engine of the run: its version, what an acknowledged
 // write survives, and the settings in force, the most important first. The settings
 // of servers and tables are left to the page's provenance.
-func EnginesOf(r *Run) []string {
+func EnginesOf(r *results.Run) []string {
 	var lines, known []string
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -188,7 +197,7 @@ func settingsOrder(settings map[string]string) []string {
 }
 
 // durabilities are the classes of an engine's measured cells.
-func durabilities(r *Run, engine string) string {
+func durabilities(r *results.Run, engine string) string {
 	var ds []string
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Engine == engine && c.Measured() && !slices.Contains(ds, c.Durability) {
@@ -196,4 +205,22 @@ func durabilities(r *Run, engine string) string {
 		}
 	}
 	return strings.Join(ds, " and ")
+}
+
+// ShardLine says which part of a run the results are, or how many load generators they
+// were put together from. It is "" for a run of one load generator.
+func ShardLine(r *results.Run) string {
+	machines := map[results.Machine]bool{}
+	for _, s := range r.Shards {
+		machines[s.Machine] = true
+	}
+	switch n := len(r.Shards); {
+	case n > 0 && len(machines) == 1:
+		return fmt.Sprintf("%d shards on one machine, merged", n)
+	case n > 0:
+		return fmt.Sprintf("%d shards on %d machines, merged; that of shard 1 is named", n, len(machines))
+	case r.Shard.Of > 1:
+		return fmt.Sprintf("shard %d of %d, a part of the run: mailbench merge puts all together", r.Shard.Index, r.Shard.Of)
+	}
+	return ""
 }

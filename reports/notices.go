@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
 // has to know it before using figures.
 type Notice struct {
-	Doubt
-	Verdict Verdict // "" if it is a doubt
-	Phase   string  // phase of a verdict, if the run has several phases with figures or trouble
+	results.Doubt
+	Verdict results.Verdict // "" if it is a doubt
+	Phase   string          // phase of a verdict, if the run has several phases with figures or trouble
 	Who     []string
 	All     bool // it holds for all models of the run
 	Differs bool // for some models it has other figures than Text
@@ -21,20 +23,21 @@ type Notice struct {
 // changesReading are the doubts that change how figures are read: the figures may be the
 // client's, the store was in another state than readers expect, or operations are missing
 // from the figures.
-var changesReading = map[Code]bool{
-	"late-starts": true, "client-lag": true, "queued": true, "garbage-collection": true,
+var changesReading = map[results.Code]bool{
+	"withheld": true, "late-starts": true, "client-lag": true, "queued": true, "garbage-collection": true,
 	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
-	"incomplete": true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
+	"missing-nodes": true,
+	"incomplete":    true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
 }
 
 // who gathers the cells that a notice holds for.
 type who struct {
 	Notice
-	cells []*Cell
+	cells []*results.Cell
 }
 
 // gather adds a cell to the notice of the same phase, verdict and code as n.
-func gather(all []who, n Notice, c *Cell) []who {
+func gather(all []who, n Notice, c *results.Cell) []who {
 	at := slices.IndexFunc(all, func(w who) bool {
 		return w.Code == n.Code && w.Verdict == n.Verdict && w.Phase == n.Phase
 	})
@@ -50,7 +53,7 @@ func gather(all []who, n Notice, c *Cell) []who {
 }
 
 // noticesOf names the cells of each notice.
-func noticesOf(r *Run, n Names, all []who) []Notice {
+func noticesOf(r *results.Run, n Names, all []who) []Notice {
 	var list []Notice
 	for i := range all {
 		w := &all[i]
@@ -62,11 +65,11 @@ func noticesOf(r *Run, n Names, all []who) []Notice {
 
 // whom names the models (on engines) of the cells, and their trials if it is not all
 // of them. It reports whether those are all trials of all models of the run.
-func (n Names) whom(r *Run, cells []*Cell) (who []string, all bool) {
+func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all bool) {
 	type column struct{ model, engine string }
 	trials, had := map[column][]int{}, map[column][]int{}
 	var order []column
-	note := func(m map[column][]int, c *Cell) bool {
+	note := func(m map[column][]int, c *results.Cell) bool {
 		k := column{c.Model, c.Engine}
 		if slices.Contains(m[k], c.Trial) {
 			return false
@@ -97,17 +100,17 @@ func (n Names) whom(r *Run, cells []*Cell) (who []string, all bool) {
 }
 
 // verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
-func verdictsOf(r *Run, n Names) []Notice {
+func verdictsOf(r *results.Run, n Names) []Notice {
 	var all []who
 	phases := map[string]bool{}
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Measured() || c.Verdict != OK {
+		if c := &r.Cells[i]; c.Measured() || c.Verdict != results.OK {
 			phases[c.Where()] = true
 		}
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Verdict == OK || c.Verdict == "" {
+		if c.Verdict == results.OK || c.Verdict == "" {
 			continue
 		}
 		v := Notice{Verdict: c.Verdict}
@@ -126,7 +129,7 @@ func verdictsOf(r *Run, n Names) []Notice {
 }
 
 // DoubtsOf are the doubts of all cells, each code once.
-func DoubtsOf(r *Run, n Names) []Notice {
+func DoubtsOf(r *results.Run, n Names) []Notice {
 	var all []who
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -142,6 +145,9 @@ func (d *Notice) String() string {
 	names := strings.Join(d.Who, ", ")
 	if d.Verdict != "" {
 		is := "is"
+		if d.All && len(d.Who) > 1 {
+			names = "all"
+		}
 		if len(d.Who) > 1 {
 			is = "are"
 		}

@@ -6,29 +6,30 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // objectives writes what became of the objectives: a line for each objective and each cell
 // that it holds for.
-func (t *text) objectives(r *Run) {
+func (t *text) objectives(r *results.Run) {
 	type line struct {
 		phase, name, bound, who string
-		Attained
+		results.Attained
 	}
 	var lines []line
 	phases, names, whos := 0, 0, 0
-	several := slices.ContainsFunc(r.Cells, func(c Cell) bool {
-		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o Cell) bool {
+	several := slices.ContainsFunc(r.Cells, func(c results.Cell) bool {
+		return len(c.Objectives) > 0 && slices.ContainsFunc(r.Cells, func(o results.Cell) bool {
 			return len(o.Objectives) > 0 && o.Where() != c.Where()
 		})
 	})
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for _, a := range c.Objectives {
-			l := line{name: a.Objective, bound: a.Bound, who: units.OneLine(t.names.Of(c)), Attained: a}
+			l := line{name: a.Objective, bound: a.Bound, who: words.OneLine(t.names.Of(c)), Attained: a}
 			if several {
-				l.phase = units.OneLine(c.Where()) + ": "
+				l.phase = words.OneLine(c.Where()) + ": "
 			}
 			lines = append(lines, l)
 			phases, names = max(phases, utf8.RuneCountInString(l.phase)), max(names, len(l.name)+1+len(l.bound))
@@ -40,7 +41,7 @@ func (t *text) objectives(r *Run) {
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return strings.Compare(a.phase+a.name, b.phase+b.name) })
 	t.line("")
-	t.wrap("OBJECTIVES  ", 2, "times of everything that was due; what was dropped took for ever")
+	t.wrap("OBJECTIVES  ", 2, "times of all operations that were due; a dropped one is infinitely slow")
 	last := ""
 	for _, l := range lines {
 		what := l.phase + l.name + " " + l.bound
@@ -49,10 +50,12 @@ func (t *text) objectives(r *Run) {
 			head = strings.Repeat(" ", 2+phases+names)
 		}
 		last = what
-		word := map[Attainment]string{Met: "met", Missed: "MISSED", Unclear: "CANNOT TELL", NoSuch: "n/a"}[l.Verdict]
+		word := map[results.Attainment]string{
+			results.Met: "met", results.Missed: "MISSED", results.Unclear: "CANNOT TELL", results.NoSuch: "n/a",
+		}[l.Verdict]
 		head += fmt.Sprintf("  %-*s %9s  ", whos, l.who, l.Shown)
 		t.line("%s%s", head, word)
-		if l.Verdict == Unclear {
+		if l.Verdict == results.Unclear {
 			t.wrap("    ", 4, l.Text)
 		}
 	}

@@ -1,12 +1,14 @@
 package reports
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Overview says which model does what best. It has a table of operations by models (and
@@ -18,8 +20,8 @@ type Overview struct {
 	Parts                     []OverviewPart
 }
 
-// OverviewPart is the table of one measured phase. Cells with another load or another
-// durability are in a part of their own, because they cannot be compared.
+// OverviewPart is the table of one measured phase. Cells with another load are in a part of their own,
+// because they cannot be compared. Times of columns that differ in durability are ranked apart.
 type OverviewPart struct {
 	Phase, Load, Durability string
 	Trials                  int
@@ -35,7 +37,8 @@ type OverviewPart struct {
 type OverviewColumn struct {
 	Name          string // the model, and the engine if there are several
 	Model, Engine string
-	Verdict       Verdict // the worst of its trials
+	Durability    string
+	Verdict       results.Verdict // the worst of its trials
 }
 
 // OverviewAlone names the operations that only one column offers.
@@ -56,37 +59,21 @@ type OverviewRow struct {
 // OverviewMarks are what a reader must know about one operation of a column.
 type OverviewMarks struct {
 	NotOffered bool
-	None       bool    // the operation was never ok
-	Verdict    Verdict // verdict of the column
-	Emulated   string  // patterns whose fallback ran
-	Lacks      string  // fields that the answers lacked
+	None       bool            // the operation was never ok
+	Verdict    results.Verdict // verdict of the column
+	Emulated   string          // patterns whose fallback ran
+	Lint       string          // patterns that schema lint calls an error, with its rules
+	Lacks      string          // fields that the answers lacked
 }
 
 // OverviewLine compares the columns by one figure.
 type OverviewLine struct {
-	Figure Figure
-	Values []OverviewValue // by column
+	Figure results.Figure
+	Values []trials.Value // by column
 }
 
-// OverviewValue is the figure of one column.
-type OverviewValue struct {
-	Known bool
-	// Median is the median of the trials, Low and High are the least and the most of them.
-	// With one trial Low and High bound the middle half of the intervals of a time; they are
-	// equal to Median for a counted figure. A time is infinite where operations at that
-	// percentile never ended.
-	Median, Low, High float64
-	Ratio             float64 // ratio to the best column's median
-	Best              bool    // no column has less
-	Same              bool    // it differs from the best by less than the noise
-
-	n         int64   // operations of all trials
-	deviation float64 // standard deviation between operations, of a counted figure
-	trials    int
-}
-
-// Overview makes the overview of the run.
-func (r *Run) Overview() *Overview {
+// OverviewOf makes the overview of the run.
+func OverviewOf(r *results.Run) *Overview {
 	n := NamesIn(r)
 	o := &Overview{Verdicts: verdictsOf(r, n)}
 	for _, d := range DoubtsOf(r, n) {
@@ -96,29 +83,77 @@ func (r *Run) Overview() *Overview {
 			o.Further = append(o.Further, d)
 		}
 	}
-	all, e := Sections(r), newExplainer(r)
-	for i := range all {
-		if all[i].Cells[0].Measured() {
-			o.Parts = append(o.Parts, newPart(e, &all[i], n))
-		}
+	e := newExplainer(r)
+	for _, s := range together(Sections(r)) {
+		o.Parts = append(o.Parts, newPart(e, &s, n))
 	}
 	return o
 }
 
-// columnCells are the cells of a model on an engine, one a trial.
-type columnCells []*Cell
+// together are the sections of measured phases. Those that differ in durability only are one.
+func together(all []Section) []Section {
+	var joined []Section
+	for _, s := range all {
+		first := s.Cells[0]
+		if !first.Measured() {
+			continue
+		}
+		at := slices.IndexFunc(joined, func(o Section) bool {
+			return o.Cells[0].Where() == first.Where() && LoadLine(o.Cells[0]) == LoadLine(first)
+		})
+		if at < 0 {
+			joined = append(joined, s)
+			continue
+		}
+		cells := slices.Concat(joined[at].Cells, s.Cells)
+		joined[at] = Section{Cells: cells, Ops: results.OpsOf(cells)}
+	}
+	return joined
+}
+
+// Apart reports whether columns differ in durability, so that their times are ranked apart.
+func (p *OverviewPart) Apart() bool {
+	return slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool { return c.Durability != p.Columns[0].Durability })
+}
+
+// marksApart is the mark of a time whose column has another durability than the first column.
+func (p *OverviewPart) marksApart(f results.Figure, column int) string {
+	if f.Counted() || p.Columns[column].Durability == p.Columns[0].Durability {
+		return ""
+	}
+	return MarkApart
+}
+
+// MarkApart stands behind a time that is ranked apart from those of the first column.
+const MarkApart = "‡"
+
+// leading is the line of the operation to go by when all columns are compared; nil if there is none.
+func (p *OverviewPart) leading(r *OverviewRow) *OverviewLine {
+	switch {
+	case p.Apart():
+		return r.counted()
+	case len(r.Lines) > 0:
+		return &r.Lines[0]
+	}
+	return nil
+}
 
 func newPart(e *explainer, s *Section, n Names) OverviewPart {
 	first := s.Cells[0]
-	p := OverviewPart{Phase: first.Where(), Load: first.Load(), Durability: first.Durability}
-	columns := columnsOf(s.Cells)
+	p := OverviewPart{Phase: first.Where(), Load: LoadLine(first)}
+	var classes []string
+	columns := trials.Columns(s.Cells)
 	for _, cs := range columns {
 		column := OverviewColumn{
 			Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model,
-			Engine: cs[0].Engine, Verdict: OK,
+			Engine: cs[0].Engine, Durability: cs[0].Durability, Verdict: results.OK,
 		}
 		for _, c := range cs {
 			column.Verdict = worse(column.Verdict, c.Verdict)
+		}
+		classes = append(classes, column.Durability)
+		if !slices.Contains(strings.Split(p.Durability, " and "), column.Durability) {
+			p.Durability = strings.TrimPrefix(p.Durability+" and "+column.Durability, " and ")
 		}
 		p.Trials, p.Columns = max(p.Trials, len(cs)), append(p.Columns, column)
 	}
@@ -126,7 +161,7 @@ func newPart(e *explainer, s *Section, n Names) OverviewPart {
 		row := OverviewRow{Op: op}
 		var offering []int
 		for i, cs := range columns {
-			marks := cs.marks(op, p.Columns[i].Verdict)
+			marks := marks(cs, op, p.Columns[i].Verdict, e)
 			if row.Marks = append(row.Marks, marks); !marks.NotOffered {
 				offering = append(offering, i)
 			}
@@ -137,7 +172,7 @@ func newPart(e *explainer, s *Section, n Names) OverviewPart {
 		case 1:
 			p.alone(p.Columns[offering[0]].Name, op)
 		default:
-			row.Lines = linesOf(columns, op)
+			row.Lines = linesOf(columns, op, classes)
 			row.Why = e.why(&p, columns, &row)
 			p.Rows = append(p.Rows, row)
 		}
@@ -153,40 +188,33 @@ func (p *OverviewPart) alone(column, op string) {
 	p.Alone[at].Ops = append(p.Alone[at].Ops, op)
 }
 
-func (cs columnCells) marks(op string, v Verdict) OverviewMarks {
+func marks(cs trials.Column, op string, v results.Verdict, e *explainer) OverviewMarks {
 	m := OverviewMarks{NotOffered: true, None: true, Verdict: v}
 	for _, c := range cs {
-		o, ok := c.Ops[op]
-		if !ok || !o.Offered() {
-			continue
-		}
-		m.NotOffered = false
-		m.None = m.None && o.Count == 0
-		m.Emulated = cmp.Or(m.Emulated, o.Fallback)
-		m.Lacks = cmp.Or(m.Lacks, o.Missing)
+		m.add(c, op, e)
 	}
 	return m
 }
 
 // linesOf compares the columns by times, as far as these can be compared, and by the counted
-// figure in which they differ most.
-func linesOf(columns []columnCells, op string) []OverviewLine {
+// figure in which they differ most. Times are compared within a class.
+func linesOf(columns []trials.Column, op string, classes []string) []OverviewLine {
 	var lines []OverviewLine
-	for _, f := range []Figure{P50, P99} {
+	for _, f := range []results.Figure{results.P50, results.P99} {
 		l := OverviewLine{Figure: f}
 		for _, cs := range columns {
-			l.Values = append(l.Values, cs.timed(op, f))
+			l.Values = append(l.Values, cs.Timed(op, f))
 		}
-		if l.rank() {
+		if trials.RankApart(f, l.Values, classes) {
 			lines = append(lines, l)
 		}
 	}
 	var counted *OverviewLine
 	most := -1.0
-	for _, f := range []Figure{Calls, Bytes, Rows} {
+	for _, f := range []results.Figure{results.Calls, results.Bytes, results.Examined, results.Rows} {
 		l := OverviewLine{Figure: f}
 		for _, cs := range columns {
-			l.Values = append(l.Values, cs.counted(op, f))
+			l.Values = append(l.Values, cs.Counted(op, f))
 		}
 		if w := l.weight(); l.rank() && w > most {
 			counted, most = &l, w
@@ -198,110 +226,34 @@ func linesOf(columns []columnCells, op string) []OverviewLine {
 	return lines
 }
 
-// counted is a counted figure of an operation of the column.
-func (cs columnCells) counted(op string, f Figure) OverviewValue {
-	v := OverviewValue{}
-	var means []float64
-	var squares float64
-	row, _ := cs.row(op)
-	for _, o := range row.used {
-		if o.Count == 0 {
-			continue
-		}
-		mean, deviation := o.counted(f)
-		means = append(means, mean)
-		v.n += o.Count
-		squares += deviation * deviation * float64(o.Count)
-	}
-	v.of(means)
-	v.deviation = math.Sqrt(squares / math.Max(float64(v.n), 1))
-	return v
-}
+// rank compares the values with the best of them; false if there is nothing to compare.
+func (l *OverviewLine) rank() bool { return trials.Rank(l.Figure, l.Values) }
 
-// timed is a time of an operation of the column. Trials whose verdict is not ok are
-// left out.
-func (cs columnCells) timed(op string, f Figure) OverviewValue {
-	v, intervals := cs.times(op, f)
-	if v.trials == 1 {
-		v.spread(intervals)
-	}
-	return v
-}
-
-// times is a time of an operation of the column, and that time in each interval of the last
-// trial.
-func (cs columnCells) times(op string, f Figure) (v OverviewValue, intervals []float64) {
-	var times []float64
-	for _, c := range cs {
-		o, ok := c.Ops[op]
-		if !ok || c.Verdict != OK || o.Count < EnoughFor(f.percentile()) || c.timerShows(op) {
-			continue
-		}
-		times = append(times, c.time(&o, f))
-		intervals = c.intervals(op, f)
-		if o.dueText() != "" { // intervals have only operations that were ok
-			intervals = slices.Repeat(times[:1], tellIntervals)
-		}
-		v.n += o.Count
-	}
-	v.of(times)
-	return v, intervals
-}
-
-// of sets the value from the values of the trials.
-func (v *OverviewValue) of(trials []float64) {
-	if len(trials) == 0 {
-		return
-	}
-	v.Known, v.trials, v.Median = true, len(trials), median(trials)
-	v.Low, v.High = trials[0], trials[len(trials)-1]
-}
-
-// rank compares the values with the best of them. It returns false if there is nothing
-// to compare: there are fewer than two values, or the best is 0 or infinite.
-func (l *OverviewLine) rank() bool {
-	var best *OverviewValue
-	known := 0
-	for i := range l.Values {
-		v := &l.Values[i]
-		if !v.Known {
-			continue
-		}
-		known++
-		if best == nil || v.Median < best.Median {
-			best = v
-		}
-	}
-	if known < 2 || math.IsInf(best.Median, 1) || best.Median <= 0 {
-		return false
-	}
-	for i := range l.Values {
-		if v := &l.Values[i]; v.Known {
-			v.Ratio = v.Median / best.Median
-			v.Best = v.Median == best.Median
-			v.Same = !v.Best && !l.Figure.differs(best, v)
-		}
-	}
-	return true
-}
-
-// String writes how the value compares with the best: 1.0×, ≈ if the noise hides the
-// difference, 2.3×; or a dash.
-func (v *OverviewValue) String() string {
+// RatioText writes how the value compares with the best: 1.0×, ≈ if they differ by less than a
+// tenth, ? if nobody can tell, 2.3×; or a dash.
+func RatioText(v *trials.Value) string {
 	switch {
 	case !v.Known:
 		return "-"
 	case v.Same:
 		return "≈"
+	case v.Unsure:
+		return "?"
 	case math.IsInf(v.Ratio, 1):
 		return "never"
-	case v.Ratio < 9.95:
-		return strconv.FormatFloat(v.Ratio, 'f', 1, 64) + "×"
 	}
-	return units.Amount(math.Round(v.Ratio)) + "×"
+	return ratio(v.Ratio)
 }
 
-func worse(a, b Verdict) Verdict {
+// ratio writes how many times the best a value is.
+func ratio(v float64) string {
+	if v < 9.95 {
+		return strconv.FormatFloat(v, 'f', 1, 64) + "×"
+	}
+	return words.Amount(math.Round(v)) + "×"
+}
+
+func worse(a, b results.Verdict) results.Verdict {
 	if slices.Index(severity, b) > slices.Index(severity, a) {
 		return b
 	}
@@ -309,4 +261,4 @@ func worse(a, b Verdict) Verdict {
 }
 
 // severity lists the verdicts from best to worst.
-var severity = []Verdict{OK, Overloaded, Invalid, Empty, Failed}
+var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // warnings writes what comes before all figures: data that is wrong or lost, verdicts
 // that are not ok, and doubts that change how figures are read.
-func (t *text) warnings(r *Run, o *Overview) {
-	if len(o.Verdicts)+len(o.Doubts) > 0 || slices.ContainsFunc(r.Audits, func(a Audit) bool { return a.Wrong() }) {
+func (t *text) warnings(r *results.Run, o *Overview) {
+	wrong := slices.ContainsFunc(r.Audits, func(a results.Audit) bool { return a.Wrong() })
+	if wrong || len(o.Verdicts)+len(o.Doubts) > 0 {
 		t.line("")
 	}
 	for i := range r.Audits {
@@ -23,19 +24,13 @@ func (t *text) warnings(r *Run, o *Overview) {
 	}
 	for i := range o.Verdicts {
 		style := yellow
-		if o.Verdicts[i].Verdict == Failed {
+		if o.Verdicts[i].Verdict == results.Failed {
 			style = red
 		}
 		t.styled(style, func() { t.wrap("! ", 4, o.Verdicts[i].String()) })
 	}
 	t.list("doubts", o.Doubts)
 }
-
-// These marks are written behind the overview's values. The legend explains them.
-const (
-	markEmulated = "*"
-	markLacks    = "°"
-)
 
 func (t *text) overview(o *Overview) {
 	for i := range o.Parts {
@@ -46,31 +41,23 @@ func (t *text) overview(o *Overview) {
 }
 
 // figureWidth fits the longest name of a figure.
-const figureWidth = len("calls") + 1
+const figureWidth = len("examined") + 1
 
 func (t *text) overviewPart(p *OverviewPart) {
 	t.line("")
-	head := p.Phase + ": best 1.0×, ≈ as good within the noise; " + p.Load
+	head := p.Phase + ": best 1.0×, ≈ within 10%, ? cannot be told; " + p.Load
 	if p.Trials > 1 {
 		head += fmt.Sprintf("; medians of %d trials", p.Trials)
 	}
 	t.heading("OVERVIEW  ", head+"; durability "+p.Durability)
-	widths, need := make([]int, len(p.Columns)), opWidth+figureWidth
-	titles := fmt.Sprintf("%*s", need, "")
-	for i := range p.Columns {
-		name := p.title(i)
-		widths[i] = max(utf8.RuneCountInString(name), len("1000×")+2) + 2
-		need += widths[i]
-		titles += fmt.Sprintf("%*s ", widths[i]-1, name)
-	}
-	table := need <= t.width
+	table, widths, titles := t.overviewWidths(p)
 	if table {
 		t.line("%s", titles)
 	}
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		if table {
-			t.overviewRow(row, widths)
+			t.overviewRow(p, row, widths)
 		} else {
 			t.overviewList(p, row)
 		}
@@ -84,9 +71,9 @@ func (t *text) overviewPart(p *OverviewPart) {
 // title is the name of a column. It is marked if its verdict is not ok, and that of another
 // column is.
 func (p *OverviewPart) title(i int) string {
-	name := units.OneLine(p.Columns[i].Name)
-	if p.Columns[i].Verdict != OK && slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool {
-		return c.Verdict == OK
+	name := words.OneLine(p.Columns[i].Name)
+	if p.Columns[i].Verdict != results.OK && slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool {
+		return c.Verdict == results.OK
 	}) {
 		name = "!" + name
 	}
@@ -95,12 +82,12 @@ func (p *OverviewPart) title(i int) string {
 
 // overviewRow writes an operation as lines of a table. Marks have a column of their own
 // behind the values.
-func (t *text) overviewRow(row *OverviewRow, widths []int) {
-	op := units.OneLine(row.Op)
+func (t *text) overviewRow(p *OverviewPart, row *OverviewRow, widths []int) {
+	op := words.OneLine(row.Op)
 	for _, l := range row.Lines {
-		s := fmt.Sprintf("%-*s%-*s", opWidth, op, figureWidth, l.Figure)
+		s := fmt.Sprintf("%-*s%-*s", opWidth, op, figureWidth-1, l.Figure)
 		for i := range l.Values {
-			value, mark := row.value(&l, i)
+			value, mark := row.value(p, &l, i)
 			s += t.paint(row.style(&l, i), fmt.Sprintf("%*s", widths[i]-1, value)) + cmp.Or(mark, " ")
 		}
 		t.line("%s", s)
@@ -111,7 +98,7 @@ func (t *text) overviewRow(row *OverviewRow, widths []int) {
 // overviewList writes an operation if there is no room for a table: a list of columns for
 // each figure, the best first.
 func (t *text) overviewList(p *OverviewPart, row *OverviewRow) {
-	op := units.OneLine(row.Op)
+	op := words.OneLine(row.Op)
 	for _, l := range row.Lines {
 		order := make([]int, len(l.Values))
 		for i := range order {
@@ -133,7 +120,7 @@ func (t *text) overviewList(p *OverviewPart, row *OverviewRow) {
 				lacking = append(lacking, p.title(i))
 				continue
 			}
-			value, mark := row.value(&l, i)
+			value, mark := row.value(p, &l, i)
 			words = append(words, p.title(i)+" "+value+mark)
 		}
 		if len(lacking) > 0 {
@@ -145,18 +132,16 @@ func (t *text) overviewList(p *OverviewPart, row *OverviewRow) {
 }
 
 // value writes how a column compares, and its mark.
-func (row *OverviewRow) value(l *OverviewLine, i int) (value, mark string) {
+func (row *OverviewRow) value(p *OverviewPart, l *OverviewLine, i int) (value, mark string) {
 	m := &row.Marks[i]
 	if m.NotOffered {
 		return "n/a", ""
 	}
-	switch {
-	case m.Emulated != "":
-		mark = markEmulated
-	case m.Lacks != "":
-		mark = markLacks
+	mark = cmp.Or(p.marksApart(l.Figure, i), m.Text())
+	if v := &l.Values[i]; v.Known && v.Ratio == 0 {
+		return l.Figure.Text(v.Median), mark // it is the only one of its durability
 	}
-	return l.Values[i].String(), mark
+	return RatioText(&l.Values[i]), mark
 }
 
 // style marks the best values. Values that are not known are faint.
@@ -164,7 +149,7 @@ func (row *OverviewRow) style(l *OverviewLine, i int) string {
 	switch v := &l.Values[i]; {
 	case !v.Known:
 		return faint
-	case v.Best || v.Same || v.Ratio < tellRatio:
+	case v.Best || v.Same || v.Ratio > 0 && v.Ratio < tellRatio:
 		return green
 	}
 	return ""
@@ -172,32 +157,23 @@ func (row *OverviewRow) style(l *OverviewLine, i int) string {
 
 // legend explains the marks, and names what the table leaves out.
 func (t *text) legend(p *OverviewPart) {
-	var emulated, lacking []string
+	var l legend
+	var names []string
+	for i := range p.Columns {
+		names = append(names, p.Columns[i].Name)
+	}
 	timed := false
 	for i := range p.Rows {
 		row := &p.Rows[i]
-		var e, l []string
-		for c, m := range row.Marks {
-			if m.Emulated != "" {
-				e = append(e, p.Columns[c].Name+" ("+m.Emulated+")")
-			}
-			if m.Lacks != "" {
-				l = append(l, p.Columns[c].Name+" ("+m.Lacks+")")
-			}
-		}
-		if len(e) > 0 {
-			emulated = append(emulated, row.Op+" of "+strings.Join(e, ", "))
-		}
-		if len(l) > 0 {
-			lacking = append(lacking, row.Op+" of "+strings.Join(l, ", "))
-		}
+		l.add(row.Op, names, row.Marks)
 		timed = timed || len(row.Lines) > 0 && !row.Lines[0].Figure.Counted()
 	}
-	if len(emulated) > 0 {
-		t.wrap("  "+markEmulated+" ", 4, "emulated: "+strings.Join(emulated, "; "))
+	for _, line := range l.lines() {
+		t.wrap("  "+line[0]+" ", 4, line[1])
 	}
-	if len(lacking) > 0 {
-		t.wrap("  "+markLacks+" ", 4, "less to read, for the answer lacks fields: "+strings.Join(lacking, "; "))
+	if timed && p.Apart() {
+		t.wrap("  "+MarkApart+" ", 4, "the durability is not that of "+p.Columns[0].Name+
+			", and the time is ranked with its like only")
 	}
 	for _, a := range p.Alone {
 		t.wrap("    ", 4, "only "+a.Column+": "+strings.Join(a.Ops, ", "))

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // reason says from the schemas why w reads or writes more rows or bytes than b; "" if
 // they do not say.
-func reason(f Figure, b, w *contender) string {
+func reason(f results.Figure, b, w *contender) string {
 	more, less := w.facts(f), b.facts(f)
 	var news []string
 	for _, fact := range more {
@@ -25,7 +26,7 @@ func reason(f Figure, b, w *contender) string {
 type finding struct{ pattern, how, what, each string }
 
 // facts are what the patterns that ran read and write in rows or bytes.
-func (c *contender) facts(f Figure) []finding {
+func (c *contender) facts(f results.Figure) []finding {
 	var all []finding
 	c.patterns(func(p *schemas.Pattern) {
 		for _, fact := range factsOf(p, f) {
@@ -56,13 +57,13 @@ func (c *contender) patterns(do func(p *schemas.Pattern)) {
 	}
 }
 
-func factsOf(p *schemas.Pattern, f Figure) []finding {
+func factsOf(p *schemas.Pattern, f results.Figure) []finding {
 	how := "writes"
 	if p.Kind.Reads() {
 		how = "reads"
 	}
 	var facts []finding
-	if f == Bytes {
+	if f == results.Bytes {
 		columns := p.Columns
 		if p.Element != nil {
 			columns = []*schemas.Column{p.Element}
@@ -88,7 +89,7 @@ func factsOf(p *schemas.Pattern, f Figure) []finding {
 	if whole(p) {
 		what := "all rows of " + p.Table.Name
 		if p.Kind == schemas.Slice {
-			what += " by " + columnNames(p.By)
+			what += " by " + strings.Join(schemas.Names(p.By), ", ")
 		}
 		facts = append(facts, finding{p.Name, how, what, ""})
 	}
@@ -115,14 +116,6 @@ func rowsAMessage(t *schemas.Table) int {
 	return n
 }
 
-func columnNames(cs []*schemas.Column) string {
-	var names []string
-	for _, c := range cs {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // checks says what an engine does for a contender's patterns that no count shows; "" if
 // there is nothing of that kind.
 func (c *contender) checks() string {
@@ -131,12 +124,20 @@ func (c *contender) checks() string {
 		switch {
 		case s != "":
 		case p.Kind == schemas.Scan:
-			s = "its pattern " + p.Name + " scans all of " + p.Table.Name + ", and rows that it drops are not counted"
+			s = "its pattern " + p.Name + " scans all of " + p.Table.Name + c.uncounted()
 		case len(p.Filter) > 0:
-			s = "its pattern " + p.Name + " filters rows of " + p.Table.Name + ", and rows that it drops are not counted"
+			s = "its pattern " + p.Name + " filters rows of " + p.Table.Name + c.uncounted()
 		case p.Kind == schemas.PutIf:
 			s = "its pattern " + p.Name + " compares before it writes"
 		}
 	})
 	return s
+}
+
+// uncounted says that nobody knows how many rows the engine examined, if that is so.
+func (c *contender) uncounted() string {
+	if c.store.RowsExamined != nil {
+		return ""
+	}
+	return ", and rows that it drops are not counted"
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // StreamHeads are the titles of StreamRow's Figures. Percentiles are of everything that was
@@ -32,7 +34,7 @@ func (r *StreamRow) Name() string {
 // Streams are the rows of a section whose phase runs several streams at once: each stream,
 // and below it its operations.
 func (s *Section) Streams(n Names) (rows []StreamRow) {
-	columns := columnsOf(s.Cells)
+	columns := trials.Columns(s.Cells)
 	var names []string
 	for _, c := range s.Cells {
 		for i := range c.Streams {
@@ -42,15 +44,15 @@ func (s *Section) Streams(n Names) (rows []StreamRow) {
 		}
 	}
 	for _, name := range names {
-		var alone []columnCells
-		var all []*Cell
-		late := map[*Cell]int64{}
+		var alone []trials.Column
+		var all []*results.Cell
+		late := map[*results.Cell]int64{}
 		for _, cs := range columns {
-			var own columnCells
+			var own trials.Column
 			for _, c := range cs {
 				if s := c.Stream(name); s != nil {
 					one := c.Alone(s)
-					one.Ops = map[string]Op{"": s.all()}
+					one.Ops = map[string]results.Op{"": allOf(s)}
 					for op, o := range s.Ops {
 						one.Ops[op] = o
 					}
@@ -62,13 +64,13 @@ func (s *Section) Streams(n Names) (rows []StreamRow) {
 				alone, all = append(alone, own), append(all, own...)
 			}
 		}
-		ops := slices.DeleteFunc(opsOf(all), func(op string) bool { return op == "" })
+		ops := slices.DeleteFunc(results.OpsOf(all), func(op string) bool { return op == "" })
 		for _, op := range append([]string{""}, ops...) {
 			for _, cs := range alone {
-				if row, ok := cs.row(op); ok && row.op.Offered() {
+				if row, ok := cs.Row(op); ok && row.Op.Offered() {
 					rows = append(rows, StreamRow{
-						name, op, n.Part(cs[0].Model, cs[0].Engine), row.bad,
-						row.streamFigures(cs, late, op),
+						name, op, n.Part(cs[0].Model, cs[0].Engine), row.Bad,
+						streamFigures(&row, cs, late, op),
 					})
 				}
 			}
@@ -79,8 +81,8 @@ func (s *Section) Streams(n Names) (rows []StreamRow) {
 
 // streamFigures are the figures of a stream or of one of its operations. Cs are the cells of
 // the stream. Started says how many operations of each cell started late.
-func (r *trialRow) streamFigures(cs columnCells, started map[*Cell]int64, op string) []string {
-	due, offered, achieved, late := integer(r.op.Attempted()+r.op.NoTarget), "", "", ""
+func streamFigures(r *trials.Row, cs trials.Column, started map[*results.Cell]int64, op string) []string {
+	due, offered, achieved, late := integer(r.Op.Attempted()+r.Op.NoTarget), "", "", ""
 	if op == "" {
 		var rates, done []float64
 		all, behind := int64(0), int64(0)
@@ -88,35 +90,38 @@ func (r *trialRow) streamFigures(cs columnCells, started map[*Cell]int64, op str
 			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
 			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+started[c]
 		}
-		due, offered, achieved, late = integer(all), "-", units.Amount(median(done)), "-"
+		due, offered, achieved, late = integer(all), "-", words.Amount(results.Median(done)), "-"
 		if cs[0].Arrivals != "closed" {
-			offered, late = units.Amount(median(rates)), integer(behind)
+			offered, late = words.Amount(results.Median(rates)), integer(behind)
 		}
 	}
 	times := make([]string, 0, 3)
 	for _, f := range []struct {
 		p  float64
-		of func(l *Latency) int64
+		of func(l *results.Latency) int64
 	}{
-		{0.5, func(l *Latency) int64 { return l.P50 }},
-		{0.99, func(l *Latency) int64 { return l.P99 }},
-		{0.999, func(l *Latency) int64 { return l.P999 }},
+		{0.5, func(l *results.Latency) int64 { return l.P50 }},
+		{0.99, func(l *results.Latency) int64 { return l.P99 }},
+		{0.999, func(l *results.Latency) int64 { return l.P999 }},
 	} {
-		times = append(times, r.due(f.p, f.of))
+		times = append(times, dueOf(r, f.p, f.of))
 	}
-	return append([]string{due, offered, achieved, late, integer(r.op.Dropped)}, times...)
+	return append([]string{due, offered, achieved, late, integer(r.Op.Dropped)}, times...)
 }
 
-// due writes a percentile of everything that was due, or a dash if a trial has too few
+// dueOf writes a percentile of everything that was due, or a dash if a trial has too few
 // operations for it.
-func (r *trialRow) due(p float64, of func(l *Latency) int64) string {
-	for _, o := range r.used {
-		if o.Attempted() < EnoughFor(p) {
+func dueOf(r *trials.Row, p float64, of func(l *results.Latency) int64) string {
+	for _, o := range r.Used {
+		if o.Withholds(p) {
+			return Withheld
+		}
+		if o.Attempted() < results.EnoughFor(p) {
 			return "-"
 		}
 	}
-	if ns := of(r.cell.Due(&r.op)); ns != NeverEnded {
-		return units.Duration(float64(ns))
+	if ns := of(r.Cell.Due(&r.Op)); ns != results.NeverEnded {
+		return words.Duration(float64(ns))
 	}
 	return "never"
 }
@@ -133,8 +138,8 @@ func (t *text) streams(s *Section) {
 		widths[i] = utf8.RuneCountInString(h)
 	}
 	for i := range rows {
-		names = max(names, utf8.RuneCountInString(units.OneLine(rows[i].Name())))
-		models = max(models, utf8.RuneCountInString(units.OneLine(rows[i].Model)))
+		names = max(names, utf8.RuneCountInString(words.OneLine(rows[i].Name())))
+		models = max(models, utf8.RuneCountInString(words.OneLine(rows[i].Model)))
 		for j, f := range rows[i].Figures {
 			widths[j] = max(widths[j], utf8.RuneCountInString(f))
 		}
@@ -150,7 +155,7 @@ func (t *text) streams(s *Section) {
 	write("", " ", "", StreamHeads)
 	last := ""
 	for i := range rows {
-		name, mark := units.OneLine(rows[i].Name()), " "
+		name, mark := words.OneLine(rows[i].Name()), " "
 		if rows[i].Bad {
 			mark = "!"
 		}
@@ -159,7 +164,7 @@ func (t *text) streams(s *Section) {
 		} else {
 			last = name
 		}
-		write(name, mark, units.OneLine(rows[i].Model), rows[i].Figures)
+		write(name, mark, words.OneLine(rows[i].Model), rows[i].Figures)
 	}
 }
 
@@ -202,4 +207,22 @@ func (m *markdown) streams(s *Section) {
 		}
 		m.row(slices.Concat([]string{rows[i].Name(), name}, rows[i].Figures)...)
 	}
+}
+
+// allOf is all operations of the stream as one.
+func allOf(s *results.Stream) results.Op {
+	var all results.Op
+	offered := false
+	for _, o := range s.Ops {
+		all.Add(&o)
+		offered = offered || o.Offered()
+	}
+	all.Fallback, all.Missing, all.Support = "", "", results.NotOffered
+	if offered {
+		all.Support = results.Native
+	}
+	if s.AllOps != nil {
+		all.Response, all.Service, all.Lag, all.Due = s.AllOps.Response, s.AllOps.Service, s.AllOps.Lag, s.AllOps.Due
+	}
+	return all
 }

@@ -2,12 +2,13 @@ package reports
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // column is one column of figures of a table.
@@ -15,33 +16,31 @@ type column struct {
 	title string
 	width int
 	keep  int // importance: the column with the least is left out first
-	value func(r *Run, op string, row *trialRow) string
+	value func(r *results.Run, op string, row *trials.Row) string
 }
 
 // spreadWidth is how much wider times are with the spread of trials beside them.
 const spreadWidth = 6
 
 var columns = []column{
-	{"p50", 8, 9, func(_ *Run, _ string, row *trialRow) string {
-		return row.time(0.5, func(l *Latency) int64 { return l.P50 })
+	{"p50", 7, 9, func(_ *results.Run, _ string, row *trials.Row) string {
+		return timeText(row, 0.5, func(l *results.Latency) int64 { return l.P50 })
 	}},
-	{"p99", 8, 8, func(_ *Run, _ string, row *trialRow) string {
-		return row.time(0.99, func(l *Latency) int64 { return l.P99 })
+	{"p99", 7, 8, func(_ *results.Run, _ string, row *trials.Row) string {
+		return timeText(row, 0.99, func(l *results.Latency) int64 { return l.P99 })
 	}},
-	{"p99.9", 8, 1, func(_ *Run, _ string, row *trialRow) string {
-		return row.time(0.999, func(l *Latency) int64 { return l.P999 })
+	{"p99.9", 7, 1, func(_ *results.Run, _ string, row *trials.Row) string {
+		return timeText(row, 0.999, func(l *results.Latency) int64 { return l.P999 })
 	}},
-	{"rate/s", 8, 3, func(_ *Run, _ string, row *trialRow) string { return units.Amount(row.op.Rate) }},
-	{"calls", 7, 7, func(_ *Run, _ string, row *trialRow) string { return units.Digits(row.op.Store.Calls) }},
-	{"rows r/w", 11, 4, func(_ *Run, _ string, row *trialRow) string {
-		return units.Amount(row.op.Store.RowsRead) + "/" + units.Amount(row.op.Store.RowsWritten)
+	{"rate/s", 8, 3, func(_ *results.Run, _ string, row *trials.Row) string { return words.Amount(row.Op.Rate) }},
+	{"calls", 7, 7, func(_ *results.Run, _ string, row *trials.Row) string { return words.Digits(row.Op.Store.Calls) }},
+	{"rows e/r/w", 14, 4, func(_ *results.Run, _ string, row *trials.Row) string { return RowsText(&row.Op.Store) }},
+	{"bytes r/w", 14, 6, func(_ *results.Run, _ string, row *trials.Row) string {
+		return words.Size(row.Op.Store.BytesRead) + "/" + words.Size(row.Op.Store.BytesWritten)
 	}},
-	{"bytes r/w", 14, 6, func(_ *Run, _ string, row *trialRow) string {
-		return units.Size(row.op.Store.BytesRead) + "/" + units.Size(row.op.Store.BytesWritten)
-	}},
-	{"own", 8, 2, func(r *Run, op string, row *trialRow) string {
-		if ns, ok := FloorOf(r, row.cell.Model, op); ok {
-			return units.Duration(ns)
+	{"own", 8, 2, func(r *results.Run, op string, row *trials.Row) string {
+		if ns, ok := FloorOf(r, row.Cell.Model, op); ok {
+			return words.Duration(ns)
 		}
 		return "-"
 	}},
@@ -54,7 +53,7 @@ const outcomeWidth = 9
 // Troubled reports whether operations of the section failed or have an unknown
 // outcome.
 func (s *Section) Troubled() bool {
-	return slices.ContainsFunc(s.Cells, func(c *Cell) bool {
+	return slices.ContainsFunc(s.Cells, func(c *results.Cell) bool {
 		for _, o := range c.Ops {
 			if o.Failed+o.Unknown > 0 {
 				return true
@@ -83,7 +82,7 @@ func (t *text) layout(s *Section, names int) layout {
 	if l.troubled {
 		need += 2 * outcomeWidth
 	}
-	trials := len(columnsOf(s.Cells)) < len(s.Cells)
+	trials := len(trials.Columns(s.Cells)) < len(s.Cells)
 	for i := range l.columns {
 		c := &l.columns[i]
 		if trials && c.title[0] == 'p' {
@@ -124,10 +123,10 @@ func (l *layout) header() string {
 
 // figures writes one operation of one model. An operation that was never ok has only its
 // outcomes.
-func (l *layout) figures(r *Run, op string, row *trialRow) string {
+func (l *layout) figures(r *results.Run, op string, row *trials.Row) string {
 	var line string
 	if l.troubled {
-		line = fmt.Sprintf("%*d%*d", outcomeWidth, row.op.Failed, outcomeWidth, row.op.Unknown)
+		line = fmt.Sprintf("%*d%*d", outcomeWidth, row.Op.Failed, outcomeWidth, row.Op.Unknown)
 	}
 	for _, col := range l.columns {
 		line += fmt.Sprintf("%*s", col.width, col.of(r, op, row))
@@ -136,25 +135,25 @@ func (l *layout) figures(r *Run, op string, row *trialRow) string {
 }
 
 // of writes the figure of the column, or a dash if the operation was never ok.
-func (c *column) of(r *Run, op string, row *trialRow) string {
-	if row.op.Count == 0 {
+func (c *column) of(r *results.Run, op string, row *trials.Row) string {
+	if row.Op.Count == 0 {
 		return "-"
 	}
 	return c.value(r, op, row)
 }
 
 // section writes the table of a section: a line for each model under each operation.
-func (t *text) section(r *Run, s *Section) {
+func (t *text) section(r *results.Run, s *Section) {
 	if len(s.Ops) == 0 {
 		return // its verdicts are in the warnings above
 	}
 	first := s.Cells[0]
 	t.line("")
-	t.heading(strings.ToUpper(units.OneLine(first.Where()))+"  ", first.Load()+"; durability "+first.Durability)
+	t.heading(strings.ToUpper(words.OneLine(first.Where()))+"  ", LoadLine(first)+"; durability "+first.Durability)
 	if achieved := s.AchievedRates(t.names); achieved != "" {
 		t.wrap("  ", 4, achieved)
 	}
-	columns := columnsOf(s.Cells)
+	columns := trials.Columns(s.Cells)
 	nameWidth := 0
 	for _, cs := range columns {
 		nameWidth = max(nameWidth, utf8.RuneCountInString(t.nameOf(cs)))
@@ -163,7 +162,7 @@ func (t *text) section(r *Run, s *Section) {
 	t.line("%*s%-*s%s", l.indent, "", nameWidth+1, "", l.header())
 	var nobody []string
 	for _, op := range s.Ops {
-		if !slices.ContainsFunc(s.Cells, func(c *Cell) bool { o, ok := c.Ops[op]; return ok && o.Offered() }) {
+		if !slices.ContainsFunc(s.Cells, func(c *results.Cell) bool { o, ok := c.Ops[op]; return ok && o.Offered() }) {
 			nobody = append(nobody, op)
 			continue
 		}
@@ -178,14 +177,14 @@ func (t *text) section(r *Run, s *Section) {
 	}
 }
 
-func (t *text) nameOf(cs columnCells) string {
-	return units.OneLine(t.names.Part(cs[0].Model, cs[0].Engine))
+func (t *text) nameOf(cs trials.Column) string {
+	return words.OneLine(t.names.Part(cs[0].Model, cs[0].Engine))
 }
 
 // operation writes the lines of one operation. Models that do not offer it share one
 // line.
-func (t *text) operation(r *Run, columns []columnCells, l *layout, op string, nameWidth int) {
-	label := units.OneLine(op)
+func (t *text) operation(r *results.Run, columns []trials.Column, l *layout, op string, nameWidth int) {
+	label := words.OneLine(op)
 	if l.indent < opWidth {
 		t.line("%s", label)
 		label = ""
@@ -197,20 +196,20 @@ func (t *text) operation(r *Run, columns []columnCells, l *layout, op string, na
 	}
 	var lacking []string
 	for _, cs := range columns {
-		row, ok := cs.row(op)
+		row, ok := cs.Row(op)
 		if !ok {
 			continue
 		}
-		if !row.op.Offered() {
+		if !row.Op.Offered() {
 			lacking = append(lacking, t.nameOf(cs))
 			continue
 		}
 		mark := " "
-		if row.bad {
+		if row.Bad {
 			mark = "!"
 		}
 		line := begin() + mark + fmt.Sprintf("%-*s", nameWidth, t.nameOf(cs)) + l.figures(r, op, &row)
-		t.remark(line, l.indent+3, row.remarks())
+		t.remark(line, l.indent+3, rowRemarks(&row))
 	}
 	if len(lacking) > 0 {
 		t.wrap(begin()+" n/a: ", l.indent+3, strings.Join(lacking, ", "))
@@ -219,7 +218,7 @@ func (t *text) operation(r *Run, columns []columnCells, l *layout, op string, na
 
 // remark writes a line of figures, and its remarks behind it if there is room, else below it.
 func (t *text) remark(line string, indent int, remarks []string) {
-	all := units.OneLine(strings.Join(remarks, "; "))
+	all := words.OneLine(strings.Join(remarks, "; "))
 	switch {
 	case all == "":
 		t.line("%s", line)
@@ -234,28 +233,37 @@ func (t *text) remark(line string, indent int, remarks []string) {
 // errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
-// dueText writes the percentiles of everything that was dueText. It is "" if they are near those of
+// dueText writes the percentiles of everything that was due. It is "" if they are near those of
 // the operations that were ok.
-func (o *Op) dueText() string {
-	if o.Due == nil || near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) &&
-		near(o.Due.P999, o.Response.P999) {
+func dueText(o *results.Op) string {
+	if !o.DueDiffers() {
 		return ""
 	}
 	write := func(ns int64) string {
-		if ns == NeverEnded {
+		if ns == results.NeverEnded {
 			return "never"
 		}
-		return units.Duration(float64(ns))
+		return words.Duration(float64(ns))
 	}
 	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(o.Due.P50), write(o.Due.P99), write(o.Due.P999))
 }
 
-// near reports whether two times differ by at most a tenth of b.
-func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
+// RowsText writes how many rows the engine examined, returned and wrote. Before the first is ~ if it
+// is of traced operations; it is ? if nobody knows.
+func RowsText(s *results.StoreCost) string {
+	examined := "?"
+	if s.RowsExamined != nil {
+		examined = words.Amount(*s.RowsExamined)
+	}
+	if s.Traced > 0 {
+		examined = "~" + examined
+	}
+	return examined + "/" + words.Amount(s.RowsRead) + "/" + words.Amount(s.RowsWritten)
+}
 
 // Remarks are shown beside an operation's figures: operations that are not in the
 // figures and have no column, errors, and what the model's answers lacked.
-func (o *Op) Remarks() []string {
+func Remarks(o *results.Op) []string {
 	var s []string
 	for _, n := range []struct {
 		count int64
@@ -271,8 +279,15 @@ func (o *Op) Remarks() []string {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if d := o.dueText(); d != "" {
+	if d := dueText(o); d != "" {
 		s = append(s, d)
+	}
+	if o.Store.Retries > 0 {
+		s = append(s, words.Amount(o.Store.Retries)+" retries an operation")
+	}
+	if o.Store.Throttled > 0 {
+		s = append(s, fmt.Sprintf("throttled %s times an operation, waited %s", words.Amount(o.Store.Throttled),
+			words.Duration(o.Store.Backoff)))
 	}
 	for i, e := range o.Errors {
 		if i == errorsShown {
@@ -281,10 +296,10 @@ func (o *Op) Remarks() []string {
 		}
 		s = append(s, fmt.Sprintf("%d× %s", e.Count, e.Text))
 	}
-	if o.Count+o.others()+o.NoTarget == 0 {
+	if o.Count+o.Others()+o.NoTarget == 0 {
 		s = append(s, "never came up")
 	}
-	if o.Support == EmulatedOp {
+	if o.Support == results.EmulatedOp {
 		s = append(s, "emulated: "+o.Fallback)
 	}
 	if o.Missing != "" {

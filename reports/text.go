@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // narrowest is the width below which a table is not made narrower.
@@ -18,17 +18,25 @@ const narrowest = 60
 type Text struct {
 	Width  int  // columns of the terminal; a wider one shows more figures
 	Colour bool // marks what is best and what is wrong
+	Full   bool // all that is known, and not only what it takes to choose
 }
 
-// WriteText writes the run for a terminal of that width, without colours.
-func WriteText(w io.Writer, r *Run, width int) error { return Text{Width: width}.Write(w, r) }
+// WriteText writes all of the run for a terminal of that width, without colours.
+func WriteText(w io.Writer, r *results.Run, width int) error {
+	return Text{Width: width, Full: true}.Write(w, r)
+}
 
-// Write writes the run. What is wrong with it and what changes how it is read come first, then
-// the overview, the tables of the measured phases and those of the load, and then the notes.
-func (o Text) Write(w io.Writer, r *Run) error {
+// Write writes the run. What is wrong with it and what changes how it is read come first in the full
+// text, then the answer, the overview, the tables of the measured phases and those of the load, and
+// then the notes.
+func (o Text) Write(w io.Writer, r *results.Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
 	t := text{out: out, width: max(o.Width, narrowest), colour: o.Colour, names: NamesIn(r)}
-	view := r.Overview()
+	view := OverviewOf(r)
+	if !o.Full {
+		t.short(r, view)
+		return t.end(out)
+	}
 	t.head(r)
 	t.warnings(r, view)
 	t.objectives(r)
@@ -37,12 +45,17 @@ func (o Text) Write(w io.Writer, r *Run) error {
 	if r.Sweep != nil {
 		t.growth(r) // the tables of each point are on the page
 	} else {
+		t.answers(AnswersOf(r, view))
 		t.overview(view)
 		for i := range all {
 			t.section(r, &all[i])
 		}
 	}
 	t.notes(r, all, view)
+	return t.end(out)
+}
+
+func (t *text) end(out *bufio.Writer) error {
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
@@ -50,7 +63,8 @@ func (o Text) Write(w io.Writer, r *Run) error {
 }
 
 type text struct {
-	out    *bufio.Writer
+	out    io.Writer
+	lines  int // that were written
 	width  int
 	colour bool
 	names  Names
@@ -85,42 +99,31 @@ func (t *text) styled(style string, do func()) {
 }
 
 // heading writes the head of a table.
-func (t *text) heading(lead, words string) { t.styled(bold, func() { t.wrap(lead, 2, words) }) }
+func (t *text) heading(lead, said string) { t.styled(bold, func() { t.wrap(lead, 2, said) }) }
 
 func (t *text) line(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	fmt.Fprintln(t.out, t.paint(t.style, strings.TrimRight(s, " ")))
+	t.lines++
 }
 
-// wrap writes lead and words. Further lines are indented by indent columns.
-func (t *text) wrap(lead string, indent int, words string) {
-	line := lead
-	column, begun := utf8.RuneCountInString(lead), false
-	for _, word := range strings.Fields(units.OneLine(words)) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case begun && column+1+n > t.width:
-			t.line("%s", line)
-			line, column = strings.Repeat(" ", indent)+word, indent+n
-		case begun:
-			line, column = line+" "+word, column+1+n
-		default:
-			line, column, begun = line+word, column+n, true
-		}
+// wrap writes lead and said. Further lines are indented by indent columns.
+func (t *text) wrap(lead string, indent int, said string) {
+	for _, line := range words.Wrap(lead, words.OneLine(said), indent, t.width) {
+		t.line("%s", line)
 	}
-	t.line("%s", line)
 }
 
-// labelled writes words in a column beside a label.
-func (t *text) labelled(label, words string) {
-	t.wrap(fmt.Sprintf("%-*s", labelWidth, label), labelWidth, words)
+// labelled writes a text in a column beside a label.
+func (t *text) labelled(label, said string) {
+	t.wrap(fmt.Sprintf("%-*s", labelWidth, label), labelWidth, said)
 }
 
 const labelWidth = 10
 
-func (t *text) head(r *Run) {
+func (t *text) head(r *results.Run) {
 	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started,
-		units.Duration(r.Seconds*1e9)))
+		words.Duration(r.Seconds*1e9)))
 	if r.Interrupted {
 		t.labelled("", "INTERRUPTED: this is what was measured until then")
 	}
@@ -136,10 +139,10 @@ func (t *text) head(r *Run) {
 	}
 }
 
-func MachineLine(e *Environment) string {
+func MachineLine(e *results.Environment) string {
 	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
 	if e.Memory > 0 {
-		parts = append(parts, units.Size(float64(e.Memory)))
+		parts = append(parts, words.Size(float64(e.Memory)))
 	}
 	version := "mailbench " + e.Version
 	if e.Dirty {
@@ -148,8 +151,8 @@ func MachineLine(e *Environment) string {
 	return joined(append(parts, e.Disk, e.Go, version))
 }
 
-func MailLine(m *MailInfo) string {
-	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, units.Size(float64(m.Bytes)))
+func MailLine(m *results.MailInfo) string {
+	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, words.Size(float64(m.Bytes)))
 	if m.Malformed > 0 {
 		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
 	}
@@ -168,10 +171,13 @@ func joined(parts []string) string {
 }
 
 // notes writes what else a reader of the figures has to know.
-func (t *text) notes(r *Run, all []Section, view *Overview) {
+func (t *text) notes(r *results.Run, all []Section, view *Overview) {
 	t.line("")
 	if s := TooFew(all); s != "" && r.Sweep == nil {
 		t.labelled("-", s)
+	}
+	if s := ExaminedNote(all); s != "" && r.Sweep == nil {
+		t.labelled("examined", s)
 	}
 	if slices.ContainsFunc(view.Parts, func(p OverviewPart) bool { return p.Trials > 1 }) {
 		t.labelled("±", "figures are medians of the trials; behind a time, how far from it a trial lies at most")
@@ -198,8 +204,8 @@ func (t *text) notes(r *Run, all []Section, view *Overview) {
 	t.list("further", view.Further)
 }
 
-func (t *text) audit(a *Audit) {
-	t.labelled("audit", t.names.Audit(a)+": "+a.Summary())
+func (t *text) audit(a *results.Audit) {
+	t.labelled("audit", t.names.Audit(a)+": "+AuditSummary(a))
 	for _, n := range a.Notes {
 		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 func TestTextIsAsItWas(t *testing.T) {
@@ -83,8 +85,8 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		"late starts: 12.00% of operations [james; with other figures conversation]",
 		"not steady: the service time went from 1ms in the first half to 2ms in the second [james]",
 		"not steady: the warm-up had not come to rest [james]",
-		"not steady: compaction debt grew by 700 MB [james]",
-		"dropped, due but never started: open 40, purge 7 [james]",
+		"not steady: compaction debt grew by 700MB [james]",
+		"dropped, due but never started: 40 × open, 7 × purge [james]",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("doubts are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -93,9 +95,11 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 
 // A doubt of one model that has other figures in another phase says so.
 func TestDoubtsOfSeveralPhases(t *testing.T) {
-	doubt := func(n int64) []Doubt { return []Doubt{{Code: "failed", Text: "failed", Ops: []OpCount{{"open", n}}}} }
-	r := &Run{Cells: []Cell{{Key: Key{Model: "james"}, Doubts: doubt(1)}, {Key: Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "failed: open 1 [james, with other figures in other phases]"; len(got) != 1 || got[0].String() != want {
+	doubt := func(n int64) []results.Doubt {
+		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
+	}
+	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
+	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open [james, with other figures in other phases]"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -111,7 +115,7 @@ func TestDoubtsThatBeginAlike(t *testing.T) {
 		for _, want := range []string{
 			"not steady: the service time went from 1ms in the first half to 2ms in the second",
 			"not steady: the warm-up had not come to rest",
-			"not steady: compaction debt grew by 700 MB",
+			"not steady: compaction debt grew by 700MB",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("the %s does not say %q", where, want)
@@ -145,17 +149,17 @@ func TestTextTellsCellsApart(t *testing.T) {
 // Trials are one line: outcomes of all of them, and of those that are ok the medians of
 // the figures and how far a trial lies from them.
 func TestTextPutsTrialsTogether(t *testing.T) {
-	r := &Run{}
+	r := &results.Run{}
 	for n, p50 := range []int64{100_000, 130_000, 110_000, 900_000} {
 		op := timed(400, p50, 10*p50, float64(n+1), 1, 1)
-		op.Failed, op.Errors = int64(n), []ErrorCount{{"full", int64(n)}}
+		op.Failed, op.Errors = int64(n), []results.ErrorCount{{Text: "full", Count: int64(n)}}
 		op.Response.P999 = 20 * p50
-		verdict := OK
+		verdict := results.OK
 		if n == 3 {
-			verdict = Invalid
+			verdict = results.Invalid
 		}
-		c := trial("james", n+1, verdict, map[string]Op{"list": op})
-		c.Offered = &Offered{Rate: 500, Achieved: 497 + float64(n)}
+		c := trial("james", n+1, verdict, map[string]results.Op{"list": op})
+		c.Offered = &results.Offered{Rate: 500, Achieved: 497 + float64(n)}
 		r.Cells = append(r.Cells, c)
 	}
 	var buf bytes.Buffer
@@ -177,7 +181,7 @@ func TestTextPutsTrialsTogether(t *testing.T) {
 // What a narrow terminal has no room for is named, p99.9 first, and the width that has
 // room for all.
 func TestTextNamesWhatItLeavesOut(t *testing.T) {
-	r := &Run{Cells: []Cell{trial("elasticinbox", 1, OK, map[string]Op{"list": timed(4000, 1, 1, 1, 1, 1)})}}
+	r := &results.Run{Cells: []results.Cell{trial("elasticinbox", 1, results.OK, map[string]results.Op{"list": timed(4000, 1, 1, 1, 1, 1)})}}
 	left := func(width int) string {
 		var buf bytes.Buffer
 		if err := WriteText(&buf, r, width); err != nil {
@@ -188,9 +192,9 @@ func TestTextNamesWhatItLeavesOut(t *testing.T) {
 		return words
 	}
 	for width, want := range map[int]string{
-		60: "p99.9, own, rate/s, rows r/w; from 87 on they have all",
-		78: "p99.9, own; from 87 on they have all",
-		79: "p99.9; from 87 on they have all",
+		60: "p99.9, own, rate/s, rows e/r/w; from 87 on they have all",
+		79: "p99.9, own; from 87 on they have all",
+		80: "p99.9; from 87 on they have all",
 		86: "p99.9; from 87 on they have all",
 		87: "",
 	} {
@@ -203,7 +207,7 @@ func TestTextNamesWhatItLeavesOut(t *testing.T) {
 // Colours are only added: without them the text is the same.
 func TestTextInColour(t *testing.T) {
 	var plain, colour bytes.Buffer
-	if err := errors.Join(Text{Width: 100}.Write(&plain, sample()), Text{Width: 100, Colour: true}.Write(&colour, sample())); err != nil {
+	if err := errors.Join(Text{Width: 100, Full: true}.Write(&plain, sample()), Text{Width: 100, Colour: true, Full: true}.Write(&colour, sample())); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(plain.String(), "\x1b") {

@@ -5,7 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // A gap is reported if it is at least gapLeast seconds long, and at least gapMissed operations
@@ -18,7 +19,7 @@ const (
 
 // LongestGap describes the longest time in which no operation was ok. It is "" if the gap is
 // too short to be reported.
-func (c *Cell) LongestGap() string {
+func LongestGap(c *results.Cell) string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
 	}
@@ -29,11 +30,8 @@ func (c *Cell) LongestGap() string {
 	if pace := float64(ok) / max(c.Seconds, 1e-9); ok > 0 && pace*c.Gap.Seconds < gapMissed {
 		return ""
 	}
-	return fmt.Sprintf("longest gap without an operation that was ok: %.1f s at %s", c.Gap.Seconds, units.Clock(c.Gap.At))
+	return fmt.Sprintf("longest gap without an operation that was ok: %.1f s at %s", c.Gap.Seconds, words.Clock(c.Gap.At))
 }
-
-// PerSecond is a count of the interval as a rate.
-func (in *Interval) PerSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
 
 // timelineWidth is how many bars a timeline has at most in text. A bar of a long
 // timeline shows several intervals.
@@ -43,17 +41,17 @@ var levels = []rune(" ▁▂▃▄▅▆▇█")
 
 // timeline draws a phase in which an engine was in trouble: a line of bars, and a line of marks
 // for failed and unknown operations.
-func (t *text) timeline(c *Cell) {
-	gap, troubled := c.LongestGap(), false
+func (t *text) timeline(c *results.Cell) {
+	gap, troubled := LongestGap(c), false
 	for i := range c.Timeline {
 		troubled = troubled || c.Timeline[i].Failed+c.Timeline[i].Unknown > 0
 	}
 	if gap == "" && !troubled {
 		return
 	}
-	bars, marks, most, each := c.sketch(min(timelineWidth, t.width-6))
+	bars, marks, most, each := sketch(c, min(timelineWidth, t.width-6))
 	head := fmt.Sprintf("%s over time: ok/s, a bar for %s, the highest %s", t.names.Of(c),
-		units.Duration(each*1e9), units.Amount(most))
+		words.Duration(each*1e9), words.Amount(most))
 	if troubled {
 		head += "; below it ! failed, ? of unknown outcome, * both"
 	}
@@ -71,14 +69,14 @@ func (t *text) timeline(c *Cell) {
 // second, and marks below them. It returns the highest rate and the seconds of one
 // bar too. An interval belongs to the bar that its middle lies in. An interval that is
 // longer than a bar, because its tick came late, fills the bars beside it too.
-func (c *Cell) sketch(width int) (bars, marks string, most, each float64) {
+func sketch(c *results.Cell, width int) (bars, marks string, most, each float64) {
 	last := &c.Timeline[len(c.Timeline)-1]
 	rates := make([]float64, min(width, len(c.Timeline)))
 	each = max(last.At+last.Seconds, 1e-9) / float64(len(rates))
 	var m strings.Builder
 	for i := range rates {
 		from, to := float64(i)*each, float64(i+1)*each
-		var in, across Interval
+		var in, across results.Interval
 		for _, t := range c.Timeline {
 			switch middle := t.At + t.Seconds/2; {
 			case from <= middle && middle < to:

@@ -5,26 +5,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // contender is a column with what explains why it is better or worse at an operation.
 type contender struct {
 	column OverviewColumn
-	store  StoreCost
-	ran    []PatternCalls
+	store  results.StoreCost
+	ran    []results.PatternCalls
 	schema *schemas.Schema // nil if the run has no schema that can be read
 }
 
-// explainer knows the schemas of a run.
-type explainer struct{ schemas map[string]*schemas.Schema }
+// explainer knows the schemas of a run, and which of their patterns schema lint calls an error.
+type explainer struct {
+	schemas map[string]*schemas.Schema
+	errors  map[string]map[string]string // rules by model and pattern
+}
 
-func newExplainer(r *Run) *explainer {
-	e := &explainer{schemas: map[string]*schemas.Schema{}}
+func newExplainer(r *results.Run) *explainer {
+	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[string]map[string]string{}}
 	for _, s := range r.Schemas {
 		if parsed, err := schemas.Parse(s.Model, []byte(s.Text)); err == nil {
 			e.schemas[s.Model] = parsed
+			e.errors[s.Model] = e.lintErrors(s.Model)
 		}
 	}
 	return e
@@ -33,12 +39,12 @@ func newExplainer(r *Run) *explainer {
 // why says in one sentence where the difference of a row comes from: what the worst
 // column asks of the store and the best does not, and what its access patterns read for
 // that. It is "" where there is no difference.
-func (e *explainer) why(p *OverviewPart, columns []columnCells, row *OverviewRow) string {
+func (e *explainer) why(p *OverviewPart, columns []trials.Column, row *OverviewRow) string {
 	line, counted := row.Lines, row.counted()
 	if len(line) == 0 || counted == nil {
 		return ""
 	}
-	lead := &line[0]
+	lead := p.leading(row)
 	best, worst := lead.ends()
 	if worst < 0 { // the times do not tell the columns apart
 		lead = counted
@@ -62,20 +68,20 @@ func (e *explainer) why(p *OverviewPart, columns []columnCells, row *OverviewRow
 	return fmt.Sprintf("calls, rows and bytes do not say why %s takes longer than %s", w.column.Name, b.column.Name)
 }
 
-func (e *explainer) contender(p *OverviewPart, columns []columnCells, i int, op string) *contender {
+func (e *explainer) contender(p *OverviewPart, columns []trials.Column, i int, op string) *contender {
 	c := &contender{column: p.Columns[i], schema: e.schemas[p.Columns[i].Model]}
-	if row, ok := columns[i].row(op); ok { // the tables have the same figures
-		c.store, c.ran = row.op.Store, row.op.Patterns
+	if row, ok := columns[i].Row(op); ok { // the tables have the same figures
+		c.store, c.ran = row.Op.Store, row.Op.Patterns
 	}
 	return c
 }
 
 // compare says how much more of a counted figure the worst asks for, and why.
-func (e *explainer) compare(f Figure, equals []string, b, w *contender) string {
+func (e *explainer) compare(f results.Figure, equals []string, b, w *contender) string {
 	verb := b.verb(f)
 	s := equals[0]
 	switch {
-	case len(equals) == 1 && f == Calls:
+	case len(equals) == 1 && f == results.Calls:
 		s += " " + verb + "s " + b.has(f) + inBrackets(b.ran)
 	case len(equals) == 1:
 		s += " " + verb + "s " + b.has(f)
@@ -86,10 +92,10 @@ func (e *explainer) compare(f Figure, equals []string, b, w *contender) string {
 	}
 	s += ", " + w.column.Name + " "
 	switch {
-	case f == Calls:
-		return s + f.Text(w.store.get(f)) + inBrackets(w.ran)
+	case f == results.Calls:
+		return s + f.Text(w.store.Of(f)) + inBrackets(w.ran)
 	case w.verb(f) == verb:
-		s += f.Text(w.store.get(f))
+		s += f.Text(w.store.Of(f))
 	default:
 		s += w.verb(f) + "s " + w.has(f)
 	}
@@ -100,11 +106,15 @@ func (e *explainer) compare(f Figure, equals []string, b, w *contender) string {
 }
 
 // has writes what the contender has of a counted figure.
-func (c *contender) has(f Figure) string {
-	s := f.Text(c.store.get(f))
+func (c *contender) has(f results.Figure) string {
+	s := f.Text(c.store.Of(f))
 	switch {
-	case f == Bytes:
+	case f == results.Bytes:
 		return s
+	case f == results.Examined && s == "1":
+		return s + " row"
+	case f == results.Examined:
+		return s + " rows"
 	case s == "1":
 		return s + " " + strings.TrimSuffix(string(f), "s")
 	}
@@ -112,14 +122,16 @@ func (c *contender) has(f Figure) string {
 }
 
 // verb says what the contender does with rows and bytes.
-func (c *contender) verb(f Figure) string {
-	all, written := c.store.get(f), c.store.BytesWritten
-	if f == Rows {
+func (c *contender) verb(f results.Figure) string {
+	all, written := c.store.Of(f), c.store.BytesWritten
+	if f == results.Rows {
 		written = c.store.RowsWritten
 	}
 	switch {
-	case f == Calls:
+	case f == results.Calls:
 		return "make"
+	case f == results.Examined:
+		return "examine"
 	case written < 0.05*all:
 		return "read"
 	case written > 0.95*all:
@@ -129,40 +141,41 @@ func (c *contender) verb(f Figure) string {
 }
 
 // inBrackets lists the patterns that ran, with the calls of each unless it is one.
-func inBrackets(ran []PatternCalls) string {
+func inBrackets(ran []results.PatternCalls) string {
 	const most = 5
-	var words []string
+	var parts []string
 	for i, p := range ran {
 		if i == most {
-			words = append(words, "…")
+			parts = append(parts, "…")
 			break
 		}
 		word := p.Name
-		if calls := units.Amount(p.Calls); calls != "1" && calls != "1.00" {
+		if calls := words.Amount(p.Calls); calls != "1" && calls != "1.00" {
 			word += " " + calls + "×"
 		}
-		words = append(words, word)
+		parts = append(parts, word)
 	}
-	if len(words) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(words, ", ") + ")"
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // dearest is the counted figure in which w asks for the most more than b, weighed in calls
 // (see weight). It returns false if no difference matters, or if chance may explain all of
 // them.
-func dearest(b, w columnCells, op string) (f Figure, differs bool) {
+func dearest(b, w trials.Column, op string) (f results.Figure, found bool) {
 	const least, matters = 1.1, 0.2
 	most := matters
-	for _, next := range []Figure{Calls, Bytes, Rows} {
-		less, have := b.counted(op, next), w.counted(op, next)
-		weight := next.inCalls(have.Median - less.Median)
-		if weight >= most && have.Median >= least*less.Median && next.differs(&less, &have) {
-			f, most, differs = next, weight, true
+	for _, next := range []results.Figure{results.Calls, results.Bytes, results.Examined, results.Rows} {
+		less, have := b.Counted(op, next), w.Counted(op, next)
+		weight := inCalls(next, have.Median-less.Median)
+		known := less.Known && have.Known
+		if known && weight >= most && have.Median >= least*less.Median && trials.Differs(next, &less, &have) {
+			f, most, found = next, weight, true
 		}
 	}
-	return f, differs
+	return f, found
 }
 
 // counted is the row's line of a counted figure; nil if it has none.

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Canonical returns a copy of a schema's tables in the form in which stores
@@ -78,15 +76,4 @@ func copyKey(cs, parents []*Column) []*Column {
 
 func sortedBy[T any](all []T, name func(T) string) []T {
 	return slices.SortedFunc(slices.Values(all), func(a, b T) int { return strings.Compare(name(a), name(b)) })
-}
-
-// TypeOf returns the type that text names, such as map<text,int>. If the
-// language has no such type, it is [Null] and keeps the text: an engine may
-// hold a column that no schema file can have.
-func TypeOf(text string) Type {
-	p := &parser{}
-	if t, ok := p.typ(&yaml.Node{}, text, ""); ok {
-		return t
-	}
-	return Type{Foreign: text}
 }

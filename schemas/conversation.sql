@@ -1,6 +1,8 @@
 # A conversation table with collections, a static column and an index on the sender (document 004).
 # The DDL of Oracle NoSQL Database for the schema conversation. The Cloud Service has no namespaces:
 # leave mailbench_conversation: out there.
+# Added to the document: what pattern attachment writes: the value is the attachment itself, as
+# base64; the document has text there and does not say what it is
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_conversation;
 
@@ -17,11 +19,12 @@ CREATE TABLE IF NOT EXISTS mailbench_conversation:messages (
 # messages: A conversation's messages, newest first.
 # Added to the document: column attachment_sizes: open lists the attachments of a message without
 # reading them
-# Column message_id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column message_id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts
+# by time.
 # Column recipients is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 # Keys ascend: reads say ORDER BY message_id DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_conversation:messages.rows (
-  message_id STRING AS UUID,
+  message_id STRING,
   content STRING,
   sender STRING,
   recipients ARRAY(STRING),

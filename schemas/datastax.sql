@@ -41,10 +41,11 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
 # overflow label takes new emails.
 # Added to the document: column overflowed: whether the next overflow label is in use; a list of a
 # folder without one is then one slice
-# Column id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 # Keys ascend: reads say ORDER BY id DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder.rows (
-  id STRING AS UUID,
+  id STRING,
   from STRING,
   subject STRING,
   is_read BOOLEAN,
@@ -52,10 +53,11 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder.rows (
 );
 
 # emails: An email, stored once for all users and labels that show it (Q3). Its time is in its id.
-# Column id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 # Column to is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
-  id STRING AS UUID,
+  id STRING,
   to ARRAY(STRING),
   from STRING,
   subject STRING,
@@ -68,9 +70,10 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
 # one (Q4).
 # Added to the document: column checksum: CRC-32C of the chunk; the document cannot detect a damaged
 # chunk
-# Column email_id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column email_id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts
+# by time.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:attachments (
-  email_id STRING AS UUID,
+  email_id STRING,
   filename STRING,
   chunk_number INTEGER,
   bytes BINARY,

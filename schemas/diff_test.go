@@ -209,7 +209,7 @@ func TestTypeOf(t *testing.T) {
 	if got := TypeOf("map<text, int>").String(); got != "map<text,int>" {
 		t.Errorf("a type with a space is %s", got)
 	}
-	for _, text := range []string{"varint", "frozen<list<int>>", "map<text>", ""} {
+	for _, text := range []string{"double", "frozen<list<int>>", "map<text>", ""} {
 		if got := TypeOf(text); got.Kind != Null || got.Foreign != text {
 			t.Errorf("TypeOf(%q) = %+v, want none of the language's", text, got)
 		}

@@ -21,7 +21,8 @@
 // A table has partition columns, clustering columns ("name type", with "desc"
 // for descending order), static columns (one value a partition) and plain
 // columns. Types are text, blob, int, bigint, boolean, uuid, timeuuid,
-// timestamp, counter, set<T>, list<T> and map<K,V>. A table may be nested with
+// timestamp (microseconds), counter, set<T>, list<T> and map<K,V>, and those of CQL that only
+// Cassandra has, below. A table may be nested with
 // "in: PARENT": it inherits the whole primary key of its parent and adds
 // clustering columns of its own. A parent without columns is only a row header.
 // That one construct is ElasticInbox's super column, James' second column
@@ -46,9 +47,40 @@
 //	  hints: {ENGINE: {setting: value, …}}
 //	  accept: {RULE: reason, …}        # findings of "mailbench schema lint" that are intended
 //	  rows: [{each: ENTITY, …}, …]     # see Population
+//	  bucket: COLUMN                   # a partition column whose next value begins a new partition
+//	  chunk: COLUMN                    # a key column that numbers the pieces of one value
+//	  salt: COLUMN                     # a partition column with few values, which spreads rows
+//	  other: {word: text, …}           # see Imported schemas
+//	  at: FILE:LINE
+//	  lines: {COLUMN: LINE, …}
+//
+// "mailbench schema lint" guesses what has these purposes, by names and types, unless
+// the table says so. An empty list says that no column has.
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
 // A table with counters has nothing beside them and its key.
+//
+// # Types of CQL
+//
+// A schema for Cassandra alone may have ascii, tinyint, smallint, varint, float, double,
+// decimal, inet, date, time, duration, timestamp_ms (CQL's timestamp, in milliseconds),
+// frozen<T>, tuple<T,…>, vector<T,N>, and types of its own:
+//
+//	types: {address: {street: text, place: 'tuple<double,double>'}}
+//
+// Rules take date and timestamp_ms for times, whole numbers for int or bigint, ascii for
+// text. Every other engine refuses the schema.
+//
+// # Imported schemas
+//
+// "mailbench schema import" makes a schema of CQL. "other" of the schema, a table or a
+// pattern has what the language cannot say: settings, clauses, whole statements. Nothing
+// judges it, and an engine does not run a pattern that has some. "at" is where a table or
+// pattern was in the CQL, "lines" where its columns and indexes were: findings point there.
+//
+// A pattern with "at" may be what only CQL has: a filter over any column, a slice with in
+// over the last partition column, append and remove of sets and maps, if: present. A table
+// with "at" may have an index over a collection or a static column.
 //
 // # Relations between rows
 //
@@ -104,7 +136,11 @@
 //	                put, put-if: all plain columns (with static: all static ones).
 //	                add: counters or bigints, must be given.
 //	                append, remove: lists, must be given.
+//	varies          slice: what a variant may change, since the model copes with it:
+//	                columns (it leaves out the last), pages (it reads all rows in
+//	                any order, without after and limit)
 //	if              put-if: absent, or plain columns
+//	other, at       any kind, see Imported schemas
 //	scope           delete: row, prefix or partition. It follows from by; where it
 //	                is written down it must agree
 //	returns         add: new, the values after it
@@ -135,7 +171,8 @@
 // Mappings are merged key by key, "~" removes a key, and anything else (a list, a
 // type) replaces what the base has. The name is BASE@WORD. The model of the
 // base runs the variant without knowing it, so its patterns keep their names, their
-// arguments and the order of lists: Parse refuses others. Source is the text of the
+// arguments and the order of lists: Parse refuses others, except where a pattern of
+// the base varies. Source is the text of the
 // whole schema; each table and pattern keeps its place in the file that it is from.
 //
 // # Population

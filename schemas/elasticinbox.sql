@@ -7,6 +7,8 @@
 # Added to the document: what pattern purged_put writes: sub-column "l:purge": the message's column
 # in the purge index. The document keeps a deleted message's labels and does not say how a reader
 # knows that it is deleted, nor how a restore finds its purge entry
+# Added to the document: what pattern block_put writes: every block is its sub-block 0; the document
+# does not say how sub-blocks divide a block
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_elasticinbox;
 
@@ -30,9 +32,10 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata (
 # and to (JSON arrays of [name, address]), subject, date, size, location (a blob:// URI), l:ID
 # labels, m:ID markers. The document compares their names as bytes; all are text, which sorts the
 # same. Two names are not in the document; patterns that write them are marked.
-# Column message is a timeuuid, which Oracle sorts as text and not by its time.
+# Column message holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
-  message STRING AS UUID,
+  message STRING,
   name STRING,
   value BINARY,
   PRIMARY KEY(message, name)
@@ -40,9 +43,10 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
 
 # MessageBlob: A message's raw bytes in blocks of 128 KiB. The row is composite(TimeUUID, int32),
 # the column an int32 sub-block.
-# Column message is a timeuuid, which Oracle sorts as text and not by its time.
+# Column message holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageBlob (
-  message STRING AS UUID,
+  message STRING,
   block INTEGER,
   subblock INTEGER,
   data BINARY,
@@ -52,15 +56,17 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageBlob (
 # IndexLabels: The row "address:labelID" has a column without a value for each message that has the
 # label. The row "address:purge" has a column for each deletion, a TimeUUID of its time, whose value
 # is the deleted message.
-# Column id is a timeuuid, which Oracle sorts as text and not by its time.
+# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:IndexLabels (
   key STRING,
-  id STRING AS UUID,
+  id STRING,
   value STRING AS UUID,
   PRIMARY KEY(SHARD(key), id)
 );
 
 # Counters: Composite columns "l", label, then b (bytes, label 0 only), m (messages) or u (unread).
+# The document's replicate_on_write is gone since Cassandra 2.1, which always replicates counters.
 # Column value is a counter: UPDATE … SET adds to it, and reads the row to do so.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:Counters (
   key STRING,

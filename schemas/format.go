@@ -23,6 +23,18 @@ func Format(s *Schema) []byte {
 	root.text("name", s.Name)
 	root.text("doc", s.Doc)
 	root.text("native", s.Native)
+	root.other(s.Other)
+	if len(s.Types) > 0 {
+		types := newBlock()
+		for _, u := range s.Types {
+			fields := newBlock()
+			for _, c := range u.Fields {
+				fields.add(c.Name, textNode(c.Type.String()))
+			}
+			types.add(u.Name, fields.node())
+		}
+		root.add("types", types.node())
+	}
 	tables := newBlock()
 	for _, t := range s.Tables {
 		tables.add(t.Name, formatTable(t))
@@ -72,7 +84,7 @@ func (b *block) text(key, text string) {
 // names adds a list of column names, unless it is empty.
 func (b *block) names(key string, cs []*Column) {
 	if len(cs) > 0 {
-		b.add(key, nameList(cs))
+		b.add(key, textList(Names(cs)))
 	}
 }
 
@@ -108,14 +120,6 @@ func textList(words []string) *yaml.Node {
 	return n
 }
 
-func nameList(cs []*Column) *yaml.Node {
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name
-	}
-	return textList(words)
-}
-
 func patternList(ps []*Pattern) *yaml.Node {
 	words := make([]string, len(ps))
 	for i, p := range ps {
@@ -135,6 +139,11 @@ func formatTable(t *Table) *yaml.Node {
 	}
 	if own := t.Clustering[t.Inherited:]; len(own) > 0 {
 		b.add("clustering", textList(keyWords(own)))
+	}
+	for _, p := range Purposes {
+		if cs, ok := t.Purposes[p]; ok {
+			b.add(p.String(), textList(Names(cs)))
+		}
 	}
 	b.columns("columns", t.Columns)
 	b.columns("static", t.Static)
@@ -161,6 +170,9 @@ func formatTable(t *Table) *yaml.Node {
 	if len(t.Rows) > 0 {
 		b.add("rows", formatRows(t))
 	}
+	b.other(t.Other)
+	b.at(t.Imported)
+	b.lines(t)
 	return b.node()
 }
 

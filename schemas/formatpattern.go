@@ -20,7 +20,20 @@ func formatPattern(p *Pattern) *yaml.Node {
 		b.text("fallback", p.Fallback.Name)
 	}
 	b.accept(p.Accept)
+	b.other(p.Other)
+	b.at(p.Imported)
 	return b.node()
+}
+
+// Shape is the pattern's text without its name and what explains it: equal calls have equal shapes.
+func (p *Pattern) Shape() string {
+	bare := *p
+	bare.Doc, bare.Addition, bare.Accept, bare.Imported = "", "", nil, nil
+	text, err := yaml.Marshal(formatPattern(&bare))
+	if err != nil {
+		panic(err) // every node is a map, a list or text that YAML can hold
+	}
+	return string(text)
 }
 
 func (b *block) batch(p *Pattern) {
@@ -69,10 +82,23 @@ func (b *block) body(p *Pattern) {
 		b.text("limit", "arg")
 	}
 	if !slices.Equal(p.Columns, defaultColumns(p)) {
-		b.add("columns", nameList(p.Columns))
+		b.add("columns", textList(Names(p.Columns)))
+	}
+	var varies []string
+	if p.FewerColumns {
+		varies = append(varies, "columns")
+	}
+	if p.NoPages {
+		varies = append(varies, "pages")
+	}
+	if len(varies) > 0 {
+		b.add("varies", textList(varies))
 	}
 	if p.Absent {
 		b.text("if", "absent")
+	}
+	if p.Present {
+		b.text("if", "present")
 	}
 	b.names("if", p.If)
 	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {

@@ -5,6 +5,8 @@
 CREATE NAMESPACE IF NOT EXISTS mailbench_james;
 
 # JAMES_MAILBOXES: The row is the mailbox's UUID, so only a scan finds the mailboxes of a user.
+# Added to the document: column message_count: the document names no count of messages; each
+# delivery and delete changes it
 CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOXES (
   mailbox STRING AS UUID,
   user STRING,
@@ -28,6 +30,8 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOX_NAMES (
 # JAMES_MESSAGES: Metadata: flags and properties. A flag is a cell that says present or absent, so
 # an update is one put. The row is the mailbox and then the UID in reverse order: a mailbox's
 # messages are together, newest first.
+# Added to the document: column internal_date: the document names flags and properties only
+# Added to the document: column size: size of the raw message in bytes, which lists show
 # Added to the document: column chunk_size: the chunk size is configurable, and a message keeps its
 # own
 # Added to the document: column properties: the position of the text body and of each attachment in

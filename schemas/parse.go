@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -10,13 +9,15 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-var schemaKeys = []string{"schema", "name", "doc", "native", "tables", "patterns", "workflow"}
+var schemaKeys = []string{"schema", "name", "doc", "native", "types", "other", "tables", "patterns", "workflow"}
 
 // parser holds what is known while one file is read.
 type parser struct {
 	strict.Decoder
 	schema *Schema
 	broken map[*Table]bool // tables with faults: patterns and joins of them are not checked
+	types  []string        // the names of the types that the file defines
+	lax    bool            // any name can be that of a type
 }
 
 // Parse reads a schema file; file is its name in messages. The error, if there
@@ -63,6 +64,10 @@ func (p *parser) parse(root *yaml.Node) {
 	p.schema.Doc = p.TextOf(f, "doc", "the schema")
 	if p.schema.Native = p.TextOf(f, "native", "the schema"); p.schema.Native != "" {
 		p.engine(f["native"].Value, p.schema.Native, "in native")
+	}
+	p.schema.Other = p.other(f, "the schema")
+	if e, ok := f["types"]; ok {
+		p.userTypes(e.Value)
 	}
 	if e, ok := f["tables"]; !ok {
 		p.Fail(root, `no key "tables"; expected the tables of the schema`)
@@ -126,64 +131,4 @@ func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
 // engine records an engine that the file names. CheckEngines checks the name later.
 func (p *parser) engine(n *yaml.Node, name, where string) {
 	p.schema.engines = append(p.schema.engines, engineName{name, where, &yaml.Node{Line: n.Line, Column: n.Column}})
-}
-
-var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
-
-// typ returns the type that text names.
-func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
-	m := typeForm.FindStringSubmatch(text)
-	if m == nil {
-		hint := ""
-		if strings.Contains(text, "<") {
-			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
-		}
-		p.Fail(n, "unknown type %q %s%s", text, where, hint)
-		return Type{}, false
-	}
-	kind := Kind(slices.Index(kindNames[:], m[1]))
-	if slices.Index(kindNames[:], m[1]) <= int(Null) {
-		p.Unknown(n, "type", m[1], where, kindNames[1:])
-		return Type{}, false
-	}
-	t := Type{Kind: kind}
-	var inner []string
-	if m[2] != "" {
-		inner = strings.Split(m[2], ",")
-	}
-	want := map[Kind]int{Set: 1, List: 1, Map: 2}[kind]
-	if len(inner) != want || (want == 0 && strings.Contains(text, "<")) {
-		p.Fail(n, "type %q %s: expected %s", text, where, typeShape(kind))
-		return Type{}, false
-	}
-	elems := make([]*Type, want)
-	for i, s := range inner {
-		e, ok := p.typ(n, strings.TrimSpace(s), where)
-		if !ok {
-			return Type{}, false
-		}
-		if e.Collection() || e.Kind == Counter {
-			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
-			return Type{}, false
-		}
-		elems[i] = &e
-	}
-	switch kind {
-	case Map:
-		t.Key, t.Elem = elems[0], elems[1]
-	case Set, List:
-		t.Elem = elems[0]
-	}
-	return t, true
-}
-
-// typeShape says how a type of the kind is written.
-func typeShape(k Kind) string {
-	switch k {
-	case Map:
-		return "map<KEY,VALUE>"
-	case Set, List:
-		return k.String() + "<ELEMENT>"
-	}
-	return k.String() + " alone"
 }

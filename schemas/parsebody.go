@@ -90,6 +90,9 @@ func (r *patternReader) boundEnough() bool {
 	}
 	switch r.Kind {
 	case Slice:
+		if r.Imported != nil && bound >= r.sliceMin() { // in can be a partition column
+			return true
+		}
 		if len(r.By) < r.sliceMin() {
 			r.Fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
 			return false
@@ -193,11 +196,11 @@ func (r *patternReader) end(field string) *Bound {
 	return &Bound{Column: c, Open: how == "open"}
 }
 
-// filter reads the plain columns that are compared after reading.
+// filter reads the columns that are compared after reading. Of an imported pattern they can be any.
 func (r *patternReader) filter() {
 	r.Filter, _ = r.columnsOf("filter")
 	for _, c := range r.Filter {
-		if c.Role != Plain || c.Type.Collection() {
+		if (c.Role != Plain || c.Type.Collection()) && r.Imported == nil {
 			r.Fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s",
 				r.where, c.Name, describe(c))
 		}
@@ -216,10 +219,31 @@ func (r *patternReader) limits() {
 			r.Limit = r.Count(e.Value, "limit of "+r.where)
 		}
 	}
+	if e, ok := r.fields["varies"]; ok {
+		r.varies(e.Value)
+	}
 	if e, ok := r.fields["parallel"]; ok {
 		r.Parallel = r.Count(e.Value, "parallel of "+r.where)
 		if r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
 			r.Fail(e.Key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
+		}
+	}
+}
+
+// varies reads what a variant may change.
+func (r *patternReader) varies(n *yaml.Node) {
+	list := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		list = n.Content
+	}
+	for _, word := range list {
+		switch name, _ := r.Text(word, "varies of "+r.where); name {
+		case "columns":
+			r.FewerColumns = true
+		case "pages":
+			r.NoPages = true
+		default:
+			r.Unknown(word, "word", name, "in varies of "+r.where, []string{"columns", "pages"})
 		}
 	}
 }

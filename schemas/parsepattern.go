@@ -13,7 +13,7 @@ import (
 // commonKeys.
 var keysOf = [...][]string{
 	Get:    {"by", "in", "element", "columns", "static", "parallel"},
-	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns"},
+	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns", "varies"},
 	Scan:   {"filter", "limit", "columns", "static"},
 	Put:    {"by", "columns", "static"},
 	PutIf:  {"by", "columns", "if"},
@@ -24,7 +24,7 @@ var keysOf = [...][]string{
 	Batch:  {"parallel", "atomic"},
 }
 
-var commonKeys = []string{"doc", "addition", "fallback", "accept"}
+var commonKeys = []string{"doc", "addition", "fallback", "accept", "other", "at"}
 
 // patternKeys are all keys that some pattern may have.
 var patternKeys = func() []string {
@@ -105,6 +105,10 @@ func (r *patternReader) head(n *yaml.Node) bool {
 	r.Doc = r.TextOf(f, "doc", r.where)
 	r.Addition = r.TextOf(f, "addition", r.where)
 	r.Accept = r.accept(f, r.where)
+	r.Other = r.other(f, r.where)
+	if r.Imported = r.from(f, r.where); r.Imported != nil {
+		r.Pos = *r.Imported
+	}
 	kinds := 0
 	for k, name := range patternKindNames {
 		if _, ok := f[name]; ok {
@@ -282,9 +286,5 @@ func names(cs []*Column) string {
 	if len(cs) == 0 {
 		return "nothing"
 	}
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(Names(cs), ", ")
 }

@@ -126,11 +126,7 @@ func (r *rowsReader) sizes(n *yaml.Node, f map[string]strict.Entry) {
 		for _, s := range r.Mapping(e.Value, "sizes of "+r.where) {
 			at := slices.IndexFunc(columns, func(c *Column) bool { return c.Name == s.Name })
 			if at < 0 {
-				var names []string
-				for _, c := range columns {
-					names = append(names, c.Name)
-				}
-				r.Unknown(s.Key, "column", s.Name, "in sizes of "+r.where, names)
+				r.Unknown(s.Key, "column", s.Name, "in sizes of "+r.where, Names(columns))
 				continue
 			}
 			given[columns[at]] = r.size(columns[at], s)

@@ -12,7 +12,7 @@ import (
 var (
 	tableKeys = []string{
 		"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
-		"hints", "rows", "accept",
+		"hints", "rows", "accept", "bucket", "chunk", "salt", "other", "at", "lines",
 	}
 	columnKeys = []string{"type", "addition"}
 	indexKeys  = []string{"columns", "addition"}
@@ -58,6 +58,9 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	f := r.Fields(e.Value, where, tableKeys)
 	t.Doc = r.TextOf(f, "doc", where)
 	t.Addition = r.TextOf(f, "addition", where)
+	if t.Imported = r.from(f, where); t.Imported != nil {
+		t.Pos = *t.Imported
+	}
 	if in, ok := f["in"]; ok {
 		r.nest(t, in, f)
 	} else if part, ok := f["partition"]; ok {
@@ -87,6 +90,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 		t.Columns = r.columns(t, cs.Value, Plain)
 	}
 	r.checkCounters(t)
+	r.purposes(t, f)
 	if x, ok := f["indexes"]; ok {
 		r.indexes(t, x.Value)
 	}
@@ -100,6 +104,8 @@ func (r *tableReader) table(e strict.Entry) *Table {
 		r.hints(t, h.Value)
 	}
 	t.Accept = r.accept(f, where)
+	t.Other = r.other(f, where)
+	r.lines(t, f)
 	if rows, ok := f["rows"]; ok && len(r.Errs) == before {
 		r.rows(t, rows.Value)
 	}
@@ -152,7 +158,7 @@ func (r *tableReader) keyColumns(t *Table, n *yaml.Node, role Role) []*Column {
 		if !ok {
 			continue
 		}
-		words := strings.Fields(text)
+		words := typedWords(text)
 		c := &Column{Role: role, Pos: r.At(item)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
@@ -172,6 +178,11 @@ func (r *tableReader) keyColumns(t *Table, n *yaml.Node, role Role) []*Column {
 		}
 	}
 	return cs
+}
+
+// typedWords splits "name type desc"; a type may have spaces after its commas.
+func typedWords(text string) []string {
+	return strings.Fields(strings.ReplaceAll(text, ", ", ","))
 }
 
 // columns reads the mapping of plain or static columns.
@@ -226,11 +237,12 @@ func (r *tableReader) checkCounters(t *Table) {
 	var counter, other *Column
 	for _, c := range slices.Concat(t.Static, t.Columns) {
 		switch c.Type.Kind {
-		case Null: // the type was a fault already
 		case Counter:
 			counter = c
 		default:
-			other = c
+			if c.Type != (Type{}) { // else the type was a fault already
+				other = c
+			}
 		}
 	}
 	if counter != nil && other != nil {
@@ -268,7 +280,7 @@ func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 			switch {
 			case c == nil:
 				r.Unknown(item, "column", name, "in "+where, columnNames(t))
-			case c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static:
+			case (c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static) && t.Imported == nil:
 				r.Fail(item, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
 			case slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return ic.Column == c }):
 				r.Fail(item, "duplicate column %q in %s", name, where)
@@ -299,10 +311,13 @@ func (r *tableReader) hints(t *Table, n *yaml.Node) {
 }
 
 // columnNames lists a table's columns: key, static, plain.
-func columnNames(t *Table) []string {
-	var names []string
-	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-		names = append(names, c.Name)
+func columnNames(t *Table) []string { return Names(slices.Concat(t.Key(), t.Static, t.Columns)) }
+
+// Names are the columns' names.
+func Names(cs []*Column) []string {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name
 	}
-	return names
+	return words
 }

@@ -3,8 +3,9 @@ package schemas
 import (
 	"slices"
 
-	"github.com/mailbench/mailbench/schemas/strict"
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // writeColumns reads the columns that a write touches. A put or put-if writes
@@ -38,7 +39,7 @@ func (r *patternReader) writeColumns() {
 				r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
 			r.Fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
-		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List:
+		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List && !(c.Type.Collection() && r.Imported != nil):
 			r.Fail(at, "%s: %s needs list columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
 		case (r.Kind == Put || r.Kind == PutIf) && c.Type.Kind == Counter:
 			r.Fail(at, "%s: counter %s cannot be put; expected an add", r.where, c.Name)
@@ -81,9 +82,12 @@ func (r *patternReader) condition() {
 		r.Fail(r.name, "%s has no condition; expected if: absent or if: [column, …]", r.where)
 		return
 	}
-	if e.Value.Kind == yaml.ScalarNode && e.Value.Value == "absent" {
-		r.Absent = true
-		return
+	if e.Value.Kind == yaml.ScalarNode {
+		r.Absent, r.Present = e.Value.Value == "absent", e.Value.Value == "present"
+		if r.Absent || r.Present && r.Imported != nil {
+			return
+		}
+		r.Present = false
 	}
 	if r.If, ok = r.columnsOf("if"); !ok {
 		return

@@ -27,10 +27,11 @@ const (
 	// counts as 0. It creates the row if it is absent.
 	Add
 	// Append adds elements to the ends of lists without reading them. It
-	// creates the row if it is absent.
+	// creates the row if it is absent. If imported it may also add to sets and maps.
 	Append
 	// Remove takes elements out of lists by value, all equal ones. An absent
-	// element or row is no error.
+	// element or row is no error. If imported it may also
+	// take them out of sets and maps.
 	Remove
 	// Delete removes what Scope says. Deleting what is absent is no error.
 	Delete
@@ -113,10 +114,12 @@ type Pattern struct {
 	Table *Table // nil for a batch
 	Index *Index // the index a slice goes through, or nil
 
-	By       []*Column // bound by equality: a prefix of the primary key or of the index
-	In       *Column   // the next key column after By, bound to a list; rows come in list order
-	Element  *Column   // get: the map column of which one element's value is read (Columns is empty)
-	Filter   []*Column // plain columns compared after reading: the engine reads what it drops
+	By      []*Column // bound by equality: a prefix of the primary key or of the index
+	In      *Column   // the next key column after By, bound to a list; rows come in list order
+	Element *Column   // get: the map column of which one element's value is read (Columns is empty)
+	// Filter are plain columns compared after reading: the engine reads what it drops. Of an
+	// imported pattern they can be any columns.
+	Filter   []*Column
 	From, To *Bound    // range on the next key column after By
 	After    []*Column // paging: the next key columns after By; rows strictly after them in reading order
 	Reverse  bool      // read against the clustering order
@@ -131,6 +134,7 @@ type Pattern struct {
 	Columns []*Column
 	If      []*Column // put-if: columns whose present values must equal the arguments (null: absent)
 	Absent  bool      // put-if: the row must be absent ("if: absent")
+	Present bool      // put-if: the row must be there ("if: present"); imported only
 
 	Scope Scope
 	// ReturnsNew: an add gives back the values of Columns after it ("returns: new").
@@ -140,12 +144,19 @@ type Pattern struct {
 	Atomic     Atomicity
 	Parts      []Part
 
+	// FewerColumns and NoPages say what a variant may change, since the model copes with it
+	// ("varies"): it may leave out the last columns; it may read all rows in any order, without
+	// after and limit.
+	FewerColumns, NoPages bool
+
 	// Fallback runs in place of this pattern on an engine that cannot run it,
 	// or is nil; the report then says "emulated".
 	Fallback *Pattern
 	Addition string       // why mailbench adds it to its document, or ""
 	Accept   []Acceptance // in file order
-	Pos      Pos
+	Other    []Setting    // clauses that are carried through, judged by nothing
+	Imported *Pos         // where it was before schema import, or nil
+	Pos      Pos          // Imported, if there is one
 }
 
 // Arg describes one positional argument of a pattern.

@@ -105,9 +105,12 @@ func (r *Rows) quantitiesOf() []string {
 	return known
 }
 
-// Sized reports whether the size of a column's values must be given: text, blobs
-// and collections have none of their own.
+// Sized reports whether the size of a column's values must be given: text, blobs,
+// collections and some types of CQL have none of their own.
 func Sized(c *Column) bool {
+	if c.Type.Foreign != "" {
+		return CQLBytes(c.Type) == 0
+	}
 	return c.Type.Kind == Text || c.Type.Kind == Blob || c.Type.Collection()
 }
 

@@ -32,9 +32,9 @@ var kindNames = [...]string{
 func (k Kind) String() string { return kindNames[k] }
 
 // Type is a column's type. Elem is the element type of a set or list and the
-// value type of a map; Key is the key type of a map. Foreign is an engine's own
-// type that the language does not have, with Null for its kind: no schema file
-// has it, but Inspect may find it in a table that somebody has changed.
+// value type of a map; Key is the key type of a map. Foreign is a type that only one
+// engine has: one of CQL's own, or one that Inspect found and no schema file can have.
+// Its Kind is that which rules take it for ([Kind] of date is Timestamp), Null for none.
 type Type struct {
 	Kind    Kind
 	Key     *Type
@@ -149,8 +149,11 @@ type Table struct {
 	Counts     []*Count                     // its columns that hold a number or sum of other rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
+	Other      []Setting                    // carried through, judged by nothing
 	Rows       []*Rows                      // the kinds of row that mail leaves in it
-	Pos        Pos
+	Purposes   map[Purpose][]*Column        // what the file says of key columns; lint guesses at what is absent
+	Imported   *Pos                         // where it was before schema import, or nil
+	Pos        Pos                          // Imported, if there is one
 }
 
 // Acceptance says why a finding of a lint rule at a table or pattern is intended.
@@ -208,6 +211,17 @@ type Step struct {
 	Next    []*Pattern
 }
 
+// A Setting is a word with a text that the language carries through and does not judge:
+// what schema import found and the language cannot say.
+type Setting struct{ Name, Text string }
+
+// A UserType is a type that a schema's file defines for CQL's user-defined types.
+type UserType struct {
+	Name   string
+	Fields []*Column
+	Pos    Pos
+}
+
 // Schema is a parsed schema file. Parents come first among Tables, which
 // are otherwise in file order. Patterns and Workflow are in file order.
 type Schema struct {
@@ -216,9 +230,11 @@ type Schema struct {
 	Native   string // the engine that the source document was written for
 	File     string // where it was read from, for messages
 	Source   []byte // the file's text, for a variant the text of the whole schema; its digest is part of a result
+	Types    []*UserType
 	Tables   []*Table
 	Patterns []*Pattern
-	Workflow []Step // how a mail client goes from one read to the next; no step leads back
+	Workflow []Step    // how a mail client goes from one read to the next; no step leads back
+	Other    []Setting // carried through, judged by nothing
 
 	engines []engineName // engines that the file names, in file order
 }

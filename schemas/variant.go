@@ -153,6 +153,7 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 			}
 			continue
 		}
+		was = was.varied(now)
 		why := differs(was, now)
 		if why == "" && was.lists() && !slices.Equal(was.directions(), now.directions()) {
 			why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
@@ -167,6 +168,18 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 				now.Name, base.Name)
 		}
 	}
+}
+
+// varied returns the pattern with the changes that it allows a variant, if now has them.
+func (p *Pattern) varied(now *Pattern) *Pattern {
+	v := *p
+	if v.FewerColumns && len(now.Columns) > 0 && len(now.Columns) < len(v.Columns) {
+		v.Columns = v.Columns[:len(now.Columns)]
+	}
+	if v.NoPages && !now.lists() {
+		v.After, v.Limit, v.LimitArg = nil, 0, false
+	}
+	return &v
 }
 
 func (p *parser) failAt(at Pos, format string, args ...any) {

@@ -109,3 +109,43 @@ patterns:
 		}
 	}
 }
+
+// TestVaries: what a base lets vary, a variant may change, and nothing more. The base keeps the
+// word in its text.
+func TestVaries(t *testing.T) {
+	parse := func(varies, changes string) (*Schema, error) {
+		base := `schema: 1
+name: mail
+doc: d
+native: cassandra
+tables:
+  box: {doc: d, partition: [user text], clustering: [id timeuuid desc], columns: {subject: text, body: text}}
+patterns:
+  page: {slice: box, by: user, after: id, limit: arg, columns: [id, subject, body]` + varies + `}
+`
+		return ParseWith("v.yaml", []byte("schema: 1\nvariant of: mail\nname: mail@v\npatterns:\n  page: "+changes+"\n"),
+			func(string) (*Schema, error) { return Parse("mail.yaml", []byte(base)) })
+	}
+	const both, fewer, folder = ", varies: [columns, pages]", "{columns: [id, subject]}", "{after: ~, limit: ~}"
+	for _, x := range []struct{ varies, changes, want string }{
+		{both, fewer, ""},
+		{both, folder, ""},
+		{", varies: columns", fewer, ""},
+		{", varies: pages", folder, ""},
+		{", varies: pages", fewer, "it yields (id timeuuid, subject text) instead of"},
+		{", varies: columns", folder, "it takes (user text) instead of (user text, id timeuuid, limit bigint)"},
+		{"", fewer, "it yields"},
+		{both, "{columns: [id, body]}", "it yields (id timeuuid, body text) instead of (id timeuuid, subject text)"},
+		{both, "{reverse: true}", "another order"},
+		{both, "{after: ~}", "it takes (user text, limit bigint)"},
+		{", varies: order", fewer, `unknown word "order" in varies of pattern page`},
+	} {
+		s, err := parse(x.varies, x.changes)
+		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+			t.Errorf("page%s with %s: %v, want %q", x.varies, x.changes, err, x.want)
+		}
+		if x.varies == both && err == nil && !strings.Contains(string(Format(s)), "varies: [columns, pages]") {
+			t.Errorf("the text is without varies:\n%s", Format(s))
+		}
+	}
+}

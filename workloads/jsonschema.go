@@ -186,10 +186,8 @@ func schemaOf(f form) object {
 		return object{"enum": arrivalNames[:Closed]}
 	case formMissing:
 		return object{"enum": missingNames[:]}
-	case formPacing:
-		return object{"enum": pacingNames[:]}
 	case formStreams:
-		return object{"type": "array", "minItems": 1, "maxItems": maxStreams, "items": ref("stream")}
+		return object{"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream")}
 	case formPhases:
 		return object{"type": "array", "minItems": 2, "items": ref("phase")}
 	case formFlags:

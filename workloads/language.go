@@ -44,7 +44,6 @@ const (
 	formWeight
 	formExpect
 	formMissing
-	formPacing
 	formSweep
 	formModel
 	formSize
@@ -123,8 +122,6 @@ var sections = []section{
 		{"replay", formReplay, "operations from a file, in place of rate and mix"},
 		{"workers", formWhole, "how many operations of an open loop may be under way at a time (default: 32 with an engine " +
 			"in this process, 512 over a network)"},
-		{"pacing", formPacing, "how an open loop waits for due times: timer (default), or spin, which spins for the last " +
-			"50 µs if four processors are free"},
 		{"missing", formMissing, "what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, " +
 			"which draws another"},
 	}, streamKeys...)},

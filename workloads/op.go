@@ -36,6 +36,15 @@ var opNames = [NumOps]string{
 // String returns the operation's name in workloads and results.
 func (o Op) String() string { return opNames[o] }
 
+// Changes reports whether the operation changes what is stored.
+func (o Op) Changes() bool {
+	switch o {
+	case Deliver, Flag, Label, Move, Delete, Restore, Purge, Recount, Subscribe:
+		return true
+	}
+	return false
+}
+
 // OpNames returns the names of all operations.
 func OpNames() []string { return opNames[:] }
 

@@ -158,16 +158,16 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 	}
 	f := d.Fields(e.Value, "population", keysIn("population"))
 	if u, ok := f["users"]; ok {
-		p.Users = int(d.whole(u.Value, "population.users", 1, maxUsers))
+		p.Users = int(d.whole(u.Value, "population.users", 1, MaxUsers))
 	} else {
 		d.Fail(e.Value, "population has no users; expected how many there are")
 	}
-	d.dist(f, "folders", "population.folders", &p.Folders, 1, maxFolders)
+	d.dist(f, "folders", "population.folders", &p.Folders, 1, MaxFolders)
 	if _, ok := f["messages"]; !ok {
 		d.Fail(e.Value, "population has no messages; expected how many are in a folder, such as 200 or {lognormal: "+
 			"{median: 200, p99: 5000}}")
 	}
-	d.dist(f, "messages", "population.messages", &p.Messages, 0, maxFolderMessages)
+	d.dist(f, "messages", "population.messages", &p.Messages, 0, MaxFolderMessages)
 	if p.Shared = d.Flag(f, "shared", "population"); p.Shared {
 		if _, ok := f["folders"]; ok {
 			d.Fail(f["folders"].Key, "a shared population has one folder in common; leave folders out")
@@ -177,8 +177,8 @@ func (d *decoder) population(n *yaml.Node, root map[string]strict.Entry) {
 	if p.Messages == nil {
 		return // dist has reported the fault
 	}
-	folders := float64(p.Users) * min(p.Folders.Mean(), maxFolders)
-	if err := bounded(folders, folders*min(p.Messages.Mean(), maxFolderMessages)); err != nil {
+	folders := float64(p.Users) * min(p.Folders.Mean(), MaxFolders)
+	if err := CheckPopulation(folders, folders*min(p.Messages.Mean(), MaxFolderMessages)); err != nil {
 		d.Fail(e.Value, "%s", err)
 	}
 }

@@ -117,38 +117,6 @@ phases:
 	}
 }
 
-func TestPacing(t *testing.T) {
-	const phases = `
-version: 1
-name: x
-population: {users: 1, messages: 1}
-phases:
-  - load: {}
-  - warmup: {duration: 1s}
-  - measure: {PACE, operations: 10, mix: {list: 1}}
-`
-	for pace, want := range map[string]string{
-		"rate: 9/s":                "",
-		"rate: 9/s, pacing: timer": "",
-		"rate: 9/s, pacing: spin":  "",
-		"rate: 9/s, pacing: spni":  `x.yaml:8:34: unknown pacing "spni" of phase measure; did you mean "spin"?`,
-		"clients: 9, pacing: spin": "x.yaml:8:27: phase measure has both pacing and clients; pacing is of an open loop (rate)",
-	} {
-		w, err := Parse("x.yaml", []byte(strings.Replace(phases, "PACE", pace, 1)))
-		switch {
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: %v, want %s", pace, err, want)
-		case want == "" && err != nil:
-			t.Errorf("%s: %v", pace, err)
-		case want == "":
-			spins := strings.HasSuffix(pace, "spin")
-			if warmup, measure := w.Phases[1].Pacing == BySpin, w.Phases[2].Pacing == BySpin; warmup != spins || measure != spins {
-				t.Errorf("%s: the warmup spins: %v, the measure phase: %v", pace, warmup, measure)
-			}
-		}
-	}
-}
-
 func TestBundled(t *testing.T) {
 	names := BundledNames()
 	for _, want := range []string{"quick", "delivery", "listing", "blobs", "counters", "fanout", "churn", "workday", "conversation", "beyond-cache"} {
@@ -194,62 +162,6 @@ func TestRate(t *testing.T) {
 			t.Errorf("ParseRate(%q) = %v, want an error", text, got)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.yaml")
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(src, "population.users=1")
-	}
-	for _, name := range BundledNames() {
-		src, _ := bundled.ReadFile(name + ".yaml")
-		f.Add(src, "phases.measure.rate=1/s")
-	}
-	f.Add([]byte("a: &a [*a]\nphases: *a"), "a.b=*a")
-	f.Fuzz(func(t *testing.T, src []byte, override string) {
-		for _, o := range [][]string{nil, {override}} {
-			w, err := Parse("fuzz.yaml", src, o...)
-			if err != nil {
-				var faults strict.Errors
-				if !errors.As(err, &faults) || len(faults) == 0 {
-					t.Fatalf("error %T", err)
-				}
-				for _, e := range faults {
-					if e.Pos.Line < 1 || e.Pos.Column < 1 || e.Msg == "" {
-						t.Fatalf("a fault has no place: %v", e)
-					}
-				}
-				continue
-			}
-			// A workload that was read can be run.
-			if w.Population.Users > 100 || w.Population.Folders.Max() > 10 || w.Population.Messages.Max() > 1000 {
-				continue
-			}
-			c := censusOf(t, w)
-			for i := range w.Phases {
-				if !w.Phases[i].Runs() {
-					continue
-				}
-				var op Operation
-				if w.Phases[i].Replay != nil {
-					continue
-				}
-				p := w.Stream(&w.Phases[i], c)
-				for range 20 {
-					if _, ok := p.Next(0, &op); !ok {
-						break
-					}
-					if op.User < 0 || op.User >= c.Users() || op.Folder < 0 || op.Folder >= c.FolderCount(op.User) || op.To >= c.FolderCount(op.User) || !w.Phases[i].Mix.Has(op.Op) {
-						t.Fatalf("operation %+v", op)
-					}
-				}
-			}
-		}
-	})
 }
 
 // Bounds are read wherever they stand, and what is said of one model comes behind what

@@ -24,7 +24,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 				continue
 			}
 			weight = f["weight"].Value
-			d.how(&p.How[op], op, f, what)
+			d.how(&p.How[op], f, what)
 		}
 		w, err := random.DecodeNumber(weight, 0, maxWeight)
 		if err != nil {
@@ -49,7 +49,7 @@ const (
 )
 
 // how reads how an operation is carried out.
-func (d *decoder) how(h *How, op Op, f map[string]strict.Entry, where string) {
+func (d *decoder) how(h *How, f map[string]strict.Entry, where string) {
 	if e, ok := f["keys"]; ok {
 		h.Keys = d.ownKeys(e.Value, "keys of "+where)
 	}
@@ -88,7 +88,7 @@ func (d *decoder) how(h *How, op Op, f map[string]strict.Entry, where string) {
 }
 
 func (d *decoder) width(n *yaml.Node, what string) Width {
-	if t, err := time.ParseDuration(n.Value); err == nil && t > 0 && t <= loadSpan && n.ShortTag() == "!!str" {
+	if t, err := time.ParseDuration(n.Value); err == nil && t > 0 && t <= LoadSpan && n.ShortTag() == "!!str" {
 		return Width{Time: t}
 	}
 	v, err := random.DecodeNumber(n, 0, 1)
@@ -113,7 +113,7 @@ func (d *decoder) session(n *yaml.Node, where string) *Session {
 		if step.Chance < 1 {
 			d.Fail(n.Content[0], "the first step of %s must always be done; give the chance to a later one", where)
 		}
-		if step.kind == stepOp {
+		if step.Kind == StepOp {
 			break
 		}
 	}
@@ -158,7 +158,7 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 			}
 		}
 	}
-	d.how(&step.How, op, f, where)
+	d.how(&step.How, f, where)
 	s.Steps = append(s.Steps, step)
 }
 
@@ -182,7 +182,7 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 		return
 	}
 	first := len(s.Steps)
-	head := Step{kind: stepRepeat}
+	head := Step{Kind: StepRepeat}
 	d.howOften(&head, f, where)
 	s.Steps = append(s.Steps, head)
 	list := f["steps"].Value
@@ -193,5 +193,5 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 		d.step(s, item, where, false)
 	}
 	s.Steps[first].Until = len(s.Steps)
-	s.Steps = append(s.Steps, Step{kind: stepEnd, Back: first, Chance: 1})
+	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Chance: 1})
 }

@@ -88,12 +88,6 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 				d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
 			}
 		}
-		if e, ok := f["pacing"]; ok {
-			p.Pacing = Pacing(d.oneOf(e.Value, "pacing", where, pacingNames[:]))
-			if p.Arrivals == Closed {
-				d.Fail(e.Key, "%s has both pacing and clients; pacing is of an open loop (rate)", where)
-			}
-		}
 		if e, ok := f["missing"]; ok {
 			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
 		}
@@ -127,7 +121,7 @@ func (d *decoder) bound(p *Phase, at *yaml.Node, f map[string]strict.Entry, wher
 	case timed:
 		p.Duration = d.duration(duration.Value, "duration of "+where)
 	case counted:
-		p.Operations = d.whole(operations.Value, "operations of "+where, 1, phaseMessages)
+		p.Operations = d.whole(operations.Value, "operations of "+where, 1, PhaseMessages)
 	case f["replay"].Value != nil: // the trace has an end
 	default:
 		d.Fail(at, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)

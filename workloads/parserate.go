@@ -129,9 +129,9 @@ func (d *decoder) burst(n *yaml.Node, where string) Shape {
 	return Shape{{every - length, base, base}, {length, peak, peak}}
 }
 
-// officeDay is how many messages were sent in each hour of the sender's day, by the Date
+// OfficeDay is how many messages were sent in each hour of the sender's day, by the Date
 // fields of 1,400 messages of the SpamAssassin public corpus.
-var officeDay = [24]float64{
+var OfficeDay = [24]float64{
 	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
 }
 
@@ -145,7 +145,7 @@ func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape)
 	if e, ok := f["length"]; ok {
 		whole = d.duration(e.Value, "length of "+where)
 	}
-	hours, sum := officeDay, 0.0
+	hours, sum := OfficeDay, 0.0
 	if e, ok := f["hours"]; ok {
 		hours = d.hours(e.Value, where)
 	}

@@ -15,7 +15,7 @@ import (
 // Bounds of clients and streams.
 const (
 	maxClients = 10_000
-	maxStreams = 16
+	MaxStreams = 16
 )
 
 // operations reads which operations a phase has: a mix or a session with its pace, several
@@ -139,10 +139,10 @@ func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where
 
 // streams reads the streams of a phase.
 func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > maxStreams {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > MaxStreams {
 		d.Fail(n, "streams of %s must be a list of 1 to %d, as in [{rate: 200/s, mix: {deliver: 1}}, {rate: 2000/s, mix: "+
 			"{list: 1}}], found %s",
-			where, maxStreams, strict.Found(n))
+			where, MaxStreams, strict.Found(n))
 		return
 	}
 	before := d.base
@@ -289,7 +289,6 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 		if w.Workers == 0 {
 			w.Workers = next.Workers
 		}
-		w.Pacing = max(w.Pacing, next.Pacing)
 	}
 }
 

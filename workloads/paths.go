@@ -61,8 +61,6 @@ func (k *key) paths(prefix string) []string {
 		words = []string{"constant", "poisson"}
 	case formMissing:
 		words = []string{"skip", "replace-rate"}
-	case formPacing:
-		words = []string{"timer", "spin"}
 	case formChoice:
 		words = []string{"uniform", "zipf", "latest", "largest"}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // guide is the text of the reference before its tables.
@@ -112,7 +114,7 @@ trace is the n-th of the population.
 var formTexts = map[form]string{
 	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
 	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",
-	formArrivals: "word", formMissing: "word", formPacing: "word", formVersion: "1",
+	formArrivals: "word", formMissing: "word", formVersion: "1",
 	formName: "name", formWeight: "number",
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
@@ -173,17 +175,9 @@ func keyTable(b *strings.Builder, keys []key) {
 	}
 }
 
-// wrap writes words behind a head, in lines of at most 80 columns that begin below the
-// first word.
-func wrap(b *strings.Builder, head, words string) {
-	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
-	line := head
-	for _, word := range strings.Fields(words) {
-		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word) > 79 {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = indent
-		}
-		line += word + " "
+// wrap writes text behind a head, in lines of at most 80 columns that begin below its first word.
+func wrap(b *strings.Builder, head, text string) {
+	for _, line := range words.Wrap(head, text, utf8.RuneCountInString(head), 80) {
+		b.WriteString(line + "\n")
 	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }

@@ -99,7 +99,7 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, valu
 	case len(entries) == 0 && path == nil:
 		return nil, nil, nil
 	case len(entries) != 1:
-		d.Fail(n, "%s must name one value of the workload, found %d keys; run the workload once for each", what, len(entries))
+		d.Fail(n, "%s: a sweep changes one key, found %d; run the workload once for each", what, len(entries))
 		return nil, nil, nil
 	}
 	return d.swept(entries[0].Key, entries[0].Value, append(path, strings.Split(entries[0].Name, ".")...))

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads/random"
@@ -98,21 +99,6 @@ var arrivalNames = [...]string{"constant", "poisson", "closed"}
 // String returns the word for it in workloads and results.
 func (a Arrivals) String() string { return arrivalNames[a] }
 
-// Pacing is how workers of an open loop wait until an operation is due.
-type Pacing uint8
-
-// Pacings.
-const (
-	ByTimer Pacing = iota
-	// BySpin spins for the last microseconds, if enough processors are free.
-	BySpin
-)
-
-var pacingNames = [...]string{"timer", "spin"}
-
-// String returns the word for it in workloads and results.
-func (p Pacing) String() string { return pacingNames[p] }
-
 // Missing is what happens to operations that a model lacks.
 type Missing uint8
 
@@ -160,7 +146,6 @@ type Phase struct {
 	// Workers is how many operations of an open loop may be under way; 0: the runner's
 	// choice.
 	Workers int
-	Pacing  Pacing // of an open loop
 	// One of Duration and Operations bounds the phase; the other is 0. A warmup
 	// with a duration ends as soon as service times are steady; one of so many
 	// operations runs them all.
@@ -189,14 +174,9 @@ type Phase struct {
 type Replay struct {
 	Trace string  // name of the file
 	Speed float64 // how many times as fast as it was recorded
-	// Source is the file as it was read. Whoever runs the workload sets it.
-	Source Recorded
-}
-
-// Recorded is a file of operations that was read.
-type Recorded interface {
-	// Stream returns the operations for a phase.
-	Stream(w *Workload, p *Phase, c *Census) Stream
+	// Source is the file as it was read: a Recorded of package plan. Whoever runs the workload
+	// sets it.
+	Source any
 }
 
 // How says how an operation is carried out. The zero How has all defaults.
@@ -238,9 +218,6 @@ type Width struct {
 	Share float64
 }
 
-// seed is the seed of what the phase draws in its trial.
-func (p *Phase) seed(seed uint64) uint64 { return random.Derive(seed, uint64(p.Trial)) }
-
 // Without returns the phase for a model that lacks operations. With ReplaceRate, it sets Lacks,
 // unless the model lacks all operations of the mix.
 func (p Phase) Without(lacks [NumOps]bool) Phase {
@@ -257,3 +234,28 @@ func (p Phase) Without(lacks [NumOps]bool) Phase {
 
 // Runs reports whether the phase runs operations of a mix.
 func (p *Phase) Runs() bool { return p.Kind == Warmup || p.Kind == Measure }
+
+// Sets reports whether the workload names the flag for an operation. FlagSeen, which is the
+// default, need not be named.
+func (w *Workload) Sets(m Mark) bool {
+	for i := range w.Phases {
+		if w.Phases[i].sets(m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Phase) sets(m Mark) bool {
+	for i := range p.Streams {
+		if p.Streams[i].sets(m) {
+			return true
+		}
+	}
+	if slices.Contains(p.How[Flag].Flags, m) {
+		return true
+	}
+	return p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool {
+		return s.Op == Flag && slices.Contains(s.How.Flags, m)
+	})
+}

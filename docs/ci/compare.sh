@@ -31,9 +31,30 @@ while read -r allowed; do
   gates+=,$allowed
 done < <(git log --format='%(trailers:key=Mailbench-allow,valueonly)' "$base..HEAD" | sed '/^[[:space:]]*$/d')
 
-go build -o "$work/mailbench" "$package"
+unset $(git rev-parse --local-env-vars) # which git sets in hooks
+export GOFLAGS="-trimpath ${GOFLAGS:-}" # Go's build cache then has what both sides share
+go build -o "$work/new" "$package"
+
+# alone WHY runs the working tree by itself, which must not fail. xargs splits words as mailbench does.
+alone() {
+  xargs "$work/new" run --no-floor --fail-on=failed --quiet --output "$work/alone" <<<"$workload" >/dev/null
+  echo "Nothing was compared: $1. The working tree by itself runs."
+  exit 0
+}
+
+# The base gets a repository of its own that has the objects of this one: nothing is left in this one, and
+# Go notes the commit. There must be no hooks.
+commit=$(git rev-parse "$base^{commit}") module=$(git rev-parse --show-prefix)
+shallow=$(git rev-parse --path-format=absolute --git-path shallow)
+git init --quiet --template= "$work/tree"
+mkdir -p "$work/tree/.git/objects/info"
+git rev-parse --path-format=absolute --git-path objects >"$work/tree/.git/objects/info/alternates"
+if [ -e "$shallow" ]; then cp "$shallow" "$work/tree/.git/shallow"; fi
+git -C "$work/tree" -c core.hooksPath=/dev/null checkout --quiet --detach "$commit"
+(cd "$work/tree/$module" && go build -o "$work/base" "$package") || alone "$base does not build"
+
 status=0
-"$work/mailbench" compare --run "$workload" --git "$base" --package "$package" --fail-over "$gates" \
+"$work/new" compare --run "$workload" --base "$work/base" --new "$work/new" --fail-over "$gates" \
   --trials 5 --output "$work/results" --quiet "$@" 2>"$work/errors" || status=$?
 cat "$work/errors" >&2
 why=$(sed -n 's/^mailbench: //p' "$work/errors")
@@ -45,7 +66,5 @@ case "$status $why" in
   ;;
 esac
 
-# There is no comparison: the base is too old, or the commit changes what is run. A gate must not
-# stop that, but the working tree must run. xargs splits words as mailbench does.
-xargs "$work/mailbench" run --no-floor --no-fail --quiet --output "$work/alone" <<<"$workload" >/dev/null
-echo "Nothing was compared: ${why%: }. The working tree by itself runs."
+# There is no comparison: the base is too old, or the commit changes what is run. A gate must not stop that.
+alone "${why%: }"

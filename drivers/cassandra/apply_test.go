@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -30,6 +31,7 @@ tables:
         caching: keys=NONE rows_per_partition=10
         gc_grace_seconds: 60
         bloom_filter_fp_chance: 0.2
+        ttl: 86400
   mail:
     partition: [u text]
     clustering: [f text]
@@ -66,11 +68,11 @@ func TestApply(t *testing.T) {
 	}
 
 	// Half of it is there, as after a client that was killed.
-	keyspace, err := Keyspace(namespace, "mail")
+	keyspace, err := ddl.Keyspace(namespace, "mail")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.alter(ctx, "DROP TABLE "+quote(keyspace)+`."head"`); err != nil {
+	if err := st.alter(ctx, "DROP TABLE "+ddl.Quote(keyspace)+`."head"`); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(ctx, schemaOf(t, "mail", withHints)); err != nil {
@@ -79,6 +81,7 @@ func TestApply(t *testing.T) {
 
 	for what, c := range map[string]struct{ old, new, want string }{
 		"another hint":       {"gc_grace_seconds: 60", "gc_grace_seconds: 61", "gc_grace_seconds of table head.rows is 60; it should be 61"},
+		"another expiry":     {"ttl: 86400", "ttl: 3600", "ttl of table head.rows is 86400; it should be 3600"},
 		"another compaction": {"sstable_size_in_mb=64", "sstable_size_in_mb=65", "compaction.sstable_size_in_mb of table head.rows is 64; it should be 65"},
 		"another type":       {"sender: text", "sender: blob", "column sender of table mail is text; it should be blob"},
 		"another direction":  {"m timeuuid desc", "m timeuuid", "column m of table head.rows is descending; it should be ascending"},
@@ -127,9 +130,9 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 		}
 	}
 	check("nothing")
-	mail := quote(keyspace) + ".mail"
+	mail := ddl.Quote(keyspace) + ".mail"
 	for _, c := range []struct{ change, mend, expected string }{
-		{"DROP TABLE " + quote(keyspace) + ".head", "", "table head.rows is missing"},
+		{"DROP TABLE " + ddl.Quote(keyspace) + ".head", "", "table head.rows is missing"},
 		{"ALTER TABLE " + mail + " WITH default_time_to_live = 60", "ALTER TABLE " + mail + " WITH default_time_to_live = 0", "setting cassandra.ttl of table mail is 60; it should be 0"},
 		{
 			"ALTER TABLE " + mail + " WITH compression = {'class': 'LZ4Compressor'}", "ALTER TABLE " + mail + " WITH compression = {'enabled': 'false'}",
@@ -137,9 +140,9 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 		},
 		{"ALTER TABLE " + mail + " WITH gc_grace_seconds = 1", "ALTER TABLE " + mail + " WITH gc_grace_seconds = 864000", ""}, // nobody's business
 		{"ALTER TABLE " + mail + " ADD more varint", "ALTER TABLE " + mail + " DROP more", "table mail has a column more (a plain column of type varint) and should not"},
-		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
+		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + ddl.Quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
 		{
-			"DROP INDEX " + quote(keyspace) + ".by_sender", `CREATE INDEX by_sender ON ` + mail + " (sender)",
+			"DROP INDEX " + ddl.Quote(keyspace) + ".by_sender", `CREATE INDEX by_sender ON ` + mail + " (sender)",
 			"table mail has no index by-sender; it should have one over (sender)\n  table mail has no index by_box; it should have one over (u, f, sender)",
 		},
 	} {
@@ -177,13 +180,13 @@ func inspected(t *testing.T, st *Store) {
 	for name, want := range map[string]string{
 		"compaction.class": "LeveledCompactionStrategy", "compaction.sstable_size_in_mb": "64",
 		"compression.class": "ZstdCompressor", "compression.chunk_length_in_kb": "32",
-		"caching.keys": "NONE", "caching.rows_per_partition": "10", "gc_grace_seconds": "60", "bloom_filter_fp_chance": "0.2", "ttl": "0",
+		"caching.keys": "NONE", "caching.rows_per_partition": "10", "gc_grace_seconds": "60", "bloom_filter_fp_chance": "0.2", "ttl": "86400",
 	} {
-		if got := rows.Hints[engineName][name]; got != want {
+		if got := rows.Hints[ddl.EngineName][name]; got != want {
 			t.Errorf("setting %s is %q, want %q", name, got, want)
 		}
 	}
-	if got := mail.Hints[engineName]["compression.enabled"]; got != "false" {
+	if got := mail.Hints[ddl.EngineName]["compression.enabled"]; got != "false" {
 		t.Errorf("compression.enabled is %q, want false", got)
 	}
 	if got := mail.Column("at").Type.Kind; got != schemas.Timestamp {
@@ -211,7 +214,7 @@ func inspected(t *testing.T, st *Store) {
 // on it is nobody's to apply to, to inspect or to drop, until that is gone.
 func foreign(t *testing.T, st *Store, keyspace string) {
 	ctx := t.Context()
-	table := quote(keyspace) + ".somebodys"
+	table := ddl.Quote(keyspace) + ".somebodys"
 	if err := st.alter(ctx, "CREATE TABLE "+table+" (k text PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +230,7 @@ func foreign(t *testing.T, st *Store, keyspace string) {
 	if names, err := st.Namespaces(ctx); err != nil || slices.Contains(names, st.namespace) {
 		t.Errorf("namespaces: %q, %v; the one with a foreign table is not mailbench's", names, err)
 	}
-	if k, err := st.readKeyspace(ctx, keyspace); err != nil || len(k.tables) != 3 {
+	if k, err := readKeyspace(ctx, st.session, keyspace); err != nil || len(k.Tables) != 3 {
 		t.Errorf("something was dropped: %v, %v", k, err)
 	}
 	if err := st.alter(ctx, "DROP TABLE "+table); err != nil {
@@ -286,7 +289,7 @@ func TestDrop(t *testing.T) {
 	if err := one.Drop(ctx); err != nil {
 		t.Errorf("drop again: %v", err)
 	}
-	if err := one.alter(ctx, "DROP KEYSPACE "+quote(drivers.Prefix+lookalike.Name)); err != nil {
+	if err := one.alter(ctx, "DROP KEYSPACE "+ddl.Quote(drivers.Prefix+lookalike.Name)); err != nil {
 		t.Error(err)
 	}
 }
@@ -317,7 +320,7 @@ func TestForeignReplication(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace, err := Keyspace(st.namespace, s.Name)
+	keyspace, err := ddl.Keyspace(st.namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +336,7 @@ func TestForeignReplication(t *testing.T) {
 		{fmt.Sprintf("{'class': 'SimpleStrategy', 'replication_factor': %d}", factor+1), true},
 		{network(factor), false},
 	} {
-		if err := st.alter(t.Context(), "ALTER KEYSPACE "+quote(keyspace)+" WITH replication = "+c.replication); err != nil {
+		if err := st.alter(t.Context(), "ALTER KEYSPACE "+ddl.Quote(keyspace)+" WITH replication = "+c.replication); err != nil {
 			t.Fatal(err)
 		}
 		err := st.Apply(t.Context(), s)
@@ -343,6 +346,36 @@ func TestForeignReplication(t *testing.T) {
 			t.Errorf("replication %s: %v", c.replication, err)
 		case c.refused && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("is to be %d", factor))):
 			t.Errorf("replication %s: %v; want it refused, with both replications", c.replication, err)
+		}
+	}
+}
+
+// TestIndexKind: an index is of the schema's kind, whatever the cluster's default is.
+func TestIndexKind(t *testing.T) {
+	st := openLive(t, nil)
+	s := schemaOf(t, "kinds", `
+tables:
+  legacy: {partition: [k int], columns: {v: text}, indexes: {x: [v]}}
+  attached: {partition: [k int], columns: {v: text}, indexes: {y: [v]}, hints: {cassandra: {indexes: sai}}}
+patterns:
+  put: {put: legacy}
+`)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.namespace+"_kinds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string]string{"legacy": "legacy", "attached": "sai"} {
+		if kinds := there.Tables[table].Kinds; len(kinds) != 1 || !kinds[want] {
+			t.Errorf("indexes of table %s are %v, want %s (the default is %q)", table, kinds, want, st.server[defaultIndex])
+		}
+	}
+	told := st.Observe().Settings
+	for _, name := range []string{"sstable.selected_format", "memtable_heap_space", "concurrent_compactors", defaultIndex, "java.version"} {
+		if told["server_"+name] == "" {
+			t.Errorf("setting %s is not told", name)
 		}
 	}
 }

@@ -13,15 +13,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// batch is a slot's batch request, with buffers for the values of its entries.
-type batch struct {
-	request    *gocql.Batch
-	bindValues []bindValue
-	vals       []any
-	key        []byte // the partition key of the current entry
-	before     []byte // the partition key of the previous entry
-}
-
 // Batch implements drivers.Session.
 func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
 	st, err := s.enter(ctx, stmt)
@@ -37,7 +28,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		if err != nil {
 			return st.Named(err)
 		}
-		if err := part.ready(parts[i].Args); err != nil {
+		if err := s.store.ready(part, parts[i].Args); err != nil {
 			return st.Named(fmt.Errorf("part %s: %w", part.Pattern().Name, err))
 		}
 	}
@@ -46,15 +37,17 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return nil
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
-		return st.Named(s.write(ctx, p, parts[0].Args, p.time(1)))
-	case st.Pattern().Atomic > schemas.AtomicNone || st.unlogged:
+		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p, 1)))
+	case st.Pattern().Atomic > schemas.AtomicNone:
 		return st.Named(s.oneBatch(ctx, st, parts))
+	case st.unlogged:
+		return st.Named(s.unloggedBatches(ctx, st, parts))
 	case st.Pattern().Parallel > 1:
 		return st.Named(s.parallelBatch(ctx, st, parts))
 	}
 	for i := range parts {
 		p := st.parts[parts[i].Part]
-		if err := s.write(ctx, p, parts[i].Args, p.time(1)); err != nil {
+		if err := s.write(ctx, p, parts[i].Args, s.store.time(p, 1)); err != nil {
 			return st.Named(plan.Partial(err, i, len(parts)))
 		}
 	}
@@ -99,6 +92,66 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 	return plan.Partial(failed, applied, len(parts))
 }
 
+// unloggedBatches sends the parts, in their order, in as few batches as the cluster takes.
+func (s *session) unloggedBatches(ctx context.Context, st *statement, parts []drivers.Call) error {
+	for done := 0; done < len(parts); {
+		n := s.store.limits.together(st, parts[done:])
+		var err error
+		if p := st.parts[parts[done].Part]; n == 1 {
+			err = s.write(ctx, p, parts[done].Args, s.store.time(p, 1))
+		} else {
+			err = s.oneBatch(ctx, st, parts[done:done+n])
+		}
+		if err != nil {
+			return plan.Partial(err, done, len(parts))
+		}
+		done += n
+	}
+	return nil
+}
+
+// together returns how many of the parts, from the first on, one batch without a log holds. It
+// is within the cluster's limit. If the parts are in several partitions, puts and the deletes
+// behind them are in batches of their own: nodes apply each partition by itself, and a delete
+// that is applied without the put before it may lose what was to move.
+func (l limits) together(st *statement, parts []drivers.Call) int {
+	alone := true
+	for i := 1; i < len(parts) && alone; i++ {
+		alone = samePartition(st, &parts[i-1], &parts[i])
+	}
+	size, most := int64(partitionOverhead), l.mutation
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		size += p.sizeOf(parts[i].Args)
+		if i == 0 {
+			continue
+		}
+		if !samePartition(st, &parts[i-1], &parts[i]) {
+			size, most = size+partitionOverhead, l.batch
+		}
+		first := st.parts[parts[0].Part].Pattern().Kind
+		splits := !alone && (p.Pattern().Kind == schemas.Delete) != (first == schemas.Delete)
+		if splits || size > most || i == gocql.BatchSizeMaximum {
+			return i
+		}
+	}
+	return len(parts)
+}
+
+// samePartition reports whether two parts of a batch have the same partition key.
+func samePartition(st *statement, a, b *drivers.Call) bool {
+	n := len(st.parts[a.Part].table.Partition)
+	if n != len(st.parts[b.Part].table.Partition) {
+		return false
+	}
+	for k := range n {
+		if compare(a.Args[k], b.Args[k]) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 var errSeveralPartitions = errors.New(
 	"its counters are in several partitions, but Cassandra can only change those of one partition together")
 
@@ -140,6 +193,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
+	s.requests++
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
 	s.store.clock.waitPast(f.last)
@@ -168,7 +222,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	}
 	n := 0
 	for i := range parts {
-		n += len(st.parts[parts[i].Part].timed.binds)
+		n += len(st.parts[parts[i].Part].put(parts[i].Args, true).binds)
 	}
 	if cap(b.bindValues) < n {
 		b.bindValues, b.vals = make([]bindValue, n), make([]any, n)
@@ -179,7 +233,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	entries, end := b.request.Entries[:0], 0
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
-		q := p.timed
+		q := p.put(args, true)
 		begin := end
 		for _, from := range q.binds {
 			b.vals[end] = &b.bindValues[end]
@@ -195,6 +249,11 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 				}
 			}
 			end++
+		}
+		for _, i := range q.optional {
+			if absent(&b.bindValues[begin+i].v) {
+				b.vals[begin+i] = gocql.UnsetValue
+			}
 		}
 		repeatable := q.repeatable(args)
 		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:end:end], Idempotent: repeatable})

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"os"
 	"slices"
@@ -59,7 +61,15 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	c.MaxRoutingKeyInfo = maxStatements
 	c.SocketKeepalive = keepAlive
 	c.Authenticator = auth
-	c.Logger = discardLogger{}
+	c.Logger = log.New(io.Discard, "", 0) // failures are returned as errors
+	if s.snappy {
+		c.Compressor = gocql.SnappyCompressor{}
+	}
+	if len(s.addresses) > 0 {
+		if c.AddressTranslator, err = s.translator(); err != nil {
+			return nil, err
+		}
+	}
 	if s.tls {
 		if c.SslOpts, err = s.sslOptions(); err != nil {
 			return nil, err
@@ -68,8 +78,30 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	return c, nil
 }
 
-// addresses parses the contacts, each a host or host:port. All must have the same
-// port: gocql uses one port for all nodes of the cluster.
+// translator returns what says where nodes are reached. Hosts are looked up once.
+func (s *settings) translator() (gocql.AddressTranslator, error) {
+	type place struct {
+		ip   net.IP
+		port int
+	}
+	to := make(map[string]place)
+	for from, address := range s.addresses {
+		at, err := net.ResolveTCPAddr("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("setting addresses: %w", err)
+		}
+		to[from] = place{at.IP, at.Port}
+	}
+	return gocql.AddressTranslatorFunc(func(ip net.IP, port int) (net.IP, int) {
+		if p, ok := to[net.JoinHostPort(ip.String(), strconv.Itoa(port))]; ok {
+			return p.ip, p.port
+		}
+		return ip, port
+	}), nil
+}
+
+// addresses parses the contacts, each a host or host:port. The port of the first is that of nodes
+// that do not tell theirs, as those before Cassandra 4.0.
 func addresses(contact []string) (hosts []string, port int, err error) {
 	if len(contact) == 0 {
 		contact = []string{"127.0.0.1"}
@@ -83,11 +115,9 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 		if err != nil || n == 0 || host == "" {
 			return nil, 0, fmt.Errorf("contact %q is neither a host nor host:port", c)
 		}
-		if port != 0 && port != int(n) {
-			return nil, 0, fmt.Errorf("contacts %s name different ports, but all nodes of a cluster use the same one",
-				strings.Join(contact, ", "))
+		if port == 0 {
+			port = int(n)
 		}
-		port = int(n)
 		hosts = append(hosts, net.JoinHostPort(strings.Trim(host, "[]"), p))
 	}
 	return hosts, port, nil
@@ -181,10 +211,3 @@ func (n *nodes) checkDatacenter() (string, error) {
 	}
 	return n.localDC, nil
 }
-
-// discardLogger discards gocql's log. Failures are returned as errors.
-type discardLogger struct{}
-
-func (discardLogger) Print(...any)          {}
-func (discardLogger) Printf(string, ...any) {}
-func (discardLogger) Println(...any)        {}

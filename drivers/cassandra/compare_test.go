@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -91,7 +92,7 @@ var rounds = [][]drift{
 		{
 			`DROP TABLE KS.mail; CREATE TABLE KS.mail (u text, f text, title text, sender text, at timestamp, size int, PRIMARY KEY (u, f)) WITH comment = 'MAIL'
 			 AND compaction = {'class': 'LeveledCompactionStrategy'} AND compression = {'enabled': 'false'}`,
-			`calls fail: column at of table mail is timestamp of CQL; it should be timestamp
+			`calls fail: column at of table mail is timestamp_ms; it should be timestamp
 calls fail: column size of table mail is int; it should be bigint
 calls fail: column title of table mail is a plain column of type text; it should be a static column of type text
 rows are lost or wrong: column f of table mail is ascending; it should be descending
@@ -109,22 +110,22 @@ func TestDrift(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	d, err := define(s, st.namespace, st.replication)
+	d, err := ddl.Define(s, st.namespace, st.replication)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // with what carries no mark
-		if err := st.alter(context.Background(), "DROP KEYSPACE IF EXISTS "+d.keyspace); err != nil {
+		if err := st.alter(context.Background(), "DROP KEYSPACE IF EXISTS "+d.Keyspace); err != nil {
 			t.Error(err)
 		}
 	})
-	o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, ReadOnly: true, Keyspace: d.keyspace}
+	o := drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, ReadOnly: true, Keyspace: d.Keyspace}
 	reader, err := Engine().Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	words := strings.NewReplacer("KS", d.keyspace, "NS", st.namespace, "PLAIN", comment(d, "plain"), "MAIL", comment(d, "mail"))
+	words := strings.NewReplacer("KS", d.Keyspace, "NS", st.namespace, "PLAIN", comment(d, "plain"), "MAIL", comment(d, "mail"))
 	alter := func(statements string) {
 		t.Helper()
 		for stmt := range strings.SplitSeq(words.Replace(statements), "; ") {
@@ -178,10 +179,10 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func comment(d *definition, table string) string {
-	for _, td := range d.tables {
-		if td.name == table {
-			return td.comment
+func comment(d *ddl.Definition, table string) string {
+	for _, td := range d.Tables {
+		if td.Name == table {
+			return td.Comment
 		}
 	}
 	return ""
@@ -206,7 +207,7 @@ func TestDriftForeign(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	d, err := define(s, "", st.replication)
+	d, err := ddl.Define(s, "", st.replication)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +228,11 @@ func TestDriftForeign(t *testing.T) {
 	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Mend[0], "CREATE KEYSPACE") {
 		t.Errorf("of a keyspace that is not there: %q", told(c.Drifts))
 	}
-	d.keyspace, d.replication.Factor = keyspace, 2
-	for i := range d.tables {
-		d.tables[i].comment = "theirs"
+	d.Keyspace, d.Replication.Factor = keyspace, 2
+	for i := range d.Tables {
+		d.Tables[i].Comment = "theirs"
 	}
-	for _, stmt := range d.statements() {
+	for _, stmt := range d.Statements() {
 		if err := st.alter(t.Context(), stmt); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"slices"
 
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -53,7 +54,7 @@ func (st *statement) useIndex() error {
 	last := len(x.Columns) - 1
 	switch {
 	case len(p.By) <= last:
-		return unsupported("index %s: Cassandra needs its last column, but by does not bind it", x.Name)
+		return unsupported("index %s: by must bind its last column, %s", x.Name, x.Columns[last].Column.Name)
 	case p.Reverse:
 		return unsupported("Cassandra cannot read in reverse order through an index")
 	case last == 0 && (p.From != nil || p.To != nil || len(p.After) > 0 || p.In != nil):
@@ -108,7 +109,7 @@ func (st *statement) compileChain() {
 			}
 			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
 				b.equal(p.After[:i], st.Layout.After)
-				b.cond(quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
+				b.cond(ddl.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
 				if i == 0 {
 					b.ends(p, with, st.Layout.From, st.Layout.To, false)
 				}
@@ -167,14 +168,14 @@ func (st *statement) selection(more func(b *cql)) *query {
 	b.write("SELECT ")
 	switch {
 	case p.Element != nil:
-		b.write(quote(p.Element.Name), "[?]")
+		b.write(ddl.Quote(p.Element.Name), "[?]")
 		b.binds = append(b.binds, bind(st.Layout.Element))
 		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
 	default:
 		if p.Static {
 			b.write("DISTINCT ")
 		}
-		b.write(quoted(p.Columns))
+		b.write(ddl.Quoted(p.Columns))
 		q.columns = p.Columns
 	}
 	b.write(" FROM ", t.qualified)
@@ -182,19 +183,19 @@ func (st *statement) selection(more func(b *cql)) *query {
 	key := st.partition()
 	switch {
 	case st.readsEach():
-		b.cond(quote(p.In.Name)+" = ?", bindElement)
+		b.cond(ddl.Quote(p.In.Name)+" = ?", bindElement)
 		key = nil
 		for i := range p.By {
 			key = append(key, bind(i))
 		}
 		key = append(key, bindElement)
 	case p.In != nil:
-		b.cond(quote(p.In.Name)+" IN ?", bind(st.Layout.In))
+		b.cond(ddl.Quote(p.In.Name)+" IN ?", bind(st.Layout.In))
 	}
 	b.equal(p.Filter, st.Layout.Filter)
 	more(b)
 	if p.Reverse && len(t.Clustering) > 0 {
-		b.write(" ORDER BY ", quote(t.Clustering[0].Name), direction(!t.Clustering[0].Desc))
+		b.write(" ORDER BY ", ddl.Quote(t.Clustering[0].Name), ddl.Direction(!t.Clustering[0].Desc))
 	}
 	if st.limited {
 		b.write(" LIMIT ?")
@@ -205,5 +206,6 @@ func (st *statement) selection(more func(b *cql)) *query {
 	}
 	written := b.query(key)
 	q.text, q.binds, q.route = written.text, written.binds, written.route
-	return st.store.add(q)
+	q.id = st.of.number()
+	return q
 }

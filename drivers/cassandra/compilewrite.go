@@ -3,6 +3,8 @@ package cassandra
 import (
 	"slices"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -32,7 +34,48 @@ func (st *statement) compileWrite() error {
 	case p.Kind != schemas.PutIf:
 		st.timed = st.mutation(true)
 	}
+	if p.Kind == schemas.Put && st.table.newRows && slices.ContainsFunc(p.Columns, addable) {
+		for i := range st.adding {
+			st.adding[i] = st.addition(i == 1)
+		}
+	}
 	return nil
+}
+
+// addable reports whether elements can be added to a column without harm if a write is sent twice.
+func addable(c *schemas.Column) bool { return c.Type.Kind == schemas.Set || c.Type.Kind == schemas.Map }
+
+// addition writes a put of a new row that adds to its sets and maps. An INSERT would delete their
+// elements first. An UPDATE writes no row without values, so it is for rows with elements.
+func (st *statement) addition(timed bool) *query {
+	p := st.Pattern()
+	at := 0
+	b := update(st.table, p, st.Layout.Columns, timed, func(c string) string {
+		at++
+		if addable(p.Columns[at-1]) {
+			return c + " = " + c + " + ?"
+		}
+		return c + " = ?"
+	})
+	return st.finish(b)
+}
+
+// put returns the query for a write's arguments. timed: as part of a batch.
+func (st *statement) put(args []drivers.Value, timed bool) *query {
+	if st.adding[0] != nil {
+		for i, c := range st.Pattern().Columns {
+			if addable(c) && len(args[st.Layout.Columns+i].Elems()) > 0 {
+				if timed {
+					return st.adding[1]
+				}
+				return st.adding[0]
+			}
+		}
+	}
+	if timed {
+		return st.timed
+	}
+	return st.queries[0]
 }
 
 // mutation writes the statement of a write.
@@ -49,7 +92,7 @@ func (st *statement) mutation(timed bool) *query {
 		}
 		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = ?" })
 		for i, c := range p.If {
-			b.write([]string{" IF ", " AND "}[min(i, 1)], quote(c.Name), " = ?")
+			b.write([]string{" IF ", " AND "}[min(i, 1)], ddl.Quote(c.Name), " = ?")
 			b.binds = append(b.binds, bind(st.Layout.If+i))
 		}
 	case schemas.Add, schemas.Append:
@@ -59,10 +102,24 @@ func (st *statement) mutation(timed bool) *query {
 	case schemas.Delete:
 		b = remove(t, p, timed)
 	}
+	return st.finish(b)
+}
+
+// finish ends the statement of a write.
+func (st *statement) finish(b *cql) *query {
+	p := st.Pattern()
 	q := b.query(st.partition())
+	if st.table.newRows && p.Kind == schemas.Put || p.Absent {
+		for i, from := range q.binds {
+			if column := int(from) - st.Layout.Columns; column >= 0 && column < len(p.Columns) {
+				q.optional = append(q.optional, i)
+			}
+		}
+	}
 	q.conditional = p.Kind == schemas.PutIf
 	q.idempotent, q.lists = st.idempotent()
-	return st.store.add(q)
+	q.id = st.of.number()
+	return q
 }
 
 // idempotent reports whether a write may be sent twice, and which of its arguments

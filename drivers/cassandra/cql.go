@@ -3,6 +3,7 @@ package cassandra
 import (
 	"strings"
 
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -27,7 +28,9 @@ type query struct {
 	// empty, any node can take the request.
 	route []int
 
-	idempotent  bool              // it may be sent twice, unless lists says otherwise
+	idempotent bool // it may be sent twice, unless lists says otherwise
+	// optional are the positions in binds of values that are not sent if they are null or empty.
+	optional    []int
 	lists       []bind            // the list arguments: it may be sent twice only if they are empty
 	conditional bool              // it is a Paxos round
 	columns     []*schemas.Column // the columns that a read selects
@@ -60,7 +63,7 @@ func (b *cql) cond(text string, binds ...bind) {
 // equal adds a condition for each column. Their arguments begin at position at.
 func (b *cql) equal(cs []*schemas.Column, at int) {
 	for i, c := range cs {
-		b.cond(quote(c.Name)+" = ?", bind(at+i))
+		b.cond(ddl.Quote(c.Name)+" = ?", bind(at+i))
 	}
 }
 
@@ -121,9 +124,9 @@ func upper(b *schemas.Bound) string {
 func (b *cql) ends(p *schemas.Pattern, with bounds, from, to int, tuple bool) {
 	end := func(c *schemas.Column, sign string, at int) {
 		if tuple {
-			b.cond("("+quote(c.Name)+") "+sign+" (?)", bind(at))
+			b.cond("("+ddl.Quote(c.Name)+") "+sign+" (?)", bind(at))
 		} else {
-			b.cond(quote(c.Name)+" "+sign+" ?", bind(at))
+			b.cond(ddl.Quote(c.Name)+" "+sign+" ?", bind(at))
 		}
 	}
 	if with&withFrom != 0 {
@@ -144,10 +147,10 @@ func (b *cql) after(p *schemas.Pattern, at int) {
 	}
 	sign := " " + relation(p.After[0], p.Reverse) + " "
 	if len(p.After) == 1 {
-		b.cond(quote(p.After[0].Name)+sign+"?", binds...)
+		b.cond(ddl.Quote(p.After[0].Name)+sign+"?", binds...)
 		return
 	}
-	b.cond("("+quoted(p.After)+")"+sign+"("+strings.Join(marks, ", ")+")", binds...)
+	b.cond("("+ddl.Quoted(p.After)+")"+sign+"("+strings.Join(marks, ", ")+")", binds...)
 }
 
 // oneDirection reports whether all columns are sorted the same way. Then one
@@ -165,12 +168,12 @@ func oneDirection(cs []*schemas.Column) bool {
 // at position at. absent makes the INSERT conditional.
 func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
 	b := new(cql)
-	b.write("INSERT INTO ", t.qualified, " (", quoted(p.By))
+	b.write("INSERT INTO ", t.qualified, " (", ddl.Quoted(p.By))
 	for i := range p.By {
 		b.binds = append(b.binds, bind(i))
 	}
 	for i, c := range p.Columns {
-		b.write(", ", quote(c.Name))
+		b.write(", ", ddl.Quote(c.Name))
 		b.binds = append(b.binds, bind(at+i))
 	}
 	b.write(") VALUES (?", strings.Repeat(", ?", len(b.binds)-1), ")")
@@ -198,7 +201,7 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 		if i > 0 {
 			b.write(", ")
 		}
-		b.write(set(quote(c.Name)))
+		b.write(set(ddl.Quote(c.Name)))
 		b.binds = append(b.binds, bind(at+i))
 	}
 	b.equal(p.By, 0)

@@ -10,30 +10,26 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 var rewrite = flag.Bool("update", false, "write golden files anew")
 
-// offline returns a store that compiles the patterns of a schema and reaches no
-// cluster.
-func offline(t testing.TB, s *schemas.Schema) *Store {
+// offline returns a compiler that knows a schema as if a cluster had its tables.
+func offline(t testing.TB, s *schemas.Schema) *compiler {
 	t.Helper()
-	given, err := readSettings(nil)
+	k := new(compiler)
+	d, err := ddl.Define(s, "", ddl.Replication{Datacenter: "dc1", Factor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &Store{settings: given, limits: limitsOf(nil), replication: Replication{"dc1", 1}}
-	d, err := define(s, "", st.replication)
-	if err != nil {
-		t.Fatal(err)
+	there := &ddl.LiveKeyspace{Tables: make(map[string]*ddl.LiveTable)}
+	for _, td := range d.Tables {
+		there.Tables[td.Name] = &ddl.LiveTable{}
 	}
-	there := &liveKeyspace{tables: make(map[string]*liveTable)}
-	for _, td := range d.tables {
-		there.tables[td.name] = &liveTable{}
-	}
-	st.addApplied(d, s, there)
-	return st
+	k.add(d, s, there)
+	return k
 }
 
 // TestStatements pins the CQL of every pattern of the five documents' schemas, and
@@ -63,7 +59,7 @@ func TestStatements(t *testing.T) {
 }
 
 // statements writes what each pattern becomes.
-func statements(t *testing.T, st *Store, s *schemas.Schema) string {
+func statements(t *testing.T, k *compiler, s *schemas.Schema) string {
 	var b strings.Builder
 	patterns := s.Patterns
 	for _, table := range s.Tables {
@@ -72,7 +68,7 @@ func statements(t *testing.T, st *Store, s *schemas.Schema) string {
 		}
 	}
 	for _, p := range patterns {
-		compiled, err := st.compile(p)
+		compiled, err := k.compile(p)
 		switch {
 		case errors.Is(err, drivers.ErrUnsupported):
 			instead := "it has no fallback"
@@ -86,7 +82,7 @@ func statements(t *testing.T, st *Store, s *schemas.Schema) string {
 		}
 		fmt.Fprintf(&b, "%s:%s\n", p.Name, compiled.notes())
 		for _, q := range compiled.all() {
-			fmt.Fprintf(&b, "\t%s\n", strings.ReplaceAll(q.text, quote("mailbench_"+s.Name)+".", ""))
+			fmt.Fprintf(&b, "\t%s\n", strings.ReplaceAll(q.text, ddl.Quote("mailbench_"+s.Name)+".", ""))
 		}
 	}
 	return b.String()

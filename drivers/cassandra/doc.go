@@ -6,8 +6,13 @@
 // header gets no CQL table; if only one table is nested in it, that table has the
 // header's name. A timestamp is a bigint of microseconds, because CQL's own type
 // counts milliseconds. Each table's comment holds what CQL cannot say, and marks
-// the keyspace as mailbench's. [CQL] returns the statements; [Store.Inspect] reads
-// all else from system_schema.
+// the keyspace as mailbench's. Package ddl writes the statements, and reads what
+// system_schema says; it needs no cluster.
+//
+// A [Store] is made of parts. The cluster is the connection, with what the cluster
+// says of itself. The administration makes, finds and drops keyspaces. The observer
+// asks nodes about their work. The compiler makes statements of patterns, and needs
+// no cluster. The calls prepare statements, and open the sessions that run them.
 //
 // Reads: a read is one SELECT. A list of clustering keys is one IN, and the driver
 // restores the list's order. A list of partitions is one SELECT each, in parallel
@@ -27,4 +32,7 @@
 // Retries: the driver sends an idempotent request again, at once, if its connection
 // was lost or a node refused it. It sends all others once. A write that timed out or
 // lost its connection is [drivers.ErrUnknown], even if a later attempt was refused.
+//
+// Counts: a statement, a batch and each further page of a result are one request.
+// Cassandra tells of traced requests only how many rows it examined.
 package cassandra

@@ -128,6 +128,7 @@ type retries struct {
 	most, left int
 	kind       writeKind
 	uncertain  bool
+	again      int64 // further attempts since the last Take
 }
 
 // begin resets the policy for the next call.
@@ -151,6 +152,14 @@ func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 
 // GetRetryType implements gocql.RetryPolicy.
 func (r *retries) GetRetryType(err error) gocql.RetryType {
+	t := r.typeOf(err)
+	if t != gocql.Rethrow {
+		r.again++
+	}
+	return t
+}
+
+func (r *retries) typeOf(err error) gocql.RetryType {
 	var readTimeout *gocql.RequestErrReadTimeout
 	var refused gocql.RequestError
 	switch {

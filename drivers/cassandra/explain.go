@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compiler compiles the patterns of a schema as if a cluster had its tables.
-func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
-	d, err := define(s, o.Namespace, Replication{anyDatacenter, 1})
+// compileWithout compiles the patterns of a schema as if a cluster had its tables.
+func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
+	d, err := ddl.Define(s, o.Namespace, ddl.Replication{Datacenter: ddl.AnyDatacenter, Factor: 1})
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	store := &Store{namespace: o.Namespace}
-	store.addApplied(d, s, &liveKeyspace{})
+	k := new(compiler)
+	k.add(d, s, &ddl.LiveKeyspace{})
 	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := store.compile(p)
+		st, err := k.compile(p)
 		if err != nil {
 			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
 		}
@@ -36,6 +37,9 @@ func (st *statement) Explain() ([]string, error) {
 		if q != nil {
 			lines = append(lines, q.text+";"+st.note(q, bounds(with)))
 		}
+	}
+	if st.adding[0] != nil {
+		lines = append(lines, st.adding[0].text+";  -- with elements of a set or map")
 	}
 	for i, q := range st.chains[0] {
 		lines = append(lines, fmt.Sprintf("%s;  -- after a row: request %d of %d", q.text, i+1, len(st.chains[0])))

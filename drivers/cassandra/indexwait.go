@@ -7,31 +7,29 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // awaitIndexes waits until every node has built the definition's indexes. A node
 // refuses to read from an index that it has not built.
-func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
+func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
 	want := 0
-	for _, td := range d.tables {
-		want += len(td.indexes)
+	for _, td := range d.Tables {
+		want += len(td.Indexes)
 	}
 	if want == 0 {
 		return nil
 	}
-	for _, h := range s.nodes.all() {
-		if !h.IsUp() {
-			continue
-		}
+	for _, h := range c.nodes.reachable() {
 		err := poll(ctx, func() (bool, error) {
 			var built int
-			err := s.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.keyspace).
+			err := c.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.Keyspace).
 				Consistency(gocql.One).WithContext(toNode(ctx, h)).Scan(&built)
 			return built >= want, err
 		})
 		if hidden(err) {
-			return s.awaitIndexReads(ctx, d)
+			return c.awaitIndexReads(ctx, d)
 		}
 		if err != nil {
 			return fmt.Errorf("wait for %d indexes on %s: %w", want, h.ConnectAddress(), err)
@@ -42,18 +40,18 @@ func (s *Store) awaitIndexes(ctx context.Context, d *definition) error {
 
 // awaitIndexReads waits until each index can be read. It is for clusters that do not show this
 // user which indexes are built.
-func (s *Store) awaitIndexReads(ctx context.Context, d *definition) error {
-	for _, td := range d.tables {
-		for _, x := range td.indexes {
+func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error {
+	for _, td := range d.Tables {
+		for _, x := range td.Indexes {
 			is := "="
-			switch x.column.Type.Kind {
+			switch x.Column.Type.Kind {
 			case schemas.Set, schemas.List, schemas.Map:
 				is = "CONTAINS"
 			}
-			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", quote(td.table.Partition[0].Name),
-				d.qualified(td.name), quote(x.column.Name), is)
+			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
+				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
 			err := poll(ctx, func() (bool, error) {
-				err := s.session.Query(query, anyValue{}).WithContext(ctx).Exec()
+				err := c.session.Query(query, anyValue{}).WithContext(ctx).Exec()
 				var refused gocql.RequestError
 				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
 					return false, nil // some replica has not built it
@@ -61,7 +59,7 @@ func (s *Store) awaitIndexReads(ctx context.Context, d *definition) error {
 				return err == nil, err
 			})
 			if err != nil {
-				return fmt.Errorf("wait for index %s of table %s: %w", x.name, td.table.Name, err)
+				return fmt.Errorf("wait for index %s of table %s: %w", x.Name, td.Table.Name, err)
 			}
 		}
 	}

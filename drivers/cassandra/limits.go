@@ -3,8 +3,6 @@ package cassandra
 import (
 	"strconv"
 	"strings"
-
-	"github.com/mailbench/mailbench/drivers"
 )
 
 // limits are the size limits of writes in bytes. The driver counts keys and values
@@ -65,17 +63,4 @@ func sizeSetting(v string) int64 {
 		}
 	}
 	return 0
-}
-
-// sizeOf returns the size of a write without its partition's overhead. It is at
-// least what Cassandra will count.
-func (st *statement) sizeOf(args []drivers.Value) int64 {
-	n := int64(rowOverhead)
-	for i := range args {
-		n += int64(args[i].Size())
-		if i >= st.keys {
-			n += valueOverhead * int64(1+len(args[i].Elems()))
-		}
-	}
-	return n
 }

@@ -2,12 +2,17 @@ package cassandra
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // nodes is the policy by which gocql chooses the node of a request. It is
@@ -15,7 +20,8 @@ import (
 // first. Unless a setting names the local datacenter, it takes that of the first
 // node. A request whose context names a node goes to that node.
 type nodes struct {
-	localDC string // the setting local_dc, or ""
+	localDC string // the setting local_dc, or "" until use has been called
+	rack    string // the setting rack, or ""
 
 	session     *gocql.Session
 	partitioner string
@@ -23,11 +29,52 @@ type nodes struct {
 	// even before that.
 	policy atomic.Pointer[gocql.HostSelectionPolicy]
 
-	mu    sync.Mutex
-	known []*gocql.HostInfo
+	// keyspaces are those of statements, by their texts: see Pick.
+	keyspaces atomic.Pointer[map[string]string]
+	routed    routed
+
+	mu        sync.Mutex
+	known     []*gocql.HostInfo
+	connected map[string]bool              // by host id: the node answered, and has not gone down since
+	seen      map[string]map[string]string // datacenter → id → rack of all nodes, also of those that Accept leaves out
 }
 
-var _ gocql.HostSelectionPolicy = (*nodes)(nil)
+var (
+	_ gocql.HostSelectionPolicy = (*nodes)(nil)
+	_ gocql.ReadyPolicy         = (*nodes)(nil)
+	_ gocql.HostFilter          = (*nodes)(nil)
+)
+
+// readyWait is how long Ready waits for gocql to report a node that it has connected to.
+const readyWait = 100 * time.Millisecond
+
+// Ready implements gocql.ReadyPolicy. A session is open when one local node has answered. gocql
+// asks each time it has connected to a node or given up on one. Without this method it would
+// wait for all nodes, and one node that accepts connections and never answers would stop it.
+func (n *nodes) Ready() bool {
+	for end := time.Now().Add(readyWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if len(n.reachable()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Accept implements gocql.HostFilter: if a setting names the local datacenter, gocql connects to
+// its nodes only. Until the nodes are known (SetPartitioner), gocql asks for the contact that
+// describes the cluster, which may be anywhere.
+func (n *nodes) Accept(h *gocql.HostInfo) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil {
+		n.seen = make(map[string]map[string]string)
+	}
+	if n.seen[h.DataCenter()] == nil {
+		n.seen[h.DataCenter()] = make(map[string]string)
+	}
+	n.seen[h.DataCenter()][h.HostID()] = h.Rack()
+	return n.localDC == "" || n.partitioner == "" || h.DataCenter() == n.localDC
+}
 
 // with calls do with the policy, if the nodes are known.
 func (n *nodes) with(do func(p gocql.HostSelectionPolicy)) {
@@ -41,7 +88,9 @@ func (n *nodes) Init(s *gocql.Session) { n.session = s }
 
 // SetPartitioner implements gocql.HostSelectionPolicy.
 func (n *nodes) SetPartitioner(name string) {
+	n.mu.Lock()
 	n.partitioner = name
+	n.mu.Unlock()
 	n.with(func(p gocql.HostSelectionPolicy) { p.SetPartitioner(name) })
 }
 
@@ -53,6 +102,9 @@ func (n *nodes) AddHosts(hosts []*gocql.HostInfo) {
 		dc = hosts[0].DataCenter()
 	}
 	policy := gocql.TokenAwareHostPolicy(gocql.DCAwareRoundRobinPolicy(dc))
+	if n.rack != "" { // replicas in other racks come after those in this one
+		policy = gocql.TokenAwareHostPolicy(gocql.RackAwareRoundRobinPolicy(dc, n.rack), gocql.NonLocalReplicasFallback())
+	}
 	policy.Init(n.session)
 	policy.SetPartitioner(n.partitioner)
 	n.policy.Store(&policy)
@@ -81,12 +133,23 @@ func (n *nodes) RemoveHost(h *gocql.HostInfo) {
 
 // HostUp implements gocql.HostStateNotifier.
 func (n *nodes) HostUp(h *gocql.HostInfo) {
+	n.setConnected(h, true)
 	n.with(func(p gocql.HostSelectionPolicy) { p.HostUp(h) })
 }
 
 // HostDown implements gocql.HostStateNotifier.
 func (n *nodes) HostDown(h *gocql.HostInfo) {
+	n.setConnected(h, false)
 	n.with(func(p gocql.HostSelectionPolicy) { p.HostDown(h) })
+}
+
+func (n *nodes) setConnected(h *gocql.HostInfo, is bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.connected == nil {
+		n.connected = make(map[string]bool)
+	}
+	n.connected[h.HostID()] = is
 }
 
 // KeyspaceChanged implements gocql.HostSelectionPolicy.
@@ -109,14 +172,64 @@ func (n *nodes) all() []*gocql.HostInfo {
 	return all
 }
 
+// reachable returns the nodes that a request can go to.
+func (n *nodes) reachable() []*gocql.HostInfo {
+	return slices.DeleteFunc(n.all(), func(h *gocql.HostInfo) bool { return !n.isConnected(h) })
+}
+
+// missing returns the nodes that cannot be reached.
+func (n *nodes) missing() []*gocql.HostInfo { return slices.DeleteFunc(n.all(), n.isConnected) }
+
+func (n *nodes) isConnected(h *gocql.HostInfo) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.connected[h.HostID()]
+}
+
+// stragglers is how long await waits for nodes that have not answered.
+const stragglers = time.Second
+
+// await waits until all nodes can be reached, or for as long as stragglers says.
+func (n *nodes) await(ctx context.Context) error {
+	err := drivers.Within(ctx, stragglers, func(ctx context.Context) error {
+		return poll(ctx, func() (bool, error) { return len(n.missing()) == 0, nil })
+	})
+	if ctx.Err() == nil { // the others are missing
+		err = nil
+	}
+	return err
+}
+
 // datacenters returns the names of all datacenters, sorted.
 func (n *nodes) datacenters() []string {
-	var names []string
-	for _, h := range n.all() {
-		names = append(names, h.DataCenter())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.seen))
+}
+
+// use makes a datacenter the local one, so that gocql never goes to nodes of another that joins
+// later. It returns an error if the datacenter has no node in the rack of the setting.
+func (n *nodes) use(datacenter string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.localDC = datacenter
+	var racks []string
+	for _, rack := range n.seen[datacenter] {
+		racks = append(racks, rack)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	slices.Sort(racks)
+	if n.rack != "" && !slices.Contains(racks, n.rack) {
+		return fmt.Errorf("setting rack: datacenter %s has no rack %s; it has %s", datacenter, n.rack,
+			strings.Join(slices.Compact(racks), ", "))
+	}
+	return nil
+}
+
+// count returns the number of nodes of a datacenter.
+func (n *nodes) count(datacenter string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.seen[datacenter])
 }
 
 // onNode is the context key for the node that a request must go to.
@@ -127,6 +240,69 @@ func toNode(ctx context.Context, h *gocql.HostInfo) context.Context {
 	return context.WithValue(ctx, onNode{}, h)
 }
 
+// learn records the keyspace of a statement.
+func (n *nodes) learn(text, keyspace string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make(map[string]string)
+	if known := n.keyspaces.Load(); known != nil {
+		all = maps.Clone(*known)
+	}
+	all[text] = keyspace
+	n.keyspaces.Store(&all)
+}
+
+// routed counts requests with a routing key.
+type routed struct {
+	keyed    atomic.Int64
+	replicas atomic.Int64 // those of them whose keyspace gocql knew, and with it the replicas of the row
+}
+
+// String says how requests were routed.
+func (r *routed) String() string {
+	keyed, replicas := r.keyed.Load(), r.replicas.Load()
+	switch {
+	case keyed == 0:
+		return "no request had a partition key yet"
+	case replicas*100 >= keyed*99:
+		return "to a replica of the row"
+	}
+	return fmt.Sprintf("to a replica of the row, but %.0f%% of the requests to the ring's owner of its token",
+		100*float64(keyed-replicas)/float64(keyed))
+}
+
+// located is a request whose keyspace gocql does not know. Without it gocql finds no replicas. A
+// batch has that of the session only, which has none (gocql issue 1621), and a query gets its own
+// when it is sent for the first time.
+type located struct {
+	gocql.ExecutableQuery
+	keyspace string
+}
+
+// Keyspace implements gocql.ExecutableQuery.
+func (l *located) Keyspace() string { return l.keyspace }
+
+// locate gives a request its keyspace, if a statement of that text was prepared.
+func (n *nodes) locate(q gocql.ExecutableQuery) gocql.ExecutableQuery {
+	known := n.keyspaces.Load()
+	if known == nil || q.Keyspace() != "" {
+		return q
+	}
+	keyspace := ""
+	switch r := q.(type) {
+	case *gocql.Batch:
+		if len(r.Entries) > 0 {
+			keyspace = (*known)[r.Entries[0].Stmt]
+		}
+	case *gocql.Query:
+		keyspace = (*known)[r.Statement()]
+	}
+	if keyspace == "" {
+		return q
+	}
+	return &located{q, keyspace}
+}
+
 // Pick implements gocql.HostSelectionPolicy.
 func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	if r, ok := q.(gocql.RetryableQuery); ok {
@@ -134,7 +310,19 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 			return only(h)
 		}
 	}
-	return (*n.policy.Load()).Pick(q)
+	at := n.locate(q)
+	_, keyed := q.(*gocql.Batch) // its first entry has one
+	if !keyed {
+		key, err := q.GetRoutingKey()
+		keyed = key != nil && err == nil
+	}
+	if keyed {
+		n.routed.keyed.Add(1)
+		if at.Keyspace() != "" {
+			n.routed.replicas.Add(1)
+		}
+	}
+	return (*n.policy.Load()).Pick(at)
 }
 
 func only(h *gocql.HostInfo) gocql.NextHost {

@@ -1,11 +1,13 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -17,66 +19,72 @@ import (
 // that do not answer in time are not counted.
 const observeTimeout = 2 * time.Second
 
-// serverSettingNames are the settings of a node that matter to results.
-var serverSettingNames = []string{
-	"auto_snapshot", "batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
-	"compaction_throughput", "concurrent_reads", "concurrent_writes", "default_compaction.class_name",
-	"key_cache_size", "max_mutation_size",
-	"memtable_allocation_type",
-	"native_transport_max_frame_size", "num_tokens", "paxos_variant", "row_cache_size",
-}
-
-// serverSettings reads the settings of one node. It returns none if the cluster
-// does not show them, or not to this user.
-func (s *Store) serverSettings(ctx context.Context) (map[string]string, error) {
-	all := make(map[string]string)
-	it := s.session.Query("SELECT name, value FROM system_views.settings WHERE name IN ?",
-		serverSettingNames).WithContext(ctx).Iter()
-	var name, value string
-	for it.Scan(&name, &value) {
-		if value != "" && value != "null" {
-			all[name] = value
-		}
-	}
-	err := it.Close()
-	if hidden(err) {
-		return all, nil
-	}
-	return all, err
+// observer asks the nodes about their work and their files.
+type observer struct {
+	*cluster
+	*gate
+	compiler *compiler // knows the keyspaces of applied schemas
+	readOnly bool
 }
 
 // Observe implements drivers.Observer. Sizes are sums over all nodes that are up.
 // The size on disk is that of the applied schemas, which Cassandra reports in whole
-// MiB. Cassandra reports bytes written and tombstones only over JMX.
-func (s *Store) Observe() drivers.Observation {
+// MiB. Cassandra reports bytes written, and tombstones in files, only over JMX;
+// it shows how many tombstones reads met, but the deletions of whole collections are not in that number.
+func (ob *observer) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
-		Settings: s.effective(),
+		Settings: ob.effective(),
 	}
-	if s.enter() != nil {
+	if ob.enter() != nil {
 		return o
 	}
-	defer s.leave()
+	defer ob.leave()
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
-	ours := s.keyspaces()
-	for _, h := range s.nodes.all() {
-		if !h.IsUp() {
-			continue
-		}
-		at := toNode(ctx, h)
-		add(&o.DiskBytes, s.sum(at, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage",
-			func(keyspace string, mib int64) int64 {
-				if slices.Contains(ours, keyspace) {
-					return mib << 20
-				}
-				return 0
-			}))
-		add(&o.CacheBytes, s.sum(at, "SELECT name, capacity_bytes FROM system_views.caches",
-			func(_ string, n int64) int64 { return n }))
-		add(&o.CompactionDebt, s.compacting(at))
+	for _, h := range ob.nodes.missing() {
+		o.Missing = append(o.Missing, h.HostnameAndPort())
+	}
+	ours := ob.keyspaces()
+	at := ob.nodes.reachable()
+	states := make([]nodeState, len(at))
+	var asked sync.WaitGroup
+	for i, h := range at {
+		asked.Go(func() { states[i] = ob.observe(toNode(ctx, h), ours) })
+	}
+	asked.Wait()
+	for _, n := range states {
+		add(&o.DiskBytes, n.disk)
+		add(&o.CacheBytes, n.cache)
+		add(&o.CompactionDebt, n.debt)
+		o.TombstonesRead = max(o.TombstonesRead, n.tombstones)
 	}
 	return o
+}
+
+// nodeState is what one node tells. A negative number is unknown.
+type nodeState struct{ disk, cache, debt, tombstones int64 }
+
+// observe asks the node of the context. ours are the keyspaces whose files count.
+func (ob *observer) observe(ctx context.Context, ours []string) (n nodeState) {
+	n.disk = ob.sum(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage",
+		func(keyspace string, mib int64) int64 {
+			if slices.Contains(ours, keyspace) {
+				return mib << 20
+			}
+			return 0
+		})
+	n.cache = ob.sum(ctx, "SELECT name, capacity_bytes FROM system_views.caches",
+		func(_ string, n int64) int64 { return n })
+	n.debt = ob.compacting(ctx)
+	ob.sum(ctx, "SELECT keyspace_name, CAST(max AS bigint) FROM system_views.tombstones_per_read",
+		func(keyspace string, most int64) int64 {
+			if slices.Contains(ours, keyspace) {
+				n.tombstones = max(n.tombstones, most)
+			}
+			return 0
+		})
+	return n
 }
 
 // add adds a node's number, unless it is unknown (-1).
@@ -88,8 +96,8 @@ func add(to *int64, n int64) {
 
 // sum adds up a number for each row of one node's virtual table. It returns -1 if
 // the table cannot be read.
-func (s *Store) sum(ctx context.Context, view string, of func(name string, n int64) int64) (total int64) {
-	it := s.session.Query(view).WithContext(ctx).Consistency(gocql.One).Iter()
+func (ob *observer) sum(ctx context.Context, view string, of func(name string, n int64) int64) (total int64) {
+	it := ob.session.Query(view).WithContext(ctx).Consistency(gocql.One).Iter()
 	var name string
 	var n int64
 	for it.Scan(&name, &n) {
@@ -102,8 +110,8 @@ func (s *Store) sum(ctx context.Context, view string, of func(name string, n int
 }
 
 // compacting returns how many bytes the running compactions have left.
-func (s *Store) compacting(ctx context.Context) (left int64) {
-	it := s.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").
+func (ob *observer) compacting(ctx context.Context) (left int64) {
+	it := ob.session.Query("SELECT unit, progress, total FROM system_views.sstable_tasks").
 		WithContext(ctx).Consistency(gocql.One).Iter()
 	var unit string
 	var progress, total int64
@@ -119,9 +127,9 @@ func (s *Store) compacting(ctx context.Context) (left int64) {
 }
 
 // keyspaces returns the keyspaces of the applied schemas.
-func (s *Store) keyspaces() []string {
+func (ob *observer) keyspaces() []string {
 	names := make(map[string]bool)
-	for t := range s.applied.All() {
+	for t := range ob.compiler.applied.All() {
 		names[t.keyspace] = true
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -129,27 +137,28 @@ func (s *Store) keyspaces() []string {
 
 // effective returns the settings in force: those of gocql, of the keyspace and of
 // the tables, and with the prefix server_ those of a node.
-func (s *Store) effective() map[string]string {
+func (ob *observer) effective() map[string]string {
 	e := map[string]string{
-		"consistency":        s.settings.consistency.String(),
-		"serial_consistency": s.settings.serial.String(),
-		"replication":        strconv.Itoa(s.replication.Factor),
-		"local_dc":           s.datacenter,
-		"nodes":              strconv.Itoa(s.localNodes()),
-		"timeout":            s.settings.timeout.String(),
-		"connect_timeout":    s.settings.connectTimeout.String(),
-		"connections":        strconv.Itoa(s.settings.connections),
-		"page_size":          strconv.Itoa(s.settings.pageSize),
-		"retries":            strconv.Itoa(s.settings.retries),
-		"write_coalesce":     s.settings.writeCoalesce.String(),
-		"tls":                strconv.FormatBool(s.settings.tls),
-		"durability":         s.durability.String(),
-		"routing":            "token-aware, local datacenter first",
-		"compression":        "none (of requests)",
+		"consistency":        ob.settings.consistency.String(),
+		"serial_consistency": ob.settings.serial.String(),
+		"replication":        ob.replication.String(),
+		"local_dc":           ob.datacenter,
+		"nodes":              strconv.Itoa(ob.localNodes()),
+		"timeout":            ob.settings.timeout.String(),
+		"connect_timeout":    ob.settings.connectTimeout.String(),
+		"connections":        strconv.Itoa(ob.settings.connections),
+		"page_size":          strconv.Itoa(ob.settings.pageSize),
+		"retries":            strconv.Itoa(ob.settings.retries),
+		"write_coalesce":     ob.settings.writeCoalesce.String(),
+		"tls":                strconv.FormatBool(ob.settings.tls),
+		"durability":         ob.durability.String(),
+		"routing":            ob.nodes.routed.String(),
+		"rack":               cmp.Or(ob.settings.rack, "any"),
+		"compression":        map[bool]string{false: "none (of requests)", true: "snappy (of requests)"}[ob.settings.snappy],
 		"protocol":           strconv.Itoa(protocol),
 	}
 	options := make(map[string][]string)
-	for t := range s.applied.All() {
+	for t := range ob.compiler.applied.All() {
 		for name, value := range t.options {
 			if !slices.Contains(options[name], value) {
 				options[name] = append(options[name], value)
@@ -160,7 +169,7 @@ func (s *Store) effective() map[string]string {
 		slices.Sort(values)
 		e["table_"+name] = strings.Join(values, "; ")
 	}
-	for name, value := range s.server {
+	for name, value := range ob.server {
 		e["server_"+name] = value
 	}
 	return e

@@ -11,10 +11,6 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// plaintextVariable names the hosts that may get the password over a connection that
-// everybody on the way can read.
-const plaintextVariable = "MAILBENCH_CASSANDRA_PLAINTEXT"
-
 // passwordGuard says where a password may go.
 type passwordGuard struct {
 	named     bool     // the user named the contacts; a workload file may name anybody's hosts

@@ -162,11 +162,19 @@ func (sl *slot) drain(
 			}
 		}
 		c.elems = c.elems[:0]
+		sl.turn(it)
 	}
 	if cerr := it.Close(); err == nil && cerr != nil {
 		err = st.Named(readError(cerr))
 	}
 	return n, err
+}
+
+// turn counts a request if the next row is on another page of the result.
+func (sl *slot) turn(it *gocql.Iter) {
+	if it.WillSwitchPage() {
+		sl.requests++
+	}
 }
 
 // take copies the columns that were read into the row, and reports whether there is

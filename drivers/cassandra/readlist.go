@@ -8,12 +8,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
-// group is the rows of one element of a list: rows[from:to].
-type group struct {
-	element  drivers.Value
-	from, to int
-}
-
 // collect reads all rows of a call into the slot. The caller must then call c.done.
 func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) error {
 	sl.rows = sl.rows[:0]
@@ -22,6 +16,7 @@ func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) 
 		if c.take(st) {
 			sl.rows = append(sl.rows, c.row...)
 		}
+		sl.turn(it)
 	}
 	return st.Named(readError(it.Close()))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -38,15 +39,15 @@ func TestRender(t *testing.T) {
 		for _, d := range schemas.Diff(want, have) {
 			t.Errorf("schema %s: %s", s.Name, d)
 		}
-		d, err := define(s, st.namespace, st.replication)
+		d, err := ddl.Define(s, st.namespace, st.replication)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, err := st.readKeyspace(t.Context(), d.keyspace)
+		there, err := readKeyspace(t.Context(), st.session, d.Keyspace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if missing, err := d.missing(there); len(missing) > 0 || err != nil {
+		if missing, err := d.Missing(there); len(missing) > 0 || err != nil {
 			t.Errorf("Apply would still create %q, %v", missing, err)
 		}
 	}

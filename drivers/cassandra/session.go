@@ -23,7 +23,7 @@ type session struct {
 // their values, and buffers for the results, from call to call. So a call allocates
 // only what gocql allocates.
 type slot struct {
-	store  *Store
+	store  *calls
 	calls  []*call // by the query's number
 	retry  retries
 	rows   []drivers.Value // the rows of a read that collects all
@@ -34,6 +34,22 @@ type slot struct {
 	// of a session share it.
 	tolerant *bool
 	tracer   gocql.Tracer // if nil, requests are not traced
+	requests int64        // sent since the last Take
+}
+
+// group is the rows of one element of a list: rows[from:to].
+type group struct {
+	element  drivers.Value
+	from, to int
+}
+
+// batch is a slot's batch request, with buffers for the values of its entries.
+type batch struct {
+	request    *gocql.Batch
+	bindValues []bindValue
+	vals       []any
+	key        []byte // the partition key of the current entry
+	before     []byte // the partition key of the previous entry
 }
 
 // call is a query in a slot, with its request and buffers. It can be sent many
@@ -56,16 +72,16 @@ var (
 )
 
 // Session implements drivers.Store.
-func (s *Store) Session() (drivers.Session, error) {
-	if err := s.enter(); err != nil {
+func (c *calls) Session() (drivers.Session, error) {
+	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	return &session{slot: s.slot()}, nil
+	defer c.leave()
+	return &session{slot: c.slot()}, nil
 }
 
-func (s *Store) slot() slot {
-	return slot{store: s, retry: retries{most: s.settings.retries}, done: make(chan error, 1), tolerant: new(bool)}
+func (c *calls) slot() slot {
+	return slot{store: c, retry: retries{most: c.settings.retries}, done: make(chan error, 1), tolerant: new(bool)}
 }
 
 // parallelSlots returns n slots for parallel requests.
@@ -81,6 +97,22 @@ func (s *session) parallelSlots(n int) []*slot {
 // Tolerate implements drivers.Tolerant.
 func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
+// Take implements drivers.Session. Cassandra tells of no call how many rows it examined.
+func (s *session) Take() drivers.Cost {
+	c := s.slot.take()
+	for _, sl := range s.slots {
+		own := sl.take()
+		c.Add(&own)
+	}
+	return c
+}
+
+func (sl *slot) take() drivers.Cost {
+	c := drivers.Cost{Calls: sl.requests, Retries: sl.retry.again, Untold: min(sl.requests, 1)}
+	sl.requests, sl.retry.again = 0, 0
+	return c
+}
+
 // Close implements drivers.Session.
 func (s *session) Close() error {
 	s.closed, s.slots, s.groups = true, nil, nil
@@ -92,7 +124,7 @@ func (s *session) Close() error {
 // must end the call with s.store.leave.
 func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
 	st, ok := stmt.(*statement)
-	if !ok || st.store != s.store {
+	if !ok || st.of != s.store.compiler {
 		return nil, plan.Foreign(stmt)
 	}
 	if err := st.Enter(ctx, s.closed, -1); err != nil {
@@ -182,6 +214,11 @@ func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
 			c.bindValues[i].v = o.args[from]
 		}
 	}
+	for _, i := range c.optional {
+		if c.vals[i] = &c.bindValues[i]; absent(&c.bindValues[i].v) {
+			c.vals[i] = gocql.UnsetValue
+		}
+	}
 	if c.route != nil {
 		c.key = c.partition(c.key[:0], c.bindValues)
 		c.request.RoutingKey(c.key)
@@ -193,10 +230,23 @@ func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
 		sl.retry.allow(c.request, c.repeatable(o.args))
 	}
 	sl.retry.begin(plainWrite) // other writes are sent once
+	sl.requests++
 	if ctx.Done() == nil {
 		return c.request.Iter()
 	}
 	return c.request.WithContext(ctx).Iter()
+}
+
+// absent reports whether a value is null or an empty collection, which Cassandra reads as null.
+func absent(v *drivers.Value) bool {
+	if v.IsNull() {
+		return true
+	}
+	switch v.Kind() {
+	case schemas.Set, schemas.List, schemas.Map:
+		return len(v.Elems()) == 0
+	}
+	return false
 }
 
 // repeatable reports whether the query may be sent twice with these arguments.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -26,9 +27,17 @@ var settingList = []drivers.Setting{
 	},
 	{
 		Name: "replication",
-		Doc:  "replicas of each row in the local datacenter; by default 3, or all nodes if they are fewer",
+		Doc: "replicas of each row in the local datacenter, or in several, such as dc1:3,dc2:2; by default 3 in the local " +
+			"one, or all nodes if they are fewer",
 	},
 	{Name: "local_dc", Doc: "datacenter whose nodes get the requests; it can be left out if there is only one"},
+	{Name: "rack", Doc: "rack whose nodes get the requests as long as one of them has the row; by default all racks are alike"},
+	{
+		Name: "addresses",
+		Doc: "where nodes are reached, if not where the cluster says (NAT, private link): " +
+			"10.0.0.1:9042=host:port,10.0.0.2:9042=host:port",
+	},
+	{Name: "compression", Default: "none", Doc: "compression of requests and answers: none or snappy"},
 	{
 		Name: "timeout", Default: "12s",
 		Doc: "timeout of a request; longer than Cassandra's own 10 s for a range read, so that Cassandra's answer comes first",
@@ -63,6 +72,10 @@ const (
 	passwordFileVariable = "MAILBENCH_CASSANDRA_PASSWORD_FILE"
 )
 
+// plaintextVariable names the hosts that may get the password over a connection that
+// everybody on the way can read.
+const plaintextVariable = "MAILBENCH_CASSANDRA_PLAINTEXT"
+
 var environment = []drivers.Setting{
 	{Name: userVariable, Doc: "user, if the cluster asks for one"},
 	{Name: passwordVariable, Doc: "the user's password"},
@@ -74,8 +87,11 @@ var environment = []drivers.Setting{
 type settings struct {
 	consistency     gocql.Consistency
 	serial          gocql.SerialConsistency
-	replication     int // 0 means 3, or all nodes if they are fewer
-	localDC         string
+	replication     int            // in the local datacenter; 0 means 3, or all nodes if they are fewer
+	replicas        map[string]int // by datacenter, if several are given
+	localDC, rack   string
+	addresses       map[string]string // how the cluster names a node → where it is reached
+	snappy          bool
 	timeout         time.Duration
 	connectTimeout  time.Duration
 	connections     int
@@ -101,7 +117,8 @@ func readSettings(given map[string]string) (*settings, error) {
 		values[name] = given[name]
 	}
 	s := &settings{
-		localDC: values["local_dc"], tlsCA: values["tls_ca"], tlsCert: values["tls_cert"], tlsKey: values["tls_key"],
+		localDC: values["local_dc"], rack: values["rack"],
+		tlsCA: values["tls_ca"], tlsCert: values["tls_cert"], tlsKey: values["tls_key"],
 		tlsServerName: values["tls_server_name"],
 	}
 	var errs []error
@@ -129,7 +146,33 @@ func readSettings(given map[string]string) (*settings, error) {
 		if v == "" {
 			return nil
 		}
-		return atLeast(1, v, &s.replication)
+		if !strings.Contains(v, ":") {
+			return atLeast(1, v, &s.replication)
+		}
+		given, err := pairs(v, ":")
+		s.replicas = make(map[string]int)
+		for dc, n := range given {
+			factor := 0
+			err = errors.Join(err, atLeast(1, n, &factor))
+			s.replicas[dc] = factor
+		}
+		return err
+	})
+	read("addresses", func(v string) (err error) {
+		s.addresses, err = pairs(v, "=")
+		for from, to := range s.addresses {
+			_, _, wrong := net.SplitHostPort(from)
+			_, _, wrongTo := net.SplitHostPort(to)
+			err = errors.Join(err, wrong, wrongTo)
+		}
+		return err
+	})
+	read("compression", func(v string) error {
+		if v != "none" && v != "snappy" {
+			return fmt.Errorf("%q; expected none or snappy", v)
+		}
+		s.snappy = v == "snappy"
+		return nil
 	})
 	read("connections", func(v string) error { return atLeast(1, v, &s.connections) })
 	read("page_size", func(v string) error { return atLeast(1, v, &s.pageSize) })
@@ -154,6 +197,19 @@ func readSettings(given map[string]string) (*settings, error) {
 		errs = append(errs, errors.New("settings tls_cert and tls_key must be given together"))
 	}
 	return s, errors.Join(errs...)
+}
+
+// pairs reads a list such as a=1,b=2.
+func pairs(v, between string) (map[string]string, error) {
+	all := make(map[string]string)
+	for _, word := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name, value, ok := strings.Cut(word, between)
+		if all[name] != "" || !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("%q; expected NAME%sVALUE, each name once", word, between)
+		}
+		all[name] = value
+	}
+	return all, nil
 }
 
 func atLeast(least int, v string, n *int) (err error) {

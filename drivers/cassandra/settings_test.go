@@ -40,6 +40,11 @@ func TestSettings(t *testing.T) {
 		{"serial_consistency", "ALL", "expected SERIAL or LOCAL_SERIAL"},
 		{"serial_consistency", "QUORUM", "setting serial_consistency:"},
 		{"replication", "0", "setting replication:"},
+		{"replication", "dc1:0", "setting replication:"},
+		{"replication", "dc1:1,dc1:2", "each name once"},
+		{"addresses", "a:1=b", "setting addresses:"},
+		{"addresses", "a:1", "expected NAME=VALUE"},
+		{"compression", "zstd", "expected none or snappy"},
 		{"connections", "none", "setting connections:"},
 		{"page_size", "0", "setting page_size:"},
 		{"retries", "-1", "setting retries:"},
@@ -67,6 +72,7 @@ func TestAddresses(t *testing.T) {
 		{[]string{"a", "b"}, []string{"a:9042", "b:9042"}, 9042},
 		{[]string{"127.0.0.1:9142"}, []string{"127.0.0.1:9142"}, 9142},
 		{[]string{"[::1]:7"}, []string{"[::1]:7"}, 7},
+		{[]string{"a:1", "b:2"}, []string{"a:1", "b:2"}, 1}, // a port a node
 		{[]string{"::1"}, []string{"[::1]:9042"}, 9042},
 	} {
 		hosts, port, err := addresses(c.contact)
@@ -74,7 +80,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("addresses(%q) = %q, %d, %v", c.contact, hosts, port, err)
 		}
 	}
-	for _, contact := range [][]string{{"a:0"}, {"a:x"}, {":9042"}, {"a:1", "b:2"}} {
+	for _, contact := range [][]string{{"a:0"}, {"a:x"}, {":9042"}} {
 		if hosts, _, err := addresses(contact); err == nil {
 			t.Errorf("addresses(%q) = %q and no error", contact, hosts)
 		}

@@ -2,62 +2,144 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // quietPolls is how many polls in a row must find no work. One is not enough: for a
 // moment between a flush and the compaction that follows it, neither runs.
 const quietPolls = 5
 
-// Settle implements drivers.Settler. It waits until no node has a flush or a
-// compaction running or queued. CQL has no statement for a flush, so data in
-// memtables stays there, as in any cluster in use. A cluster that does not show its
-// thread pools to this user gives drivers.ErrUntold.
-func (s *Store) Settle(ctx context.Context) error {
-	if err := s.enter(); err != nil {
+// Settle implements drivers.Settler. It writes the memtables of the applied schemas to
+// disk, and waits until no node has a flush or a compaction running or queued. A cluster
+// that does not show its thread pools to this user gives drivers.ErrUntold.
+func (ob *observer) Settle(ctx context.Context) error {
+	if err := ob.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
-	defer s.leave()
-	quiet := 0
-	err := poll(ctx, func() (bool, error) {
-		busy, err := s.busy(ctx)
-		if quiet++; busy > 0 {
-			quiet = 0
-		}
-		return quiet == quietPolls, err
-	})
-	if err != nil {
+	defer ob.leave()
+	if err := ob.settle(ctx); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
 	return nil
 }
 
-// busy returns the number of flushes and compactions that run or wait, on all nodes
-// that are up.
-func (s *Store) busy(ctx context.Context) (tasks int64, err error) {
-	for _, h := range s.nodes.all() {
-		if !h.IsUp() {
-			continue
-		}
-		it := s.session.Query("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
-			[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"}).
-			WithContext(toNode(ctx, h)).Consistency(gocql.One).Iter()
-		var name string
-		var active, pending int64
-		for it.Scan(&name, &active, &pending) {
-			tasks += active + pending
-		}
-		err := it.Close()
-		if hidden(err) {
-			return tasks, fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUntold, err)
-		}
-		if err != nil {
-			return tasks, fmt.Errorf("ask %s for its compactions: %w", h.ConnectAddress(), err)
+func (ob *observer) settle(ctx context.Context) (err error) {
+	if tables := ob.tables(); !ob.readOnly && len(tables) > 0 {
+		defer func() { err = errors.Join(err, ob.endFlushing(ctx, tables)) }()
+		if err := ob.flush(ctx, tables); err != nil {
+			return err
 		}
 	}
-	return tasks, nil
+	return ob.awaitQuiet(ctx)
+}
+
+func (ob *observer) awaitQuiet(ctx context.Context) error {
+	quiet := 0
+	return poll(ctx, func() (bool, error) {
+		busy, err := ob.busy(ctx)
+		if quiet++; busy > 0 {
+			quiet = 0
+		}
+		return quiet == quietPolls, err
+	})
+}
+
+// flushEvery is the age at which memtables are flushed while Settle waits.
+const flushEvery = 500 * time.Millisecond
+
+// flush has all nodes write the tables' memtables to disk. CQL has no statement for that, and
+// nodetool needs JMX. But a table can have a flush period, and a node that learns of one flushes
+// a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). flush waits until
+// that must have begun. A cluster that has no such option goes on without it.
+func (ob *observer) flush(ctx context.Context, tables []string) error {
+	for _, t := range tables {
+		if err := ob.setFlushPeriod(ctx, t, flushEvery); err != nil {
+			return err
+		}
+	}
+	late := time.NewTimer(2 * flushEvery)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// resetWithin is how long endFlushing may take, after ctx has ended too.
+const resetWithin = 30 * time.Second
+
+// endFlushing sets the flush period back to Cassandra's default, which is none.
+func (ob *observer) endFlushing(ctx context.Context, tables []string) error {
+	return drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) (err error) {
+		for _, t := range tables {
+			err = errors.Join(err, ob.setFlushPeriod(ctx, t, 0))
+		}
+		return err
+	})
+}
+
+func (ob *observer) setFlushPeriod(ctx context.Context, table string, period time.Duration) error {
+	err := ob.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", table, period.Milliseconds()))
+	if err != nil && !hidden(err) {
+		return fmt.Errorf("set the flush period of table %s to %v: %w", table, period, err)
+	}
+	return nil
+}
+
+// tables returns the applied schemas' tables, as statements name them.
+func (ob *observer) tables() (names []string) {
+	for t := range ob.compiler.applied.All() {
+		names = append(names, t.qualified)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// busy returns the number of flushes and compactions that run or wait, on all nodes
+// that can be reached. It asks them at the same time.
+func (ob *observer) busy(ctx context.Context) (int64, error) {
+	var tasks atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range ob.nodes.reachable() {
+		g.Go(func() error {
+			return crash.Guard(func() error {
+				n, err := ob.busyNode(toNode(ctx, h))
+				tasks.Add(n)
+				if err != nil && !errors.Is(err, drivers.ErrUntold) {
+					err = fmt.Errorf("ask %s for its compactions: %w", h.ConnectAddress(), err)
+				}
+				return err
+			})
+		})
+	}
+	err := g.Wait()
+	return tasks.Load(), err
+}
+
+// busyNode does the same for the node of the context.
+func (ob *observer) busyNode(ctx context.Context) (tasks int64, err error) {
+	it := ob.session.Query("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
+		[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"}).
+		WithContext(ctx).Consistency(gocql.One).Iter()
+	var name string
+	var active, pending int64
+	for it.Scan(&name, &active, &pending) {
+		tasks += active + pending
+	}
+	err = it.Close()
+	if hidden(err) {
+		err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUntold, err)
+	}
+	return tasks, err
 }

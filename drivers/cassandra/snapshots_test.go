@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
 // TestThrowAway: tables of runs leave no snapshots and no backups behind, and are what
@@ -14,7 +15,7 @@ func TestThrowAway(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace, err := Keyspace(st.namespace, s.Name)
+	keyspace, err := ddl.Keyspace(st.namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,16 +47,16 @@ func TestLeft(t *testing.T) {
 		auto string // the cluster's auto_snapshot, "" if it does not tell
 		left bool
 	}{{"", true}, {"true", true}, {"false", false}} {
-		st := &Store{version: "4.0.1", server: map[string]string{"auto_snapshot": c.auto}}
+		st := administration{cluster: &cluster{version: "4.0.1", server: map[string]string{"auto_snapshot": c.auto}}}
 		if left := st.Left(); (left != "") != c.left || c.left && !strings.Contains(left, "nodetool clearsnapshot") {
 			t.Errorf("auto_snapshot %q: %q", c.auto, left)
 		}
 	}
-	d, err := define(schemaOf(t, "mail", withHints), "", Replication{"dc1", 1})
+	d, err := ddl.Define(schemaOf(t, "mail", withHints), "", ddl.Replication{Datacenter: "dc1", Factor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(d.statements(), ";"); strings.Contains(all, "snapshot") {
+	if all := strings.Join(d.Statements(), ";"); strings.Contains(all, "snapshot") {
 		t.Errorf("statements of a cluster that has no such options:\n%s", all)
 	}
 }
@@ -69,7 +70,7 @@ func TestDurabilityClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := &Store{settings: set, replication: Replication{"dc1", 1}, server: map[string]string{}}
+		st := &cluster{settings: set, replication: ddl.Replication{Datacenter: "dc1", Factor: 1}, server: map[string]string{}}
 		if sync != "" {
 			st.server["commitlog_sync"] = sync
 		}

@@ -7,36 +7,32 @@ import (
 	"math/big"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-var _ drivers.Splitter = (*Store)(nil)
-
-// tokenRange holds the tokens above after, up to and including to.
-type tokenRange struct{ after, to int64 }
-
 // Split implements drivers.Splitter. Its parts are token ranges of equal length of
 // the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+func (c *calls) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	base, ok := scan.(*statement)
-	if !ok || base.store != s {
+	if !ok || base.of != c.compiler {
 		return nil, plan.Foreign(scan)
 	}
 	if base.Pattern().Kind != schemas.Scan {
 		return nil, fmt.Errorf("split: pattern %s is no scan", base.Pattern().Name)
 	}
-	if err := s.enter(); err != nil {
+	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer c.leave()
 	part := *base
 	part.queries[0] = part.selection(func(b *cql) {
-		token := "token(" + quoted(part.table.Partition) + ")"
+		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
 		b.cond(token+" > ?", bindAfterToken)
 		b.cond(token+" <= ?", bindToToken)
 	})
-	if err := s.prepare(ctx, &part); err != nil {
+	if err := c.prepare(ctx, &part); err != nil {
 		return nil, fmt.Errorf("split pattern %s: %w", part.Pattern().Name, err)
 	}
 	parts := make([]drivers.Statement, n)

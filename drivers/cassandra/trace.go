@@ -18,10 +18,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
-var (
-	_ drivers.Tracer        = (*Store)(nil)
-	_ drivers.TracedSession = (*tracedSession)(nil)
-)
+var _ drivers.TracedSession = (*tracedSession)(nil)
 
 // tracedSession is a session whose requests Cassandra traces.
 type tracedSession struct {
@@ -31,8 +28,8 @@ type tracedSession struct {
 }
 
 // Traced implements drivers.Tracer.
-func (s *Store) Traced() (drivers.TracedSession, error) {
-	se, err := s.Session()
+func (c *calls) Traced() (drivers.TracedSession, error) {
+	se, err := c.Session()
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +84,11 @@ type traced struct {
 }
 
 // workOf adds up the traces of one piece of work.
-func (s *Store) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) {
+func (c *cluster) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) {
 	t := traced{drivers.Untold, make(map[string]bool)}
 	t.Requests, t.Rows, t.Tombstones, t.Time = 0, 0, 0, 0
 	for _, id := range ids {
-		told, err := s.readTrace(ctx, id, &t)
+		told, err := c.readTrace(ctx, id, &t)
 		if !told || err != nil {
 			return drivers.Untold, err
 		}
@@ -105,12 +102,12 @@ func (s *Store) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) 
 const traceAtMost = 5 * time.Second
 
 // readTrace adds the trace of one request to t. told is false if the trace did not arrive.
-func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool, err error) {
+func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (told bool, err error) {
 	var request string
 	var micros *int
 	err = drivers.Within(ctx, traceAtMost, func(ctx context.Context) error {
 		return poll(ctx, func() (bool, error) {
-			err := s.session.Query("SELECT request, duration FROM system_traces.sessions WHERE session_id = ?", id).
+			err := c.session.Query("SELECT request, duration FROM system_traces.sessions WHERE session_id = ?", id).
 				WithContext(ctx).Consistency(gocql.One).Scan(&request, &micros)
 			if err == gocql.ErrNotFound {
 				err = nil
@@ -130,7 +127,7 @@ func (s *Store) readTrace(ctx context.Context, id []byte, t *traced) (told bool,
 	}
 	t.Requests++
 	t.Time += time.Duration(*micros) * time.Microsecond
-	it := s.session.Query("SELECT activity, source, source_port FROM system_traces.events WHERE session_id = ?", id).
+	it := c.session.Query("SELECT activity, source, source_port FROM system_traces.events WHERE session_id = ?", id).
 		WithContext(ctx).Consistency(gocql.One).Iter()
 	var activity string
 	var source net.IP

@@ -84,7 +84,7 @@ func (c *resultValue) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 	if c.typ.Collection() {
 		c.v, err = c.collection(data)
 	} else {
-		c.v, err = readValue(c.typ.Kind, data)
+		c.v, err = readTyped(c.typ, data)
 	}
 	if err != nil && *c.tolerant {
 		c.v, err = drivers.Broken(data), nil
@@ -116,7 +116,7 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 			return drivers.Value{}, fmt.Errorf("a %s ends within element %d of %d", c.typ, i+1, n)
 		}
 		end := 4 + size
-		e, err := readValue(typ.Kind, data[4:end])
+		e, err := readTyped(*typ, data[4:end])
 		if err != nil {
 			return drivers.Value{}, err
 		}
@@ -131,6 +131,20 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		return drivers.MapOf(elems), nil
 	}
 	return drivers.ListOf(elems), nil
+}
+
+// readTyped decodes a value that is not a collection. Of a type that only CQL has it returns the bytes,
+// unless they are those of the kind that the type is taken for.
+func readTyped(t schemas.Type, data []byte) (drivers.Value, error) {
+	if t.Foreign == "" {
+		return readValue(t.Kind, data)
+	}
+	if t.Kind != schemas.Null {
+		if v, err := readValue(t.Kind, data); err == nil {
+			return v, nil
+		}
+	}
+	return drivers.Bytes(schemas.Blob, data), nil
 }
 
 // readValue decodes a value that is not a collection.

@@ -21,36 +21,49 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
-	if err := st.ready(args); err != nil {
+	if err := s.store.ready(st, args); err != nil {
 		return drivers.Result{}, st.Named(err)
 	}
 	if st.Pattern().Kind == schemas.PutIf {
 		return s.writeIf(ctx, st, args)
 	}
-	return drivers.Result{Applied: true}, s.write(ctx, st, args, st.time(1))
+	return drivers.Result{Applied: true}, s.write(ctx, st, args, s.store.time(st, 1))
 }
 
 // ready checks a write before it is sent.
-func (st *statement) ready(args []drivers.Value) error {
+func (c *calls) ready(st *statement, args []drivers.Value) error {
 	if err := st.check(args); err != nil {
 		return err
 	}
-	if n, most := st.sizeOf(args)+partitionOverhead, st.store.limits.mutation; n > most {
+	if n, most := st.sizeOf(args)+partitionOverhead, c.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", n, most, drivers.ErrTooLarge)
 	}
 	return nil
 }
 
+// sizeOf returns the size of a write without its partition's overhead. It is at
+// least what Cassandra will count.
+func (st *statement) sizeOf(args []drivers.Value) int64 {
+	n := int64(rowOverhead)
+	for i := range args {
+		n += int64(args[i].Size())
+		if i >= st.keys {
+			n += valueOverhead * int64(1+len(args[i].Elems()))
+		}
+	}
+	return n
+}
+
 // time returns the first of n timestamps for writes, or 0 if the node sets them.
-func (st *statement) time(n int64) int64 {
+func (c *calls) time(st *statement, n int64) int64 {
 	if !st.setsTimestamp() {
 		return 0
 	}
-	return st.store.clock.next(n)
+	return c.clock.next(n)
 }
 
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	c := sl.call(st.queries[0])
+	c := sl.call(st.put(args, false))
 	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
 	c.done()
 	return st.Named(writeError(err, st.writeKind(), sl.retry.uncertain))

@@ -28,7 +28,9 @@ patterns:
   both: {batch: [{run: drop, each: x}, {run: put, each: x}], atomic: partition}
   log: {put: logs, columns: v}
   logged: {batch: [{run: log, each: x}], atomic: all}
+  at_once: {batch: [{run: log, each: x}], parallel: 4}
   read: {slice: logs, by: p, columns: [k, v]}
+  rows_of: {slice: rows, by: p, columns: [k, size]}
 `
 
 // runner runs patterns of an applied schema.
@@ -137,6 +139,23 @@ func TestStamps(t *testing.T) {
 		if got := r.read("get", p, k); got != "" {
 			t.Fatalf("round %d: dropped after a batch: the row is %q", i, got)
 		}
+	}
+}
+
+// TestParallelStamps: of parts of one batch that are sent at once and write one row, the later
+// one wins. (With equal timestamps the larger value would.)
+func TestParallelStamps(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
+	p := drivers.Text("p")
+	var parts []drivers.Call
+	for _, v := range []string{"c", "b", "d", "a"} {
+		parts = append(parts, drivers.Call{Args: []drivers.Value{p, drivers.Int(1), drivers.Blob([]byte(v))}})
+	}
+	if err := r.session.Batch(t.Context(), r.stmt("at_once"), parts); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.read("read", p); got != "1 a" {
+		t.Errorf("the row is %q, want what the last part wrote", got)
 	}
 }
 
@@ -299,14 +318,6 @@ func TestObserve(t *testing.T) {
 	if o := st.Observe(); o.DiskBytes != 0 {
 		t.Errorf("%d bytes are on disk before anything was written", o.DiskBytes)
 	}
-	// CQL has no statement for a flush. A table flushes its memtable when that is older than
-	// its option says.
-	for table := range st.applied.All() {
-		if err := st.session.Query("ALTER TABLE " + table.qualified +
-			" WITH memtable_flush_period_in_ms = 1000").WithContext(ctx).Exec(); err != nil {
-			t.Fatal(err)
-		}
-	}
 	noise := rand.NewChaCha8([32]byte{1}) // Cassandra compresses what is on disk
 	large := make([]byte, 1<<20)
 	for round := range int32(2) {
@@ -314,16 +325,12 @@ func TestObserve(t *testing.T) {
 			noise.Read(large)
 			r.write("log", drivers.Text("p"), drivers.Int(4*round+k), drivers.Blob(large))
 		}
-		// Sizes are told in whole MiB.
-		least := int64(round+1) * 4 << 20
-		for st.Observe().DiskBytes < least {
-			if ctx.Err() != nil {
-				t.Fatalf("%d bytes are on disk, expected at least %d", st.Observe().DiskBytes, least)
-			}
-			time.Sleep(pollInterval)
-		}
 		if err := st.Settle(ctx); err != nil {
 			t.Fatal(err)
+		}
+		// Sizes are told in whole MiB.
+		if least, got := int64(round+1)*4<<20, st.Observe().DiskBytes; got < least {
+			t.Fatalf("%d bytes are on disk, expected at least %d", got, least)
 		}
 	}
 	o := st.Observe()
@@ -357,7 +364,7 @@ func TestClose(t *testing.T) {
 	closed := make(chan error)
 	err = o.session.Read(t.Context(), o.stmt("read"), []drivers.Value{drivers.Text("p")}, func([]drivers.Value) error {
 		go func() { closed <- other.Close() }()
-		for !o.calls.Closed() {
+		for !o.gate.calls.Closed() {
 			time.Sleep(time.Millisecond)
 		}
 		select {
@@ -380,4 +387,121 @@ func TestClose(t *testing.T) {
 	if err := o.session.Read(t.Context(), o.stmt("read"), []drivers.Value{drivers.Text("p")}, nil); !errors.Is(err, drivers.ErrClosed) {
 		t.Errorf("a read of a closed store: %v, want ErrClosed", err)
 	}
+}
+
+// TestTombstonesRead: what reads meet is told.
+func TestTombstonesRead(t *testing.T) {
+	st := openLive(t, nil)
+	r := run(t, st, schemaOf(t, "flags", flagsBody))
+	for k := range int32(40) {
+		r.write("drop", drivers.Text("p"), drivers.Int(k))
+	}
+	if n := st.Observe().TombstonesRead; n != 0 {
+		t.Errorf("%d tombstones read before any read", n)
+	}
+	r.exec(`SELECT * FROM %s.rows WHERE p = 'p'`)
+	// Cassandra's histogram rounds up by at most a fifth.
+	if n := st.Observe().TombstonesRead; n < 40 || n > 50 {
+		t.Errorf("%d tombstones were read at once, want 40", n)
+	}
+}
+
+const newRowsBody = `
+tables:
+  old: {partition: [k int], columns: {v: text, s: set<text>, m: "map<text,text>", l: list<text>}}
+  new: {partition: [k int], columns: {v: text, s: set<text>, m: "map<text,text>", l: list<text>}, hints: {cassandra: {puts: new-rows}}}
+patterns:
+  put_old: {put: old}
+  put_new: {put: new}
+  puts_new: {batch: [{run: put_new, each: x}], atomic: all}
+  create: {put-if: old, if: absent}
+  get_old: {get: old, columns: [v, s, m, l]}
+  get_new: {get: new, columns: [v, s, m, l]}
+`
+
+// TestNewRows: a put of new rows deletes nothing, neither what is null nor elements, alone and
+// in a batch; another put replaces all. In a row that is there this can be seen.
+func TestNewRows(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "rows", newRowsBody))
+	text := func(words ...string) (vs []drivers.Value) {
+		for _, w := range words {
+			vs = append(vs, drivers.Text(w))
+		}
+		return vs
+	}
+	null := drivers.Value{}
+	first := []drivers.Value{
+		drivers.Int(1), drivers.Text("v"), drivers.SetOf(text("a")), drivers.MapOf(text("a", "1")), drivers.ListOf(text("a")),
+	}
+	for name, c := range map[string]struct {
+		args     []drivers.Value
+		old, new string
+	}{
+		"nulls":    {[]drivers.Value{null, null, null, null}, "null [] [] []", "v [a] [a 1] [a]"},
+		"empty":    {[]drivers.Value{null, drivers.SetOf(nil), drivers.MapOf(nil), drivers.ListOf(nil)}, "null [] [] []", "v [a] [a 1] [a]"},
+		"elements": {[]drivers.Value{null, drivers.SetOf(text("b")), null, drivers.ListOf(text("b"))}, "null [b] [] [b]", "v [a b] [a 1] [b]"},
+		"text":     {[]drivers.Value{drivers.Text(""), null, drivers.MapOf(text("b", "2")), null}, " [] [b 2] []", " [a] [a 1 b 2] [a]"},
+	} {
+		again := append([]drivers.Value{drivers.Int(1)}, c.args...)
+		for _, put := range []string{"put_old", "put_new"} {
+			r.write(put, first...)
+			r.write(put, again...)
+		}
+		if got := r.collections("get_old"); got != c.old {
+			t.Errorf("%s: put: %q, want %q", name, got, c.old)
+		}
+		if got := r.collections("get_new"); got != c.new {
+			t.Errorf("%s: put of a new row: %q, want %q", name, got, c.new)
+		}
+		r.exec("DELETE FROM %s.new WHERE k = 1")
+		r.write("put_new", first...)
+		other := append([]drivers.Value{drivers.Int(2)}, c.args...)
+		if err := r.session.Batch(t.Context(), r.stmt("puts_new"), []drivers.Call{{Args: again}, {Args: other}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.collections("get_new"); got != c.new {
+			t.Errorf("%s: batch: %q, want %q", name, got, c.new)
+		}
+		r.exec("DELETE FROM %s.new WHERE k = 1")
+		r.exec("DELETE FROM %s.old WHERE k = 1")
+		if !r.write("create", first...) {
+			t.Errorf("%s: a conditional put of an absent row was refused", name)
+		}
+	}
+}
+
+// exec runs a statement on the keyspace.
+func (r *runner) exec(format string) {
+	r.Helper()
+	keyspace, err := Keyspace(r.namespace, r.schema.Name)
+	if err == nil {
+		err = r.Store.session.Query(fmt.Sprintf(format, keyspace)).Exec()
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// collections reads row 1 by a pattern: text, set, map and list.
+func (r *runner) collections(pattern string) (got string) {
+	r.Helper()
+	err := r.session.Read(r.Context(), r.stmt(pattern), []drivers.Value{drivers.Int(1)}, func(row []drivers.Value) error {
+		words := []string{"null"}
+		if !row[0].IsNull() {
+			words[0] = row[0].Str()
+		}
+		for _, v := range row[1:] {
+			elems := []string{}
+			for _, e := range v.Elems() {
+				elems = append(elems, e.Str())
+			}
+			words = append(words, fmt.Sprint(elems))
+		}
+		got = strings.Join(words, " ")
+		return nil
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return got
 }

@@ -19,7 +19,7 @@ import (
 // its stores with o, one after another. It must not run beside other tests of the process.
 func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	times := 20
-	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make opens
+	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make check CHECK=opens
 		times = n
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(times)*5*time.Second)

@@ -47,6 +47,18 @@ func conditions(t testing.TB, open Open) {
 	attempt(false, "change_n", "p", 9, 1, 7)
 	c.expect(nil, "get", "p", 9)
 
+	// The columns of an absent row are null.
+	attempt(false, "change_an", "p", 10, "x", nil, 1)
+	attempt(true, "change_an", "p", 10, "x", nil, nil)
+	c.expect([]string{"x null null"}, "get", "p", 10)
+	attempt(true, "change_n", "p", 11, 5, nil)
+	c.expect([]string{"null 5 null"}, "get", "p", 11)
+	attempt(false, "change_one", "p", 1, "x", "y")
+	attempt(true, "change_one", "p", 1, "x", nil)
+	attempt(false, "change_one", "p", 1, "y", nil)
+	attempt(true, "change_one", "p", 1, "y", "x")
+	c.expect([]string{"y"}, "get_one", "p", 1)
+
 	// One of many sessions that try at once wins.
 	const racers, races = 8, 20
 	var won [races]atomic.Int32

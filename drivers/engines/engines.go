@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/null"
+	"github.com/mailbench/mailbench/drivers/oraclenosql"
 	"github.com/mailbench/mailbench/drivers/pebble"
 )
 
@@ -16,6 +17,7 @@ func All() []drivers.Engine {
 		pebble.Engine(),
 		cassandra.Engine(),
 		hbase.Engine(),
+		oraclenosql.Engine(),
 		null.Engine(),
 	}
 }

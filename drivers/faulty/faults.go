@@ -122,6 +122,16 @@ func Faults() []Fault {
 			session: func(s *session) drivers.Session { return &tearsBatches{s} },
 		},
 
+		// Counts.
+		{
+			Name: "counts-parts", Doc: "Each part of a batch is counted as a request.",
+			session: func(s *session) drivers.Session { return &countsParts{session: s} },
+		},
+		{
+			Name: "counts-returned", Doc: "Rows that a filter drops are not counted as examined.",
+			session: func(s *session) drivers.Session { return &countsReturned{session: s} },
+		},
+
 		// The store.
 		{
 			Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",

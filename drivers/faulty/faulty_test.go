@@ -63,6 +63,8 @@ var sees = map[string][]string{
 	"claims-applied":      {"conditions", "meter"},
 	"halves-batches":      {"batches", "contexts"},
 	"tears-batches":       {"batches"},
+	"counts-parts":        {"meter"},
+	"counts-returned":     {"meter"},
 	"ignores-contexts":    {"contexts"},
 	"emulates-in-silence": {"fallbacks"},
 	"applies-anything":    {"apply"},

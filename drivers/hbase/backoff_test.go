@@ -20,7 +20,7 @@ func changed(t *testing.T, sl *slot) error {
 	e := edit{table: []byte("t"), row: []byte("r")}
 	e.put("m", e.beginQualifier("q"), drivers.Text("v"))
 	e.delete("m", e.beginQualifier("old"))
-	_, err := sl.apply(t.Context(), &e, nil, &(&Store{settings: &settings{}}).wal)
+	_, err := sl.apply(t.Context(), &e, nil, new(pb.MutationProto_Durability))
 	return err
 }
 

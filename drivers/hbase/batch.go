@@ -2,124 +2,24 @@ package hbase
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
-// compileBatch compiles a batch. HBase is atomic only within one row, so all parts
-// of an atomic batch must write the same HBase row.
-func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	parts, err := plan.Compile(p, s.compile)
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i < len(parts) && p.Atomic != schemas.AtomicNone; i++ {
-		if err := parts[i].atomic(p.Atomic, parts, i); err != nil {
-			return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
-		}
-	}
-	return &statement{store: s, Plan: plan.Of(p), parts: parts}, nil
-}
-
-// atomic returns an error if the statement, which is parts[at], cannot be in one edit of an
-// HBase row together with the parts before it.
-func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) error {
-	p, t := st.Pattern(), st.table
-	switch {
-	case a == schemas.AtomicAll:
-		return errors.New("HBase changes only one row atomically")
-	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
-		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
-	case st.searches() && !slices.ContainsFunc(parts, st.deletedWith):
-		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
-	case p.Kind == schemas.PutIf || p.ReturnsNew || st.conditional():
-		return fmt.Errorf("part %s depends on the stored row", p.Name)
-	}
-	for _, o := range parts[:at+1] {
-		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
-			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
-		}
-		if o.table.family != t.family || o.Pattern().Static != p.Static {
-			continue
-		}
-		if st.deletesRow() != o.deletesRow() {
-			return fmt.Errorf("one of the parts %s and %s deletes the row, and HBase would also delete what the other writes",
-				o.Pattern().Name, p.Name)
-		}
-		if o.table == t && (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
-			return fmt.Errorf("one of the parts %s and %s adds to columns of a table, and the other writes to it",
-				o.Pattern().Name, p.Name)
-		}
-	}
-	return nil
-}
-
-// rowColumns returns how many columns of the primary key are in the HBase row key.
-func (st *statement) rowColumns() int {
-	if st.Pattern().Static {
-		return len(st.table.static)
-	}
-	return len(st.table.row)
-}
-
-// deletesRow reports whether the statement deletes a family of an HBase row.
-func (st *statement) deletesRow() bool {
-	p := st.Pattern()
-	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
-}
-
-// deletedWith reports whether one deletion of a family does what both statements do: st
-// deletes all rows of a nested table below a row, other deletes that row, and both tables
-// share the family. Without other, st would have to search for its cells.
-func (st *statement) deletedWith(other *statement) bool {
-	return st.table.host != nil && st.table.host == other.table && st.deletesRow() && other.deletesRow() &&
-		!other.searches()
-}
-
-// conditional reports whether the write needs a condition though its pattern has
-// none: see conditions.
-func (st *statement) conditional() bool {
-	p, t := st.Pattern(), st.table
-	return t.wide() && !p.Static && p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0
-}
-
-// Batch implements drivers.Session.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, err := s.enter(ctx, stmt, -1)
-	if err != nil {
-		return err
-	}
-	defer s.store.leave()
-	if st.Pattern().Kind != schemas.Batch {
-		return st.Named(plan.ErrNotBatch)
-	}
-	for i := range parts {
-		if _, err := plan.Part(st.parts, &parts[i]); err != nil {
-			return st.Named(err)
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	if st.Pattern().Atomic != schemas.AtomicNone {
-		return st.Named(s.atomicBatch(ctx, st, parts))
-	}
-	return st.Named(s.separateBatch(ctx, st, parts))
-}
-
 // atomicBatch applies all parts in one edit of their HBase row.
-func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	e := s.edit(0, st.parts[parts[0].Part].table)
+func (w *writing) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	e := w.edit(0, st.parts[parts[0].Part].table)
 	for i := range parts {
-		if err := s.join(e, st.parts[parts[i].Part], parts[i].Args); err != nil {
+		if err := w.join(e, st.parts[parts[i].Part], parts[i].Args); err != nil {
 			return err
 		}
 	}
@@ -128,10 +28,10 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 			return fmt.Errorf("part %s must first read which cells it deletes: it is atomic only with a delete of table %s",
 				only.Pattern().Name, only.table.host.schema.Name)
 		}
-		return s.deleteFound(ctx, only, parts[0].Args)
+		return w.deleteFound(ctx, only, parts[0].Args)
 	}
 	e.mergeChanges()
-	_, err := s.slot.apply(ctx, e, nil, &s.store.wal)
+	_, err := w.slot.apply(ctx, e, nil, &w.cluster.wal)
 	return err
 }
 
@@ -151,61 +51,146 @@ func (st *statement) alone(e *edit, parts []drivers.Call) (only *statement, alon
 }
 
 // join adds a part to an edit. The part must write the same HBase row.
-func (s *session) join(e *edit, part *statement, args []drivers.Value) error {
+func (w *writing) join(e *edit, part *statement, args []drivers.Value) error {
 	if len(e.ops) == 0 {
 		return part.put(e, args)
 	}
-	s.key = append(s.key[:0], e.row...)
+	w.key = append(w.key[:0], e.row...)
 	e.row = e.row[:0]
 	if err := part.put(e, args); err != nil {
 		return err
 	}
-	if !bytes.Equal(s.key, e.row) {
+	if !bytes.Equal(w.key, e.row) {
 		return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
 			part.Pattern().Name)
 	}
 	return nil
 }
 
-// separateBatch applies the parts one after another, or in parallel if the pattern
-// allows that. Parts that write the same row keep their order.
-func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	steps, err := s.plan(st, parts)
+// separateBatch applies the parts in the order of the steps. Those that may take effect in any
+// order are sent together.
+func (w *writing) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	steps, err := w.plan(st, parts)
 	if err != nil {
 		return err
 	}
-	n := min(max(st.Pattern().Parallel, 1), len(steps))
-	if n == 1 || s.ordered(steps) {
-		for i := range steps {
-			if err := s.run(ctx, s.slot, &steps[i]); err != nil {
-				return plan.Partial(err, i, len(steps))
+	parallel := st.Pattern().Parallel
+	for done := 0; done < len(steps); {
+		wave := w.wave(steps[done:], parallel > 1)
+		n, err := w.runWave(ctx, wave, max(parallel, 1))
+		if done += n; err != nil {
+			return plan.Partial(err, done, len(steps))
+		}
+	}
+	return nil
+}
+
+// wave returns how many of the steps, from the first on, may take effect in any order. They
+// change different HBase rows, and if the pattern is not parallel, they are of one part. A step
+// that must find what it deletes is alone, because it needs the buffers of the session.
+func (w *writing) wave(steps []step, parallel bool) []step {
+	w.hashes = w.hashes[:0]
+	for i := range steps {
+		s := &steps[i]
+		if s.search != nil {
+			return steps[:max(i, 1)]
+		}
+		e := &w.edits[s.edit]
+		row := maphash.Bytes(rowSeed, e.table) ^ maphash.Bytes(rowSeed, e.row)
+		if i > 0 && !parallel && (s.part != steps[0].part || s.part < 0) || slices.Contains(w.hashes, row) {
+			return steps[:i]
+		}
+		w.hashes = append(w.hashes, row)
+	}
+	return steps
+}
+
+// runWave applies the steps of a wave: those of one table by multis, the others by themselves,
+// and n requests at a time. done is how many steps took effect for certain.
+func (w *writing) runWave(ctx context.Context, wave []step, n int) (done int, err error) {
+	w.groups = w.groups[:0]
+	for len(wave) > 0 {
+		together := w.together(wave)
+		w.groups, wave = append(w.groups, wave[:together]), wave[together:]
+	}
+	if n = min(n, len(w.groups)); n == 1 {
+		for _, g := range w.groups {
+			applied, err := w.runGroup(ctx, w.slot, w.multiAt(0), g)
+			if done += applied; err != nil {
+				return done, err
 			}
 		}
-		return nil
+		return done, nil
 	}
-	var next, done atomic.Int64
+	w.multiAt(n - 1)
+	var next, all atomic.Int64
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i, sl := range s.parallelSlots(n) {
+	for i, sl := range w.parallel(n) {
 		wg.Go(func() {
 			for errs[i] == nil {
 				at := int(next.Add(1)) - 1
-				if at >= len(steps) {
+				if at >= len(w.groups) {
 					return
 				}
-				if errs[i] = plan.GuardWrite(func() error { return s.run(ctx, sl, &steps[at]) }); errs[i] == nil {
-					done.Add(1)
-				} else {
-					next.Store(int64(len(steps))) // the others begin nothing more
+				errs[i] = plan.GuardWrite(func() error {
+					applied, err := w.runGroup(ctx, sl, w.multis[i], w.groups[at])
+					all.Add(int64(applied))
+					return err
+				})
+				if errs[i] != nil {
+					next.Store(int64(len(w.groups))) // the others begin nothing more
 				}
 			}
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return plan.Partial(err, int(done.Load()), len(steps))
+	for _, one := range errs {
+		if err == nil || errors.Is(one, drivers.ErrUnknown) {
+			err = cmp.Or(one, err)
 		}
 	}
-	return nil
+	return int(all.Load()), err
 }
+
+// together returns how many of the steps, from the first on, one multi can hold: changes of
+// rows of one table, each by one mutation without a condition.
+func (w *writing) together(steps []step) int {
+	size, first := 0, &w.edits[steps[0].edit]
+	for i := range steps {
+		s := &steps[i]
+		if s.search != nil || len(s.conditions) > 0 || i == maxTogether {
+			return max(i, 1)
+		}
+		e := &w.edits[s.edit]
+		if size += s.bytes; size > maxMulti || e.mutations() != 1 || !bytes.Equal(e.table, first.table) {
+			return max(i, 1)
+		}
+	}
+	return len(steps)
+}
+
+// multiAt returns w.multis[i].
+func (w *writing) multiAt(i int) *multi {
+	for len(w.multis) <= i {
+		w.multis = append(w.multis, new(multi))
+	}
+	return w.multis[i]
+}
+
+// runGroup applies steps that one multi can hold.
+func (w *writing) runGroup(ctx context.Context, sl *slot, m *multi, group []step) (done int, err error) {
+	if len(group) == 1 {
+		if err := w.run(ctx, sl, &group[0]); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	m.begin()
+	for i := range group {
+		m.next().encode(&w.edits[group[i].edit], nil, &w.cluster.wal)
+	}
+	return m.send(ctx, w.cluster, sl)
+}
+
+var rowSeed = maphash.MakeSeed()

@@ -37,6 +37,7 @@ type call struct {
 
 	once     bool                    // it must not be sent twice, because it could take effect twice
 	sent     bool                    // it was sent
+	sendings int64                   // how often gohbase has sent it
 	answered bool                    // a response arrived, not an exception
 	conn     hrpc.RegionClient       // the connection it was last sent over
 	stop     context.CancelCauseFunc // ends ctx
@@ -50,6 +51,12 @@ var errLost = errors.New("the region server's answer was lost")
 var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
 func newCall() *call { return &call{result: make(chan hrpc.RPCResult, 1)} }
+
+// begin prepares the call for a request to the region of a row.
+func (c *call) begin(method string, table, key []byte) {
+	c.method, c.table, c.key = method, table, key
+	c.cells, c.once, c.place = nil, false, nil
+}
 
 // Table implements hrpc.Call, as do the methods below.
 func (c *call) Table() []byte { return c.table }
@@ -83,6 +90,7 @@ func (c *call) SetRegion(r hrpc.RegionInfo) {
 // ToProto returns the request for the region.
 func (c *call) ToProto() proto.Message {
 	c.sent = true
+	c.sendings++
 	if c.place != nil {
 		c.place.Type, c.place.Value = regionName, c.region.Name()
 	}

@@ -15,8 +15,15 @@ const (
 	typeDeleteFamily = 14 // all columns of one family
 )
 
-// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
-const latest = 1<<63 - 1
+const (
+	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+	latest = 1<<63 - 1
+	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
+	// timestamps run ahead of the clock, as an Increment's do.
+	beyond = latest - 1
+	// first is a timestamp before that of every cell that a region server stamps.
+	first = 1
+)
 
 // cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
 const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
@@ -30,7 +37,8 @@ var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
 // appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
 // follows, the length of the key, the length of the value; then the key, which is row,
-// family, qualifier, timestamp and type; then the value. The server sets the timestamp.
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
+// that of an op that must hide no older cell, or all of them.
 func appendCell(dst, row []byte, family string, qualifier []byte, o *op, kind byte) []byte {
 	key, value := 2+len(row)+1+len(family)+len(qualifier)+8+1, o.valueLen()
 	dst = slices.Grow(dst, 12+key+value)
@@ -42,7 +50,14 @@ func appendCell(dst, row []byte, family string, qualifier []byte, o *op, kind by
 	dst = append(dst, byte(len(family)))
 	dst = append(dst, family...)
 	dst = append(dst, qualifier...)
-	dst = binary.BigEndian.AppendUint64(dst, latest)
+	stamp := uint64(latest)
+	switch {
+	case o.early:
+		stamp = first
+	case o.beyond:
+		stamp = beyond
+	}
+	dst = binary.BigEndian.AppendUint64(dst, stamp)
 	dst = append(dst, kind)
 	return o.appendValue(dst)
 }

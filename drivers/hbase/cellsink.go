@@ -24,6 +24,7 @@ type cellSink struct {
 }
 
 func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
+	k.examined(1)
 	switch {
 	case len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) && (len(k.skip) == 0 ||
 		bytes.Compare(c.qualifier, k.skip) < 0):
@@ -116,6 +117,7 @@ func (r *reading) getPrefixes(whole bool) error {
 }
 
 func (k *cellSink) keepCell(c cell, _ uint64) error {
+	k.examined(1)
 	k.kept = append(k.kept, c)
 	return nil
 }

@@ -15,37 +15,26 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Compare implements drivers.Comparer.
-func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	defer s.leave()
-	c, err := s.compare(ctx, sch)
-	if err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	return c, nil
-}
-
-func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	prefix := s.prefix(sch.Name)
+// compare compares the tables with a schema, and with HBase's defaults what the schema does not set.
+func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	prefix := c.prefix(sch.Name)
 	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.find(ctx, l)
+	there, err := c.find(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	c := &drivers.Comparison{Where: "HBase tables " + prefix + "*"}
-	c.Drifts = drivers.Drifts(slices.DeleteFunc(schemas.Diff(l.stored(), there.schema), func(d schemas.Difference) bool {
+	found := &drivers.Comparison{Where: "HBase tables " + prefix + "*"}
+	differ := schemas.Diff(l.stored(), there.schema)
+	found.Drifts = drivers.Drifts(slices.DeleteFunc(differ, func(d schemas.Difference) bool {
 		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
 	}))
-	m := &mender{layout: l, foundTables: there, namespace: s.namespaceFor(sch.Name)}
-	for i := range c.Drifts {
-		d := &c.Drifts[i]
+	m := &mender{layout: l, foundTables: there, namespace: c.namespaceFor(sch.Name)}
+	for i := range found.Drifts {
+		d := &found.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
 			d.Harm = drivers.CallsFail // calls would look for rows under other keys
 		}
@@ -59,35 +48,35 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		if !ok {
 			continue
 		}
-		c.Drifts = append(c.Drifts, m.descriptorDrifts(r, d)...)
-		state, err := s.stateOf(ctx, r.name)
+		found.Drifts = append(found.Drifts, m.descriptorDrifts(r, d)...)
+		state, err := c.stateOf(ctx, r.name)
 		if err != nil {
 			return nil, err
 		}
 		if state != "" {
-			c.Drifts = append(c.Drifts, drivers.Drift{
+			found.Drifts = append(found.Drifts, drivers.Drift{
 				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail,
 				Mend: []string{"enable " + ruby(r.name)},
 			})
 		}
 	}
 	if len(there.unmarked) > 0 {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s "+
+		found.Unseen = append(found.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s "+
 			"have, nor how "+
 			"their keys are made: only families are compared.", strings.Join(there.unmarked, ", ")))
 	}
-	return c, nil
+	return found, nil
 }
 
 // namespaceFor returns the namespace that the marks of the schema's tables name: that of the
 // keyspace, if the user named one of mailbench's, else the store's.
-func (s *Store) namespaceFor(schema string) string {
-	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
+func (c *catalog) namespaceFor(schema string) string {
+	if own, ok := strings.CutPrefix(c.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
 		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
 			return before
 		}
 	}
-	return s.namespace
+	return c.namespace
 }
 
 func setting(r *root, name, want, have string) schemas.Difference {
@@ -171,12 +160,12 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 
 // stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
 // TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
-func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
+func (c *catalog) stateOf(ctx context.Context, table string) (string, error) {
 	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
 	if err != nil {
 		return "", err
 	}
-	r, err := s.client.Get(get)
+	r, err := c.client.Get(get)
 	if errors.Is(err, gohbase.TableNotFound) {
 		return "", nil
 	}

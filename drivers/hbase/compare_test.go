@@ -135,7 +135,7 @@ func TestDrift(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace := drivers.Prefix + st.namespace + "_" + s.Name
+	keyspace := drivers.Prefix + st.admin.namespace + "_" + s.Name
 	l, err := newLayout(keyspace+".", s)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestDrift(t *testing.T) {
 	defer reader.Close()
 	t.Cleanup(func() { // with what carries no mark
 		for _, r := range l.roots {
-			if err := st.dropTable(context.Background(), r.name); err != nil {
+			if err := st.admin.dropTable(context.Background(), r.name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestDrift(t *testing.T) {
 		for _, d := range round.drifts {
 			expected = append(expected, d.expected...)
 			if d.change == nil {
-				if err := st.dropTable(t.Context(), keyspace+"."+d.table); err != nil {
+				if err := st.admin.dropTable(t.Context(), keyspace+"."+d.table); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -211,7 +211,7 @@ func TestDrift(t *testing.T) {
 		clean("mended")
 	}
 
-	if err := st.disable(t.Context(), keyspace+".plain"); err != nil {
+	if err := st.admin.disable(t.Context(), keyspace+".plain"); err != nil {
 		t.Fatal(err)
 	}
 	found := compare()
@@ -224,7 +224,7 @@ func TestDrift(t *testing.T) {
 	var created pb.CreateTableResponse
 	ask(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: clone.message()}, &created)
 	defer func() {
-		if err := st.dropTable(context.Background(), clone.Name); err != nil {
+		if err := st.admin.dropTable(context.Background(), clone.Name); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -238,7 +238,7 @@ func TestDrift(t *testing.T) {
 func TestDriftForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, driftingSchema)
-	keyspace := "mailbenchtest" + st.namespace
+	keyspace := "mailbenchtest" + st.admin.namespace
 	namespace := &pb.NamespaceDescriptor{Name: []byte(keyspace)}
 	err := st.askMaster(t.Context(), "CreateNamespace", &pb.CreateNamespaceRequest{NamespaceDescriptor: namespace}, &pb.CreateNamespaceResponse{})
 	if err != nil {
@@ -250,7 +250,7 @@ func TestDriftForeign(t *testing.T) {
 	}
 	defer func() {
 		for _, r := range l.roots {
-			if err := st.dropTable(context.Background(), r.name); err != nil {
+			if err := st.admin.dropTable(context.Background(), r.name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -286,7 +286,7 @@ func TestDriftForeign(t *testing.T) {
 	if err := reader.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	st.tables.Add(s, l.tables) // it writes what the foreign owner would
+	st.compiler.tables.Add(s, l.tables) // it writes what the foreign owner would
 	w := newWorker(t, st, s)
 	id := drivers.UUID([16]byte{1})
 	w.write("put", id, drivers.Bigint(7), drivers.Text("a"), drivers.Bigint(8))
@@ -321,7 +321,7 @@ func told(drifts []drivers.Drift) (words []string) {
 
 func described(t *testing.T, st *Store, name string) TableDescription {
 	t.Helper()
-	all, err := st.describe(t.Context(), name)
+	all, err := st.admin.describe(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

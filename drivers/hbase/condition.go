@@ -20,7 +20,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	if t.wide() && !p.Static {
 		qualifier := e.qualifier(&e.ops[0])
 		switch {
-		case p.Kind == schemas.Put && len(p.Columns) == 0 && len(t.columns) > 0, p.Kind == schemas.PutIf && p.Absent:
+		case p.Kind == schemas.PutIf && p.Absent:
 			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
 		case p.Kind == schemas.PutIf:
 			want := args[st.Layout.If]

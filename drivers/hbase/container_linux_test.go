@@ -38,7 +38,7 @@ func TestContainer(t *testing.T) {
 	runtime.LockOSThread() // a child dies with the thread that started it
 	switch os.Getenv(netnsRole) {
 	case "":
-		t.Skip("make netns-check runs this: it boots an HBase in network namespaces")
+		t.Skip("make check CHECK=netns runs this: it boots an HBase in network namespaces")
 	case "host":
 		host(t)
 		return
@@ -46,7 +46,7 @@ func TestContainer(t *testing.T) {
 		t.Fatal(contain(readImage(t)))
 	}
 	if os.Geteuid() != 0 {
-		t.Fatal("only root may make network namespaces: sudo make netns-check")
+		t.Fatal("only root may make network namespaces: sudo make check CHECK=netns")
 	}
 	jars, err := launch.Jars(t.Context(), "hbase", func(step string) { t.Log(step) })
 	if err != nil {

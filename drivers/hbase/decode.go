@@ -202,7 +202,13 @@ func (k *rowSink) end() (more bool, err error) {
 	}
 	key := k.key
 	k.key = nil
+	if len(k.st.filters) == 0 {
+		k.examined(1)
+	}
 	if k.decoder.finish(); !k.decoder.exists {
+		if k.tolerant && k.decoder.cells {
+			k.skip(key)
+		}
 		return true, nil
 	}
 	parts := k.st.table.row

@@ -7,37 +7,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxDeletes is how many rows or cells one request deletes.
-const maxDeletes = 500
-
-// searches reports whether the write must first find what it deletes. One delete of HBase
-// removes a column, a family or a whole row, but not several rows.
-func (st *statement) searches() bool {
-	p, t := st.Pattern(), st.table
-	switch p.Kind {
-	case schemas.Remove:
-		return true
-	case schemas.Delete:
-		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.host == nil && t.isWideRow(len(p.By))) {
-			return false
-		}
-		return p.Scope != schemas.ScopeRow
-	}
-	return false
-}
-
 // deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
-// their keys, up to maxDeletes in a request. If it is interrupted, the later ones remain.
-func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
-	s.prepareRow(st)
-	f := finder{session: s, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
+// their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
+func (w *writing) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
+	w.find.prepareRow(st)
+	f := finder{reading: w.find, w: w, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
 	var err error
 	switch {
 	case st.Pattern().Kind == schemas.Remove:
@@ -60,7 +40,8 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 
 // finder finds and deletes the rows or cells of one deleteFound.
 type finder struct {
-	*session
+	*reading
+	w        *writing
 	ctx      context.Context
 	st       *statement
 	by, args []drivers.Value
@@ -72,7 +53,7 @@ type finder struct {
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
 	r := &f.scan.r
 	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
-	r.reversed, r.skipStart = false, false
+	r.reversed, r.skipStart, r.uncached = false, false, false
 	r.columns, r.filter = f.st.table.cells(), filter
 	f.scan.sink = to
 	return f.scan.run(f.ctx, f.st.table.hbase)
@@ -103,7 +84,7 @@ func (f *finder) cells() error {
 	if len(f.bounds.lower)+len(f.bounds.upper) > 0 {
 		filter = allOf(columnRange(nilIfEmpty(f.bounds.lower), nilIfEmpty(f.bounds.upper)), filter)
 	}
-	found := &foundCells{finder: f, edit: f.edit(0, t)}
+	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
 	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
 		return err
 	}
@@ -117,7 +98,7 @@ func (f *finder) cellsOfRows() error {
 	if err := f.bounds.set(f.st, "", t.row, f.by, f.args); err != nil || f.bounds.empty() {
 		return err
 	}
-	found := &foundCells{finder: f, edit: f.edit(0, t)}
+	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
 	if err := f.scanFor(found, f.bounds.lower, f.bounds.upper, allOf(wideView(t).filter, keysOnly())); err != nil {
 		return err
 	}
@@ -127,19 +108,19 @@ func (f *finder) cellsOfRows() error {
 // statics deletes the static columns of a partition.
 func (f *finder) statics() (err error) {
 	t := f.st.table
-	e := f.edit(0, t)
+	e := f.w.edit(0, t)
 	if e.row, err = appendKey(e.row, t.static, f.by[:len(t.static)]); err != nil {
 		return err
 	}
 	e.deleteAll(staticFamily)
-	_, err = f.slot.apply(f.ctx, e, nil, &f.store.wal)
+	_, err = f.slot.apply(f.ctx, e, nil, &f.cluster.wal)
 	return err
 }
 
 // removeElements removes elements from lists: it finds them by their values and
 // deletes those that it found. What is appended meanwhile stays.
 func (f *finder) removeElements() error {
-	st, e := f.st, f.edit(0, f.st.table)
+	st, e := f.st, f.w.edit(0, f.st.table)
 	if err := st.put(e, f.args); err != nil { // sets e.row; a remove puts no cell
 		return err
 	}
@@ -149,6 +130,7 @@ func (f *finder) removeElements() error {
 	if err := f.slot.send(f.ctx); err != nil {
 		return err
 	}
+	f.examined(1)
 	err := c.eachCell(func(c cell, _ uint64) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
@@ -169,11 +151,11 @@ func (f *finder) removeElements() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.slot.apply(f.ctx, e, nil, &f.store.wal)
+	_, err = f.slot.apply(f.ctx, e, nil, &f.cluster.wal)
 	return err
 }
 
-// foundRows collects the rows of a scan and deletes them, maxDeletes at a time.
+// foundRows collects the rows of a scan and deletes them, maxTogether at a time.
 type foundRows struct {
 	*finder
 	keys [][]byte
@@ -185,7 +167,7 @@ func (f *foundRows) take(c cell, _ uint64) (bool, error) {
 }
 
 func (f *foundRows) end() (bool, error) {
-	if len(f.keys) < maxDeletes {
+	if len(f.keys) < maxTogether {
 		return true, nil
 	}
 	return true, f.delete()
@@ -199,42 +181,22 @@ func (f *foundRows) delete() error {
 	if len(f.keys) == 0 {
 		return nil
 	}
-	sl := f.parallelSlots(1)[0]
-	ctx, stop := sl.timeout.start(f.ctx)
-	calls, own := make([]hrpc.Call, len(f.keys)), make([]*call, len(f.keys))
-	for i, row := range f.keys {
-		one := slot{call: newCall()}
-		e := edit{table: f.st.table.hbase, row: row}
+	f.examined(len(f.keys))
+	m := f.w.multiAt(0)
+	m.begin()
+	for _, row := range f.keys {
+		e := edit{table: f.st.table.hbase, row: row, counted: f.st.table.counted}
 		e.deleteRow(f.st.table)
-		one.encode(&e, nil, &f.store.wal)
-		own[i] = one.call
-		own[i].ctx, own[i].stop, own[i].sent = ctx, stop, true
-		calls[i] = batchable{own[i], anyBatchable}
+		m.next().encode(&e, nil, &f.cluster.wal)
 	}
 	f.keys = f.keys[:0]
-	results, ok := f.store.client.SendBatch(ctx, calls)
-	if ok {
-		sl.timeout.stop()
-		if sl.tally != nil {
-			sl.tally.countBatch(own)
-		}
-		f.deleted += len(calls)
-		return nil
-	}
-	defer sl.timeout.end()
-	var err error
-	for i := range results {
-		if results[i].Error == nil {
-			f.deleted++
-		} else if err == nil {
-			err = explain(f.ctx, own[i], results[i].Error)
-		}
-	}
+	done, err := m.send(f.ctx, f.cluster, f.parallel(1)[0])
+	f.deleted += done
 	return err
 }
 
 // foundCells collects the cells of a scan and deletes them: those of one row at a time, at
-// most maxDeletes.
+// most maxTogether.
 type foundCells struct {
 	*finder
 	edit *edit
@@ -247,10 +209,11 @@ func (f *foundCells) take(c cell, _ uint64) (bool, error) {
 		}
 		f.edit.row = append(f.edit.row[:0], c.row...)
 	}
+	f.examined(1)
 	from := f.edit.beginQualifier("")
 	f.edit.arena = append(f.edit.arena, c.qualifier...)
 	f.edit.delete(f.st.table.family, from)
-	if len(f.edit.ops) < maxDeletes {
+	if len(f.edit.ops) < maxTogether {
 		return true, nil
 	}
 	return true, f.delete()
@@ -265,7 +228,7 @@ func (f *foundCells) delete() error {
 	if n == 0 {
 		return nil
 	}
-	if _, err := f.parallelSlots(1)[0].apply(f.ctx, f.edit, nil, &f.store.wal); err != nil {
+	if _, err := f.parallel(1)[0].apply(f.ctx, f.edit, nil, &f.cluster.wal); err != nil {
 		return err
 	}
 	f.deleted += n

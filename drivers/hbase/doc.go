@@ -1,6 +1,10 @@
 // Package hbase runs mailbench's access patterns on Apache HBase 2.4 or newer,
 // through gohbase.
 //
+// Parts: [Store] holds a cluster (the connections), an admin (tables), a compiler (patterns of
+// applied schemas) and a fleet (region servers that flush and report). A session has a reading
+// and a writing; both send calls through slots.
+//
 // Layout: an HBase table is a root table of the schema with all tables nested in it,
 // each in a family of its own, or, with the hint "family", in that of the table it is
 // nested in (docs/decisions/0009-one-family.md). If a table has several plain columns or a collection,
@@ -8,7 +12,9 @@
 // column or none, each of its rows is a cell of a wide row: the row key is that of the
 // table it is nested in, or the partition key, and the rest of the primary key is the
 // qualifier. Static columns have a row per partition. testdata/layout.txt shows the
-// layout of every model. A marker cell makes an HBase row exist, as in Phoenix. A
+// layout of every model. A marker cell makes an HBase row exist, as in Phoenix; the
+// hint "marker: none" says that any cell does, since another program writes the table, and
+// mailbench only reads it. A tolerant session counts the rows that it leaves out for lack of a marker. A
 // table's attributes hold its columns and types, which HBase does not know.
 //
 // Reads: a row is a Get, a range of a wide row is a Get or a Scan, and other ranges are
@@ -16,14 +22,22 @@
 // keeps its end; the hint "order: reversed" stores the cells the other way round.
 //
 // Writes: all changes of one HBase row are one mutation, so a batch is atomic only within
-// one HBase row. A condition is checked in the step that applies the write. A wide delete
-// reads the keys and deletes some hundred at a time; if it is interrupted, it returns
-// [drivers.ErrUnknown]. docs/decisions/0005-hbase-timestamps.md explains the setting
-// NEW_VERSION_BEHAVIOR of every family.
+// one HBase row. Of other batches, the rows of one part go in one request to each region server,
+// or the rows of all parts if the pattern is parallel. A condition is checked in the step that
+// applies the write. A wide delete reads the keys and deletes some hundred at a time; if it is
+// interrupted, it returns [drivers.ErrUnknown]. docs/decisions/0005-hbase-timestamps.md explains
+// the setting NEW_VERSION_BEHAVIOR of every family.
 //
 // Retries: gohbase sends a request again after it lost the connection. A put or delete may
 // then take effect twice, and undo another client's write in between, as with HBase's own
-// client. A nonce makes HBase recognise an increment. Writes that are conditional or return
-// a value are sent once; if the answer is lost, the error is [drivers.ErrUnknown]. When a
-// region server dies, calls wait for its regions until the timeout.
+// client. An increment has a nonce, by which the server that applied it recognises it, and so
+// does one that replays its log. Writes that are conditional or return a value are sent once; if
+// the answer is lost, the error is [drivers.ErrUnknown]. When a region server dies, calls wait
+// for its regions until the timeout.
+//
+// Counts: each call to a region server is one request, also the fetches and the closing of a
+// scanner; calls that are sent together are one for each region server. If gohbase batches
+// (the setting batching), each call counts as one. Rows examined are those that HBase
+// returned. Where a filter drops rows of a scan, HBase tells them by scan metrics; where one drops
+// cells of a wide row, nobody does.
 package hbase

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -11,7 +12,7 @@ import (
 // and what is read back of a layout's text is the layout.
 func TestStored(t *testing.T) {
 	s := parse(t, strings.Replace(hintedSchema, "columns: {a: text, n: bigint}", "static: {title: text}\n    columns: {a: text, n: bigint}\n    indexes: {by_a: [a]}", 1))
-	st := &Store{}
+	st := newStore(&cluster{settings: &settings{}}, drivers.Options{})
 	own, err := st.Stored(s)
 	if err != nil {
 		t.Fatal(err)

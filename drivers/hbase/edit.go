@@ -46,6 +46,8 @@ type op struct {
 	stamp    uint64 // written before the value, unless it is 0
 	value    drivers.Value
 	marker   bool // the cell's value is marker, and not value
+	early    bool // the cell is hidden by any other cell of its column that is not deleted
+	beyond   bool // a delete that also hides cells whose timestamps are ahead of the clock
 	delta    int64
 }
 
@@ -59,11 +61,13 @@ type edit struct {
 	// only once: a server that knows the increment's nonce only from the log of a dead
 	// server cannot answer with the value.
 	once bool
+	// counted is true if a pattern adds to cells of the table.
+	counted bool
 }
 
 // reset empties the edit for a row of a table.
-func (e *edit) reset(table []byte) {
-	e.table, e.once = table, false
+func (e *edit) reset(t *table) {
+	e.table, e.once, e.counted = t.hbase, false, t.counted
 	e.row, e.arena = e.row[:0], e.arena[:0]
 	clear(e.ops)
 	e.ops = e.ops[:0]
@@ -87,16 +91,23 @@ func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), stamp: stamp, value: v})
 }
 
+// putEarly writes a cell without a value that makes a row exist and leaves the value of a row that
+// exists as it is.
+func (e *edit) putEarly(family string, from int) {
+	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), early: true})
+}
+
 func (e *edit) putMarker(family string, from int) {
 	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
 }
 
 func (e *edit) delete(family string, from int) {
-	e.ops = append(e.ops, op{action: deleteCell, family: family, from: from, to: len(e.arena)})
+	e.ops = append(e.ops, op{action: deleteCell, family: family, from: from, to: len(e.arena), beyond: e.counted})
 }
 
 func (e *edit) deleteAll(family string) {
-	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: len(e.arena), to: len(e.arena)})
+	at := len(e.arena)
+	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: at, to: at, beyond: e.counted})
 }
 
 // deleteRow deletes the row of a table whose rows are HBase rows.
@@ -125,8 +136,8 @@ func (e *edit) add(family string, from int, delta int64) {
 func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
 
 // mergeChanges keeps the last of several changes of a cell, and the sum of several
-// additions. It drops deletions of cells whose family is deleted. HBase does not order
-// the changes of one edit.
+// additions. A put that leaves a value as it is gives way to another put. Deletions of cells
+// whose family is deleted are dropped. HBase does not order the changes of one edit.
 func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)),
@@ -138,6 +149,12 @@ func (e *edit) mergeChanges() {
 			last := &out[n-1]
 			if last.family == o.family && kindOf(*last) == kindOf(o) && bytes.Equal(e.qualifier(last), e.qualifier(&o)) {
 				o.delta += last.delta
+				if o.early {
+					o.early = last.early // the row does not exist if the last change deletes it
+					if last.action == putCell {
+						continue
+					}
+				}
 				*last = o
 				continue
 			}
@@ -166,6 +183,20 @@ func kindOf(o op) int {
 		return 1
 	}
 	return 0
+}
+
+// mutations returns how many mutations of HBase the edit consists of.
+func (e *edit) mutations() (n int) {
+	var seen [addToCell + 1]bool
+	for i := range e.ops {
+		seen[e.ops[i].action] = true
+	}
+	for _, k := range mutationKinds {
+		if slices.ContainsFunc(k.actions, func(a action) bool { return seen[a] }) {
+			n++
+		}
+	}
+	return n
 }
 
 // check returns an error for what HBase would refuse. Nothing is sent yet.

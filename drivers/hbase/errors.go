@@ -126,3 +126,9 @@ func scannerLost(err error) bool {
 	var j *javaError
 	return errors.As(err, &j) && j.is(scannerGone)
 }
+
+// isClass reports whether an error is an exception of a class, whatever its package.
+func isClass(err error, class string) bool {
+	var j *javaError
+	return errors.As(err, &j) && strings.HasSuffix(j.class, "."+class)
+}

@@ -8,20 +8,19 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compiler compiles the patterns of a schema for an HBase that has its tables.
-func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
-	set, err := newSettings(o)
-	if err != nil {
+// compilerOf compiles the patterns of a schema for an HBase that has its tables.
+func compilerOf(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
+	if _, err := newSettings(o); err != nil {
 		return nil, err
 	}
 	l, err := newLayout(prefixOf(o.Namespace, s.Name), s)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	store := &Store{settings: set, namespace: o.Namespace}
-	store.tables.Add(s, l.tables)
+	var c compiler
+	c.add(l)
 	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := store.compile(p)
+		st, err := c.compile(p)
 		if err != nil {
 			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
 		}
@@ -115,8 +114,7 @@ func (st *statement) verb(whole bool) string {
 		return "Scan"
 	case st.searches():
 		return "Scan, then Delete"
-	case p.Kind == schemas.PutIf,
-		p.Kind == schemas.Put && st.table.wide() && len(p.Columns) == 0 && len(st.table.columns) > 0:
+	case p.Kind == schemas.PutIf:
 		return "CheckAndMutate"
 	case p.Kind == schemas.Add:
 		return "Increment"

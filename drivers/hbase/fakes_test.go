@@ -2,6 +2,7 @@ package hbase
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/tsuna/gohbase"
@@ -15,7 +16,9 @@ import (
 type recorder struct {
 	gohbase.RPCClient
 	opened, closed atomic.Int64
-	sent           []string // methods, with the bytes of cells that came back
+	sent           []string // methods; "3 at once" is a multi of three rows
+	uncached       int      // scanners that leave the block cache alone
+	conditions     int      // calls with a condition
 }
 
 func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
@@ -25,13 +28,30 @@ func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
 			r.closed.Add(1)
 		case request.ScannerId == nil:
 			r.opened.Add(1)
+			if request.Scan.CacheBlocks != nil && !request.Scan.GetCacheBlocks() {
+				r.uncached++
+			}
 		}
 	}
 	m, err := r.RPCClient.SendRPC(c)
 	if own, ok := c.(*call); ok {
 		r.sent = append(r.sent, own.method)
+		if own.mutate.single.Condition != nil && own.method == "Mutate" {
+			r.conditions++
+		}
 	}
 	return m, err
+}
+
+// batches is a client whose multis a recorder writes down.
+type batches struct {
+	gohbase.Client
+	*recorder
+}
+
+func (b batches) SendBatch(ctx context.Context, calls []hrpc.Call) ([]hrpc.RPCResult, bool) {
+	b.sent = append(b.sent, fmt.Sprint(len(calls), " at once"))
+	return b.Client.SendBatch(ctx, calls)
 }
 
 // fakeRegion is a region of a table on a fake server.

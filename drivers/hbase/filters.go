@@ -15,6 +15,7 @@ const filterPackage = "org.apache.hadoop.hbase.filter."
 var (
 	rangeClass     = filterPackage + "ColumnRangeFilter"
 	qualifierClass = filterPackage + "QualifierFilter"
+	rowsClass      = filterPackage + "MultiRowRangeFilter"
 	prefixesClass  = filterPackage + "MultipleColumnPrefixFilter"
 	listClass      = filterPackage + "FilterList"
 	columnClass    = filterPackage + "SingleColumnValueFilter"
@@ -88,6 +89,11 @@ func qualifierIs(how pb.CompareType, qualifier []byte) *pb.Filter {
 // columnPrefixes lets cells pass whose qualifier begins with one of prefixes.
 func columnPrefixes(prefixes [][]byte) *pb.Filter {
 	return newFilter(&prefixesClass, &pb.MultipleColumnPrefixFilter{SortedPrefixes: prefixes})
+}
+
+// rowRanges lets rows pass that are in one of the ranges, which are in the order of keys.
+func rowRanges(ranges []*pb.RowRange) *pb.Filter {
+	return newFilter(&rowsClass, &pb.MultiRowRangeFilter{RowRangeList: ranges})
 }
 
 func anyOf(fs []*pb.Filter) *pb.Filter { return list(pb.FilterList_MUST_PASS_ONE, fs) }

@@ -103,6 +103,9 @@ func keyBytes(parts []keyPart, sizes []float64) (n float64) {
 			n += 2 // a terminator
 		}
 	}
+	if len(parts) > 0 && parts[0].salt > 0 {
+		n++
+	}
 	return n
 }
 

@@ -1,9 +1,11 @@
 package hbase
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -45,11 +47,22 @@ var familyHints = map[string]struct {
 		"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2",
 		"brotli", "lzma",
 	}},
-	"bloom":               {"BLOOMFILTER", []string{"none", "row", "rowcol"}},
+	"bloom":               {"BLOOMFILTER", []string{"none", "row", "rowcol", "rowprefix_fixed_length"}},
+	"bloom_prefix":        {bloomPrefix, nil},
+	"mob":                 {"IS_MOB", []string{"true", "false"}},
+	"mob_threshold":       {"MOB_THRESHOLD", nil},
 	"data_block_encoding": {"DATA_BLOCK_ENCODING", []string{"none", "prefix", "diff", "fast_diff", "row_index_v1"}},
 	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},
 	"block_cache":         {"BLOCKCACHE", []string{"true", "false"}},
+	schemas.ExpirySetting: {"TTL", nil},
 }
+
+// maxSalt bounds the hint salt: a bucket's number is one byte.
+const maxSalt = 256
+
+// bloomPrefix is how many bytes of a row key the Bloom filter rowprefix_fixed_length takes
+// (BloomFilterUtil.PREFIX_LENGTH_KEY).
+const bloomPrefix = "RowPrefixBloomFilter.prefix_length"
 
 // hints are the hints of one table.
 type hints struct {
@@ -57,6 +70,8 @@ type hints struct {
 	family   familySettings    // the settings of that family
 	unsigned []*schemas.Column // hint unsigned: the table's own key columns that are never negative
 	reversed bool              // hint order: reversed
+	salt     int               // hint salt: buckets that row keys are spread over; 0: none
+	noMarker bool              // hint marker: none
 }
 
 // parseHints reads the hints of a table for this engine. An unknown hint is an error, or a
@@ -78,15 +93,29 @@ func parseHints(t *schemas.Table) (hints, error) {
 				}
 				h.unsigned = append(h.unsigned, c)
 			}
+		case "marker":
+			if value != "none" {
+				return h, fmt.Errorf("hint marker: %q; expected none", value)
+			}
+			h.noMarker = true
 		case "order":
 			if value != "reversed" {
 				return h, fmt.Errorf("hint order: %q; expected reversed", value)
 			}
 			h.reversed = true
+		case "salt":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 2 || n > maxSalt {
+				return h, fmt.Errorf("hint salt: %q; expected a number from 2 to %d", value, maxSalt)
+			}
+			if t.Parent != nil {
+				return h, errors.New("hint salt: this table is nested: its root table has the hint for all")
+			}
+			h.salt = n
 		default:
 			f, ok := familyHints[name]
 			if !ok {
-				return h, fmt.Errorf("unknown hint %q; known are family, unsigned, order, %s", name,
+				return h, fmt.Errorf("unknown hint %q; known are family, unsigned, order, marker, salt, %s", name,
 					strings.Join(slices.Sorted(maps.Keys(familyHints)), ", "))
 			}
 			value, err := familyHint(value, f.words)

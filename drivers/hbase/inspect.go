@@ -15,72 +15,52 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Attributes of a table's descriptor that mailbench sets. HBase knows neither types nor
-// nesting, nor which of its bytes are a key: attrTables holds these.
-const (
-	attrMark      = "mailbench" // the mark; its value is the version of these attributes
-	attrNamespace = "mailbench.namespace"
-	attrSchema    = "mailbench.schema"
-	attrTables    = "mailbench.tables" // the tables in the schema language
-
-	markVersion = "1"
-)
-
-// TableDescription is a table's descriptor as HBase has it.
-type TableDescription struct {
-	Name       string
-	Attributes map[string]string
-	Families   map[string]familySettings // name → setting → value, all that HBase returns
+// catalog reads which tables an HBase has.
+type catalog struct {
+	*cluster
+	namespace string
+	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
+	dotted    bool   // keyspace is no namespace of HBase, but how names of tables begin, up to a dot
 }
 
-// foreign reports a table that mailbench did not make.
-func (d TableDescription) foreign() error {
-	if d.Attributes[attrMark] != markVersion {
-		return fmt.Errorf("table %s: %w", d.Name, drivers.ErrForeign)
+// findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
+// names of tables. It is a namespace if there is one with tables, or neither.
+func (c *catalog) findDotted(ctx context.Context) error {
+	if c.keyspace == "" || c.keyspace == hbaseNamespace || strings.HasPrefix(c.keyspace, drivers.Prefix) {
+		return nil
 	}
-	return nil
+	in, err := c.describe(ctx, c.keyspace+":")
+	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
+		return err
+	}
+	begin, err := c.describe(ctx, c.keyspace+".")
+	c.dotted = len(begin) > 0
+	return err
 }
 
-// descriptor returns the descriptor that Apply gives a table.
-func (l *layout) descriptor(r *root, namespace string) TableDescription {
-	return TableDescription{
-		Name: r.name, Families: r.families,
-		Attributes: map[string]string{
-			attrMark: markVersion, attrNamespace: namespace, attrSchema: l.schema.Name, attrTables: l.tablesText(r),
-		},
+// prefix returns how the names of a schema's HBase tables begin in this store.
+func (c *catalog) prefix(schema string) string {
+	switch {
+	case c.keyspace == "":
+		return prefixOf(c.namespace, schema)
+	case c.keyspace == hbaseNamespace:
+		return ""
+	case strings.HasPrefix(c.keyspace, drivers.Prefix) || c.dotted:
+		return c.keyspace + "."
 	}
-}
-
-// Describe returns the descriptors of the tables of this store's namespace, in
-// the order of their names, and of no others.
-func (s *Store) Describe(ctx context.Context) ([]TableDescription, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("describe tables: %w", err)
-	}
-	defer s.leave()
-	all, err := s.describe(ctx, drivers.Prefix)
-	if err != nil {
-		return nil, fmt.Errorf("describe tables: %w", err)
-	}
-	var ours []TableDescription
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if d := all[name]; d.foreign() == nil && d.Attributes[attrNamespace] == s.namespace {
-			ours = append(ours, d)
-		}
-	}
-	return ours, nil
+	return c.keyspace + ":"
 }
 
 // describe returns the descriptors of all tables whose names begin with prefix, by
 // their names. Those of the default namespace are named without it.
-func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
+func (c *catalog) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
 	var answer pb.GetTableDescriptorsResponse
 	in := tableName(prefix)
 	request := &pb.GetTableDescriptorsRequest{
 		Regex:     proto.String(regexp.QuoteMeta(string(in.Qualifier)) + ".*"),
 		Namespace: proto.String(string(in.Namespace)),
 	}
-	if err := s.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
+	if err := c.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
 		return nil, err
 	}
 	all := make(map[string]TableDescription)
@@ -101,38 +81,11 @@ func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDe
 	return all, nil
 }
 
-func settingsOf(attributes []*pb.BytesBytesPair, configuration []*pb.NameStringPair) map[string]string {
-	m := make(map[string]string)
-	for _, a := range attributes {
-		m[string(a.GetFirst())] = string(a.GetSecond())
-	}
-	for _, c := range configuration {
-		m[c.GetName()] = c.GetValue()
-	}
-	return m
-}
-
-// Inspect implements drivers.Store.
-func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	defer s.leave()
-	sch, err := s.inspect(ctx, name)
-	if err == nil && len(sch.Tables) == 0 {
-		err = fmt.Errorf("HBase has no table that begins with %s", s.prefix(name))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	return sch, nil
-}
-
 // inspect inspects a schema. If no table of it exists, it returns a schema without
 // tables.
-func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	prefix := s.prefix(name)
-	there, err := s.describe(ctx, prefix)
+func (c *catalog) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	prefix := c.prefix(name)
+	there, err := c.describe(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +95,11 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 			return nil, err
 		}
 		of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]
-		if s.keyspace == "" && (of != name || in != s.namespace) {
+		if c.keyspace == "" && (of != name || in != c.namespace) {
 			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
 		}
 	}
-	return s.read(name, prefix, there)
+	return c.read(name, prefix, there)
 }
 
 // foundTables are the HBase tables whose names begin with the store's prefix for a schema.
@@ -159,9 +112,9 @@ type foundTables struct {
 
 // find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
 // families, so find assumes that a table without a mark is laid out as the schema says.
-func (s *Store) find(ctx context.Context, l *layout) (*foundTables, error) {
-	prefix := s.prefix(l.schema.Name)
-	there, err := s.describe(ctx, prefix)
+func (c *catalog) find(ctx context.Context, l *layout) (*foundTables, error) {
+	prefix := c.prefix(l.schema.Name)
+	there, err := c.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
@@ -185,7 +138,7 @@ func (s *Store) find(ctx context.Context, l *layout) (*foundTables, error) {
 		f.unmarked = append(f.unmarked, table)
 		d.Attributes[attrTables] = l.tablesText(l.roots[i])
 	}
-	if f.schema, err = s.read(l.schema.Name, prefix, there); err != nil {
+	if f.schema, err = c.read(l.schema.Name, prefix, there); err != nil {
 		return nil, err
 	}
 	for _, table := range f.others {
@@ -203,7 +156,7 @@ func (d TableDescription) marks(name string) bool {
 }
 
 // read reads the tables of a schema out of their descriptors.
-func (s *Store) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
+func (c *catalog) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
 	if len(there) == 0 {
 		return &schemas.Schema{Name: name}, nil
 	}
@@ -213,7 +166,7 @@ func (s *Store) read(name, prefix string, there map[string]TableDescription) (*s
 		text += there[table].Attributes[attrTables]
 		families[table] = there[table].Families
 	}
-	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(text))
+	sch, err := schemas.Parse("HBase at "+c.contact[0], []byte(text))
 	if err != nil {
 		return nil, err
 	}
@@ -222,4 +175,20 @@ func (s *Store) read(name, prefix string, there map[string]TableDescription) (*s
 		return nil, err
 	}
 	return l.withFamilies(families), nil
+}
+
+// namespaces returns the namespaces of all tables that mailbench made.
+func (c *catalog) namespaces(ctx context.Context) ([]string, error) {
+	all, err := c.describe(ctx, drivers.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range all {
+		if d.foreign() == nil {
+			names = append(names, d.Attributes[attrNamespace])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }

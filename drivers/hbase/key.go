@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
@@ -29,6 +31,10 @@ type keyPart struct {
 	// unsigned is true for a bigint that is never negative (hint unsigned). It is stored as 8
 	// big-endian bytes, without the flipped sign bit that sorts negative numbers first.
 	unsigned bool
+	// salt is how many buckets the row keys are spread over (hint salt), and salted how many
+	// columns say which: those of the partition. Only the first part of a row key has them. The
+	// bucket's number is the first byte of the row key. A salt of 0 is none.
+	salt, salted int
 }
 
 // append appends one column of a key.
@@ -79,19 +85,36 @@ func (p keyPart) decode(src, buf []byte) (v drivers.Value, rest, grown []byte, e
 }
 
 // appendKey appends the first columns of a key, as many as there are values.
-func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) ([]byte, error) {
-	var err error
+func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, err error) {
+	salted, at := len(vals) > 0 && parts[0].salt > 0, len(dst)
+	if salted {
+		if len(vals) < parts[0].salted {
+			return dst, errSalt
+		}
+		dst = append(dst, 0)
+	}
 	for i := range vals {
 		if dst, err = parts[i].append(dst, vals[i]); err != nil {
 			return dst, err
+		}
+		if salted && i+1 == parts[0].salted {
+			dst[at] = byte(xxhash.Sum64(dst[at+1:]) % uint64(parts[0].salt))
 		}
 	}
 	return dst, nil
 }
 
+var errSalt = errors.New("the rows of a salted table are found only by all columns of its partition")
+
 // decodeKey decodes a whole key.
 func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([]byte, error) {
 	var err error
+	if len(parts) > 0 && parts[0].salt > 0 {
+		if len(src) == 0 || int(src[0]) >= parts[0].salt {
+			return buf, fmt.Errorf("a key that mailbench did not write: %w", keys.ErrCorrupt)
+		}
+		src = src[1:]
+	}
 	for i, p := range parts {
 		if vals[i], src, buf, err = p.decode(src, buf); err != nil {
 			return buf, fmt.Errorf("a key that mailbench did not write: %w", err)

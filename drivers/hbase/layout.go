@@ -34,6 +34,8 @@ type table struct {
 	// or a cell of an added column.
 	columns []*schemas.Column
 	added   []int
+	// counted is true if a pattern adds to a cell of the table, or of one that shares its family.
+	counted bool
 	statics []*schemas.Column
 	static  []keyPart // row key of the static columns: the partition columns
 
@@ -44,6 +46,9 @@ type table struct {
 	host   *table
 	lead   string
 	shared bool // a nested table shares this one's family
+	// noMarker is true if any cell makes a row exist (hint marker: none): another program
+	// writes the rows, and mailbench only reads them.
+	noMarker bool
 }
 
 // wide reports whether the table's rows are cells of a wide HBase row.
@@ -67,10 +72,20 @@ type root struct {
 	schema   *schemas.Table
 	name     string
 	families map[string]familySettings
+	salt     int // buckets that the row keys are spread over; 0: none
+}
+
+// spread salts the parts of a row key.
+func (r *root) spread(row []keyPart) []keyPart {
+	row[0].salt, row[0].salted = r.salt, len(r.schema.Partition)
+	return row
 }
 
 // newLayout lays out a schema. The names of its HBase tables begin with prefix.
 func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
+	if err := drivers.Portable(s); err != nil {
+		return nil, err
+	}
 	l := &layout{schema: s, tables: make(map[*schemas.Table]*table), unsigned: make(map[*schemas.Column]bool)}
 	byRoot := make(map[*schemas.Table]*root)
 	for _, t := range s.Tables {
@@ -91,7 +106,8 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 		}
 		l.tables[t] = tb
 	}
-	return l, l.countAdded()
+	l.countAdded()
+	return l, nil
 }
 
 // place lays out one table. The tables that it is nested in come first.
@@ -113,10 +129,16 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 		l.unsigned[c] = true
 	}
 	rows := l.rowOf(t)
-	tb.row, tb.static = l.parts(tb.key[:rows], false), l.parts(t.Partition, false)
+	if t.Parent == nil {
+		r.salt = h.salt
+	}
+	tb.row, tb.static = r.spread(l.parts(tb.key[:rows], false)), r.spread(l.parts(t.Partition, false))
 	tb.rest, tb.flipped = l.parts(tb.key[rows:], h.reversed), h.reversed
 	if h.reversed && !tb.wide() {
 		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
+	}
+	if tb.noMarker = h.noMarker; h.noMarker && tb.wide() {
+		return nil, fmt.Errorf("hint marker: its rows are cells of a wide row, which have no marker")
 	}
 	return tb, l.name(tb, r, h)
 }
@@ -166,8 +188,10 @@ func (l *layout) name(tb *table, r *root, h hints) error {
 func (t *table) share(host *table, h hints) error {
 	in := fmt.Sprintf("hint family: %s is the family of table %s", host.family, host.schema.Name)
 	switch {
+	case host.noMarker:
+		return fmt.Errorf("%s, which has the hint marker: none, so that it cannot tell its cells from others", in)
 	case !t.wide() || len(t.row) != len(host.key):
-		return fmt.Errorf("%s, but the rows of this table are no cells of that table's rows", in)
+		return fmt.Errorf("%s: this needs a table whose rows are cells of its parent's rows", in)
 	case slices.ContainsFunc(host.columns, func(c *schemas.Column) bool { return c.Type.Collection() }):
 		return fmt.Errorf("%s, which has a collection: the driver could not name all cells of its rows", in)
 	case host.shared:
@@ -182,13 +206,20 @@ func (t *table) share(host *table, h hints) error {
 
 // countAdded finds the columns that patterns add to. An Increment writes only their cells and
 // no marker, so their cells must make the row exist.
-func (l *layout) countAdded() error {
+func (l *layout) countAdded() {
 	for _, p := range l.schema.Patterns {
 		if p.Kind != schemas.Add {
 			continue
 		}
 		tb := l.tables[p.Table]
-		if tb == nil || tb.wide() {
+		if tb == nil {
+			continue
+		}
+		tb.counted = true
+		if tb.host != nil {
+			tb.host.counted = true
+		}
+		if tb.wide() {
 			continue
 		}
 		for _, c := range p.Columns {
@@ -198,7 +229,9 @@ func (l *layout) countAdded() error {
 		}
 		slices.Sort(tb.added)
 	}
-	return nil
+	for _, tb := range l.tables {
+		tb.counted = tb.counted || tb.host != nil && tb.host.counted
+	}
 }
 
 // parts describes the columns of a row key or of a qualifier. If reversed, each is stored in
@@ -214,19 +247,6 @@ func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
 		last.filled = last.raw && n == 1
 	}
 	return ps
-}
-
-// prefix returns how the names of a schema's HBase tables begin in this store.
-func (s *Store) prefix(schema string) string {
-	switch {
-	case s.keyspace == "":
-		return prefixOf(s.namespace, schema)
-	case s.keyspace == hbaseNamespace:
-		return ""
-	case strings.HasPrefix(s.keyspace, drivers.Prefix):
-		return s.keyspace + "."
-	}
-	return s.keyspace + ":"
 }
 
 // prefixOf returns how the names of a schema's HBase tables begin. HBase takes no @

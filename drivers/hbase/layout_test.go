@@ -95,7 +95,7 @@ tables:
 		return newLayout("x.", s)
 	}
 	for hint, want := range map[string]string{
-		"versions: 3": "VERSIONS 3", "compression: gz": "COMPRESSION GZ", "bloom: rowcol": "BLOOMFILTER ROWCOL",
+		"versions: 3": "VERSIONS 3", "ttl: 3600": "TTL 3600", "compression: gz": "COMPRESSION GZ", "bloom: rowcol": "BLOOMFILTER ROWCOL",
 		"block_size: 8192": "BLOCKSIZE 8192", "in_memory: true": "IN_MEMORY true", "block_cache: false": "BLOCKCACHE false",
 		"data_block_encoding: fast_diff": "DATA_BLOCK_ENCODING FAST_DIFF", "family: meta": "meta: row", "unsigned: n q": "n unsigned ‖ q unsigned",
 	} {
@@ -107,7 +107,7 @@ tables:
 		}
 	}
 	for hint, want := range map[string]string{
-		"compresion: gz": `unknown hint "compresion"`, "compression: zip": "expected one of none, gz", "versions: 0": "at least 1",
+		"compresion: gz": `unknown hint "compresion"`, "compression: zip": "expected one of none, gz", "marker: some": "expected none", "versions: 0": "at least 1",
 		"unsigned: p": "p is no bigint key column", "unsigned: a": "a is no bigint", "order: reversed": "no cells of a wide row",
 		"order: up": "expected reversed", "family: 'a:b'": "cannot name a family",
 	} {
@@ -167,8 +167,8 @@ tables:
 		{"MORE", "m", "which shares it with another table"},
 		{"TYPE", "set<text>", "which has a collection"},
 		{"HINT", "versions: 3", "which has the settings of the family"},
-		{"DATA", "v: text, w: text", "no cells of that table's rows"},
-		{"PARENT", "a.data", "MORE", "m", "no cells of that table's rows"},
+		{"DATA", "v: text, w: text", "a table whose rows are cells of its parent's rows"},
+		{"PARENT", "a.data", "MORE", "m", "a table whose rows are cells of its parent's rows"},
 	} {
 		want := bad[len(bad)-1]
 		if _, err := lay(bad[:len(bad)-1]...); err == nil || !strings.Contains(err.Error(), want) {
@@ -184,7 +184,7 @@ func TestSharedReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compile, err := compiler(s, drivers.Options{})
+	compile, err := compilerOf(s, drivers.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

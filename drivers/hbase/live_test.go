@@ -20,7 +20,7 @@ import (
 // second opens another client in the same namespace.
 func second(t *testing.T, first *Store) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: first.namespace})
+	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: first.admin.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +116,11 @@ func TestOneRowInParallel(t *testing.T) {
 	}
 	for i := range 20 {
 		p := fmt.Sprint("p", i)
-		calls := []drivers.Call{link(0, p, 1), link(0, p+"x", 1), link(1, p, 1), link(0, p+"y", 1), link(0, p, 2), link(0, p+"z", 1), link(1, p, 2)}
+		calls := []drivers.Call{link(0, p, 1), link(0, p+"x", 1), link(1, p, 1), link(0, p+"y", 1), link(0, p, 2), link(0, p+"z", 1), link(1, p, 2), link(0, p+"v", 1), link(1, p+"v", 1), link(0, p+"v", 1)}
 		if err := w.session.Batch(t.Context(), w.prepare("several"), calls); err != nil {
 			t.Fatal(err)
 		}
-		for p, want := range map[string]int{p: 0, p + "x": 1, p + "y": 1, p + "z": 1} {
+		for p, want := range map[string]int{p: 0, p + "x": 1, p + "y": 1, p + "z": 1, p + "v": 1} {
 			if got := len(w.numbers("links", drivers.Text(p))); got != want {
 				t.Fatalf("round %d: %d rows in %s, expected %d", i, got, p, want)
 			}
@@ -142,13 +142,13 @@ func TestApplyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	tables, err := first.Describe(t.Context())
+	tables, err := first.admin.describe(t.Context(), drivers.Prefix+first.admin.namespace)
 	if err != nil || len(tables) != 2 {
 		t.Errorf("%d tables, %v; expected 2", len(tables), err)
 	}
 	names, err := first.Namespaces(t.Context())
-	if err != nil || !slices.Contains(names, first.namespace) {
-		t.Errorf("namespaces %v, %v; expected %s among them", names, err, first.namespace)
+	if err != nil || !slices.Contains(names, first.admin.namespace) {
+		t.Errorf("namespaces %v, %v; expected %s among them", names, err, first.admin.namespace)
 	}
 }
 
@@ -172,11 +172,19 @@ func TestDescribe(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := st.Describe(t.Context())
+	tables, err := st.admin.describe(t.Context(), drivers.Prefix+st.admin.namespace)
 	if err != nil || len(tables) != 1 {
 		t.Fatalf("%d tables, %v; expected one", len(tables), err)
 	}
-	got := tables[0]
+	for name, want := range map[string]string{
+		"compression": "gz, none (mail:body)", "table_bloom": "row, rowcol (mail:m)", "table_encoding": "fast_diff, none (mail:body)",
+		"server_gc": untold, "server_heap_mb": heapsOf(t, st),
+	} {
+		if got := st.Observe().Settings[name]; got != want {
+			t.Errorf("setting %s is %q, expected %q", name, got, want)
+		}
+	}
+	got := tables[prefixOf(st.admin.namespace, "hinted")+"mail"]
 	for family, want := range map[string]map[string]string{
 		"m": {
 			"COMPRESSION": "GZ", "BLOOMFILTER": "ROWCOL", "VERSIONS": "2", "BLOCKSIZE": "8192", "IN_MEMORY": "true",
@@ -225,7 +233,7 @@ func TestDescribe(t *testing.T) {
 func TestForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, "schema: 1\nname: foreign\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
-	name := prefixOf(st.namespace, s.Name) + "a"
+	name := prefixOf(st.admin.namespace, s.Name) + "a"
 	var answer pb.CreateTableResponse
 	request := &pb.CreateTableRequest{TableSchema: &pb.TableSchema{
 		TableName: tableName(name), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("m")}},
@@ -237,7 +245,7 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := st.dropTable(context.Background(), name); err != nil {
+		if err := st.admin.dropTable(context.Background(), name); err != nil {
 			t.Errorf("drop the foreign table: %v", err)
 		}
 	}()
@@ -254,7 +262,7 @@ func TestForeign(t *testing.T) {
 	if err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop with a foreign table among ours: %v", err)
 	}
-	all, err := st.describe(t.Context(), drivers.Prefix+st.namespace)
+	all, err := st.admin.describe(t.Context(), drivers.Prefix+st.admin.namespace)
 	if _, there := all[name]; err != nil || !there || len(all) != 1 {
 		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
 	}
@@ -265,14 +273,14 @@ func TestForeign(t *testing.T) {
 func TestLookalike(t *testing.T) {
 	st := openLive(t, "n"+newNamespace()[1:], nil)
 	none := second(t, st)
-	none.namespace = ""
+	none.admin.namespace = ""
 	const tables = "\ntables:\n  a: {partition: [p text], columns: {v: text}}\n"
-	lookalike := parse(t, "schema: 1\nname: "+st.namespace+"_b"+tables)
+	lookalike := parse(t, "schema: 1\nname: "+st.admin.namespace+"_b"+tables)
 	if err := none.Apply(t.Context(), lookalike); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := none.dropTable(context.Background(), prefixOf("", lookalike.Name)+"a"); err != nil {
+		if err := none.admin.dropTable(context.Background(), prefixOf("", lookalike.Name)+"a"); err != nil {
 			t.Errorf("drop the lookalike: %v", err)
 		}
 	}()
@@ -285,4 +293,90 @@ func TestLookalike(t *testing.T) {
 	if err := st.Apply(t.Context(), parse(t, "schema: 1\nname: b"+tables)); err == nil {
 		t.Error("a schema was applied over the lookalike")
 	}
+}
+
+// heapsOf returns the largest heaps of the region servers, in MiB, each once.
+func heapsOf(t *testing.T, st *Store) string {
+	t.Helper()
+	status, err := st.status(t.Context())
+	if err != nil || len(status.GetLiveServers()) == 0 {
+		t.Fatal(err, status.GetLiveServers())
+	}
+	var heaps []string
+	for _, server := range status.GetLiveServers() {
+		heaps = append(heaps, fmt.Sprint(server.GetServerLoad().GetMaxHeap_MB()))
+	}
+	slices.Sort(heaps)
+	return strings.Join(slices.Compact(heaps), ", ")
+}
+
+const mobSchema = `
+schema: 1
+name: mob
+tables:
+  mail:
+    partition: [box uuid]
+    clustering: [uid bigint desc]
+    columns: {a: text, b: bigint}
+    hints: {hbase: {bloom: rowprefix_fixed_length, bloom_prefix: 16}}
+  mail.data: {in: mail, clustering: [part bigint], columns: {data: blob}, hints: {hbase: {mob: true, mob_threshold: 1000}}}
+patterns:
+  put: {put: mail}
+  page: {slice: mail, by: box, columns: uid}
+  put_data: {put: mail.data}
+  data: {slice: mail.data, by: [box, uid], columns: [part, data]}
+  drop: {delete: mail.data, by: [box, uid]}
+`
+
+// TestMob: large values in files of their own and a Bloom filter of a row key's beginning change
+// nothing that is read, before and after files are merged.
+func TestMob(t *testing.T) {
+	t.Parallel()
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, mobSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatalf("applied again: %v", err)
+	}
+	tables, err := st.admin.describe(t.Context(), prefixOf(st.admin.namespace, "mob"))
+	d := tables[prefixOf(st.admin.namespace, "mob")+"mail"]
+	if m, data := d.Families["m"], d.Families["data"]; err != nil || m["BLOOMFILTER"] != "ROWPREFIX_FIXED_LENGTH" ||
+		m[bloomPrefix] != "16" || data["IS_MOB"] != "true" || data["MOB_THRESHOLD"] != "1000" {
+		t.Errorf("families %v, %v", d.Families, err)
+	}
+	w := newWorker(t, st, s)
+	box, n := func(b byte) drivers.Value { return drivers.UUID([16]byte{b}) }, func(n int) drivers.Value { return drivers.Bigint(int64(n)) }
+	sizes := []int{1, 999, 1001, 100_000}
+	for b := range byte(3) {
+		for uid, size := range sizes {
+			w.write("put", box(b), n(uid), drivers.Text("a"), n(1))
+			w.write("put_data", box(b), n(uid), n(7), drivers.Blob(make([]byte, size)))
+		}
+		w.write("drop", box(b), n(3))
+	}
+	check := func(when string) {
+		for b := range byte(3) {
+			if got := w.numbers("page", box(b)); !slices.Equal(got, []int{3, 2, 1, 0}) {
+				t.Errorf("%s: messages %v of box %d", when, got, b)
+			}
+			for uid, size := range sizes {
+				var got []int
+				err := w.session.Read(t.Context(), w.prepare("data"), []drivers.Value{box(b), n(uid)}, func(row []drivers.Value) error {
+					got = append(got, len(row[1].Raw()))
+					return nil
+				})
+				if want := []int{size}; err != nil || uid < 3 && !slices.Equal(got, want) || uid == 3 && len(got) > 0 {
+					t.Errorf("%s: parts of %v bytes of message %d, %v; expected %v", when, got, uid, err, want)
+				}
+			}
+		}
+		if got := w.numbers("page", box(9)); len(got) > 0 {
+			t.Errorf("%s: messages %v of a box without any", when, got)
+		}
+	}
+	check("in memory")
+	majorCompact(t, st)
+	check("in files")
 }

@@ -87,8 +87,8 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 	if hint, ok := familyHints[name]; ok {
 		setting = hint.setting
 	}
-	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), setting,
-		ruby(tb.descriptor[setting]))}
+	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s}", ruby(r.name), ruby(family),
+		familyWord(setting, tb.descriptor[setting]))}
 	switch setting {
 	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
 		commands = append(commands, fmt.Sprintf("# existing files keep the old setting until: major_compact %s",

@@ -26,9 +26,9 @@ var mutationKinds = [...]struct {
 	{pb.MutationProto_INCREMENT, []action{addToCell}},
 }
 
-// encode encodes the edit into the slot's call, with the condition if there is one.
-func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
-	c := sl.request("", e.table, e.row)
+// encode makes the call an edit, with the condition if there is one.
+func (c *call) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
+	c.begin("", e.table, e.row)
 	c.mutate.begin()
 	c.cells = c.cellsBuf[:0]
 	for _, k := range mutationKinds {
@@ -48,6 +48,12 @@ func (sl *slot) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dur
 	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
 	// conditional edit may not: its first sending may have changed whether the condition holds.
 	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
+}
+
+// increments reports whether the call adds to cells: HBase reads the row first.
+func (c *call) increments() bool {
+	m := &c.mutate
+	return c.writes() && m.types[m.n-1] == pb.MutationProto_INCREMENT
 }
 
 func (e *edit) appendCell(dst []byte, o *op) []byte {
@@ -73,9 +79,12 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		return true, nil
 	}
 	var again backoff
-	defer sl.timeout.until(time.Time{})
+	defer func() {
+		sl.timeout.until(time.Time{})
+		sl.again = false
+	}()
 	for {
-		sl.encode(e, condition, d)
+		sl.request("", e.table, e.row).encode(e, condition, d)
 		m := &sl.call.mutate
 		if m.n > 1 && again.attempts == 0 {
 			again.deadline = time.Now().Add(sl.timeout.timeout)
@@ -87,6 +96,9 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		}
 		if err != nil {
 			return false, err
+		}
+		if !sl.again && (condition != nil || sl.call.increments()) {
+			sl.cost.Cost.RowsExamined++ // HBase reads the row first
 		}
 		sl.dropLargeBuffer()
 		if m.n == 1 {
@@ -103,6 +115,7 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 			return false, err
 		}
 		sl.timeout.until(again.deadline)
+		sl.again = true
 		if err := sl.awaitRegion(ctx); err != nil {
 			return false, err
 		}

@@ -1,7 +1,6 @@
 package hbase
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -15,8 +14,8 @@ import (
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
 	plan.Plan
-	store *Store
-	table *table
+	compiler *compiler // it compiled the statement
+	table    *table
 
 	out     []plan.Output // one for each of the pattern's columns
 	view    view          // the columns to read of each row
@@ -40,38 +39,16 @@ type operand struct {
 	arg    int
 }
 
-// Prepare implements drivers.Store.
-func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	defer s.leave()
-	if s.readOnly && !p.Kind.Reads() {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
-	}
-	st, err := s.compile(p)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	return st, nil
-}
-
-func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		return s.compileBatch(p)
-	}
-	p, table, err := s.tables.Find(p)
-	if err != nil {
-		return nil, err
-	}
-	st := &statement{store: s, Plan: plan.Of(p), table: table}
+// compile compiles the statement's pattern, which is no batch.
+func (st *statement) compile() error {
+	p := st.Pattern()
 	if p.Index != nil {
-		return nil, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
+		return fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
 	}
 	if p.Kind.Reads() {
-		return st, st.compileRead()
+		return st.compileRead()
 	}
-	return st, st.compileWrite()
+	return st.compileWrite()
 }
 
 // family returns the family of the statement's rows and its columns.
@@ -128,7 +105,10 @@ func (st *statement) compileRead() error {
 	if p.Static {
 		added = nil
 	}
-	st.view = newView(family, columns, need, added, !p.Static, !p.Static && t.shared)
+	st.view = newView(family, columns, need, added, !p.Static && !t.noMarker, !p.Static && t.shared)
+	if t.noMarker && !p.Static { // any cell says that the row exists
+		st.view.ask, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
+	}
 	if st.backward && st.view.filter != nil {
 		st.view.filter = wantedNames(st.view.want, st.view.row)
 	}
@@ -151,6 +131,9 @@ func (st *statement) checkBackward() error {
 func (st *statement) compileWrite() error {
 	p, t := st.Pattern(), st.table
 	_, columns := st.family()
+	if t.noMarker && !p.Static {
+		return fmt.Errorf("table %s has the hint marker: none, and mailbench only reads it: %w", t.schema.Name, drivers.ErrUnsupported)
+	}
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}

@@ -1,13 +1,12 @@
 package hbase
 
 import (
-	"sync"
+	"bytes"
 
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -34,7 +33,13 @@ func (r *reading) readRows() error {
 	if st.Layout.In < 0 {
 		return r.slice(parts, fixed)
 	}
-	for _, v := range r.args[st.Layout.In].Elems() {
+	list := r.args[st.Layout.In].Elems()
+	if p := st.Pattern(); len(list) > 1 && p.From == nil && p.To == nil && len(p.After) == 0 && !st.backward {
+		if done, err := r.sliceMany(parts, fixed, list); done || err != nil {
+			return err
+		}
+	}
+	for _, v := range list {
 		if r.left == 0 {
 			break
 		}
@@ -59,9 +64,43 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 		return nil
 	}
 	r.setRange(&r.bounds)
-	r.scan.r.columns, r.scan.r.filter = st.view.ask, r.filters()
-	r.scan.sink = &r.rows
-	return r.scan.run(r.ctx, st.table.hbase)
+	return r.scanRange(r.filters())
+}
+
+// sliceMany scans the rows of all elements at once, from the first to the last, and HBase
+// seeks from one to the next. It does nothing, and done is false, if the list is not in the
+// order of the keys: the rows would not come in the order of the list.
+func (r *reading) sliceMany(parts []keyPart, fixed, list []drivers.Value) (done bool, err error) {
+	if r.left == 0 {
+		return true, nil
+	}
+	ranges := make([]*pb.RowRange, len(list))
+	for i, v := range list {
+		if err := r.bounds.set(r.st, "", parts, append(fixed, v), r.args); err != nil {
+			return false, err
+		}
+		if r.bounds.empty() || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {
+			return false, nil
+		}
+		ranges[i] = &pb.RowRange{
+			StartRow: bytes.Clone(r.bounds.lower), StartRowInclusive: yes,
+			StopRow: bytes.Clone(r.bounds.upper), StopRowInclusive: proto.Bool(false),
+		}
+	}
+	s := &r.scan.r
+	s.start, s.stop = append(s.start[:0], ranges[0].StartRow...), append(s.stop[:0], ranges[len(list)-1].StopRow...)
+	s.reversed, s.skipStart = false, false
+	return true, r.scanRange(allOf(rowRanges(ranges), r.filters()))
+}
+
+// scanRange scans the scanner's range of rows.
+func (r *reading) scanRange(filter *pb.Filter) error {
+	st := r.st
+	r.scan.r.columns, r.scan.r.filter = st.view.ask, filter
+	r.scan.sink, r.scan.r.told = &r.rows, len(st.filters) > 0
+	err := r.scan.run(r.ctx, st.table.hbase)
+	r.scan.r.told = false
+	return err
 }
 
 // setRange makes the scanner's range the rows within the bounds, in the
@@ -156,116 +195,45 @@ func (r *reading) getElement() error {
 	if len(d.elems) != 2 {
 		return nil
 	}
+	r.examined(1)
 	r.row = append(r.row[:0], d.elems[1])
 	r.yielded = r.yield(r.row)
 	return r.yielded
 }
 
-// getter is one of several gets that are sent together.
-type getter struct {
-	key  []byte
-	call *call // the getter's own call, if it does not use a slot's
-	done *call // the answered call
-}
-
-// maxGets is how many keys one request asks for.
-const maxGets = 256
-
-// getMany yields the rows of a list of keys, in its order.
+// getMany yields the rows of a list of keys, in its order. It asks for those of a multi at once: as
+// many as the pattern reads in parallel, so that their answers fit into memory.
 func (r *reading) getMany(parts []keyPart) error {
 	list := r.args[r.st.Layout.In].Elems()
-	together, send := maxGets, r.sendMulti
+	together := maxTogether
 	if n := r.st.Pattern().Parallel; n > 0 {
-		together, send = n, r.sendParallel
+		together = n
 	}
 	fixed := append(r.fixed[:0], r.args[:len(r.st.Pattern().By)]...)
 	r.fixed = fixed
 	for len(list) > 0 {
 		n := min(together, len(list))
-		for i, v := range list[:n] {
-			if err := r.prepareGet(i, parts, append(fixed, v)); err != nil {
+		r.multi.begin()
+		r.rest = r.rest[:0]
+		for _, v := range list[:n] {
+			if err := r.rowKey(parts, append(fixed, v)); err != nil {
 				return err
 			}
+			at := len(r.rest)
+			r.rest = append(r.rest, r.key...)
+			key, c := r.rest[at:len(r.rest):len(r.rest)], r.multi.next()
+			c.begin("Get", r.st.table.hbase, key)
+			c.asGet(key, r.st.view.ask, r.st.view.filter, 0)
 		}
-		if err := send(n); err != nil {
+		if _, err := r.multi.send(r.ctx, r.cluster, r.slot); err != nil {
 			return err
 		}
-		for _, g := range r.gets[:n] {
-			if err := r.yieldGot(g.done); err != nil {
+		for _, c := range r.multi.calls[:n] {
+			if err := r.yieldGot(c); err != nil {
 				return err
 			}
 		}
 		list = list[n:]
-	}
-	return nil
-}
-
-func (r *reading) prepareGet(i int, parts []keyPart, vals []drivers.Value) error {
-	if err := r.rowKey(parts, vals); err != nil {
-		return err
-	}
-	if i == len(r.gets) {
-		r.gets = append(r.gets, &getter{})
-	}
-	g := r.gets[i]
-	g.key = append(g.key[:0], r.key...)
-	return nil
-}
-
-// sendMulti sends the first n gets in one request to each region server.
-func (r *reading) sendMulti(n int) error {
-	ctx, stop := r.slot.timeout.start(r.ctx)
-	calls := make([]hrpc.Call, n)
-	for i, g := range r.gets[:n] {
-		if g.call == nil {
-			g.call = newCall()
-		}
-		c := g.call
-		c.method, c.table, c.key, c.ctx, c.stop, c.block = "Get", r.st.table.hbase, g.key, ctx, stop, nil
-		c.asGet(g.key, r.st.view.ask, r.st.view.filter, 0)
-		calls[i], g.done = batchable{c, anyBatchable}, c
-	}
-	results, ok := r.store.client.SendBatch(ctx, calls)
-	if ok {
-		r.slot.timeout.stop()
-		if r.slot.tally != nil {
-			own := make([]*call, n)
-			for i, g := range r.gets[:n] {
-				own[i] = g.call
-			}
-			r.slot.tally.countBatch(own)
-		}
-		return nil
-	}
-	defer r.slot.timeout.end()
-	for i := range results {
-		if err := results[i].Error; err != nil {
-			err = explain(r.ctx, r.gets[i].call, err)
-			for _, g := range r.gets {
-				g.call = nil
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// sendParallel sends the first n gets in parallel, each through its own slot.
-func (r *reading) sendParallel(n int) error {
-	var wg sync.WaitGroup
-	errs := make([]error, n)
-	for i, sl := range r.parallelSlots(n) {
-		g := r.gets[i]
-		c := sl.request("Get", r.st.table.hbase, g.key)
-		c.asGet(g.key, r.st.view.ask, r.st.view.filter, 0)
-		g.done = c
-		wg.Go(func() { errs[i] = crash.Guard(func() error { return sl.sendBatched(r.ctx) }) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ patterns:
   scan: {scan: mail, columns: [k]}
   drop: {delete: mail, by: p}
 `)
-	l, err := newLayout(prefixOf(st.namespace, s.Name), s)
+	l, err := newLayout(prefixOf(st.admin.namespace, s.Name), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ patterns:
 		return key
 	}
 	splits := [][]byte{at(10), append(at(20), 0), at(30), at(31), at(900), []byte("q")}
-	if err := st.createTable(t.Context(), l, l.roots[0], splits); err != nil {
+	if err := st.admin.createTable(t.Context(), l, l.roots[0], splits); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(t.Context(), s); err != nil {
@@ -179,11 +179,11 @@ patterns:
   put: {put: mail}
   all: {scan: mail, columns: [k]}
 `)
-	l, err := newLayout(prefixOf(st.namespace, s.Name), s)
+	l, err := newLayout(prefixOf(st.admin.namespace, s.Name), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := l.descriptor(l.roots[0], st.namespace).message()
+	table := l.descriptor(l.roots[0], st.admin.namespace).message()
 	// The least that HBase takes: a region of twice as much is divided.
 	table.Attributes = append(table.Attributes, pair("MEMSTORE_FLUSHSIZE", "1048576"))
 	var answer pb.CreateTableResponse
@@ -221,7 +221,7 @@ func awaitRegions(t *testing.T, st *Store, want int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		l, err := st.loads(ctx)
+		l, err := st.fleet.loads(ctx)
 		if err == nil && l.regions == want {
 			return
 		}

@@ -36,7 +36,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 				l.comments(t, of)
 			}
 		}
-		t.Statement(create(l.descriptor(r, o.Namespace), splitKeys(r.schema.Partition[0].Type.Kind, set.regions)))
+		t.Statement(create(l.descriptor(r, o.Namespace), r.splits(set.preSplit)))
 	}
 	return t.String(), nil
 }
@@ -65,6 +65,9 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 // terminator.
 func partNames(ps []keyPart, cs []*schemas.Column) string {
 	var words []string
+	if len(ps) > 0 && ps[0].salt > 0 {
+		words = append(words, fmt.Sprintf("bucket of %d", ps[0].salt))
+	}
 	for i, p := range ps {
 		word := cs[i].Name
 		switch {
@@ -116,7 +119,11 @@ func create(d TableDescription, splits [][]byte) string {
 	if len(splits) > 0 {
 		var keys []string
 		for _, k := range splits {
-			keys = append(keys, ruby(fmt.Sprintf("\\x%02X\\x%02X", k[0], k[1])))
+			text := ""
+			for _, b := range k {
+				text += fmt.Sprintf("\\x%02X", b)
+			}
+			keys = append(keys, ruby(text))
 		}
 		fmt.Fprintf(&b, ",\n  {SPLITS => [%s]}", strings.Join(keys, ", "))
 	}
@@ -136,9 +143,17 @@ func metadata(d TableDescription) string {
 func familyHash(name string, settings familySettings) string {
 	words := []string{"NAME => " + ruby(name)}
 	for _, s := range slices.Sorted(maps.Keys(settings)) {
-		words = append(words, s+" => "+ruby(settings[s]))
+		words = append(words, familyWord(s, settings[s]))
 	}
 	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// familyWord writes a setting of a family.
+func familyWord(setting, value string) string {
+	if isConfiguration(setting) {
+		return "CONFIGURATION => {" + ruby(setting) + " => " + ruby(value) + "}"
+	}
+	return setting + " => " + ruby(value)
 }
 
 // ruby writes a text as a Ruby string in single quotes: only quotes and backslashes are

@@ -46,7 +46,9 @@ type scanCall struct {
 	scanner, size uint64
 	rows          uint32
 	reversed      bool
+	metrics       bool   // HBase is to tell how many rows it reads
 	unknown       []byte // encoded field of the request that gohbase lacks: limit_of_rows
+	cache         bool
 	unknownScan   []byte // encoded fields of the scan that gohbase lacks
 }
 
@@ -63,14 +65,16 @@ type scanRange struct {
 	columns     []*pb.Column
 	filter      *pb.Filter
 	limit       uint32 // number of rows after which HBase closes the scanner; 0 is no limit
+	uncached    bool   // HBase keeps the blocks that it reads out of its cache
+	told        bool   // HBase tells how many rows it reads: the filter drops some of them
 }
 
 // asScan makes the call open a scanner and fetch from it.
 func (c *call) asScan(r *scanRange) {
 	s := &c.scan
-	s.size, s.reversed = maxResultSize, r.reversed
+	s.size, s.reversed, s.cache, s.metrics = maxResultSize, r.reversed, !r.uncached, r.told
 	s.scan.StartRow, s.scan.StopRow, s.scan.Column, s.scan.Filter = r.start, r.stop, r.columns, r.filter
-	s.scan.MaxResultSize, s.scan.Reversed = &s.size, &s.reversed
+	s.scan.MaxResultSize, s.scan.Reversed, s.scan.CacheBlocks = &s.size, &s.reversed, &s.cache
 	s.unknownScan = s.unknownScan[:0]
 	if r.skipStart {
 		s.unknownScan = appendVarint(s.unknownScan, fieldIncludeStartRow, 0)

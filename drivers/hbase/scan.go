@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"time"
+
+	"github.com/tsuna/gohbase/pb"
 )
 
 // sink takes the cells that a read returns, HBase row by HBase row.
@@ -51,6 +53,7 @@ func (s *scanner) run(ctx context.Context, table []byte) error {
 		case err != nil && s.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
 			s.lost++
 			s.resume()
+			s.slot.again = true
 		case done || err != nil:
 			return err
 		}
@@ -82,10 +85,15 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		} else {
 			c.asNext(s.id, s.r.limit)
 		}
-		if err := s.slot.send(ctx); err != nil {
+		err := s.slot.send(ctx)
+		s.slot.again = false
+		if err != nil {
 			return false, err
 		}
 		answer := &c.scan.response
+		if s.r.told {
+			s.count(answer)
+		}
 		if step == 0 {
 			s.id, s.scannerOpen = answer.GetScannerId(), answer.ScannerId != nil
 		}
@@ -116,6 +124,17 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		s.resume() // the scanner stopped at its limit, but the sink still wants rows
 		return false, nil
 	}
+}
+
+// count counts the rows that HBase read for an answer.
+func (s *scanner) count(answer *pb.ScanResponse) {
+	for _, m := range answer.GetScanMetrics().GetMetrics() {
+		if m.GetName() == metricRows {
+			s.slot.cost.Cost.RowsExamined += m.GetValue()
+			return
+		}
+	}
+	s.slot.cost.Cost.Untold++
 }
 
 // results gives the cells of one answer to the sink.

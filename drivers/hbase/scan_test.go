@@ -53,7 +53,7 @@ func (f *fakeServer) send(c *call) error {
 	var e edit
 	for n := 0; n < f.step && f.at != f.last; {
 		row, in := f.rows[f.at], uint32(0)
-		e.reset(nil)
+		e.reset(&table{})
 		e.row = append(e.row, row...)
 		for ; f.cell < f.cells && n < f.step; n++ {
 			e.ops = e.ops[:0]
@@ -170,7 +170,7 @@ func TestScanner(t *testing.T) {
 // TestFold leaves of several changes of one cell the last, and adds additions up.
 func TestFold(t *testing.T) {
 	var e edit
-	e.reset([]byte("t"))
+	e.reset(&table{hbase: []byte("t")})
 	e.row = []byte("r")
 	e.put("m", e.beginQualifier("b"), drivers.Text("1"))
 	e.put("m", e.beginQualifier("a"), drivers.Text("2"))
@@ -193,7 +193,7 @@ func TestFold(t *testing.T) {
 		t.Errorf("folded to %q, expected %q", got, want)
 	}
 	large := drivers.Blob(make([]byte, maxCell))
-	e.reset([]byte("t"))
+	e.reset(&table{hbase: []byte("t")})
 	e.row = []byte("r")
 	e.put("m", e.beginQualifier("a"), large)
 	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {

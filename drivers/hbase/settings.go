@@ -19,8 +19,9 @@ import (
 var settingList = []drivers.Setting{
 	{Name: "batching", Default: "off", Doc: "the client's own batching of calls: off, or calls/wait as in 100/20ms"},
 	{Name: "connect_timeout", Default: "5s", Doc: "how long opening may take"},
-	{Name: "pre_split", Default: "1", Doc: "regions that a new table begins with, where its key is a text, blob or uuid"},
+	{Name: "pre_split", Default: "1", Doc: "regions that a new table begins with, where its key is a text, blob or uuid, or salted"},
 	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
+	{Name: "user", Default: "root", Doc: "the name that HBase knows the client by, where it asks for no Kerberos"},
 	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
 }
 
@@ -28,11 +29,12 @@ var settingList = []drivers.Setting{
 type settings struct {
 	contact        []string // host:port of ZooKeeper's nodes
 	zkRoot         string
+	user           string
 	timeout        time.Duration
 	connectTimeout time.Duration
 	batch          int // calls in one request; 1 is no batching
 	wait           time.Duration
-	regions        int
+	preSplit       int // regions that a new table begins with
 	durability     drivers.Durability
 	wal            pb.MutationProto_Durability
 }
@@ -45,6 +47,9 @@ var durabilities = map[drivers.Durability]pb.MutationProto_Durability{
 	drivers.Process: pb.MutationProto_SYNC_WAL,
 	drivers.Power:   pb.MutationProto_FSYNC_WAL,
 }
+
+// maxRegions bounds pre_split.
+const maxRegions = 1000
 
 // newSettings reads and checks options.
 func newSettings(o drivers.Options) (*settings, error) {
@@ -83,13 +88,16 @@ func (s *settings) set(values map[string]string) (err error) {
 	if s.zkRoot = values["zk_root"]; !strings.HasPrefix(s.zkRoot, "/") {
 		return fmt.Errorf("setting zk_root: %q does not begin with /", s.zkRoot)
 	}
+	if s.user = values["user"]; s.user == "" {
+		return errors.New("setting user: it is empty; expected a name")
+	}
 	if s.timeout, err = duration("timeout", values["timeout"]); err != nil {
 		return err
 	}
 	if s.connectTimeout, err = duration("connect_timeout", values["connect_timeout"]); err != nil {
 		return err
 	}
-	if s.regions, err = strconv.Atoi(values["pre_split"]); err != nil || s.regions < 1 || s.regions > maxRegions {
+	if s.preSplit, err = strconv.Atoi(values["pre_split"]); err != nil || s.preSplit < 1 || s.preSplit > maxRegions {
 		return fmt.Errorf("setting pre_split: %q; expected a number from 1 to %d", values["pre_split"], maxRegions)
 	}
 	s.batch = 1
@@ -101,7 +109,7 @@ func (s *settings) set(values map[string]string) (err error) {
 	if err == nil {
 		s.wait, err = time.ParseDuration(wait)
 	}
-	if err != nil || s.batch < 2 || s.wait <= 0 { // gohbase takes no wait of 0
+	if err != nil || s.batch < 2 || s.wait <= 0 { // a wait of 0 gains nothing over off
 		return fmt.Errorf("setting batching: %q; expected off, or calls/wait as in 100/20ms", values["batching"])
 	}
 	return nil
@@ -123,7 +131,7 @@ func (s *settings) effective() map[string]string {
 	}
 	return map[string]string{
 		"batching": batching, "connect_timeout": s.connectTimeout.String(), "timeout": s.timeout.String(),
-		"zk_root": s.zkRoot, "pre_split": strconv.Itoa(s.regions),
+		"user": s.user, "zk_root": s.zkRoot, "pre_split": strconv.Itoa(s.preSplit),
 		"durability": s.durability.String(), "wal": strings.ToLower(s.wal.String()),
 	}
 }

@@ -1,12 +1,18 @@
 package hbase
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -17,7 +23,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"batching": "off", "connect_timeout": "5s", "timeout": "10s", "zk_root": "/hbase", "pre_split": "1",
+		"batching": "off", "connect_timeout": "5s", "timeout": "10s", "zk_root": "/hbase", "user": "root", "pre_split": "1",
 		"durability": "process", "wal": "sync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) || strings.Join(s.contact, " ") != "a:2181 b:1" {
@@ -31,7 +37,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = map[string]string{
-		"batching": "50/5ms", "connect_timeout": "5s", "timeout": "1m0s", "zk_root": "/hbase", "pre_split": "8",
+		"batching": "50/5ms", "connect_timeout": "5s", "timeout": "1m0s", "zk_root": "/hbase", "user": "root", "pre_split": "8",
 		"durability": "power", "wal": "fsync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) {
@@ -39,7 +45,7 @@ func TestSettings(t *testing.T) {
 	}
 	for setting, wrong := range map[string][]string{
 		"batching": {"on", "50", "1/5ms", "50/0s", "x/5ms"}, "timeout": {"5", "-1s", "0s"}, "pre_split": {"0", "x", "1001"},
-		"zk_root": {"hbase"}, "batch": {"off"},
+		"zk_root": {"hbase"}, "user": {""}, "batch": {"off"},
 	} {
 		for _, value := range wrong {
 			_, err := newSettings(drivers.Options{Settings: map[string]string{setting: value}})
@@ -79,4 +85,63 @@ func TestUnreachable(t *testing.T) {
 	if _, err := Engine().Open(t.Context(), drivers.Options{Namespace: "Not-One"}); err == nil || errors.Is(err, drivers.ErrUnreachable) {
 		t.Errorf("a namespace that cannot be one: %v", err)
 	}
+}
+
+// TestUser: HBase gets the name of the setting user with each connection, to the master and to
+// region servers, also for what their administration is asked.
+func TestUser(t *testing.T) {
+	const name = "somebodyelse"
+	st := openLive(t, newNamespace(), map[string]string{"user": name})
+	var mu sync.Mutex
+	named := make(map[string]bool) // a connection's service → it has the name
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return writes{conn, func(b []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, service := range []string{"ClientService", "MasterService"} {
+				if bytes.Contains(b, []byte(service)) {
+					named[service] = bytes.Contains(b, []byte(name))
+				}
+			}
+		}}, err
+	}
+	options := append(st.cluster.settings.client(), gohbase.RegionDialer(dial))
+	client := gohbase.NewClient(st.contact[0], options...)
+	defer client.Close()
+	get, err := hrpc.NewGetStr(t.Context(), "hbase:meta", "x")
+	if err == nil {
+		_, err = client.Get(get)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gohbase.NewAdminClient(st.contact[0], options...).ClusterStatus(); err != nil {
+		t.Fatal(err)
+	}
+	if !named["ClientService"] || !named["MasterService"] {
+		t.Errorf("connections with the name: %v; expected that to the master and that to the region server", named)
+	}
+	s := parse(t, tiesSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	servers, _, err := st.fleet.servers(t.Context())
+	if err != nil || len(servers) == 0 || servers[0].user != name {
+		t.Errorf("region servers %v, %v; expected the user %s", servers, err, name)
+	}
+}
+
+// writes is a connection that shows what is written to it.
+type writes struct {
+	net.Conn
+	see func([]byte)
+}
+
+func (w writes) Write(b []byte) (int, error) {
+	w.see(b)
+	return w.Conn.Write(b)
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -18,32 +17,27 @@ import (
 // settleInterval is how often Settle asks how far compactions are.
 const settleInterval = 200 * time.Millisecond
 
-// Settle implements drivers.Settler. It flushes the regions of the schemas applied to this
-// store. Then it waits until none of them has a compaction running or queued, and until the
-// master knows their sizes. It does not wait for other tables of the cluster or for replicas.
-func (s *Store) Settle(ctx context.Context) error {
-	if err := s.enter(); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	defer s.leave()
-	if err := s.settle(ctx); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	return nil
+// fleet are the region servers that have regions of the schemas applied to a store.
+type fleet struct {
+	*cluster
+	compiler *compiler
 }
 
-func (s *Store) settle(ctx context.Context) error {
-	servers, all, err := s.servers(ctx)
+// settle flushes the regions of the applied schemas. Then it waits until none of them has a
+// compaction running or queued, and until the master knows their sizes. It does not wait for
+// other tables of the cluster or for replicas.
+func (f *fleet) settle(ctx context.Context) error {
+	servers, all, err := f.servers(ctx)
 	if err == nil && !all { // some tables are younger than the last reports
-		if err = s.awaitReports(ctx); err == nil {
-			servers, _, err = s.servers(ctx)
+		if err = f.awaitReports(ctx); err == nil {
+			servers, _, err = f.servers(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	for _, server := range servers {
-		if err := server.flush(ctx, s.timeout); err != nil {
+		if err := server.flush(ctx, f.timeout); err != nil {
 			return err
 		}
 	}
@@ -51,7 +45,7 @@ func (s *Store) settle(ctx context.Context) error {
 	// must find none.
 	for quiet := 0; quiet < 2; quiet++ {
 		for _, server := range servers {
-			busy, err := server.compacting(ctx, s.timeout)
+			busy, err := server.compacting(ctx, f.timeout)
 			if err != nil {
 				return err
 			}
@@ -63,18 +57,18 @@ func (s *Store) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.awaitReports(ctx)
+	return f.awaitReports(ctx)
 }
 
 // awaitReports waits until each live region server has sent the master one more report.
 // Servers report every three seconds by default, and Observe returns what they reported.
-func (s *Store) awaitReports(ctx context.Context) error {
-	before, err := s.reportTimes(ctx)
+func (f *fleet) awaitReports(ctx context.Context) error {
+	before, err := f.reportTimes(ctx)
 	if err != nil {
 		return err
 	}
 	for {
-		now, err := s.reportTimes(ctx)
+		now, err := f.reportTimes(ctx)
 		if err != nil {
 			return err
 		}
@@ -92,8 +86,8 @@ func (s *Store) awaitReports(ctx context.Context) error {
 }
 
 // reportTimes returns when each region server last reported, by its own clock.
-func (s *Store) reportTimes(ctx context.Context) (map[string]uint64, error) {
-	status, err := s.status(ctx)
+func (f *fleet) reportTimes(ctx context.Context) (map[string]uint64, error) {
+	status, err := f.status(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,23 +102,25 @@ func (s *Store) reportTimes(ctx context.Context) (map[string]uint64, error) {
 // store.
 type server struct {
 	addr    string
+	user    string
 	regions [][]byte // names of our regions
 }
 
 // servers returns the region servers with our regions, as they last reported them. all is true
 // if the reports have regions of all our tables.
-func (s *Store) servers(ctx context.Context) (found []server, all bool, err error) {
-	status, err := s.status(ctx)
+func (f *fleet) servers(ctx context.Context) (found []server, all bool, err error) {
+	status, err := f.status(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	missing := s.tableNames()
+	ours := f.compiler.names()
+	missing := maps.Clone(ours)
 	for _, live := range status.GetLiveServers() {
 		at := live.GetServer()
-		sv := server{addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort())))}
+		sv := server{user: f.user, addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort())))}
 		for _, r := range live.GetServerLoad().GetRegionLoads() {
 			name := r.GetRegionSpecifier().GetValue()
-			if table, ours := s.owner(string(name)); ours {
+			if table := tableOf(string(name)); ours[table] {
 				sv.regions = append(sv.regions, name)
 				delete(missing, table)
 			}
@@ -134,33 +130,6 @@ func (s *Store) servers(ctx context.Context) (found []server, all bool, err erro
 		}
 	}
 	return found, len(missing) == 0, nil
-}
-
-// tableNames returns the names of the HBase tables of the schemas applied to this store.
-func (s *Store) tableNames() map[string]bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	names := make(map[string]bool)
-	for _, l := range s.layouts {
-		for _, r := range l.roots {
-			names[r.name] = true
-		}
-	}
-	return names
-}
-
-// owner returns the table of a region. The region's name begins with that of the table. ours is
-// true if the table belongs to a schema applied to this store.
-func (s *Store) owner(region string) (table string, ours bool) {
-	table, _, _ = strings.Cut(region, ",")
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, l := range s.layouts {
-		for _, r := range l.roots {
-			ours = ours || r.name == table
-		}
-	}
-	return table, ours
 }
 
 // flush makes the server write our regions' memory to files.
@@ -193,7 +162,7 @@ func (sv *server) each(
 	ctx context.Context, timeout time.Duration, method string,
 	request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func(),
 ) error {
-	conn := region.NewClient(sv.addr, adminService, 1, 0, "root", timeout, nil, nil, quiet)
+	conn := region.NewClient(sv.addr, adminService, 1, 0, sv.user, timeout, nil, nil, quiet)
 	if err := conn.Dial(ctx); err != nil {
 		return fmt.Errorf("region server %s: %w", sv.addr, err)
 	}

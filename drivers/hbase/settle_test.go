@@ -87,7 +87,7 @@ func TestSettle(t *testing.T) {
 		}
 		check("flushed", round)
 	}
-	servers, _, err := st.servers(t.Context())
+	servers, _, err := st.fleet.servers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,13 @@ package hbase
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // slot sends calls to HBase for one goroutine, one call at a time. It keeps its
@@ -16,6 +19,8 @@ type slot struct {
 	timeout callTimeout
 	call    *call
 	tally   *tally // counts the calls of a traced session; else nil
+	cost    drivers.CostCounter
+	again   bool // the next call repeats one that HBase has refused
 }
 
 func newSlot(rpc gohbase.RPCClient, timeout time.Duration) *slot {
@@ -28,10 +33,8 @@ func (sl *slot) request(method string, table, key []byte) *call {
 	if sl.call == nil {
 		sl.call = newCall()
 	}
-	c := sl.call
-	c.method, c.table, c.key = method, table, key
-	c.cells, c.once, c.place = nil, false, nil
-	return c
+	sl.call.begin(method, table, key)
+	return sl.call
 }
 
 // send sends the slot's call and waits for its answer, at most for the timeout.
@@ -51,10 +54,12 @@ func (sl *slot) sendBatched(ctx context.Context) error {
 func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	c := sl.call
 	c.ctx, c.stop = sl.timeout.start(ctx)
-	c.sent, c.answered, c.conn, c.block = false, false, nil, nil
-	if sl.tally != nil {
+	c.sent, c.answered, c.conn, c.block, c.sendings = false, false, nil, nil, 0
+	c.scan.request.TrackScanMetrics = nil
+	if sl.tally != nil || c.scan.metrics {
 		c.scan.request.TrackScanMetrics = yes
 	}
+	sl.counts()
 	if as == nil {
 		as = c
 	} else {
@@ -63,6 +68,7 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	_, err := sl.rpc.SendRPC(as)
 	if err == nil {
 		sl.timeout.stop()
+		sl.cost.Cost.Retries += max(0, c.sendings-1)
 		if sl.tally != nil {
 			sl.tally.count(c)
 		}
@@ -72,6 +78,34 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	sl.call = nil
 	sl.timeout.end()
 	return err
+}
+
+// counts counts a request that is about to be sent.
+func (sl *slot) counts() {
+	if sl.again {
+		sl.cost.Cost.Retries++
+	} else {
+		sl.cost.Cost.Calls++
+	}
+}
+
+// countBatch counts calls that were answered together: one request to each region server. The
+// first was counted before it was sent.
+func (sl *slot) countBatch(calls []*call) {
+	sendings := int64(1)
+	for i, c := range calls {
+		sendings = max(sendings, c.sendings)
+		if i > 0 && !slices.ContainsFunc(calls[:i], func(b *call) bool { return b.conn == c.conn }) {
+			sl.cost.Cost.Calls++
+		}
+		if c.increments() {
+			sl.cost.Cost.RowsExamined++
+		}
+	}
+	sl.cost.Cost.Retries += sendings - 1
+	if sl.tally != nil {
+		sl.tally.countBatch(calls)
+	}
 }
 
 // close frees the slot's timer and context.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -52,7 +53,7 @@ func TestSentTwice(t *testing.T) {
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
 		e.put("m", e.beginQualifier("q"), drivers.Text("v"))
-		sl.encode(&e, nil, &(&Store{settings: &settings{}}).wal)
+		sl.request("", e.table, e.row).encode(&e, nil, new(pb.MutationProto_Durability))
 		sl.call.once = c.once
 		err := sl.send(t.Context())
 		if c.want == nil && (err != nil || sendings != 2) {

@@ -2,36 +2,25 @@ package hbase
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-var _ drivers.Splitter = (*Store)(nil)
-
-// Split implements drivers.Splitter. It divides the range between the table's first and last
-// row key. A part may cover several regions, and a region may have several parts. A wide row
-// is in one part with all its cells.
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("split: %w", err)
-	}
-	defer s.leave()
-	st, ok := scan.(*statement)
-	if !ok || st.store != s {
-		return nil, plan.Foreign(scan)
-	}
+// split divides a scan into at most n parts, between the table's first and last row key. A part
+// may cover several regions, and a region may have several parts. A wide row is in one part with
+// all its cells.
+func (st *statement) split(ctx context.Context, sl *slot, n int) ([]drivers.Statement, error) {
 	if st.Pattern().Kind != schemas.Scan {
-		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
+		return nil, errors.New("it is no scan")
 	}
-	at, err := s.divide(ctx, st, n)
+	at, err := st.divide(ctx, sl, n)
 	if err != nil {
-		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
+		return nil, err
 	}
 	var parts []drivers.Statement
 	for from, to := range keys.Ranges(at) {
@@ -43,9 +32,7 @@ func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]dri
 }
 
 // divide returns the row keys at which a table is divided.
-func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
-	sl := s.newSlot()
-	defer sl.close()
+func (st *statement) divide(ctx context.Context, sl *slot, n int) ([][]byte, error) {
 	e := edge{scanner: scanner{slot: sl}, st: st}
 	first, err := e.find(ctx, nil, false)
 	if err != nil || first == nil {

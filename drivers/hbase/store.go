@@ -2,42 +2,20 @@ package hbase
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/tsuna/gohbase"
-	"github.com/tsuna/gohbase/hrpc"
-	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Store is an open HBase.
+// Store is an open HBase. Its parts are the connection, the administration of tables, the
+// patterns of applied schemas and the region servers. Sessions run calls.
 type Store struct {
-	*settings
-	namespace string
-	readOnly  bool
-	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
-	version   string
-	client    gohbase.Client
-	regions   gohbase.RPCClient // client, as the interface that sends our own calls
-	master    gohbase.RPCClient
-
-	mu      sync.RWMutex       // guards layouts
-	layouts map[string]*layout // by the name of the applied schema
-	tables  plan.Tables[table]
-
-	calls      plan.Calls                        // calls under way
-	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
+	*cluster
+	admin    *admin
+	compiler *compiler
+	fleet    *fleet
 }
 
 var (
@@ -46,6 +24,8 @@ var (
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Admin    = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
+	_ drivers.Splitter = (*Store)(nil)
+	_ drivers.Tracer   = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
@@ -55,107 +35,56 @@ func Engine() drivers.Engine {
 		Doc:      "Apache HBase 2.4 or newer, found through its ZooKeeper",
 		Remote:   true,
 		Settings: settingList,
-		Open:     open,
+		Open:     openStore,
 		Render:   renderShell,
-		Compile:  compiler,
+		Compile:  compilerOf,
 		Forecast: forecastOf,
-
+		CheckHints: func(t *schemas.Table) error {
+			_, err := parseHints(t)
+			return err
+		},
 		Namespace: "namespace",
 		TraceDoc: `NODES are regions. READ are HBase rows: for a scan all rows that region servers read,
 for a get the rows returned. CELLS and BYTES were returned. TIME is the client's.`,
 	}
 }
 
-func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
-	s, err := openStore(ctx, o)
+func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+	err := o.CheckKeyspace()
+	var set *settings
+	if err == nil {
+		set, err = newSettings(o)
+	}
+	if err == nil {
+		err = checkNamespace(o.Namespace)
+	}
+	var c *cluster
+	if err == nil {
+		c, err = connect(ctx, set)
+	}
 	if err != nil {
+		return nil, fmt.Errorf("open HBase: %w", err)
+	}
+	s := newStore(c, o)
+	if err := s.admin.findDotted(ctx); err != nil {
+		s.Close()
 		return nil, fmt.Errorf("open HBase: %w", err)
 	}
 	return s, nil
 }
 
-// quiet discards gohbase's log. Failures are returned as errors.
-var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
-
-func openStore(ctx context.Context, o drivers.Options) (*Store, error) {
-	if err := o.CheckKeyspace(); err != nil {
-		return nil, err
+func newStore(c *cluster, o drivers.Options) *Store {
+	a := new(compiler)
+	return &Store{
+		cluster: c, compiler: a, fleet: &fleet{c, a},
+		admin: &admin{catalog{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace}, o.ReadOnly},
 	}
-	set, err := newSettings(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkNamespace(o.Namespace); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
-	defer cancel()
-	if err := dialAny(ctx, set.contact); err != nil {
-		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
-			err)
-	}
-	s := &Store{
-		settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace,
-		layouts: make(map[string]*layout),
-	}
-	quorum := strings.Join(set.contact, ",")
-	options := []gohbase.Option{
-		gohbase.Logger(quiet), gohbase.ZookeeperRoot(set.zkRoot), gohbase.RpcQueueSize(set.batch),
-		// gohbase must not close a slow server's connection before the calls on
-		// it reach their own timeout.
-		gohbase.RegionReadTimeout(set.timeout + time.Second),
-	}
-	if set.batch > 1 {
-		options = append(options, gohbase.FlushInterval(set.wait))
-	}
-	s.client = gohbase.NewClient(quorum, options...)
-	s.regions = s.client.(gohbase.RPCClient)
-	s.master = gohbase.NewAdminClient(quorum, options...).(gohbase.RPCClient)
-	status, err := s.status(ctx)
-	if err != nil {
-		s.Close()
-		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
-	}
-	s.version = "hbase " + status.GetHbaseVersion().GetVersion()
-	return s, nil
 }
-
-// dialAny checks that one of ZooKeeper's nodes answers. gohbase itself would wait
-// for ever.
-func dialAny(ctx context.Context, contact []string) (err error) {
-	var d net.Dialer
-	for _, addr := range contact {
-		conn, derr := d.DialContext(ctx, "tcp", addr)
-		if derr == nil {
-			return conn.Close()
-		}
-		err = errors.Join(err, derr)
-	}
-	return err
-}
-
-// enter begins a call. If it returns no error, the caller must end the call with
-// leave.
-func (s *Store) enter() error {
-	if err := s.calls.Enter(); err != nil {
-		return fmt.Errorf("HBase: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) leave() { s.calls.Leave() }
 
 // Close implements drivers.Store. It waits for the calls under way, which all end within the
-// timeout of a call. A call made from within a yield is refused. gohbase cannot close its
-// client of the master, so Close closes that client's connection.
+// timeout of a call. A call made from within a yield is refused.
 func (s *Store) Close() error {
-	if !s.calls.Close() {
-		return nil
-	}
-	s.client.Close()
-	if c := s.masterConn.Load(); c != nil {
-		(*c).Close()
-	}
+	s.close()
 	return nil
 }
 
@@ -172,9 +101,124 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// status asks the master how the cluster is.
-func (s *Store) status(ctx context.Context) (*pb.ClusterStatus, error) {
-	var answer pb.GetClusterStatusResponse
-	err := s.askMaster(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &answer)
-	return answer.GetClusterStatus(), err
+// Apply implements drivers.Store.
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	return s.during("apply schema "+sch.Name, func() error {
+		l, err := s.admin.apply(ctx, sch)
+		if err == nil {
+			s.compiler.add(l)
+		}
+		return err
+	})
+}
+
+// Stored implements drivers.Store. HBase keeps every table and no index. The settings
+// of a table are its layout hints and all settings of its family. Those of the family
+// of its static columns begin with "static.".
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	l, err := newLayout(s.admin.prefix(sch.Name), sch)
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+	}
+	return l.stored(), nil
+}
+
+// Inspect implements drivers.Store.
+func (s *Store) Inspect(ctx context.Context, name string) (sch *schemas.Schema, err error) {
+	err = s.during("inspect schema "+name, func() error {
+		sch, err = s.admin.inspect(ctx, name)
+		if err == nil && len(sch.Tables) == 0 {
+			err = fmt.Errorf("HBase has no table that begins with %s", s.admin.prefix(name))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sch, nil
+}
+
+// Compare implements drivers.Comparer.
+func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (c *drivers.Comparison, err error) {
+	err = s.during("compare schema "+sch.Name, func() error {
+		c, err = s.admin.compare(ctx, sch)
+		return err
+	})
+	return c, err
+}
+
+// Namespaces implements drivers.Admin.
+func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
+	err = s.during("list namespaces", func() error {
+		names, err = s.admin.namespaces(ctx)
+		return err
+	})
+	return names, err
+}
+
+// Drop implements drivers.Admin.
+func (s *Store) Drop(ctx context.Context) error {
+	return s.during("drop", func() error {
+		err := s.admin.drop(ctx)
+		if !s.admin.readOnly {
+			s.compiler.clear()
+		}
+		return err
+	})
+}
+
+// Settle implements drivers.Settler.
+func (s *Store) Settle(ctx context.Context) error {
+	return s.during("settle", func() error { return s.fleet.settle(ctx) })
+}
+
+// Observe implements drivers.Observer.
+func (s *Store) Observe() drivers.Observation { return s.fleet.observe() }
+
+// Prepare implements drivers.Store.
+func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.Statement, err error) {
+	err = s.during("pattern "+p.Name, func() error {
+		if s.admin.readOnly && !p.Kind.Reads() {
+			return drivers.ErrReadOnly
+		}
+		st, err = s.compiler.compile(p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// Split implements drivers.Splitter.
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) (parts []drivers.Statement, err error) {
+	st, ok := scan.(*statement)
+	if !ok || st.compiler != s.compiler {
+		return nil, plan.Foreign(scan)
+	}
+	err = s.during("split pattern "+st.Pattern().Name, func() error {
+		sl := s.newSlot()
+		defer sl.close()
+		parts, err = st.split(ctx, sl, n)
+		return err
+	})
+	return parts, err
+}
+
+// Session implements drivers.Store.
+func (s *Store) Session() (drivers.Session, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return newSession(s.cluster, s.compiler), nil
+}
+
+// Traced implements drivers.Tracer.
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return newTraced(newSession(s.cluster, s.compiler)), nil
 }

@@ -1,9 +1,9 @@
 package hbase
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -23,17 +23,6 @@ func (l *layout) tablesText(r *root) string {
 	}
 	_, tables, _ := strings.Cut(string(schemas.Format(own)), tablesKey)
 	return tables
-}
-
-// Stored implements drivers.Store. HBase keeps every table and no index. The settings
-// of a table are its layout hints and all settings of its family. Those of the family
-// of its static columns begin with "static.".
-func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	l, err := newLayout(s.prefix(sch.Name), sch)
-	if err != nil {
-		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
-	}
-	return l.stored(), nil
 }
 
 // stored returns the layout's schema as it is after Apply.
@@ -96,7 +85,7 @@ const staticFamilyHint = "static."
 
 // layoutSettings are the settings that layout.settings returns: they decide under which keys
 // rows are stored.
-var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned"}
+var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned", "hbase.salt"}
 
 // settings returns a table's layout settings: the values of its hints family, order and
 // unsigned.
@@ -111,12 +100,16 @@ func (l *layout) settings(tb *table) map[string]string {
 	if tb.flipped {
 		order = "reversed"
 	}
-	return map[string]string{"family": tb.family, "order": order, "unsigned": strings.Join(unsigned, " ")}
+	salt := ""
+	if tb.schema.Parent == nil && tb.row[0].salt > 0 {
+		salt = strconv.Itoa(tb.row[0].salt)
+	}
+	return map[string]string{"family": tb.family, "order": order, "unsigned": strings.Join(unsigned, " "), "salt": salt}
 }
 
 // addSettings adds the settings of a family under the names of their hints.
 func addSettings(settings map[string]string, prefix string, family familySettings) {
-	names := map[string]string{"TTL": schemas.ExpirySetting}
+	names := make(map[string]string)
 	for hint, f := range familyHints {
 		names[f.setting] = hint
 	}

@@ -9,25 +9,16 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-var (
-	_ drivers.Tracer        = (*Store)(nil)
-	_ drivers.TracedSession = (*tracedSession)(nil)
-)
+var _ drivers.TracedSession = (*tracedSession)(nil)
 
 // tracedSession is a session that counts what its calls did.
 type tracedSession struct {
 	*session
 }
 
-// Traced implements drivers.Tracer.
-func (s *Store) Traced() (drivers.TracedSession, error) {
-	se, err := s.Session()
-	if err != nil {
-		return nil, err
-	}
-	t := &tracedSession{se.(*session)}
-	t.slot.tally = new(tally)
-	return t, nil
+func newTraced(s *session) *tracedSession {
+	s.slot.tally = new(tally)
+	return &tracedSession{s}
 }
 
 // tally counts what the calls of a traced session did. For a scan, region servers return how

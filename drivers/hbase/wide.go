@@ -15,6 +15,9 @@ func (r *reading) readCells() error {
 	st := r.st
 	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
 	r.staticOf = nil
+	if len(st.filters) > 0 { // HBase does not tell how many cells a filter drops
+		r.slot.cost.Cost.Untold++
+	}
 	r.fixed = append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	rows := len(st.table.row)
 	if st.Layout.In < 0 {
@@ -159,7 +162,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 }
 
 // wideMany reads the cells of one row for each element of a list, in the list's order. One Get
-// reads up to maxGets elements: by the cells' qualifiers if the elements complete them, else
+// reads up to maxTogether elements: by the cells' qualifiers if the elements complete them, else
 // with a filter for their prefixes.
 func (r *reading) wideMany(list []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
@@ -169,7 +172,7 @@ func (r *reading) wideMany(list []drivers.Value) error {
 	below := r.fixed[rows:]
 	whole := len(r.fixed)+1 == len(st.table.key)
 	for len(list) > 0 && r.left != 0 {
-		n := min(len(list), maxGets)
+		n := min(len(list), maxTogether)
 		r.rest, r.prefixes = r.rest[:0], r.prefixes[:0]
 		for _, v := range list[:n] {
 			var err error

@@ -7,9 +7,10 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
-	"pgregory.net/rapid"
 )
 
 var kinds = []schemas.Kind{

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Config says what to start. Where a field is zero, the instance in the folder keeps its
@@ -20,6 +25,12 @@ type Config struct {
 	Port int
 	// Auth starts Cassandra with a login, a restricted role and TLS.
 	Auth bool
+	// Datacenters are Cassandra's datacenters, dc1 and dc2: nodes are put into them in turn, each
+	// into a rack of its own. 0 is one datacenter without racks.
+	Datacenters int
+	// Options are lines of cassandra.yaml, as name → value. They replace those that mailbench
+	// writes, but for names, addresses and folders.
+	Options map[string]string
 	// HeapBytes is the heap of each process in bytes, rounded down to whole MiB.
 	HeapBytes int64
 	// Progress is called with a line, without its newline, for each slow step.
@@ -57,16 +68,49 @@ func (c *Config) check(e engine) error {
 	f := e.facts()
 	switch {
 	case c.Nodes < 0 || c.Nodes > f.MaxNodes:
-		return usagef("%d %ss of %s: expected at most %d", c.Nodes, f.Unit, f.Name, f.MaxNodes)
+		return usagef("%s of %s: expected at most %d", words.Plural(c.Nodes, f.Unit), f.Name, f.MaxNodes)
 	case c.Auth && f.Name != "cassandra":
 		return usagef("%s with a login: mailbench speaks no Kerberos, so it starts and reaches %s only without a login",
 			f.Name, f.Name)
 	case c.Auth && c.Nodes > 1:
 		return usagef("%d nodes with a login: expected one", c.Nodes)
+	case (c.Datacenters != 0 || len(c.Options) > 0) && f.Name != "cassandra":
+		return usagef("%s: datacenters and options are for cassandra", f.Name)
+	case c.Datacenters < 0 || c.Datacenters > max(c.Nodes, 1):
+		return usagef("%d datacenters for %d nodes: expected at most one a node", c.Datacenters, max(c.Nodes, 1))
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
 		return usagef("port %d: expected 1024 to %d", c.Port, maxPort)
 	case c.HeapBytes != 0 && (c.HeapBytes < minHeap || c.HeapBytes > maxHeap):
-		return usagef("heap of %s: expected 256 MiB to 64 GiB", formatBytes(c.HeapBytes))
+		return usagef("heap of %s: expected 256MiB to 64GiB", words.Size(float64(c.HeapBytes)))
+	}
+	for name, value := range c.Options {
+		if err := checkOption(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optionName is what names of cassandra.yaml look like.
+var optionName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// ownOptions are those that keep an instance on loopback and in its folder.
+var ownOptions = []string{
+	"cluster_name", "seed_provider", "listen_address", "listen_interface", "storage_port", "ssl_storage_port",
+	"rpc_address", "rpc_interface", "broadcast_address", "broadcast_rpc_address", "native_transport_port",
+	"data_file_directories", "local_system_data_file_directory", "commitlog_directory", "hints_directory",
+	"saved_caches_directory", "cdc_raw_directory", "endpoint_snitch", "authenticator", "authorizer", "role_manager",
+	"client_encryption_options", "server_encryption_options",
+}
+
+func checkOption(name, value string) error {
+	switch {
+	case !optionName.MatchString(name):
+		return usagef("option %q: expected a name of cassandra.yaml", name)
+	case slices.Contains(ownOptions, name):
+		return usagef("option %s: mailbench sets it, so that the engine stays on loopback and in its folder", name)
+	case value == "" || strings.ContainsAny(value, "\r\n#"):
+		return usagef("option %s: %q; expected a value on one line", name, value)
 	}
 	return nil
 }
@@ -94,11 +138,4 @@ func instanceDir(engine, dir string) (string, error) {
 	}
 	cache, err := CacheDir()
 	return filepath.Join(cache, "engines", engine), err
-}
-
-func formatBytes(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%d MiB", n/mib)
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }

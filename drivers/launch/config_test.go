@@ -126,6 +126,66 @@ func TestCassandraConfiguration(t *testing.T) {
 	}
 }
 
+// TestCassandraDatacenters: nodes are spread over the datacenters in turn, each into a rack of its own.
+func TestCassandraDatacenters(t *testing.T) {
+	in, _ := configured(t, cassandra{}, 3)
+	in.state.Datacenters = 2
+	for i, want := range []string{"dc=dc1\nrack=rack1\n", "dc=dc2\nrack=rack1\n", "dc=dc1\nrack=rack2\n"} {
+		n := &in.state.Nodes[i]
+		c, err := in.engine.command(in, n)
+		must(t, err)
+		file := filepath.Join(in.nodeDir(n), "cassandra-rackdc.properties")
+		if told, err := os.ReadFile(file); err != nil || !strings.HasSuffix(string(told), want) ||
+			!slices.Contains(c.flags, "-Dcassandra-rackdc.properties="+fileURL(file)) {
+			t.Errorf("%s: %q, %v, flags %q; want %q", n.Name, told, err, c.flags, want)
+		}
+		src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "cassandra.yaml"))
+		must(t, err)
+		if replicas := []string{"2", "1", "2"}[i]; !strings.Contains(string(src), "endpoint_snitch: GossipingPropertyFileSnitch\n") ||
+			!strings.Contains(string(src), "allocate_tokens_for_local_replication_factor: "+replicas+"\n") {
+			t.Errorf("%s: %s", n.Name, src)
+		}
+	}
+}
+
+// TestCassandraOptions: what is given replaces the defaults, and nothing that keeps a node on loopback.
+func TestCassandraOptions(t *testing.T) {
+	in, _ := configured(t, cassandra{}, 1)
+	in.state.Options = map[string]string{"commitlog_sync": "batch", "concurrent_reads": "7", "storage_compatibility_mode": "CASSANDRA_4"}
+	n := &in.state.Nodes[0]
+	_, err := in.engine.command(in, n)
+	must(t, err)
+	src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "cassandra.yaml"))
+	must(t, err)
+	var conf map[string]any
+	must(t, yaml.Unmarshal(src, &conf))
+	for name, want := range map[string]any{
+		"commitlog_sync": "batch", "commitlog_sync_period": nil, "concurrent_reads": 7,
+		"storage_compatibility_mode": "CASSANDRA_4", "paxos_variant": "v2", "rpc_address": "127.0.0.1",
+	} {
+		if conf[name] != want {
+			t.Errorf("%s is %v, want %v", name, conf[name], want)
+		}
+	}
+	for _, wrong := range []map[string]string{
+		{"rpc_address": "0.0.0.0"},
+		{"authenticator": "AllowAllAuthenticator"},
+		{"concurrent_reads": "7\nrpc_address: 0.0.0.0"},
+		{"a: b\nrpc_address": "0.0.0.0"},
+		{"concurrent_reads": ""},
+	} {
+		c := Config{Engine: "cassandra", Options: wrong}
+		if err := c.Check(); err == nil {
+			t.Errorf("options %q were taken", wrong)
+		}
+	}
+	for _, c := range []Config{{Engine: "cassandra", Nodes: 2, Datacenters: 3}, {Engine: "hbase", Datacenters: 1}, {Engine: "cassandra", Datacenters: -1}} {
+		if err := c.Check(); err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
+}
+
 func TestHBaseConfiguration(t *testing.T) {
 	for _, count := range []int{0, 2} {
 		in, commands := configured(t, hbase{}, count)

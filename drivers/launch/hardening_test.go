@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -48,9 +49,27 @@ func TestJarLists(t *testing.T) {
 			}
 		}
 		if !regexp.MustCompile(`(cassandra-all|hbase-server)-` + regexp.QuoteMeta(f.version) + `(-hadoop3)?\.jar`).MatchString(f.sums) {
-			t.Errorf("%s: the list has no jar of version %s; make jars writes it anew", f.Name, f.version)
+			t.Errorf("%s: the list has no jar of version %s; make check CHECK=jars writes it anew", f.Name, f.version)
 		}
 	}
+}
+
+// listJars writes the list of the jars in a folder.
+func listJars(dir string) ([]byte, error) {
+	names, err := fs.Glob(os.DirFS(dir), "*.jar")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var b bytes.Buffer
+	for _, name := range names {
+		sum, err := sumOf(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%s  %s\n", sum, name)
+	}
+	return b.Bytes(), nil
 }
 
 // TestCheckJars: no jar runs that is not in the list, or another than the list says.
@@ -137,6 +156,29 @@ func TestEnvironment(t *testing.T) {
 	must(t, err)
 	if text := string(log); strings.Contains(text, "s3cret") || !strings.Contains(text, "JAVA_TOOL_OPTIONS=-Dx=y\n") || !strings.Contains(text, "PATH=") {
 		t.Errorf("the environment of a node:\n%s", text)
+	}
+}
+
+// TestFilesOfTheCaller: a process that is started has no file that mailbench got from its caller,
+// so a lock on one ends with the caller.
+func TestFilesOfTheCaller(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "lock")
+	inherited, err := syscall.Open(name, syscall.O_CREAT|syscall.O_RDWR, 0o600) // not closed on exec, as a shell's
+	must(t, err)
+	must(t, syscall.Flock(inherited, syscall.LOCK_EX|syscall.LOCK_NB))
+	p, err := startProcess(exec.Command("sleep", "1000"), filepath.Join(dir, "log"), func(Process) error { return nil })
+	must(t, err)
+	defer func() { must(t, p.signal(syscall.SIGKILL)) }()
+	must(t, syscall.Close(inherited))
+	f, err := os.Open(name)
+	must(t, err)
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("the process that was started holds the caller's lock: %v", err)
+	}
+	if !p.alive() {
+		t.Error("the process has ended")
 	}
 }
 

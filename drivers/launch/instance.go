@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Instance is an engine that was started: a folder and its processes.
@@ -85,7 +87,7 @@ func (in *Instance) reload() error {
 	var err error
 	in.state, err = load(in.dir)
 	if errors.Is(err, ErrAbsent) {
-		return fmt.Errorf("%s %w in %s", in.name(), err, in.dir)
+		return fmt.Errorf("%w: no %s in %s", err, in.name(), in.dir)
 	}
 	if err == nil && in.state.Engine != in.name() {
 		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.name())
@@ -117,7 +119,7 @@ func (in *Instance) plan(c Config) error {
 	}
 	in.state = &state{
 		Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
-		Count: max(c.Nodes, f.MinNodes), Auth: c.Auth,
+		Count: max(c.Nodes, f.MinNodes), Auth: c.Auth, Datacenters: c.Datacenters, Options: c.Options,
 	}
 	switch c.Port {
 	case 0:
@@ -146,9 +148,14 @@ func (in *Instance) matches(c Config) error {
 		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
 	case c.Auth && !s.Auth:
 		return fmt.Errorf("%s holds %s without a login: %s", in.dir, s.Engine, purge)
+	case c.Datacenters != 0 && c.Datacenters != s.Datacenters:
+		return fmt.Errorf("%s holds %s in %d datacenters, not %d: %s", in.dir, s.Engine, max(s.Datacenters, 1), c.Datacenters,
+			purge)
+	case len(c.Options) > 0 && !maps.Equal(c.Options, s.Options):
+		return fmt.Errorf("%s holds %s with other options than %v: %s", in.dir, s.Engine, c.Options, purge)
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
-		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, formatBytes(s.HeapBytes),
-			formatBytes(c.HeapBytes), purge)
+		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, words.Size(float64(s.HeapBytes)),
+			words.Size(float64(c.HeapBytes)), purge)
 	case s.Version != f.version:
 		return fmt.Errorf("%s holds data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version,
 			f.version, purge)
@@ -274,14 +281,14 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 			if !errors.Is(context.Cause(ctx), errSlow) {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("%s %w %s: %w; the end of the log, %s:\n%s",
+			return fmt.Errorf("%s: %w (%s): %w; the end of the log, %s:\n%s",
 				in.name(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
 }
 
-var errSlow = errors.New("does not serve after")
+var errSlow = errors.New("not ready in time")
 
 func (in *Instance) probe(ctx context.Context, nodes []*Node) error {
 	var now []Node

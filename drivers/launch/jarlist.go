@@ -1,21 +1,18 @@
 package launch
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 // sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. Only
-// the jars of the list may run. "make jars" writes it anew.
+// the jars of the list may run. "make check CHECK=jars" writes it anew.
 func sums(engine string) string {
 	list, err := configFiles.ReadFile("config/" + engine + ".sha256")
 	if err != nil {
@@ -25,14 +22,14 @@ func sums(engine string) string {
 }
 
 // errDamaged says that the jars are not those of the list.
-var errDamaged = errors.New("not those that mailbench knows")
+var errDamaged = errors.New("jars are not those that mailbench knows")
 
 // checkJars compares the jars of a folder with the list: java runs every jar that lies
 // there. The error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is
 // missing, differs, or is not in the list.
 func checkJars(dir, list string) error {
 	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("the jars in %s are %w: %s", dir, errDamaged, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w, in %s: %s", errDamaged, dir, fmt.Sprintf(format, args...))
 	}
 	want := make(map[string]string) // name → SHA-256
 	for line := range strings.Lines(list) {
@@ -83,22 +80,4 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// listJars writes the list of the jars in a folder.
-func listJars(dir string) ([]byte, error) {
-	names, err := fs.Glob(os.DirFS(dir), "*.jar")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	var b bytes.Buffer
-	for _, name := range names {
-		sum, err := sumOf(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%s  %s\n", sum, name)
-	}
-	return b.Bytes(), nil
 }

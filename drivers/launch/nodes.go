@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Contact returns the addresses that clients connect to: those of all Cassandra
@@ -40,7 +42,7 @@ func (in *Instance) Dir() string { return in.dir }
 // String describes the instance and says where clients find it.
 func (in *Instance) String() string {
 	f := in.engine.facts()
-	size := plural(in.state.Count, f.Unit, f.Unit+"s")
+	size := words.Plural(in.state.Count, f.Unit)
 	if in.state.Count == 0 {
 		size = "1 process"
 	}

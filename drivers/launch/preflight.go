@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"syscall"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // checkPorts returns an error if a node could not listen on one of its addresses.
@@ -31,10 +33,10 @@ func checkPort(address string) error {
 		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
 			port, host)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s cannot be listened on: start one node, or add the address to the loopback device ("+
+		return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device ("+
 			addAddress+")", host, host)
 	default:
-		return fmt.Errorf("%s cannot be listened on: %w", address, err)
+		return fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 }
 
@@ -62,14 +64,7 @@ func checkMemory(e engine, heap int64, processes int) error {
 	f := e.facts()
 	if need := (heap + f.overhead) * int64(processes); need > available {
 		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
-			plural(processes, "process", "processes"), f.Name, formatBytes(need), formatBytes(available))
+			words.Plural(processes, "process"), f.Name, words.Size(float64(need)), words.Size(float64(available)))
 	}
 	return nil
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -24,7 +24,7 @@ func TestPortTaken(t *testing.T) {
 // nobody's (RFC 5737).
 func TestNoSuchAddress(t *testing.T) {
 	err := checkPort("192.0.2.1:19500")
-	if err == nil || !strings.Contains(err.Error(), "192.0.2.1 cannot be listened on: start one node, or add the address") {
+	if err == nil || !strings.Contains(err.Error(), "cannot listen on 192.0.2.1: start one node, or add the address") {
 		t.Errorf("error %v, want one that says what to do", err)
 	}
 }
@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) {
 	}
 	must(t, checkMemory(cassandra{}, minHeap, 0))
 	err := checkMemory(cassandra{}, 1<<50, 3)
-	if err == nil || !strings.HasPrefix(err.Error(), "not enough memory: 3 processes of cassandra need 3145729.2 GiB and ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "not enough memory: 3 processes of cassandra need 3.38PB and ") {
 		t.Errorf("error %v, want one that tells what is needed", err)
 	}
 }

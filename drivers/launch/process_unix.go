@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -43,6 +44,7 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 	cmd.Dir, cmd.Env = command.Dir, command.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = heard, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	keepFiles()
 	started := time.Now()
 	err = cmd.Start()
 	heard.Close()
@@ -58,6 +60,21 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 	}
 	_, err = say.WriteString("go\n")
 	return p, err
+}
+
+// keepFiles lets no process that is started from now on have the files that mailbench got from its
+// caller: an engine would hold the caller's lock ("flock FILE mailbench engine up") until it ends.
+// What Go opens is kept anyway.
+func keepFiles() {
+	open, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return // what the system does not tell
+	}
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // alive reports whether the process that was started still runs.

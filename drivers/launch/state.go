@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Files of an instance's folder, beside one folder for each node.
@@ -21,7 +22,7 @@ const (
 )
 
 // ErrAbsent is the error for a folder that holds no instance.
-var ErrAbsent = errors.New("was not started")
+var ErrAbsent = errors.New("engine was not started")
 
 // state is what the state file holds.
 type state struct {
@@ -32,6 +33,9 @@ type state struct {
 	Count     int    `json:"count"` // Config.Nodes
 	Auth      bool   `json:"auth,omitempty"`
 	Nodes     []Node `json:"nodes"`
+
+	Datacenters int               `json:"datacenters,omitempty"`
+	Options     map[string]string `json:"options,omitempty"`
 }
 
 // Node is one process of an instance.
@@ -80,12 +84,15 @@ func damaged(dir string, err error) error {
 // layOut computes the nodes of an instance from its size and its port. It keeps only their
 // processes from the state file, because names become folders that launch removes.
 func (s *state) layOut(e engine) error {
-	c, f := Config{Nodes: s.Count, Port: s.Port, HeapBytes: s.HeapBytes, Auth: s.Auth}, e.facts()
+	c, f := Config{
+		Nodes: s.Count, Port: s.Port, HeapBytes: s.HeapBytes, Auth: s.Auth, Datacenters: s.Datacenters, Options: s.Options,
+	}, e.facts()
 	if err := c.check(e); err != nil {
 		return err
 	}
 	if s.Count < f.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
-		return fmt.Errorf("it has %d %ss, port %d, heaps of %d bytes", s.Count, f.Unit, s.Port, s.HeapBytes)
+		return fmt.Errorf("expected at least %s, a port and a heap; found %d, port %d, heap %d",
+			words.Plural(f.MinNodes, f.Unit), s.Count, s.Port, s.HeapBytes)
 	}
 	nodes := e.nodes(s.Port, s.Count)
 	if len(s.Nodes) != len(nodes) {

@@ -25,6 +25,9 @@
 //   - An add that returns the new value returns a number that ascends over the
 //     whole store, so that UIDs are unique.
 //
+// A read, a write or a batch is one request, and so is each element of a parallel get. Of rows
+// examined the engine tells nothing.
+//
 // So a read does not return the rows that were written under its key, and an audit
 // means nothing (see Capabilities.Discards).
 package null

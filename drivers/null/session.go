@@ -10,6 +10,7 @@ import (
 )
 
 type session struct {
+	drivers.CostCounter
 	store *store
 	row   []drivers.Value // the row that is yielded, or that a write returns
 }
@@ -32,6 +33,8 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if err != nil {
 		return err
 	}
+	s.Cost.Calls += st.Requests(args)
+	s.Cost.Untold++ // nobody wrote these rows
 	rows := st.table.all()
 	if len(rows) == 0 {
 		return nil
@@ -237,6 +240,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if p.Kind.Reads() || p.Kind == schemas.Batch {
 		return drivers.Result{}, fmt.Errorf("pattern %s is not a single write: run it with Read or Batch", p.Name)
 	}
+	s.Cost.Calls++
 	st.write(args)
 	r := drivers.Result{Applied: true}
 	if !p.ReturnsNew {
@@ -262,6 +266,9 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	st, err := enter(ctx, stmt, -1)
 	if err != nil {
 		return err
+	}
+	if len(parts) > 0 {
+		s.Cost.Calls++
 	}
 	for i := range parts {
 		part, err := plan.Part(st.parts, &parts[i])

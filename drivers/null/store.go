@@ -61,6 +61,9 @@ func (s *store) Capabilities() drivers.Capabilities {
 func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := drivers.Portable(sch); err != nil {
+		return err
+	}
 	stored := stored(sch)
 	if there := s.schemas[sch.Name]; there != nil {
 		if err := drivers.Conflict(schemas.Diff(stored, there)); err != nil {

@@ -6,199 +6,124 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// statement is a pattern as SQL. No session runs it.
-type statement struct {
-	plan.Plan
-	lines []string
-}
+var (
+	_ drivers.Explainer = (*statement)(nil)
+	_ drivers.Planner   = (*statement)(nil)
+)
 
 // Explain implements drivers.Explainer.
-func (st *statement) Explain() ([]string, error) { return st.lines, nil }
-
-// writer writes the statements of one schema. They follow the rules sfw_expr,
-// insert_statement, update_statement and delete_statement of KVQL.g4.
-type writer struct {
-	namespace string
-	tables    map[*schemas.Table]*table
-}
-
-// compiler writes patterns as the SQL that a driver would send.
-func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
-	all, err := layout(s)
-	if err != nil {
-		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
-	}
-	w := writer{namespaceOf(o.Namespace, s.Name), make(map[*schemas.Table]*table)}
-	for _, t := range all {
-		w.tables[t.of] = t // the table of rows, which follows that of their static columns
-	}
-	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		lines, err := w.pattern(p)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+func (st *statement) Explain() ([]string, error) {
+	switch p := st.Pattern(); st.action {
+	case doBatch:
+		return st.explainBatch()
+	case doGet:
+		return []string{fmt.Sprintf("Get %s {%s}", st.table.full, st.keyNames()) + st.each()}, nil
+	case doPut:
+		return []string{st.explainPut("Put")}, nil
+	case doPutAbsent:
+		return []string{st.explainPut("Put IfAbsent")}, nil
+	case doDelete:
+		return []string{fmt.Sprintf("Delete %s {%s}", st.table.full, st.keyNames())}, nil
+	case doDeleteAll:
+		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, st.keyNames())}
+		if st.also != nil {
+			lines = append(lines, fmt.Sprintf("Delete %s {%s}", st.also.full, st.keyNames()))
 		}
-		return &statement{plan.Of(p), lines}, nil
-	}, nil
-}
-
-func unsupported(why string) error { return fmt.Errorf("%s: %w", why, drivers.ErrUnsupported) }
-
-func (w *writer) pattern(p *schemas.Pattern) ([]string, error) {
-	switch {
-	case p.Kind == schemas.Batch:
-		return w.batch(p)
-	case p.Kind.Reads():
-		return w.read(p)
-	case p.Kind == schemas.Delete:
-		return w.remove(p), nil
-	}
-	return w.write(p)
-}
-
-// name returns the full name of the table that a pattern reads or writes.
-func (w *writer) name(p *schemas.Pattern) string {
-	t := w.tables[p.Table]
-	if p.Static {
-		t = t.parent
-	}
-	return w.namespace + ":" + t.path
-}
-
-func (w *writer) read(p *schemas.Pattern) ([]string, error) {
-	t := w.tables[p.Table]
-	from, name := w.name(p), func(c *schemas.Column) string { return identifier(c.Name) }
-	isStatic := func(c *schemas.Column) bool { return slices.Contains(p.Table.Static, c) }
-	if !p.Static && slices.ContainsFunc(p.Columns, isStatic) {
-		from = fmt.Sprintf("NESTED TABLES(%s r ANCESTORS(%s:%s s))", from, w.namespace, t.parent.path)
-		name = func(c *schemas.Column) string {
-			if isStatic(c) {
-				return "s." + identifier(c.Name)
-			}
-			return "r." + identifier(c.Name)
+		return lines, nil
+	case doUpdate:
+		lines := []string{st.queries[0].text + ";"}
+		if p.Kind != schemas.Remove {
+			lines = append(lines, st.explainPut("Put IfAbsent")+"  -- if there was no row to update")
 		}
+		return lines, nil
 	}
-	var columns []string
-	for _, c := range p.Columns {
-		columns = append(columns, name(c))
-	}
-	if p.Element != nil {
-		if p.Element.Type.Key.Kind != schemas.Text {
-			return nil, unsupported("the keys of a map are strings")
-		}
-		id := identifier(p.Element.Name)
-		columns = []string{fmt.Sprintf("t.%s.$%s AS value", id, id)}
-		from += " t"
-	}
-	where := equal(append(slices.Clone(p.By), p.Filter...), name)
-	if p.In != nil {
-		where = append(where, fmt.Sprintf("%s IN $%s[]", name(p.In), identifier(p.In.Name)))
-	}
-	where = append(where, bound(p.From, ">", name)...)
-	where = append(where, bound(p.To, "<", name)...)
-	order := w.order(p, name)
-	end := order.clause
-	switch {
-	case p.LimitArg:
-		end += " LIMIT $limit"
-	case p.Limit > 0:
-		end += fmt.Sprintf(" LIMIT %d", p.Limit)
-	}
-	head := "SELECT " + strings.Join(columns, ", ") + " FROM " + from
-	lines := []string{head + clause(where) + end + ";" + order.note}
-	if len(p.After) > 0 {
-		where = append(where, behind(p, order.keys, name))
-		lines = append(lines, head+clause(where)+end+";  -- with after")
-	}
-	return lines, nil
+	return st.explainQueries(), nil
 }
 
-// ordered is the order in which a slice yields rows.
-type ordered struct {
-	clause, note string
-	keys         []schemas.IndexColumn
+func (st *statement) explainQueries() []string {
+	var lines []string
+	for with, q := range st.queries {
+		if q == nil {
+			continue
+		}
+		line := q.text + ";" + st.each()
+		if q.note != "" {
+			line += "  -- " + q.note
+		}
+		if words := st.given(with); words != "" {
+			line += "  -- " + words
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
-func (w *writer) order(p *schemas.Pattern, name func(*schemas.Column) string) (o ordered) {
-	if p.Kind != schemas.Slice {
-		return o
-	}
-	if p.Index != nil {
-		o.keys = slices.Clone(p.Index.Columns)
-	} else {
-		for _, c := range p.Table.Key() {
-			o.keys = append(o.keys, schemas.IndexColumn{Column: c, Desc: c.Desc})
-		}
-	}
+// given says for which calls one of several queries is sent.
+func (st *statement) given(with int) string {
+	p := st.Pattern()
 	var words []string
-	backward := 0
-	for _, k := range o.keys[min(len(p.By), len(o.keys)):] {
-		word := name(k.Column)
-		if k.Desc != p.Reverse {
-			word += " DESC"
-			backward++
+	if st.action == doUpdateIf {
+		for i, c := range p.If {
+			if with>>i&1 != 0 {
+				words = append(words, c.Name)
+			}
 		}
-		words = append(words, word)
-		if k.Column.Type.Kind == schemas.TimeUUID {
-			o.note = "  -- timeuuids in the order of their text, not of time"
+		if len(words) > 0 {
+			return "if null is expected of " + strings.Join(words, ", ")
+		}
+		return ""
+	}
+	for i, word := range []string{"from", "to", "after"} {
+		if with>>i&1 != 0 {
+			words = append(words, word)
 		}
 	}
 	if len(words) > 0 {
-		o.clause = " ORDER BY " + strings.Join(words, ", ")
+		return "with " + strings.Join(words, ", ")
 	}
-	if backward > 0 && backward < len(words) {
-		o.note += "  -- Oracle sorts"
-	}
-	return o
+	return ""
 }
 
-// behind returns the condition for rows after the given one, in the order of reading.
-func behind(p *schemas.Pattern, keys []schemas.IndexColumn, name func(*schemas.Column) string) string {
-	var either []string
-	for i, c := range p.After {
-		at := slices.IndexFunc(keys, func(k schemas.IndexColumn) bool { return k.Column == c })
-		sign := ">"
-		if keys[at].Desc != p.Reverse {
-			sign = "<"
-		}
-		terms := append(equal(p.After[:i], name), fmt.Sprintf("%s %s $%s", name(c), sign, identifier(c.Name)))
-		either = append(either, strings.Join(terms, " AND "))
-	}
-	if len(either) == 1 {
-		return either[0]
-	}
-	return "(" + strings.Join(either, " OR ") + ")"
-}
-
-// equal returns the conditions that columns have the values of the call's arguments.
-func equal(cs []*schemas.Column, name func(*schemas.Column) string) (terms []string) {
-	for _, c := range cs {
-		terms = append(terms, fmt.Sprintf("%s = $%s", name(c), identifier(c.Name)))
-	}
-	return terms
-}
-
-// bound returns the condition of one end of a range. sign is that of an open end.
-func bound(b *schemas.Bound, sign string, name func(*schemas.Column) string) []string {
-	if b == nil {
-		return nil
-	}
-	end := "to"
-	if sign == ">" {
-		end = "from"
-	}
-	if !b.Open {
-		sign += "="
-	}
-	return []string{fmt.Sprintf("%s %s $%s", name(b.Column), sign, end)}
-}
-
-func clause(terms []string) string {
-	if len(terms) == 0 {
+// each says that a request is sent for each element of a list.
+func (st *statement) each() string {
+	p := st.Pattern()
+	switch {
+	case p.In == nil:
 		return ""
+	case p.Parallel > 1:
+		return fmt.Sprintf("  -- for each %s, %d at a time", p.In.Name, p.Parallel)
 	}
-	return " WHERE " + strings.Join(terms, " AND ")
+	return "  -- for each " + p.In.Name
+}
+
+func (st *statement) keyNames() string { return fieldNames(st.key) }
+
+func fieldNames(fs []field) string {
+	var ids []string
+	for _, f := range fs {
+		ids = append(ids, f.name)
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (st *statement) explainPut(verb string) string {
+	return fmt.Sprintf("%s %s {%s}", verb, st.table.full, fieldNames(slices.Concat(st.key, st.write)))
+}
+
+func (st *statement) explainBatch() ([]string, error) {
+	lines := []string{"each part by itself:"}
+	if p := st.Pattern(); p.Atomic != schemas.AtomicNone {
+		lines[0] = "one WriteMultiple, of rows of one shard key:"
+		if st.reads {
+			lines[0] = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
+		}
+	}
+	parts, err := drivers.ExplainParts(st.Pattern(), st.parts)
+	for _, part := range parts {
+		lines = append(lines, part...)
+	}
+	return lines, err
 }

@@ -12,27 +12,27 @@ import (
 
 // renderSQL writes the statements that create a schema, as the SQL shell takes them.
 func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
-	for name := range o.Settings {
-		return "", fmt.Errorf("unknown setting %q: this engine has none", name)
+	if _, err := readSettings(o.Settings); err != nil {
+		return "", err
 	}
 	namespace := namespaceOf(o.Namespace, s.Name)
-	tables, err := layout(s)
+	l, err := newLayout(s, namespace)
 	if err != nil {
-		return "", fmt.Errorf("schema %s: %w", s.Name, err)
+		return "", err
 	}
 	t := render.New("#")
 	t.Head(s, fmt.Sprintf("The DDL of Oracle NoSQL Database for the schema %s. The Cloud Service has no namespaces: "+
 		"leave %s: out there.",
 		s.Name, namespace))
 	t.Statement("\nCREATE NAMESPACE IF NOT EXISTS " + namespace + ";")
-	for _, table := range tables {
+	for _, table := range l.all {
 		t.Table(table.of)
 		for _, note := range table.allNotes() {
 			t.Comment(note)
 		}
-		t.Statement(table.create(namespace) + ";")
+		t.Statement(table.create(namespace, "") + ";")
 		if table.of.Static == nil || table.parent != nil { // the rows are indexed, not the static columns
-			table.indexes(t, namespace)
+			table.indexes(t)
 		}
 	}
 	return t.String(), nil
@@ -67,10 +67,14 @@ func (t *table) allNotes() []string {
 }
 
 // create returns the statement that creates the table. A child table inherits the key
-// columns of its parents and does not name them.
-func (t *table) create(namespace string) string {
+// columns of its parents and does not name them. A comment has no single quotes.
+func (t *table) create(namespace, comment string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s:%s (\n", namespace, t.path)
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s:%s ", namespace, t.path)
+	if comment != "" {
+		fmt.Fprintf(&b, "COMMENT '%s' ", comment)
+	}
+	b.WriteString("(\n")
 	own := t.key
 	if t.parent == nil {
 		own = slices.Concat(t.shard, t.key)
@@ -88,7 +92,7 @@ func (t *table) create(namespace string) string {
 }
 
 // indexes writes the statements that create the table's indexes.
-func (t *table) indexes(text *render.Text, namespace string) {
+func (t *table) indexes(text *render.Text) {
 	for _, x := range t.of.Indexes {
 		var cs []*schemas.Column
 		var desc int
@@ -105,9 +109,16 @@ func (t *table) indexes(text *render.Text, namespace string) {
 		if desc > 0 {
 			text.Comment(fmt.Sprintf("Index %s ascends: reads go backwards.", x.Name))
 		}
-		text.Statement(fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s:%s (%s);", identifier(x.Name), namespace, t.path,
-			names(cs)))
+		text.Statement(t.createIndex(x) + ";")
 	}
+}
+
+func (t *table) createIndex(x *schemas.Index) string {
+	var ids []string
+	for _, c := range x.Columns {
+		ids = append(ids, identifier(c.Column.Name))
+	}
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)", identifier(x.Name), t.full, strings.Join(ids, ", "))
 }
 
 func names(cs []*schemas.Column) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -12,15 +13,20 @@ import (
 type table struct {
 	of      *schemas.Table // the schema's table of which it has the columns, or the static columns
 	path    string         // its name, with those of its parents: users.folder
+	full    string         // its name in requests: mailbench_run_oracle:users.folder
 	parent  *table         // nil for a root table
 	shard   []*schemas.Column
 	key     []*schemas.Column // its own key columns, without the shard's and without those of its parents
 	columns []*schemas.Column
-	notes   []string // sentences on how it differs from the schema's table
+	absent  []*schemas.Index // those that a namespace of somebody else's lacks
+	notes   []string         // sentences on how it differs from the schema's table
 }
 
 // layout returns the tables of a schema, parents first.
 func layout(s *schemas.Schema) ([]*table, error) {
+	if err := drivers.Portable(s); err != nil {
+		return nil, err
+	}
 	var all []*table
 	of := make(map[*schemas.Table]*table)
 	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case

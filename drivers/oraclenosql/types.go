@@ -6,20 +6,28 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// inKey reports whether a column is part of the primary key.
+func inKey(c *schemas.Column) bool {
+	return c.Role == schemas.Partition || c.Role == schemas.Clustering
+}
+
 // columnType returns the type of a column, and a note on what that type does not say of
 // the schema's type, or "".
 func columnType(c *schemas.Column) (typ, note string) {
-	inKey := c.Role == schemas.Partition || c.Role == schemas.Clustering
 	switch c.Type.Kind {
 	case schemas.Blob:
-		if inKey {
+		if inKey(c) {
 			return "STRING", "holds hexadecimal digits, which sort as the bytes do: a key takes no BINARY"
+		}
+	case schemas.Boolean:
+		if inKey(c) {
+			return "INTEGER", "is 0 or 1: Oracle cannot read a range of BOOLEAN keys"
 		}
 	case schemas.UUID:
 		return "STRING AS UUID", ""
 	case schemas.TimeUUID:
-		if inKey {
-			return "STRING AS UUID", "is a timeuuid, which Oracle sorts as text and not by its time"
+		if inKey(c) {
+			return "STRING", "holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
 		}
 		return "STRING AS UUID", ""
 	case schemas.Counter:
@@ -63,6 +71,5 @@ func typeOf(t schemas.Type) string {
 
 // indexable reports whether an index may be over a column.
 func indexable(c *schemas.Column) bool {
-	inKey := c.Role == schemas.Partition || c.Role == schemas.Clustering
-	return !c.Type.Collection() && (c.Type.Kind != schemas.Blob || inKey)
+	return !c.Type.Collection() && (c.Type.Kind != schemas.Blob || inKey(c))
 }

@@ -112,7 +112,7 @@ func (d *delivery) set(n int) {
 }
 
 func setUser(user []byte, n int) {
-	n = n * 7919 % users
+	n = max(n, -n) * 7919 % users
 	user[4], user[5], user[6] = byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10)
 }
 

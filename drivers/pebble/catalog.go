@@ -69,6 +69,9 @@ func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
 // apply lays out the tables in the order of the catalog, so a schema file may have
 // another order.
 func (s *Store) apply(sch *schemas.Schema) error {
+	if err := drivers.Portable(sch); err != nil {
+		return err
+	}
 	key := []byte(schemaKey + sch.Name)
 	data, err := find(s.db, key, nil)
 	if err != nil {

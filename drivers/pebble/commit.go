@@ -36,6 +36,9 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if st.Pattern().Kind != schemas.Batch {
 		return st.Named(plan.ErrNotBatch)
 	}
+	if len(parts) > 0 {
+		s.Cost.Calls++
+	}
 	s.begin()
 	for i := range parts {
 		part, err := plan.Part(st.parts, &parts[i])
@@ -69,7 +72,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
 			s.unlock()
 			s.discard()
-			return st.Named(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err))
+			return corrupt(st.Named(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err)))
 		}
 	}
 	return st.Named(s.commit())

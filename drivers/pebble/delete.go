@@ -83,6 +83,9 @@ func (s *session) clear(b *bounds, t *table) error {
 func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
 	indexed := t != nil && len(t.indexes) > 0
 	n := 0
+	if t != nil {
+		defer func() { s.Cost.RowsExamined += int64(n) }()
+	}
 	for ok := it.First(); ok; ok = it.Next() {
 		n++
 		if n == maxPointDeletes+1 {

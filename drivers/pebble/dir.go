@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -86,7 +85,7 @@ func lock(dir string) (*pebble.Lock, error) {
 	if err == nil {
 		return l, os.Chmod(filepath.Join(dir, "LOCK"), 0o600)
 	}
-	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) || strings.Contains(err.Error(), "lock held") {
+	if held(err) || strings.Contains(err.Error(), "lock held") {
 		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory",
 			dir, drivers.ErrLocked)
 	}

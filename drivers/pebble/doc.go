@@ -24,4 +24,11 @@
 // plain columns would need the old row read on each write, which Pebble does
 // not do by itself: slices through one are [drivers.ErrUnsupported], and the
 // schema's declared fallback runs.
+//
+// # What is counted
+//
+// Nothing goes over a wire. A read, a write or a batch counts as one request, and so does each
+// element of a parallel get, which is a look-up of its own. Rows examined are those that an
+// iterator stopped at or a look-up found, whether a filter drops them or not, and the index
+// entries that led to them. The elements of a row's collections are no rows.
 package pebble

@@ -11,6 +11,9 @@ import (
 
 // compiler compiles the patterns of a schema as if it were the first in its data folder.
 func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
+	if err := drivers.Portable(s); err != nil {
+		return nil, err
+	}
 	store := &Store{guarded: make(map[uint16]*atomic.Bool)}
 	laid, space := make(map[*schemas.Table]*table), uint16(1)
 	for _, as := range stored(s).Tables {

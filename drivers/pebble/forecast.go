@@ -5,6 +5,7 @@ import (
 
 	"github.com/golang/snappy"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
@@ -14,7 +15,9 @@ import (
 // bytes or more are in blob files.
 type forecastEngine struct{}
 
-func forecastOf(*schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, nil }
+func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
+	return forecastEngine{}, drivers.Portable(s)
+}
 
 // bundle is how many keys store their common prefix once (bundle size of the default key schema).
 const bundle = 16

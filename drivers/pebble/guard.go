@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // guardFS is between Pebble and its files. It does four things that
@@ -139,7 +141,7 @@ func (g *guardFS) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: g.fail,
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			g.fail(fmt.Errorf("file %s is corrupt: %w", i.Path, i.Details))
+			g.fail(fmt.Errorf("%w: file %s: %w", drivers.ErrCorrupt, i.Path, i.Details))
 		},
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
-	"pgregory.net/rapid"
 )
 
 // drawOperand draws an operand over three number columns, and applies it to a

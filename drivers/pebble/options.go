@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -38,10 +39,11 @@ func Tuned(cacheBytes int64) *pebble.Options {
 		MemTableStopWritesThreshold: memTables,
 		// CockroachDB's thresholds: compact L0 early, and let it grow deep in
 		// a burst rather than stop writers.
-		L0CompactionThreshold: 2,
-		L0StopWritesThreshold: 1000,
-		LBaseMaxBytes:         64 << 20,
-		Logger:                discardLogger{},
+		L0CompactionThreshold:      2,
+		L0StopWritesThreshold:      1000,
+		LBaseMaxBytes:              64 << 20,
+		CompactionConcurrencyRange: func() (lower, upper int) { return 1, compactions(runtime.GOMAXPROCS(0)) },
+		Logger:                     discardLogger{},
 	}
 	o.Experimental.ValueSeparationPolicy = func() pebble.ValueSeparationPolicy {
 		return pebble.ValueSeparationPolicy{
@@ -57,6 +59,10 @@ func Tuned(cacheBytes int64) *pebble.Options {
 	}
 	return o
 }
+
+// compactions returns how many compactions may run at once. Pebble begins with one and adds more
+// when L0 grows deep. The load generator shares the processors with them, so it keeps half.
+func compactions(processors int) int { return max(1, min(4, processors/2)) }
 
 // discardLogger discards Pebble's log.
 type discardLogger struct{}

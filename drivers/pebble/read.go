@@ -26,6 +26,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 		return err
 	}
 	defer s.leave()
+	s.Cost.Calls += st.Requests(args)
 	s.prepareRow(st)
 	switch st.Pattern().Kind {
 	case schemas.Get:
@@ -38,7 +39,7 @@ func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drive
 	if cerr := s.closeIters(); err == nil {
 		err = st.Named(cerr)
 	}
-	return err
+	return corrupt(err)
 }
 
 // lookup finds the value of one key. It uses the call's iterator. SeekPrefixGE checks the Bloom
@@ -50,6 +51,7 @@ func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
 	if !s.rowIter.SeekPrefixGE(key) {
 		return nil, false, s.rowIter.Error()
 	}
+	s.Cost.RowsExamined++
 	if s.work != nil {
 		s.work.looked++
 	}
@@ -80,6 +82,7 @@ func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
 	if !found {
 		return nil, false, it.Error()
 	}
+	s.Cost.RowsExamined++
 	data, err = it.ValueAndErr()
 	return data, err == nil, err
 }
@@ -270,9 +273,7 @@ func (s *session) sliceOne(
 			}
 		}
 	}
-	if s.work != nil {
-		s.work.current().Rows += int64(read)
-	}
+	s.Cost.RowsExamined += int64(read)
 	return n, s.endIter(it, err)
 }
 

@@ -12,6 +12,9 @@ import (
 // renderKeys writes the keys under which the rows of a schema are stored. Pebble has no
 // statements that create tables: it is an ordered map of bytes, and the layout is the driver's.
 func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
+	if err := drivers.Portable(s); err != nil {
+		return "", err
+	}
 	own := stored(s)
 	t := render.New("#")
 	t.Head(s,

@@ -13,6 +13,7 @@ import (
 // session runs statements for one worker. It keeps its buffers from call to call, so that a
 // call allocates nothing of its own.
 type session struct {
+	drivers.CostCounter
 	store *Store
 	db    *pebble.DB
 	batch *pebble.Batch // reused by every write
@@ -95,6 +96,9 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 	if err := st.Enter(ctx, s.db == nil, nargs); err != nil {
 		return nil, err
 	}
+	if s.work != nil {
+		s.work.before = s.Cost
+	}
 	return st, st.Named(s.store.calls.Enter())
 }
 
@@ -108,6 +112,9 @@ func (s *session) leave() {
 	if s.roomy {
 		s.roomy = false
 		s.discard()
+	}
+	if s.work != nil {
+		s.work.called(&s.Cost)
 	}
 	s.store.calls.Leave()
 }
@@ -155,8 +162,8 @@ func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 // find is find in the session's database.
 func (s *session) find(key, buf []byte) ([]byte, error) {
 	data, err := find(s.db, key, buf)
-	if s.work != nil {
-		s.work.found(data != nil)
+	if data != nil {
+		s.Cost.RowsExamined++
 	}
 	return data, err
 }

@@ -137,6 +137,7 @@ func sizeOf(disk vfs.FS, dir string) (total int64, err error) {
 // settings returns the settings that matter to results: those of Tuned and of the store.
 func (s *Store) settings() map[string]string {
 	t := Tuned(s.cacheBytes)
+	lower, upper := t.CompactionConcurrencyRange()
 	return map[string]string{
 		"cache_bytes":         strconv.FormatInt(s.cacheBytes, 10),
 		"memtable_bytes":      strconv.FormatUint(t.MemTableSize, 10),
@@ -145,6 +146,7 @@ func (s *Store) settings() map[string]string {
 		"compression":         strings.ToLower(s.compressed.Name),
 		"l0_compaction":       strconv.Itoa(t.L0CompactionThreshold),
 		"l0_stop_writes":      strconv.Itoa(t.L0StopWritesThreshold),
+		"compactions":         fmt.Sprintf("%d to %d", lower, upper),
 		"format":              t.FormatMajorVersion.String(),
 		"durability":          s.durability.String(),
 	}

@@ -10,5 +10,5 @@ import (
 
 // dropPages returns an error: only Linux can be asked to drop cached pages.
 func dropPages(string) error {
-	return fmt.Errorf("%s takes no advice on its page cache: %w", runtime.GOOS, errors.ErrUnsupported)
+	return fmt.Errorf("cannot drop the page cache on %s (no posix_fadvise): %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -26,7 +26,7 @@ func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drive
 	}
 	at, err := s.divide(st, n)
 	if err != nil {
-		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
+		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, corrupt(err))
 	}
 	var parts []drivers.Statement
 	for from, to := range keys.Ranges(at) {

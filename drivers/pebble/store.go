@@ -71,7 +71,7 @@ func Engine() drivers.Engine {
 		Forecast: forecastOf,
 		Render:   renderKeys,
 		Compile:  compiler,
-		TraceDoc: `REQUESTS are keys that Pebble looked for. READ are rows and index entries. HIDDEN
+		TraceDoc: `REQUESTS are calls of this process. READ are rows and index entries. HIDDEN
 entries were passed beside them: tombstones, what they delete, older versions.
 BLOCKS are bytes of blocks; what is only in memory has none. TIME is the client's.`,
 	}
@@ -139,19 +139,27 @@ func (s *Store) start(disk vfs.FS) error {
 	if before != nil {
 		s.fs.written.Store(before.written.Load()) // opened again by Cool
 	}
+	if err := s.checkBlobs(); err != nil {
+		return corrupt(err)
+	}
+	db, err := pebble.Open(s.dir, s.options())
+	if err != nil {
+		return corrupt(err)
+	}
+	s.fs.armed.Store(true)
+	s.db = db
+	return s.fs.fault()
+}
+
+// options returns what Pebble is opened with.
+func (s *Store) options() *pebble.Options {
 	o := Tuned(s.cacheBytes)
 	for i := range o.Levels {
 		o.Levels[i].Compression = func() *block.CompressionProfile { return s.compressed }
 	}
 	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
 	o.ReadOnly = s.readOnly
-	db, err := pebble.Open(s.dir, o)
-	if err != nil {
-		return err
-	}
-	s.fs.armed.Store(true)
-	s.db = db
-	return s.fs.fault()
+	return o
 }
 
 // stop closes Pebble. After a fault its own opinion does not matter.

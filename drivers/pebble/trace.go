@@ -14,10 +14,11 @@ var (
 )
 
 // work counts what the calls of a traced session did. The numbers come from the statistics of
-// its iterators. A Get of Pebble has no statistics: it counts as one request.
+// its iterators, requests and rows from the session's counter. A Get of Pebble has no statistics.
 type work struct {
 	all    []drivers.Work
-	looked int // number of keys at which rowIter stopped
+	before drivers.Cost // the session's counter when the call began
+	looked int          // number of keys at which rowIter stopped
 }
 
 // tracedSession is a session that counts what its calls did.
@@ -57,12 +58,11 @@ func (w *work) current() *drivers.Work {
 	return &w.all[len(w.all)-1]
 }
 
-// found counts a Get.
-func (w *work) found(there bool) {
+// called adds what the session counted for a call.
+func (w *work) called(now *drivers.Cost) {
 	c := w.current()
-	if c.Requests++; there {
-		c.Rows++
-	}
+	c.Requests += now.Calls - w.before.Calls
+	c.Rows += now.RowsExamined - w.before.RowsExamined
 }
 
 // ended counts an iterator over ranges that is about to be closed. The iterator stopped at a key
@@ -80,13 +80,11 @@ func (w *work) ended(it *pebble.Iterator) {
 func (w *work) lookedUp(it *pebble.Iterator) {
 	stats := it.Stats()
 	w.add(&stats, w.looked)
-	w.current().Rows += int64(w.looked)
 	w.looked = 0
 }
 
 func (w *work) add(stats *pebble.IteratorStats, seen int) {
 	c := w.current()
-	c.Requests += int64(stats.ForwardSeekCount[pebble.InterfaceCall] + stats.ReverseSeekCount[pebble.InterfaceCall])
 	c.Blocks += int64(stats.InternalStats.BlockBytes)
 	// In a reverse read Pebble also passes the key before the one that it returns.
 	c.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))

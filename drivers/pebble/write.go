@@ -21,6 +21,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}
+	s.Cost.Calls++
 	s.begin()
 	if err := s.makeRoom(bytesOf(args)); err != nil {
 		return drivers.Result{}, st.Named(err)
@@ -35,7 +36,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		s.unlock()
 		s.discard()
-		return drivers.Result{}, st.Named(err)
+		return drivers.Result{}, corrupt(st.Named(err))
 	}
 	return res, st.Named(s.commit())
 }
@@ -119,12 +120,14 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	}
 	f := st.fam
 	switch st.Pattern().Kind {
-	case schemas.Put, schemas.PutIf:
+	case schemas.Put, schemas.PutIf, schemas.Append:
 		if err := s.writeRow(st, args, opSet); err != nil {
 			return err
 		}
-		if err := s.replaceCells(st); err != nil {
-			return err
+		if st.Pattern().Kind != schemas.Append {
+			if err := s.replaceCells(st); err != nil {
+				return err
+			}
 		}
 		for _, op := range st.cells {
 			if err := s.appendCells(f, s.key, op.col, args[op.arg]); err != nil {
@@ -134,15 +137,6 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	case schemas.Add:
 		if err := s.writeRow(st, args, opAdd); err != nil {
 			return err
-		}
-	case schemas.Append:
-		if err := s.writeRow(st, args, opSet); err != nil {
-			return err
-		}
-		for _, op := range st.cells {
-			if err := s.appendCells(f, s.key, op.col, args[op.arg]); err != nil {
-				return err
-			}
 		}
 	case schemas.Remove:
 		for _, op := range st.cells {

@@ -95,6 +95,15 @@ func (p *Plan) Limit(args []drivers.Value) int64 {
 	return -1
 }
 
+// Requests returns how many requests a read or a write is on an engine in this process: one, or
+// one for each element if the pattern reads them in parallel.
+func (p *Plan) Requests(args []drivers.Value) int64 {
+	if p.pattern.Parallel > 0 && p.Layout.In >= 0 {
+		return int64(len(args[p.Layout.In].Elems()))
+	}
+	return 1
+}
+
 // Grow returns vs with length n. Its values are stale.
 func Grow(vs []drivers.Value, n int) []drivers.Value {
 	if cap(vs) < n {

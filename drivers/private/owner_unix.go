@@ -28,3 +28,11 @@ func checkMode(path string, info fs.FileInfo) error {
 	}
 	return nil
 }
+
+// restrict takes the rights of other users from a folder.
+func restrict(root *os.Root, info fs.FileInfo) error {
+	if info.Mode().Perm()&^folderMode == 0 {
+		return nil
+	}
+	return root.Chmod(".", folderMode)
+}

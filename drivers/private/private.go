@@ -32,56 +32,48 @@ func Make(path string) error {
 	if err := os.MkdirAll(path, folderMode); err != nil {
 		return err
 	}
-	root, info, err := openFolder(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := checkOwner(path, info); err != nil {
-		return err
-	}
-	if empty, err := isEmpty(root); err != nil || !empty {
-		return errors.Join(err, checkMode(path, info))
-	}
-	if err := restrict(root, info); err != nil {
-		return err
-	}
-	// A file that came while others could still write may be theirs.
-	if empty, err := isEmpty(root); err != nil || !empty {
-		return errors.Join(err, checkMode(path, info))
-	}
-	return nil
+	return inFolder(path, func(root *os.Root, info fs.FileInfo) error {
+		if err := checkOwner(path, info); err != nil {
+			return err
+		}
+		if empty, err := isEmpty(root); err != nil || !empty {
+			return errors.Join(err, checkMode(path, info))
+		}
+		if err := restrict(root, info); err != nil {
+			return err
+		}
+		// A file that came while others could still write may be theirs.
+		if empty, err := isEmpty(root); err != nil || !empty {
+			return errors.Join(err, checkMode(path, info))
+		}
+		return nil
+	})
 }
 
 // Check checks an existing folder, and changes nothing.
 func Check(path string) error {
-	root, info, err := openFolder(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return errors.Join(checkOwner(path, info), checkMode(path, info))
+	return inFolder(path, func(_ *os.Root, info fs.FileInfo) error {
+		return errors.Join(checkOwner(path, info), checkMode(path, info))
+	})
 }
 
 // CheckOwner checks that a folder is one of this user's, and no link to one.
 func CheckOwner(path string) error {
-	root, info, err := openFolder(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return checkOwner(path, info)
+	return inFolder(path, func(_ *os.Root, info fs.FileInfo) error { return checkOwner(path, info) })
 }
 
 // Restrict takes the rights of other users from a folder that has passed Make and is
 // mailbench's. A mailbench from before folders were private may have made it.
-func Restrict(path string) error {
+func Restrict(path string) error { return inFolder(path, restrict) }
+
+// inFolder opens a folder that is no link for what is done in it.
+func inFolder(path string, do func(*os.Root, fs.FileInfo) error) error {
 	root, info, err := openFolder(path)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return restrict(root, info)
+	return do(root, info)
 }
 
 // openPlain opens the folder of a file. It returns an error if the file exists and is not a
@@ -119,7 +111,8 @@ func ReadFile(name string) ([]byte, error) {
 	return root.ReadFile(file)
 }
 
-// WriteFile replaces a file atomically: at any time either the old or the new one exists.
+// WriteFile replaces a file atomically: at any time either the old or the new one exists, also if
+// the machine loses power.
 func WriteFile(name string, data []byte) error {
 	root, file, err := openPlain(name)
 	if err != nil {
@@ -135,7 +128,7 @@ func WriteFile(name string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = root.Rename(temp, file)
 	}
 	if err != nil {
@@ -213,13 +206,6 @@ func notPlain(name string, t fs.FileMode) error {
 		what = "a link"
 	}
 	return fmt.Errorf("%s is %s and %w: find out who made it, and remove it", name, what, ErrRefused)
-}
-
-func restrict(root *os.Root, info fs.FileInfo) error {
-	if info.Mode().Perm()&^folderMode == 0 {
-		return nil
-	}
-	return root.Chmod(".", folderMode)
 }
 
 func isEmpty(root *os.Root) (bool, error) {

@@ -88,7 +88,24 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 		return r.row(ctx, row)
 	})
 	r.tell()
+	r.skipped()
 	return err
+}
+
+// skipped adds a finding of the rows that the session has left out.
+func (r *reader) skipped() {
+	s, ok := r.meter.Session.(drivers.Skipper)
+	if !ok {
+		return
+	}
+	rows, keys := s.Skipped()
+	for _, key := range keys {
+		r.found.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0, func() string {
+			return fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
+				"(hints: {hbase: {marker: none}} says that the table has none)", key)
+		})
+		rows = 0 // they are counted once
+	}
 }
 
 func (r *reader) tell() {

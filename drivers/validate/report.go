@@ -60,10 +60,21 @@ const (
 	TimeUUID  Check = "timeuuid"  // an identifier of another version
 	Reference Check = "reference" // a row that another row refers to is missing
 	Count     Check = "count"     // a stored number differs from the recount
+	Marker    Check = "marker"    // rows in HBase without mailbench's marker cell, which it does not read
 )
 
 // Broken returns how many rows are broken, counted once for each finding.
 func (r *Report) Broken() int64 { return r.rows(false) }
+
+// Adrift returns how many rows have a number that differs from its recount.
+func (r *Report) Adrift() (n int64) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Check == Count && !f.Leftover {
+			n += f.Rows
+		}
+	}
+	return n
+}
 
 // Leftover returns how many rows are left over.
 func (r *Report) Leftover() int64 { return r.rows(true) }

@@ -52,8 +52,8 @@ type check struct {
 }
 
 // Run checks what a store holds. The schema must have been applied to the store, which
-// may be open for reading only. Run returns an error if it cannot read. The report says
-// what is wrong with the data.
+// may be open for reading only. Run returns an error if it cannot read, with the report of
+// what it has read until then. The report says what is wrong with the data.
 func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config) (*Report, error) {
 	if store.Capabilities().Discards {
 		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
@@ -73,10 +73,11 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 		c.fileMost = 32 << 20
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
-	if err := c.run(ctx, r); err != nil {
-		return nil, fmt.Errorf("validate %s: %w", s.Name, err)
-	}
+	err := c.run(ctx, r)
 	r.Findings, r.Scratch = c.found.sorted(), max(c.peak.Load(), c.scratch.Load())
+	if err != nil {
+		return r, fmt.Errorf("validate %s: %w", s.Name, err)
+	}
 	return r, nil
 }
 
@@ -94,10 +95,10 @@ func (c *check) run(ctx context.Context, r *Report) error {
 		}
 		for _, scan := range scans {
 			read, err := c.table(ctx, scan, records)
+			r.Tables = append(r.Tables, read)
 			if err != nil {
 				return fmt.Errorf("table %s: %w", t.Name, err)
 			}
-			r.Tables = append(r.Tables, read)
 		}
 	}
 	if c.Sample < 1 {

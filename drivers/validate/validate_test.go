@@ -62,7 +62,12 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	s, err := schemas.Parse("everything.yaml", []byte(everything))
+	return newWorldOf(t, everything)
+}
+
+func newWorldOf(t testing.TB, text string) *world {
+	t.Helper()
+	s, err := schemas.Parse("everything.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +294,8 @@ func (w *world) boxes(n int, put func(box string, i int) bool) {
 }
 
 // TestDivided: what is found does not depend on how many workers read, or on how
-// often files of records were divided.
+// often files of records were divided. A file that is too large is divided before it is read,
+// so that both take space for a moment.
 func TestDivided(t *testing.T) {
 	w := newWorld(t)
 	w.boxes(1000, func(_ string, i int) bool { return i%50 != 6 })
@@ -299,14 +305,52 @@ func TestDivided(t *testing.T) {
 		"boxes count files 1: box=\"box-000008\": files is 1, counted 2",
 		"files reference box 58: box=\"box-000006\", n=0 and 5 more: no row of boxes",
 	}
-	for _, c := range []validate.Config{{Workers: 1}, {Workers: 3, FileBytes: 5000}, {Workers: 16, FileBytes: 500}} {
+	whole := w.check(validate.Config{Workers: 1}).Scratch
+	for _, c := range []validate.Config{{Workers: 1}, {Workers: 1, FileBytes: 500}, {Workers: 3, FileBytes: 5000}, {Workers: 16, FileBytes: 500}} {
 		r := w.check(c)
+		if divided := r.Scratch > whole; c.Workers == 1 && divided != (c.FileBytes > 0) {
+			t.Errorf("%+v: files of %d bytes, undivided of %d", c, r.Scratch, whole)
+		}
 		if diff := cmp.Diff(want, found(r)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", c, diff)
 		}
 		if f := r.Findings[len(r.Findings)-1]; f.Missing != 17 || len(f.Examples) != validate.Examples {
 			t.Errorf("%+v: %d boxes are missing, want 17; %d examples", c, f.Missing, len(f.Examples))
 		}
+	}
+}
+
+// TestMissingCounter: a counter that is missing is 0, as nothing was ever added to it. It is
+// found if there is something to count. Another number that is missing is not compared.
+func TestMissingCounter(t *testing.T) {
+	w := newWorldOf(t, `
+schema: 1
+name: counters
+tables:
+  tallies:
+    partition: [folder text]
+    columns: {n: counter}
+    counts: {n: {column: n, of: letters, by: folder}}
+  notes:
+    partition: [folder text]
+    columns: {n: bigint}
+    counts: {n: {column: n, of: letters, by: folder}}
+  letters:
+    partition: [folder text]
+    clustering: [id int]
+    columns: {size: int}
+`)
+	letter := w.putter("letters", false)
+	for id := range int32(3) {
+		letter(drivers.Text("in"), drivers.Int(id), drivers.Int(1))
+	}
+	want := []string{"tallies count n 1: no n for folder=\"in\", id=0: 3 counted"}
+	r := w.check(validate.Config{})
+	if diff := cmp.Diff(want, found(r)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if len(r.Findings) == 1 && r.Findings[0].Drift != 3 {
+		t.Errorf("%+v", r.Findings[0])
 	}
 }
 

@@ -26,6 +26,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	for i := 1; i < len(a.messages); i++ {
 		if a.messages[i] == a.messages[i-1] { // an interrupted move
 			a.Duplicated++
+			a.Note(models.Duplicated, "message_id %s is in two conversations", models.UUIDText(a.messages[i]))
 		}
 	}
 	return a.Audit, nil
@@ -50,20 +51,28 @@ func (a *audit) conversation(row []drivers.Value) error {
 }
 
 // message checks one row. A row without content is left by a write to a deleted
-// message.
+// message. A conversation that nobody takes part in is lost: no operation removes a user from
+// one, and messages come after the users.
 func (a *audit) message(row []drivers.Value) error {
+	where := func() string {
+		return fmt.Sprintf("message_id %s of conversation_id %s", models.UUIDText(row[1].UUIDBytes()),
+			models.UUIDText(row[0].UUIDBytes()))
+	}
 	switch {
 	case !a.conversations[row[0].UUIDBytes()]:
-		a.Unreferenced++
+		a.Dangling++
+		a.Note(models.Dangling, "%s, in which nobody takes part", where())
 		return nil
 	case row[2].IsNull():
 		a.Dangling++
+		a.Note(models.Dangling, "%s has no content", where())
 		return nil
 	}
 	a.Messages++
 	a.messages = append(a.messages, row[1].UUIDBytes())
 	if _, err := textSize(row[2]); err != nil || !whole(row[3].Elems(), row[4].Elems()) {
 		a.BrokenBodies++
+		a.Note(models.BrokenBody, "%s", where())
 	}
 	return nil
 }

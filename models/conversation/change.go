@@ -62,22 +62,44 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	return m.FailedIn("seen by", f, err)
 }
 
-// allExist checks that all messages exist before one of them changes.
-func (m *mailbox) allExist(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.Handles.Distinct(hs); err != nil {
+// several reads rows of messages of a conversation in one call, in the order of hs. take takes
+// the row of message m.at, which begins with its message_id. several returns ErrNotFound if one
+// is missing or named twice.
+func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.Folder, hs []models.Handle,
+	take func(row []drivers.Value) error,
+) error {
+	if err := m.Handles.Distinct(hs); err != nil || len(hs) == 0 {
 		return err
 	}
+	m.idList = m.idList[:0]
 	for _, h := range hs {
-		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil {
-			return err
+		if h.IsZero() {
+			return models.ErrNotFound
 		}
+		m.idList = append(m.idList, idOf(h))
 	}
-	return nil
+	m.at, m.take = 0, take
+	err := m.S.Read(ctx, st, m.With(ref(f), drivers.ListOf(m.idList)), m.onSeveral)
+	m.take = nil
+	if err == nil && m.at < len(hs) {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// severalRow takes a row of several. If it is not of the next message, that one is missing.
+func (m *mailbox) severalRow(row []drivers.Value) error {
+	if m.at == len(m.idList) || row[0].UUIDBytes() != m.idList[m.at].UUIDBytes() {
+		return nil
+	}
+	err := m.take(row)
+	m.at++
+	return err
 }
 
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	err := m.allExist(ctx, f, hs)
+	err := m.several(ctx, m.existing, f, hs, m.onExists)
 	if err == nil && len(hs) > 0 {
 		m.Calls.Reset()
 		for _, h := range hs {
@@ -88,53 +110,67 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	return m.FailedIn("delete", f, err)
 }
 
-// Move implements models.Mailbox. It posts each message again and then deletes the old
-// one. An interruption leaves a message in both; an audit counts it.
+// Move implements models.Mailbox. It reads all messages in one call. Then it posts each of them
+// again and deletes the old one. An interruption leaves a message in both; an audit counts it.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.move(ctx, from, to, hs, handles)
-	m.whole = nil
+	m.whole = m.whole[:0]
 	m.Forget()
 	return m.FailedIn("move", from, err)
 }
 
 func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	here := from.Ref == to.Ref
-	if len(hs) > 1 || here { // copy finds a single missing message itself
-		if err := m.allExist(ctx, from, hs); err != nil {
-			return err
-		}
+	if from.Ref == to.Ref {
+		copy(handles, hs)
+		return m.several(ctx, m.existing, from, hs, m.onExists)
 	}
-	for i, h := range hs {
-		handles[i] = h
-		if here {
-			continue
-		}
-		if err := m.copy(ctx, from, to, h); err != nil {
-			if i > 0 {
-				err = models.Partly(err)
+	for moved := 0; moved < len(hs); {
+		err := m.readWhole(ctx, from, hs[moved:])
+		for i := 0; i < len(m.whole) && err == nil; i++ {
+			h := hs[moved]
+			if err = m.repost(ctx, from, to, h, m.whole[i]); err == nil {
+				handles[moved] = h
+				moved++
 			}
-			return err
 		}
-		if _, err := m.S.Write(ctx, m.deleteMessage, m.With(ref(from), idOf(h))); err != nil {
+		switch {
+		case err != nil && moved > 0:
 			return models.Partly(err)
+		case err != nil:
+			return err
 		}
 	}
 	return nil
 }
 
-// copy posts a message again.
-func (m *mailbox) copy(ctx context.Context, from, to *models.Folder, h models.Handle) error {
+// readWhole reads messages to post them again. It keeps those that come first, no more than
+// MaxRow bytes of them: another call reads the others.
+func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	m.Arena.Reset()
-	if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
-		return err
-	}
-	m.With(ref(to), idOf(h))
-	_, err := m.S.Write(ctx, m.post, m.Also(m.whole...))
-	return err
+	clear(m.whole)
+	m.whole, m.held = m.whole[:0], 0
+	return m.several(ctx, m.wholeMessages, f, hs, m.onWhole)
 }
 
-// wholeRow keeps a row with its columns in the order of post.
+// wholeRow keeps a row with its columns in the order of post, behind its message_id.
 func (m *mailbox) wholeRow(row []drivers.Value) error {
-	m.whole = m.Arena.Row(row)
+	for i := range row {
+		m.held += row[i].Size()
+	}
+	if len(m.whole) == m.at && (m.at == 0 || m.held <= models.MaxRow) {
+		m.whole = append(m.whole, m.Arena.Row(row))
+	}
+	return nil
+}
+
+// repost posts a message in another conversation and deletes it from its own.
+func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, h models.Handle, row []drivers.Value) error {
+	m.With(ref(to))
+	if _, err := m.S.Write(ctx, m.post, m.Also(row...)); err != nil {
+		return err
+	}
+	if _, err := m.S.Write(ctx, m.deleteMessage, m.With(ref(from), idOf(h))); err != nil {
+		return models.Partly(err)
+	}
 	return nil
 }

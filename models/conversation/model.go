@@ -45,7 +45,8 @@ type statements struct {
 	claim, takeParts, conversations, anyConversation drivers.Statement
 	putTitle, title                                  drivers.Statement
 	post, posts, newest, between                     drivers.Statement
-	message, attachment, exists, wholeMessage        drivers.Statement
+	message, attachment, exists                      drivers.Statement
+	existing, wholeMessages                          drivers.Statement
 	deleteMessage, deleteMessages                    drivers.Statement
 	seen, unseen, seenBy, numbers                    drivers.Statement
 	bySenderIn, bySender                             drivers.Statement
@@ -61,7 +62,8 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"any_conversation": &s.anyConversation,
 		"put_title":        &s.putTitle, "title": &s.title,
 		"post": &s.post, "posts": &s.posts, "newest": &s.newest, "between": &s.between,
-		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists, "whole_message": &s.wholeMessage,
+		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists,
+		"existing": &s.existing, "whole_messages": &s.wholeMessages,
 		"delete_message": &s.deleteMessage, "delete_messages": &s.deleteMessages,
 		"seen": &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
 		"by_sender":         &s.bySender,
@@ -103,7 +105,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
 	m.Start("conversation", s)
 	// Method values are made once, since each one is an allocation.
-	m.onEntry, m.onMessage, m.onWhole = m.entryRow, m.messageRow, m.wholeRow
+	m.onEntry, m.onMessage, m.onWhole, m.onSeveral = m.entryRow, m.messageRow, m.wholeRow, m.severalRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
 	if b.bySenderIn == nil {
 		return searchless{m, m, m, m, m}
@@ -124,9 +126,13 @@ type mailbox struct {
 	files      []drivers.Value // its attachments: name, text, name, text …
 	who        [1]drivers.Value
 
-	me      string // user for whom isSeen looks in the lists of viewers
-	read    bool   // whether me has seen the message
-	whole   []drivers.Value
+	me      string          // user for whom isSeen looks in the lists of viewers
+	read    bool            // whether me has seen the message
+	idList  []drivers.Value // messages that several reads
+	at      int             // index of the next of them
+	take    func(row []drivers.Value) error
+	whole   [][]drivers.Value // rows to post again
+	held    int               // bytes of the rows read so far
 	yield   func(*models.Entry) error
 	entry   models.Entry
 	open    *models.Opened
@@ -134,7 +140,7 @@ type mailbox struct {
 	written int64
 	stats   models.Stats
 
-	onEntry, onMessage, onWhole               func(row []drivers.Value) error
+	onEntry, onMessage, onWhole, onSeveral    func(row []drivers.Value) error
 	onAttachment, onExists, onSeen, onNumbers func(row []drivers.Value) error
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -16,7 +17,10 @@ import (
 // Audit implements models.Mailbox. It keeps 24 bytes for each row of a label and
 // about 100 bytes for each attachment and label, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := audit{seed: maphash.MakeSeed(), labels: map[labelKey]*labelCount{}, files: map[fileKey]*fileSum{}}
+	a := audit{
+		seed: maphash.MakeSeed(), folders: map[labelKey]bool{}, labels: map[labelKey]*labelCount{},
+		files: map[fileKey]*fileSum{},
+	}
 	for _, step := range []struct {
 		stmt drivers.Statement
 		row  func([]drivers.Value) error
@@ -37,22 +41,24 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 
 type audit struct {
 	models.Audit
-	seed   maphash.Seed
-	labels map[labelKey]*labelCount
-	rows   []labelRow
-	sorted bool // rows, by email
-	files  map[fileKey]*fileSum
+	seed    maphash.Seed
+	folders map[labelKey]bool
+	labels  map[labelKey]*labelCount
+	rows    []labelRow
+	sorted  bool // rows, by email
+	files   map[fileKey]*fileSum
 }
 
 type labelKey struct{ username, label string }
 
-// labelCount is the number of rows of a label minus its counters.
-type labelCount struct{ unread, messages int64 }
+// labelCount is the number of rows of a label minus its counters, and the number of rows.
+type labelCount struct{ unread, messages, rows int64 }
 
 // labelRow is a row that shows an email. Its folder is a hash of user and folder.
 type labelRow struct {
 	id     [16]byte
 	folder uint64
+	found  bool // the email is there
 }
 
 type fileKey struct {
@@ -69,6 +75,7 @@ type fileSum struct {
 
 func (a *audit) folder(row []drivers.Value) error {
 	a.Folders++
+	a.folders[labelKey{row[0].Str(), row[1].Str()}] = true
 	if row[2].Bool() {
 		a.Accounts++
 	}
@@ -87,10 +94,13 @@ func (a *audit) shows(row []drivers.Value) error {
 	username, label := row[0].Str(), row[1].Str()
 	c := a.label(username, label)
 	c.messages++
+	c.rows++
 	if !row[3].Bool() {
 		c.unread++
 	}
-	a.rows = append(a.rows, labelRow{row[2].UUIDBytes(), maphash.String(a.seed, username+"\x00"+base(label))})
+	a.rows = append(a.rows, labelRow{
+		id: row[2].UUIDBytes(), folder: maphash.String(a.seed, username+"\x00"+base(label)),
+	})
 	return nil
 }
 
@@ -131,6 +141,7 @@ func (a *audit) sort() {
 	for i := 1; i < len(a.rows); i++ {
 		if a.rows[i] == a.rows[i-1] {
 			a.Duplicated++
+			a.Note(models.Duplicated, "email %s is shown twice in one folder", models.UUIDText(a.rows[i].id))
 		}
 	}
 }
@@ -147,6 +158,7 @@ func (a *audit) email(row []drivers.Value) error {
 	}
 	for ; i < len(a.rows) && a.rows[i].id == id; i++ {
 		a.Messages++
+		a.rows[i].found = true
 	}
 	whole := !row[1].IsNull()
 	if _, err := models.WriteText(io.Discard, row[1].Raw()); err != nil {
@@ -159,6 +171,7 @@ func (a *audit) email(row []drivers.Value) error {
 	}
 	if !whole {
 		a.BrokenBodies++
+		a.Note(models.BrokenBody, "email %s", models.UUIDText(id))
 	}
 	return nil
 }
@@ -173,10 +186,27 @@ func (f *fileSum) whole(size int64) bool {
 
 func (a *audit) result() models.Audit {
 	a.sort()
-	a.Dangling = int64(len(a.rows)) - a.Messages
+	for _, r := range a.rows {
+		if !r.found {
+			a.Dangling++
+			a.Note(models.Dangling, "email %s is shown and not there", models.UUIDText(r.id))
+		}
+	}
 	a.Unreferenced += int64(len(a.files)) // attachments that no email names
-	for _, c := range a.labels {
-		a.CounterDrift += max(c.unread, -c.unread) + max(c.messages, -c.messages)
+	for _, k := range slices.SortedFunc(maps.Keys(a.labels), func(a, b labelKey) int {
+		return cmp.Or(cmp.Compare(a.username, b.username), cmp.Compare(a.label, b.label))
+	}) {
+		c := a.labels[k]
+		if c.unread != 0 || c.messages != 0 {
+			a.CounterDrift += max(c.unread, -c.unread) + max(c.messages, -c.messages)
+			a.Note(models.CounterDrift, "username %q, label %q: num_unread by %d, messages by %d", k.username, k.label,
+				-c.unread, -c.messages)
+		}
+		// No operation deletes a folder, and an email comes after its folder.
+		if c.rows > 0 && !a.folders[labelKey{k.username, base(k.label)}] {
+			a.Dangling += c.rows
+			a.Note(models.Dangling, "username %q, label %q shows %d emails, and its folder is lost", k.username, k.label, c.rows)
+		}
 	}
 	return a.Audit
 }

@@ -56,10 +56,10 @@ func (m *mailbox) commit(ctx context.Context) error {
 	return m.addCounts(ctx)
 }
 
-// addHide deletes the row of an email from a label. That row is in m.shown.
-func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte) {
+// addHide deletes the row of an email from a label.
+func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte, read bool) {
 	m.hides.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
-	m.count(f, overflow, -1, m.shown.read)
+	m.count(f, overflow, -1, read)
 }
 
 // addShow adds a row like s to a folder, and returns the overflow number of the row's label.
@@ -74,17 +74,6 @@ func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) 
 	return overflow, nil
 }
 
-// find returns the label of a folder that shows an email. It reads each label up to
-// the current one. The row is then in m.shown.
-func (m *mailbox) find(ctx context.Context, f *folder, id [16]byte) (overflow int32, found bool, err error) {
-	for n := range f.current.Load() + 1 {
-		if err := m.readShown(ctx, f, n, id); err != models.ErrNotFound {
-			return n, err == nil, err
-		}
-	}
-	return 0, false, nil
-}
-
 // Delete implements models.Mailbox. The emails stay, since other labels may show them.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
@@ -92,14 +81,11 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 
 func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
 	m.begin()
-	if err := m.Handles.Distinct(hs); err != nil {
+	if err := m.several(ctx, f, hs); err != nil {
 		return err
 	}
-	for _, h := range hs {
-		if err := m.readHandle(ctx, f, h); err != nil {
-			return err
-		}
-		m.addHide(f, overflowOf(h), idOf(h))
+	for i, h := range hs {
+		m.addHide(f, overflowOf(h), idOf(h), m.here[i].row.read)
 	}
 	return m.commit(ctx)
 }
@@ -112,29 +98,28 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 
 func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
 	m.begin()
-	if err := m.Handles.Distinct(hs); err != nil {
+	if err := m.several(ctx, from, hs); err != nil || len(hs) == 0 {
 		return err
+	}
+	if from.username == to.username && from.label == to.label {
+		copy(handles, hs)
+		return nil
 	}
 	if err := m.readCurrentLabel(ctx, to); err != nil {
 		return err
 	}
-	here := from.username == to.username && from.label == to.label
+	if err := m.find(ctx, to, hs); err != nil {
+		return err
+	}
 	for i, h := range hs {
-		if err := m.readHandle(ctx, from, h); err != nil {
-			return err
-		}
-		if here {
-			handles[i] = h
-			continue
-		}
-		id, s := idOf(h), m.shown
-		m.addHide(from, overflowOf(h), id)
-		overflow, found, err := m.find(ctx, to, id)
-		if err == nil && !found {
-			overflow, err = m.addShow(ctx, to, id, s)
-		}
-		if err != nil {
-			return err
+		id, s := idOf(h), m.here[i].row
+		m.addHide(from, overflowOf(h), id, s.read)
+		overflow := m.there[i].overflow
+		if !m.there[i].found {
+			var err error
+			if overflow, err = m.addShow(ctx, to, id, s); err != nil {
+				return err
+			}
 		}
 		handles[i] = handleOf(id, overflow)
 	}
@@ -163,19 +148,22 @@ func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, labe
 	if err := m.readCurrentLabel(ctx, label); err != nil {
 		return h, err
 	}
-	overflow, found, err := m.find(ctx, label, id)
-	switch {
-	case err != nil:
+	m.one[0] = h
+	if err := m.find(ctx, label, m.one[:]); err != nil {
 		return h, err
-	case on && found:
-		return handleOf(id, overflow), nil
+	}
+	there := &m.there[0]
+	switch {
+	case on && there.found:
+		return handleOf(id, there.overflow), nil
 	case on:
-		if overflow, err = m.addShow(ctx, label, id, s); err != nil {
+		overflow, err := m.addShow(ctx, label, id, s)
+		if err != nil {
 			return h, err
 		}
 		h = handleOf(id, overflow)
-	case found:
-		m.addHide(label, overflow, id)
+	case there.found:
+		m.addHide(label, there.overflow, id, there.row.read)
 	}
 	return h, m.commit(ctx)
 }

@@ -13,6 +13,11 @@ var contract = modeltest.Suite{
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true, Overflows: true},
 	Damages: []modeltest.Damage{
 		{
+			Name: "folder lost", Table: "folders_by_user", Match: modeltest.Is("label", "Work"),
+			Want:  models.Audit{Folders: -1, Dangling: 2},
+			Finds: []string{"folder_sizes folder: 1"},
+		},
+		{
 			Name: "chunk lost", Table: "attachments",
 			Want:  models.Audit{BrokenBodies: 1},
 			Finds: []string{"emails attachments: 1"},

@@ -19,47 +19,44 @@ type shown struct {
 }
 
 func (m *mailbox) shownRow(row []drivers.Value) error {
-	m.shown = shown{m.Arena.Bytes(row[0].Raw()), m.Arena.Bytes(row[1].Raw()), row[2].Bool()}
+	m.shown = m.keepShown(row)
 	return nil
 }
 
-// readShown reads the row of an email in a label into m.shown.
-func (m *mailbox) readShown(ctx context.Context, f *folder, overflow int32, id [16]byte) error {
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
-	return m.ReadOne(ctx, m.inFolder, args, m.onShown)
+// keepShown copies a row: from, subject, is_read.
+func (m *mailbox) keepShown(row []drivers.Value) shown {
+	return shown{m.Arena.Bytes(row[0].Raw()), m.Arena.Bytes(row[1].Raw()), row[2].Bool()}
 }
 
-// readHandle is readShown for a message by its handle.
+// readHandle reads the row of an email in the label of its handle into m.shown.
 func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) error {
 	if h.IsZero() {
 		return models.ErrNotFound
 	}
-	return m.readShown(ctx, f, overflowOf(h), idOf(h))
+	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), drivers.TimeUUID(idOf(h)))
+	return m.ReadOne(ctx, m.inFolder, args, m.onShown)
 }
 
-// Open implements models.Mailbox: it reads the flag in the label's row, then Q3.
+// Open implements models.Mailbox: Q3. An email does not know which labels show it, nor who has
+// read it, and Open makes no read for that.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
-	m.Arena.Reset()
-	err := m.readHandle(ctx, ref(f), h)
-	if err == nil {
+	err := models.ErrNotFound
+	if !h.IsZero() {
 		m.open = o
 		err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), m.onEmail)
 		m.open = nil
-		if err == models.ErrNotFound {
-			err = fmt.Errorf("the label shows an email that is gone: %w", err)
-		}
 	}
 	if err != nil {
 		return m.FailedIn("open", f, err)
 	}
 	o.Handle, o.Date = h, models.TimeOf(idOf(h))
-	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen
-	o.Size, o.Seen, o.Flags = 0, m.shown.read, 0
-	if o.Seen {
-		o.Flags = models.Seen
-	}
+	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate
+	o.Size, o.Seen, o.Flags = 0, false, 0
 	return nil
 }
+
+// KeepsBodies implements models.Keeper.
+func (m *mailbox) KeepsBodies() {}
 
 func (m *mailbox) emailRow(row []drivers.Value) (err error) {
 	o := m.open
@@ -82,10 +79,10 @@ type download struct {
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
 ) (int64, error) {
-	m.Arena.Reset()
-	err := m.readHandle(ctx, ref(f), h)
-	if err == nil {
-		err = m.readAttachment(ctx, idOf(h), name, w)
+	m.in = download{w: w}
+	err := models.ErrNotFound
+	if !h.IsZero() {
+		err = m.readAttachment(ctx, idOf(h), name)
 	}
 	if err != nil {
 		return m.in.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
@@ -93,8 +90,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 	return m.in.written, nil
 }
 
-func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, w io.Writer) error {
-	m.in = download{w: w}
+func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) error {
 	if err := m.ReadOne(ctx, m.attachmentSize, m.With(drivers.TimeUUID(id), drivers.Text(name)), m.onSize); err != nil {
 		return err
 	}

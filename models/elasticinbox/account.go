@@ -107,7 +107,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err == nil {
-		err = m.readCounters(ctx, a.Address)
+		err = m.readCounters(ctx, a.Address, nil)
 	}
 	if err != nil {
 		return m.Failed("folders", a, err)

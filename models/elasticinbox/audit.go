@@ -77,10 +77,14 @@ func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 			accounts = append(accounts, labelled{address: address})
 		}
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
+		if err != nil {
+			a.found.Dangling++
+			a.found.Note(models.Dangling, "account %q has a label %q: %v", address, row[1].Raw(), err)
+		}
 		if ok {
 			accounts[i].labels = append(accounts[i].labels, n.label)
 		}
-		return err
+		return nil
 	})
 	return accounts, err
 }
@@ -90,6 +94,7 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	a.found.Accounts++
 	if !slices.Contains(x.labels, all) {
 		a.found.Dangling++ // the address is not claimed any more
+		a.found.Note(models.Dangling, "account %q has no label:0, which claims the address", x.address)
 	}
 	for _, l := range x.labels {
 		if l != all {
@@ -108,12 +113,16 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	if err := a.purgeIndex(ctx); err != nil {
 		return err
 	}
-	for _, k := range a.known {
+	for id, k := range a.known {
 		want := len(k.labels)
 		if k.deleted {
 			want = 1
 		}
-		a.found.Dangling += int64(max(want-k.entries, 0))
+		if want > k.entries {
+			a.found.Dangling += int64(want - k.entries)
+			a.found.Note(models.Dangling, "message %s of account %q: %d of its %d index entries are lost", models.UUIDText(id),
+				x.address, want-k.entries, want)
+		}
 	}
 	return a.drift(ctx)
 }
@@ -128,17 +137,24 @@ func (a *audit) metadataOf(ctx context.Context) error {
 		err := a.S.Read(ctx, a.metadata, a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
 			func(row []drivers.Value) error {
 				n++
+				if row[0].Broken() {
+					return nil // it would be where the next page begins
+				}
 				id := row[0].UUIDBytes()
 				if len(a.recs) == 0 || a.recs[len(a.recs)-1].id != id {
 					a.recs = append(a.recs, record{id: id})
 				}
-				return a.take(&a.recs[len(a.recs)-1], row[1].Raw(), row[2].Raw())
+				r := &a.recs[len(a.recs)-1]
+				if err := a.take(r, row[1].Raw(), row[2].Raw()); err != nil && r.fault == nil {
+					r.fault = err
+				}
+				return nil
 			})
 		if err != nil {
 			return err
 		}
 		last := n < rows
-		if !last {
+		if !last && len(a.recs) > 0 {
 			a.recs = a.recs[:len(a.recs)-1] // it may continue on the next page
 		}
 		for i := range a.recs {
@@ -169,11 +185,15 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		}
 	}
 	var layout models.Layout
-	whole := layout.Parse(r.layout) == nil && r.headers == 4 &&
+	bare := len(r.layout) == 0 // as the document has it, without a checksum
+	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4 &&
 		r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
 	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32
 	for n := range r.blocks {
+		if !whole {
+			break // their number may be wrong, too
+		}
 		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
 		err := a.S.Read(ctx, a.block, a.With(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
 			func(row []drivers.Value) error {
@@ -187,9 +207,17 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		}
 		whole = whole && found
 	}
-	if !whole || sum != layout.Checksum {
+	if whole && len(r.labels) == 0 && !r.deleted {
+		a.found.Unreferenced++ // an interrupted delivery: no label shows it
+	}
+	if !whole || sum != layout.Checksum && !bare {
 		a.found.BrokenBodies++
 		a.bodies[r.id] = broken
+		why := "a header, a block or its checksum is not as it was delivered"
+		if r.fault != nil {
+			why = r.fault.Error()
+		}
+		a.found.Note(models.BrokenBody, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
 	}
 	return nil
 }
@@ -201,7 +229,15 @@ func (a *audit) index(ctx context.Context, l label) error {
 	after := drivers.Value{}
 	for {
 		a.ids = a.ids[:0]
-		err := a.S.Read(ctx, a.indexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)), a.onID)
+		n := 0
+		err := a.S.Read(ctx, a.indexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)),
+			func(row []drivers.Value) error {
+				n++
+				if row[0].Broken() {
+					return nil // it would be where the next page begins
+				}
+				return a.onID(row)
+			})
 		if err != nil {
 			return err
 		}
@@ -209,6 +245,8 @@ func (a *audit) index(ctx context.Context, l label) error {
 			k := a.known[id.UUIDBytes()]
 			if k == nil || k.deleted || !slices.Contains(k.labels, l) {
 				a.found.Dangling++
+				a.found.Note(models.Dangling, "index entry %s of label %d of account %q leads to no message with that label",
+					models.UUIDText(id.UUIDBytes()), l, a.address)
 				continue
 			}
 			k.entries++
@@ -219,7 +257,7 @@ func (a *audit) index(ctx context.Context, l label) error {
 				a.add(l, 1, k.unread, 0)
 			}
 		}
-		if len(a.ids) < auditRows {
+		if n < auditRows || len(a.ids) == 0 {
 			return nil
 		}
 		after = a.ids[len(a.ids)-1]
@@ -239,12 +277,14 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 			switch k := a.known[d.message]; {
 			case k == nil || !k.deleted:
 				a.found.Dangling++
+				a.found.Note(models.Dangling, "purge entry %s of account %q leads to no deleted message", models.UUIDText(d.column),
+					a.address)
 			case k.purge == d.column:
 				k.entries++
 				a.found.Deleted++
 			}
 		}
-		if !more {
+		if !more || ds[len(ds)-1].column == ([16]byte{}) { // a key that cannot be decoded
 			return nil
 		}
 		after = drivers.TimeUUID(ds[len(ds)-1].column)
@@ -254,14 +294,22 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 // drift compares the counts of the indexes with the counters.
 func (a *audit) drift(ctx context.Context) error {
 	counted := slices.Clone(a.tally)
-	if err := a.readCounters(ctx, a.address); err != nil {
+	if err := a.readCounters(ctx, a.address, func(id []byte) {
+		a.found.Dangling++
+		a.found.Note(models.Dangling, "account %q has counters of %q, which is no label", a.address, id)
+	}); err != nil {
 		return err
 	}
 	for _, t := range counted {
 		a.add(t.label, -t.messages, -t.unread, -t.bytes)
 	}
 	for _, t := range a.tally {
-		a.found.CounterDrift += max(t.messages, -t.messages) + max(t.unread, -t.unread) + max(t.bytes, -t.bytes)
+		by := max(t.messages, -t.messages) + max(t.unread, -t.unread) + max(t.bytes, -t.bytes)
+		if by != 0 {
+			a.found.CounterDrift += by
+			a.found.Note(models.CounterDrift, "label %d of account %q: messages by %d, unread by %d, bytes by %d", t.label,
+				a.address, t.messages, t.unread, t.bytes)
+		}
 	}
 	return nil
 }
@@ -277,6 +325,7 @@ func (a *audit) strayBlocks(ctx context.Context) error {
 		} else if blocks != broken && row[1].Int64() >= blocks {
 			a.found.BrokenBodies++
 			a.bodies[id] = broken
+			a.found.Note(models.BrokenBody, "message %s has a block %d after its last", models.UUIDText(id), row[1].Int64())
 		}
 		return nil
 	})

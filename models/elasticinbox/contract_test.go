@@ -57,9 +57,32 @@ var contract = modeltest.Suite{
 			Want: models.Audit{BrokenBodies: 1},
 		},
 		{
+			Name: "parts broken", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "parts"),
+			Set: modeltest.Row{"value": drivers.Blob([]byte("x"))}, Want: models.Audit{BrokenBodies: 1},
+		},
+		{Name: "none: as the document has it", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "parts")},
+		{
 			Name: "address not claimed", Table: "Accounts", Match: modeltest.Is("name", "label:0"),
 			Want:  models.Audit{Dangling: 1},
 			Finds: []string{"MessageMetadata.columns account: 4", "IndexLabels label: 4", "Counters label: 3"},
+		},
+		{
+			Name: "size is no number", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "size"),
+			Set: modeltest.Row{"value": drivers.Blob([]byte{0xff})}, Want: models.Audit{BrokenBodies: 1, CounterDrift: 5375},
+			Finds: []string{"MessageMetadata.columns size: 1"},
+		},
+		{
+			Name: "location is empty", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "location"),
+			Set: modeltest.Row{"value": drivers.Blob(nil)}, Want: models.Audit{BrokenBodies: 1},
+			Finds: []string{"MessageBlob metadata: 6 left over"},
+		},
+		{
+			Name: "label is no number", Table: "Accounts", Match: modeltest.Is("name", "label:1"),
+			Insert: modeltest.Moves("name", drivers.Text("label:x")), Want: models.Audit{Dangling: 1},
+		},
+		{
+			Name: "counter of no label", Table: "Counters", Add: map[string]int64{"value": 2}, Row: modeltest.Moves("id", drivers.Text("x")),
+			Want: models.Audit{Dangling: 1}, Finds: []string{"Counters label: 1"},
 		},
 		{Name: "counter wrong", Table: "Counters", Add: map[string]int64{"value": 3}, Want: models.Audit{CounterDrift: 3}},
 	},

@@ -104,22 +104,29 @@ func (t *tally) set(stat []byte, n int64) {
 	}
 }
 
-// readCounters reads all counters of an account into m.tally.
-func (m *mailbox) readCounters(ctx context.Context, address string) error {
+// readCounters reads all counters of an account into m.tally. strange, if it is given, is
+// called for the id of a counter that is of no label, which is an error without it.
+func (m *mailbox) readCounters(ctx context.Context, address string, strange func(id []byte)) error {
 	m.tally = m.tally[:0]
 	return m.S.Read(ctx, m.accountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
 			return nil // the document allows other kinds
 		}
 		n, err := parseNumber(row[1].Raw())
-		m.tallyOf(label(n)).set(row[2].Raw(), row[3].Int64())
+		switch {
+		case err == nil:
+			m.tallyOf(label(n)).set(row[2].Raw(), row[3].Int64())
+		case strange != nil:
+			strange(row[1].Raw())
+			return nil
+		}
 		return err
 	})
 }
 
 // Recount implements models.Recounter. A counter cannot be set, so Recount adds the difference
 // between the count of the index and the counter. Two recounts at a time would both add it,
-// which the caller must prevent. A change during a recount may be counted twice.
+// which the caller must prevent.
 func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
@@ -134,7 +141,7 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 		}
 		counted = append(counted, t)
 	}
-	if err := m.readCounters(ctx, a.Address); err != nil {
+	if err := m.readCounters(ctx, a.Address, nil); err != nil {
 		return m.Failed("recount", a, err)
 	}
 	for i := range m.tally {

@@ -20,17 +20,25 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		return nil
 	}
 	address, now := f.Account.Address, m.now()
-	purgeKey := m.purgeKey(address)
+	// Rows of one partition follow each other.
 	for i := range m.recs {
 		r := &m.recs[i]
 		r.purge = m.uuids.Next(now)
 		m.Calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark),
 			drivers.Blob(r.purge[:]))
-		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(r.purge), drivers.TimeUUID(r.id))
-		for _, l := range r.labels {
-			m.Calls.Add(discardIndex, m.indexKey(address, l), drivers.TimeUUID(r.id))
-		}
 		m.addMessage(r, -1)
+	}
+	purgeKey := m.purgeKey(address)
+	for i := range m.recs {
+		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(m.recs[i].purge), drivers.TimeUUID(m.recs[i].id))
+	}
+	for _, t := range m.tally { // each label that one of them has
+		index := m.indexKey(address, t.label)
+		for i := range m.recs {
+			if slices.Contains(m.recs[i].labels, t.label) {
+				m.Calls.Add(discardIndex, index, drivers.TimeUUID(m.recs[i].id))
+			}
+		}
 	}
 	return m.Failed("delete", f.Account, m.change(ctx, address, m.discard))
 }

@@ -59,9 +59,9 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 		return h, nil
 	}
 	if on {
-		m.show(f.Account.Address, r, labelOf(l))
+		m.show(f.Account.Address, labelOf(l))
 	} else {
-		m.hide(f.Account.Address, r, labelOf(l))
+		m.hide(f.Account.Address, labelOf(l))
 	}
 	if err := m.change(ctx, f.Account.Address, m.relabel); err != nil {
 		return models.Handle{}, m.Failed("label", f.Account, err)
@@ -82,31 +82,38 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	}
 	address := from.Account.Address
 	// Labels are added first: an interruption leaves a message under both, not under none.
-	for i := range m.recs {
-		if r := &m.recs[i]; !r.carries(labelOf(to)) {
-			m.show(address, r, labelOf(to))
-		}
-	}
-	for i := range m.recs {
-		m.hide(address, &m.recs[i], labelOf(from))
-	}
+	m.show(address, labelOf(to))
+	m.hide(address, labelOf(from))
 	return m.Failed("move", from.Account, m.change(ctx, address, m.relabel))
 }
 
-// show adds a label to the change in m.Calls.
-func (m *mailbox) show(address string, r *record, l label) {
-	message := drivers.TimeUUID(r.id)
-	m.Calls.Add(relabelColumnPut, drivers.Text(address), message, m.labelColumn(l), present)
-	m.Calls.Add(relabelIndexPut, m.indexKey(address, l), message)
-	m.add(l, 1, r.unread(), 0)
+// show adds a label to the messages of m.recs that do not carry it, in the change in m.Calls.
+// Rows of one partition follow each other.
+func (m *mailbox) show(address string, l label) {
+	key, column, index := drivers.Text(address), m.labelColumn(l), m.indexKey(address, l)
+	for i := range m.recs {
+		if r := &m.recs[i]; !r.carries(l) {
+			m.Calls.Add(relabelColumnPut, key, drivers.TimeUUID(r.id), column, present)
+			m.add(l, 1, r.unread(), 0)
+		}
+	}
+	for i := range m.recs {
+		if r := &m.recs[i]; !r.carries(l) {
+			m.Calls.Add(relabelIndexPut, index, drivers.TimeUUID(r.id))
+		}
+	}
 }
 
-// hide removes a label in the change in m.Calls.
-func (m *mailbox) hide(address string, r *record, l label) {
-	message := drivers.TimeUUID(r.id)
-	m.Calls.Add(relabelIndexDelete, m.indexKey(address, l), message)
-	m.Calls.Add(relabelColumnDelete, drivers.Text(address), message, m.labelColumn(l))
-	m.add(l, -1, -r.unread(), 0)
+// hide removes a label from the messages of m.recs in the change in m.Calls.
+func (m *mailbox) hide(address string, l label) {
+	key, column, index := drivers.Text(address), m.labelColumn(l), m.indexKey(address, l)
+	for i := range m.recs {
+		m.Calls.Add(relabelIndexDelete, index, drivers.TimeUUID(m.recs[i].id))
+	}
+	for i := range m.recs {
+		m.Calls.Add(relabelColumnDelete, key, drivers.TimeUUID(m.recs[i].id), column)
+		m.add(l, -1, -m.recs[i].unread(), 0)
+	}
 }
 
 // change runs the batch in m.Calls, then writes the counters.

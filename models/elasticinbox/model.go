@@ -9,26 +9,26 @@
 //
 // # Interruptions
 //
-// An operation writes its blocks, then one batch of metadata and index entries,
-// then one batch of counters. If its process is killed in between, it leaves blocks
-// without metadata, which an audit counts as unreferenced, or wrong counters, which
-// an audit counts as drift and Recount corrects. A purge deletes metadata and purge
-// entries before blocks, so that metadata never refers to a missing block. A killed
-// purge leaves unreferenced blocks. A killed creation leaves an account without
-// folders.
-//
-// HBase and Oracle NoSQL have no batch over several rows. There the parts of a
-// batch are written one by one. A kill leaves
-//   - after a delivery: labels without index entries (dangling), and a body that
-//     counts as broken until its last sub-column is written;
+// An operation writes its blocks, then metadata and index entries, then one batch of counters.
+// The document asks for no batch log, so metadata and index entries are in several partitions
+// and are not written together. On Cassandra they are sent as batches that are not logged, the
+// puts first and then the deletes, each in as many parts as the cluster's limit asks for. HBase
+// and Oracle NoSQL write them one by one, in the same order. A kill leaves
+//   - after a delivery: blocks without metadata (unreferenced), labels without index entries
+//     (dangling), and a body that counts as broken until its last sub-column is written;
 //   - after a move or a label: a label without its index entry (dangling), or the
-//     message under both labels, but never under none;
+//     message under both labels, but never under none; of several messages some have moved;
 //   - after a delete: index entries of a deleted message, or a deleted message
 //     that is missing from the purge index (dangling);
 //   - after a restore: too many entries in an index or in the purge index (dangling);
 //   - after a purge: an entry of the purge index without a message (dangling),
-//     which the next purge removes, and blocks (unreferenced);
-//   - after any of them: counters that are only partly written (drift).
+//     which the next purge removes, and blocks (unreferenced): metadata never refers to a
+//     missing block;
+//   - after any of them: wrong counters (drift), which Recount corrects.
+//
+// A killed creation leaves an account without folders. The embedded engine writes metadata and
+// index entries together. So does Cassandra with the variant elasticinbox@logged, but its batch log
+// takes no more than 50 KiB at once.
 //
 // A list shows a message that has both the label and the index entry.
 package elasticinbox
@@ -83,8 +83,8 @@ type statements struct {
 // The parts of the schema's batches, by position.
 const (
 	storeColumn, storeParts, storeIndex     = 0, 1, 2
-	relabelColumnPut, relabelColumnDelete   = 0, 1
-	relabelIndexPut, relabelIndexDelete     = 2, 3
+	relabelColumnPut, relabelIndexPut       = 0, 1
+	relabelIndexDelete, relabelColumnDelete = 2, 3
 	discardMark, discardPurge, discardIndex = 0, 1, 2
 	restoreIndex, restoreMark, restorePurge = 0, 1, 2
 	eraseMessage, eraseIndex                = 0, 1

@@ -25,6 +25,7 @@ type record struct {
 	labels                []label
 	deleted               bool
 	purge                 [16]byte // column of a deleted message in the purge index
+	fault                 error    // of an audit: the first sub-column that is not as it should be
 }
 
 // carries reports whether the message has the label and is not deleted.
@@ -98,8 +99,9 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	default:
 		if id, ok := bytes.CutPrefix(name, []byte("l:")); ok {
 			var n int64
-			n, err = parseNumber(id)
-			r.labels = append(r.labels, label(n))
+			if n, err = parseNumber(id); err == nil {
+				r.labels = append(r.labels, label(n))
+			}
 		}
 	}
 	if err != nil {

@@ -3,6 +3,8 @@ package james
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -25,6 +27,7 @@ type audit struct {
 
 // box is a mailbox: the stored count of messages, and the number that the audit found.
 type box struct {
+	user         string
 	count, found int64
 	named        bool
 }
@@ -33,6 +36,7 @@ type box struct {
 type stored struct {
 	uid, size, chunkSize int64
 	checksum             uint32
+	bare                 bool // no properties: a message as the document has it, without a checksum
 	hollow               bool // it has only flags, which a write to a deleted message leaves
 	readable             bool
 }
@@ -60,7 +64,7 @@ func (a *audit) readMailboxes(ctx context.Context) error {
 	err := a.S.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		a.users[row[1].Str()] = false
-		a.boxes[id] = &box{count: row[2].Int64()}
+		a.boxes[id] = &box{user: row[1].Str(), count: row[2].Int64()}
 		a.order = append(a.order, id)
 		return nil
 	})
@@ -85,14 +89,16 @@ func (a *audit) readNames(ctx context.Context) error {
 		}
 		return nil
 	})
-	for _, claimed := range a.users {
-		if !claimed {
+	for _, user := range slices.Sorted(maps.Keys(a.users)) {
+		if !a.users[user] {
 			a.result.Dangling++
+			a.result.Note(models.Dangling, "user %q has mailboxes, and no name claims the address", user)
 		}
 	}
-	for _, b := range a.boxes {
-		if !b.named {
+	for _, id := range a.order {
+		if b := a.boxes[id]; !b.named {
 			a.result.Dangling++
+			a.result.Note(models.Dangling, "mailbox %s of user %q has no name", models.UUIDText(id), b.user)
 		}
 	}
 	return err
@@ -110,6 +116,8 @@ func (a *audit) readMessages(ctx context.Context) error {
 			for i := range page {
 				if page[i].hollow {
 					a.result.Dangling++
+					a.result.Note(models.Dangling, "message %d of mailbox %s has flags and nothing else", page[i].uid,
+						models.UUIDText(id))
 					continue
 				}
 				a.boxes[id].found++
@@ -124,7 +132,11 @@ func (a *audit) readMessages(ctx context.Context) error {
 		}
 		b := a.boxes[id]
 		a.result.Messages += b.found
-		a.result.CounterDrift += max(b.count-b.found, b.found-b.count)
+		if b.count != b.found {
+			a.result.CounterDrift += max(b.count-b.found, b.found-b.count)
+			a.result.Note(models.CounterDrift, "mailbox %s of user %q: message_count is %d, and it has %d messages",
+				models.UUIDText(id), b.user, b.count, b.found)
+		}
 	}
 	return nil
 }
@@ -134,8 +146,9 @@ func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) (
 	err := a.S.Read(ctx, a.metadata, a.With(drivers.UUID(id), after, drivers.Bigint(auditPage)),
 		func(row []drivers.Value) error {
 			var layout models.Layout
-			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: row[2].Int64(), hollow: row[1].IsNull()}
-			s.readable = layout.Parse(row[3].Raw()) == nil && s.chunkSize > 0
+			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2]), hollow: row[1].IsNull()}
+			s.bare = row[3].Size() == 0 && !row[3].Broken()
+			s.readable = (s.bare || layout.Parse(row[3].Raw()) == nil) && s.chunkSize > 0
 			s.checksum = layout.Checksum
 			page = append(page, s)
 			return nil
@@ -158,19 +171,22 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	if next > 1 {
 		a.bodies++
 	}
-	if !whole || left != 0 || sum != s.checksum {
+	if !whole || left != 0 || sum != s.checksum && !s.bare {
 		a.result.BrokenBodies++
+		a.result.Note(models.BrokenBody, "message %d of mailbox %s: size %d, %d chunks", s.uid, models.UUIDText(id), s.size,
+			next-1)
 	}
 	return err
 }
 
-// strayRows counts the messages that belong to no mailbox.
+// strayRows counts the messages whose mailbox is lost: no operation deletes a mailbox, and a
+// message comes after its mailbox.
 func (a *audit) strayRows(ctx context.Context) error {
 	return a.S.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		if a.boxes[id] == nil {
-			a.result.Unreferenced++
-			a.result.Dangling += a.claims[id]
+			a.result.Dangling += 1 + a.claims[id]
+			a.result.Note(models.Dangling, "message %d is in mailbox %s, which is lost", row[1].Int64(), models.UUIDText(id))
 			delete(a.claims, id)
 		}
 		return nil

@@ -33,7 +33,7 @@ func TestHollow(t *testing.T) {
 	gone, broken := w.deliver(message(700), in), w.deliver(message(700), in)
 	w.Must(w.mb.Delete(t.Context(), in, gone))
 	w.put(in, gone[0], "seen", drivers.Boolean(true))
-	w.put(in, broken[0], "chunk_size", drivers.Value{})
+	w.put(in, broken[0], "chunk_size", drivers.Int(-1))
 	if a := w.audit(); a.Messages != 1 || a.Dangling != 1 || a.BrokenBodies != 1 || a.CounterDrift != 0 ||
 		a.Unreferenced != 0 {
 		t.Errorf("audit of a hollow and a broken message: %+v", a)

@@ -77,11 +77,20 @@ func (m *mailbox) record(row []drivers.Value) error {
 	at := len(m.text)
 	m.text = append(m.text, row[7].Raw()...)
 	m.recs[m.at] = record{
-		uid: uid, found: true, date: row[1].Time(), size: row[2].Int64(), chunkSize: row[3].Int64(),
+		uid: uid, found: true, date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
 		seen: row[4].Bool(), answered: row[5].Bool(), flagged: row[6].Bool(),
 		properties: m.text[at:len(m.text):len(m.text)],
 	}
 	return nil
+}
+
+// chunkSizeOf returns the stored chunk size of a message. A message as the document has it
+// stores none, and has chunks of the configured size.
+func (m *mailbox) chunkSizeOf(v *drivers.Value) int64 {
+	if v.IsNull() && !v.Broken() {
+		return int64(m.chunkSize)
+	}
+	return v.Int64()
 }
 
 // put returns the arguments that write a record as UID uid of f.

@@ -79,6 +79,48 @@ func TestConcurrentUIDs(t *testing.T) {
 	}
 }
 
+// rival delivers to the same mailbox between the first reading of its numbers and their
+// compare-and-set.
+type rival struct {
+	drivers.Session
+	deliver func()
+}
+
+func (r *rival) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if deliver := r.deliver; deliver != nil && st.Pattern().Kind == schemas.PutIf {
+		r.deliver = nil
+		deliver()
+	}
+	return r.Session.Write(ctx, st, args)
+}
+
+// TestRetries: what a delivery costs does not depend on how often others were faster. Only the
+// number of its retries does.
+func TestRetries(t *testing.T) {
+	w := newWorld(t, models.Options{}, func(st drivers.Store) drivers.Store { return withoutAdd{st} })
+	in := w.a.Folders[0]
+	w.deliver(message(10), in)
+	w.Meter.Take()
+	w.deliver(message(10), in)
+	want := w.Meter.Take()
+	if want.Calls == 0 || want.Retries != 0 {
+		t.Fatalf("a delivery costs %+v", want)
+	}
+	other := w.bound.Mailbox(drivers.NewMeter(w.Session()))
+	w.Meter.Session = &rival{w.Meter.Session, func() {
+		w.Must(other.Deliver(t.Context(), message(10), []*models.Folder{in}, make([]models.Handle, 1)))
+	}}
+	w.deliver(message(10), in)
+	want.Retries = 2 // the numbers are read and compared again
+	if got := w.Meter.Take(); got != want {
+		t.Errorf("a delivery that was late costs %+v, want %+v", got, want)
+	}
+	want.Retries = 0
+	if w.deliver(message(10), in); w.Meter.Take() != want {
+		t.Errorf("the delivery after it does not cost %+v", want)
+	}
+}
+
 // TestExpungeNeighbours: mailboxes made one after another lie side by side.
 // The original's range ran the wrong way, and expunging all ran on into others.
 func TestExpungeNeighbours(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 // Info says what an mbox holds.
@@ -51,7 +53,7 @@ type File struct {
 // all messages. The error is a [FormatError] if the file cannot be used as mail. When ctx ends,
 // later parsing of the messages ends too.
 func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
-	src, err := os.Open(path)
+	src, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open mail: %w", err)
 	}
@@ -77,14 +79,17 @@ func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 
 // read copies the messages of src, and computes its digest.
 func (f *File) read(src io.Reader) error {
-	sum := sha256.New()
+	sum, progress := sha256.New(), progressOf(f.ctx)
 	in := bufio.NewReaderSize(io.TeeReader(src, sum), 256<<10)
 	mbox, err := unpacked(in)
 	if err != nil {
 		return readError(f.info.File, err, 0)
 	}
 	out := bufio.NewWriterSize(f.spill, 256<<10)
-	err = split(f.ctx, f.info.File, mbox, out, f.limits, func(at int64) { f.starts = append(f.starts, at) })
+	err = split(f.ctx, f.info.File, mbox, out, f.limits, func(at int64) {
+		f.starts = append(f.starts, at)
+		progress.Copied.Add(1)
+	})
 	if err == nil {
 		err = out.Flush()
 	}
@@ -121,7 +126,9 @@ func isCorrupt(err error) bool {
 // begins.
 func (f *File) examine() error {
 	r, m := f.Reader(), Message{}
+	progress := progressOf(f.ctx)
 	for n := range f.info.Messages {
+		progress.At.Store(n + 1)
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return err
 		}

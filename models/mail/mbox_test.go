@@ -86,7 +86,7 @@ func TestUnusableFiles(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"no From line":    {[]byte("Subject: x\n\nbody\n"), `not an mbox: expected a first line that begins with "From ", found "Subject: x"`},
+		"no From line":    {[]byte("Subject: x\n\nbody\n"), `not an mbox: expected a first line that begins with "From "`},
 		"empty":           {nil, "is empty; expected an mbox"},
 		"empty, packed":   {gzipped(t, nil), "is empty; expected an mbox"},
 		"cut":             {packed[:len(packed)-9], "the gzip data ends early, 19999 whole messages before that; get the file again"},

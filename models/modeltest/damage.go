@@ -33,6 +33,7 @@ type Damage struct {
 	Set    Row
 	Add    map[string]int64
 	Insert func(r Row, rows []Row)
+	Row    func(r Row, rows []Row) // with Add: to another row than the one that matches
 	Want   models.Audit
 	// Finds are the findings of a check against the schema alone, in the form of
 	// fixture.findings.
@@ -146,6 +147,9 @@ func (f *fixture) harm(d Damage) {
 		if d.Match != nil && !d.Match(r) {
 			continue
 		}
+		if d.Row != nil {
+			d.Row(r, rows)
+		}
 		for column, n := range d.Add {
 			f.add(table, r, column, n)
 		}
@@ -206,6 +210,13 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	got, err := diff.got.Audit(diff.ctx)
 	if err != nil {
 		t.Fatalf("audit of a damaged store: %v", err)
+	}
+	if numbers(d.Want) == [9]int64{} && d.Finds == nil { // it is no damage: all is read as before
+		diff.check()
+	}
+	faults := slices.ContainsFunc(broken(d.Want), func(c count) bool { return c.got > 0 })
+	if faults && len(got.Notes) == 0 {
+		t.Errorf("the audit names no row: %+v", got)
 	}
 	want := before
 	want.Add(d.Want)

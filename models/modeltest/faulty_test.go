@@ -47,6 +47,8 @@ var detectors = map[string][]detector{
 	"put-if-always":       {{"oracle", "stale handles"}, {"datastax", "accounts"}},
 	"claims-applied":      {{"james", "stale handles"}, {"conversation", "account race"}},
 	"halves-batches":      {{"datastax", "move and back"}, {"oracle", "move and back"}, {"elasticinbox", "labels"}},
+	"counts-parts":        {{"datastax", "calls"}, {"oracle", "calls"}},
+	"counts-returned":     {{"james", "calls"}},
 	"tears-batches":       {}, // no rule makes an engine fail in the midst of a batch
 	"ignores-contexts":    {{"james", "cancelled"}, {"datastax", "cancelled"}},
 	"emulates-in-silence": {{"oracle", "calls"}, {"conversation", "calls"}},

@@ -253,8 +253,8 @@ func (v *victim) view(mb models.Mailbox) (lines []string) {
 				if _, err := mb.Raw(v.ctx, f, e.Handle, raw); !errors.Is(err, models.ErrNotOffered) {
 					v.must(err)
 				}
-				lines = append(lines, fmt.Sprintf("%s shows %q, flags %b, attachment %x, raw %x", where, o.Body, o.Flags,
-					file.Sum32(), raw.Sum32()))
+				lines = append(lines, fmt.Sprintf("%s shows %q, flags %b, seen %t, attachment %x, raw %x", where, o.Body,
+					o.Flags, e.Seen, file.Sum32(), raw.Sum32()))
 			}
 		}
 	}

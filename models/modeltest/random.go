@@ -70,12 +70,12 @@ type machine struct {
 func (m *machine) actions() map[string]func(*rapid.T) {
 	as := map[string]func(*rapid.T){
 		"deliver": m.randomDeliver,
-		"flag":    m.randomFlag,
-		"move":    m.randomMove,
-		"delete":  m.randomDelete,
+		"flag":    m.onMails(1, m.randomFlag),
+		"move":    m.onMails(4, m.randomMove),
+		"delete":  m.onMails(4, m.randomDelete),
 		"stale":   m.useStale,
 		"page":    m.randomPage,
-		"open":    m.randomOpen,
+		"open":    m.onMails(1, m.randomOpen),
 		"folder":  m.randomFolder,
 		"instant": func(t *rapid.T) {
 			m.tick = rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second}).Draw(t, "tick")
@@ -83,13 +83,13 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"": m.compareFolders,
 	}
 	if has[models.Labeler](m.got) {
-		as["label"] = m.randomLabel
+		as["label"] = m.onMails(1, m.randomLabel)
 	}
 	if has[models.Purger](m.got) {
 		as["restore"], as["purge"] = m.randomRestore, m.randomPurge
 	}
 	if has[models.UIDs](m.got) {
-		as["expunge"] = m.randomExpunge
+		as["expunge"] = m.onMails(4, m.randomExpunge)
 	}
 	return as
 }
@@ -132,6 +132,15 @@ func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
 	return f, ms[at : at+n]
 }
 
+// onMails is an action on up to limit messages of one folder. It does nothing if all are empty.
+func (m *machine) onMails(limit int, do func(*rapid.T, *folder, []message)) func(*rapid.T) {
+	return func(t *rapid.T) {
+		if f, ms := m.drawMails(t, limit); ms != nil {
+			do(t, f, ms)
+		}
+	}
+}
+
 func (m *machine) randomDeliver(t *rapid.T) {
 	m.t = t
 	d := sample(m.n)
@@ -159,21 +168,13 @@ func (m *machine) randomDeliver(t *rapid.T) {
 	}
 }
 
-func (m *machine) randomFlag(t *rapid.T) {
-	_, ms := m.drawMails(t, 1)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomFlag(t *rapid.T, _ *folder, ms []message) {
 	flag := rapid.SampledFrom([]models.Flag{models.Seen, models.Answered, models.Flagged}).Draw(t, "flag")
 	m.flag(ms[0], flag, rapid.Bool().Draw(t, "on"))
 	m.checkMessage(ms[0])
 }
 
-func (m *machine) randomMove(t *rapid.T) {
-	f, ms := m.drawMails(t, 4)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomMove(t *rapid.T, f *folder, ms []message) {
 	to := m.drawFolder(t, f.in)
 	if to == f {
 		return
@@ -185,11 +186,7 @@ func (m *machine) randomMove(t *rapid.T) {
 	}
 }
 
-func (m *machine) randomDelete(t *rapid.T) {
-	f, ms := m.drawMails(t, 4)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomDelete(_ *rapid.T, f *folder, ms []message) {
 	if m.delete(f, ms...) == nil {
 		m.stale = append(m.stale, ms...)
 	}
@@ -226,11 +223,7 @@ func (m *machine) randomPage(t *rapid.T) {
 	m.checkAccount(f.in)
 }
 
-func (m *machine) randomOpen(t *rapid.T) {
-	_, ms := m.drawMails(t, 1)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomOpen(_ *rapid.T, _ *folder, ms []message) {
 	m.checkMessage(ms[0])
 }
 
@@ -241,11 +234,7 @@ func (m *machine) randomFolder(t *rapid.T) {
 	m.checkAccount(a)
 }
 
-func (m *machine) randomLabel(t *rapid.T) {
-	f, ms := m.drawMails(t, 1)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomLabel(t *rapid.T, f *folder, ms []message) {
 	to := m.drawFolder(t, f.in)
 	on := rapid.Bool().Draw(t, "on")
 	m.label(ms[0], to, on)
@@ -274,11 +263,7 @@ func (m *machine) randomPurge(t *rapid.T) {
 	m.purge(m.drawAccount(t), before)
 }
 
-func (m *machine) randomExpunge(t *rapid.T) {
-	f, ms := m.drawMails(t, 4)
-	if ms == nil {
-		return
-	}
+func (m *machine) randomExpunge(_ *rapid.T, f *folder, ms []message) {
 	m.expunge(f, ms[len(ms)-1], ms[0])
 	m.stale = append(m.stale, ms...)
 }

@@ -28,7 +28,8 @@ type Traits struct {
 	// removes it from all of them.
 	OneMessage bool
 	// KeepsBodies: a delivery is one email, whatever folders show it. A folder shows it once.
-	// An email that no folder shows any more stays, and the audit counts it.
+	// An email that no folder shows any more stays, and the audit counts it. Such a model is a
+	// models.Keeper.
 	KeepsBodies bool
 	// WholeRows: a message is one row with its attachments, which the client holds while it
 	// writes the row.
@@ -36,6 +37,9 @@ type Traits struct {
 	// Overflows: a large folder continues in another partition, as
 	// models.Options.OverflowAfter says.
 	Overflows bool
+	// MoveReads is the pattern by which a move reads, piece by piece, the bytes that it writes
+	// again; "" if there is none.
+	MoveReads string
 }
 
 // overflows are the values of models.Options.OverflowAfter with which a rule runs: the model's

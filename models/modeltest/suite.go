@@ -43,6 +43,7 @@ func (s Suite) Run(t *testing.T) {
 		})
 	}
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
+	t.Run("several at once", func(t *testing.T) { testSeveralAtOnce(t, embedded) })
 	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
 	t.Run("allocations", func(t *testing.T) { testAllocations(t, s.Model) })
 }
@@ -137,6 +138,7 @@ func rules() []rule {
 		{"move and back", onEngines, nil, testMoveAndBack},
 		{"delete", onEngines, nil, testDelete},
 		{"many", onEngines, nil, testMany},
+		{"a hundred at once", onEngines, nil, testHundred},
 		{"stale handles", onEngines, nil, testStaleHandles},
 		{"clock stands still", inProcess, nil, testClockStandsStill},
 		{"clock goes back", inProcess, nil, testClockGoesBack},

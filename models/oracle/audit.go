@@ -32,6 +32,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	for i := 1; i < len(a.messages); i++ {
 		if a.messages[i] == a.messages[i-1] { // an interrupted move
 			a.Duplicated++
+			a.Note(models.Duplicated, "messageId %x is in two folders of one user", a.messages[i].id)
 		}
 	}
 	return a.Audit, nil
@@ -78,26 +79,42 @@ func (a *audit) folder(row []drivers.Value) error {
 }
 
 // message checks one row. A row without a body is left by a write to a deleted
-// message.
+// message. A folder is lost if it is not there: no operation deletes one, and a message comes
+// after its folder.
 func (a *audit) message(row []drivers.Value) error {
+	where := func() string {
+		return fmt.Sprintf("messageId %q in folder %q of userID %q", row[2].Raw(), row[1].Raw(), row[0].Raw())
+	}
 	switch {
 	case !a.folders[a.hash(row[0], row[1])]:
-		a.Unreferenced++
+		a.Dangling++
+		a.Note(models.Dangling, "%s, which is lost", where())
 		return nil
 	case row[3].IsNull():
 		a.Dangling++
+		a.Note(models.Dangling, "%s has no body", where())
 		return nil
 	}
 	a.Messages++
-	var id [16]byte
-	if _, err := hex.Decode(id[:], row[2].Raw()); err != nil {
-		return fmt.Errorf("messageId %q is not hexadecimal: %w", row[2].Raw(), err)
+	id, isID := parseID(row[2].Raw())
+	if isID {
+		a.messages = append(a.messages, messageOf{id, a.hash(row[0])})
 	}
-	a.messages = append(a.messages, messageOf{id, a.hash(row[0])})
-	if _, err := models.WriteText(io.Discard, row[3].Raw()); err != nil || !whole(row[4].Elems(), row[5].Elems()) {
+	_, err := models.WriteText(io.Discard, row[3].Raw())
+	if !isID || err != nil || !whole(row[4].Elems(), row[5].Elems()) {
 		a.BrokenBodies++
+		a.Note(models.BrokenBody, "%s", where())
 	}
 	return nil
+}
+
+// parseID reads a messageId of 32 hexadecimal digits.
+func parseID(text []byte) (id [16]byte, ok bool) {
+	if len(text) != hex.EncodedLen(len(id)) {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], text)
+	return id, err == nil
 }
 
 // whole reports whether the attachments have the names and sizes in sizes. The maps

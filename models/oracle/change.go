@@ -42,16 +42,53 @@ func (m *mailbox) existsRow(row []drivers.Value) error {
 	return nil
 }
 
-func (m *mailbox) wholeRow(row []drivers.Value) error {
-	m.whole = m.Arena.Row(row)
-	return nil
-}
-
 // begin starts an operation on messages. It refuses a message that is named twice.
 func (m *mailbox) begin(hs []models.Handle) error {
 	m.Arena.Reset()
 	m.Calls.Reset()
 	return m.Handles.Distinct(hs)
+}
+
+// several reads the rows of messages of a folder in one call, in the order of hs. take takes
+// the row of message m.at: its key, then the columns of the pattern. several returns
+// ErrNotFound if one is missing.
+func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, hs []models.Handle,
+	take func(k *key, row []drivers.Value) error,
+) error {
+	if len(hs) == 0 {
+		return nil
+	}
+	m.idList = m.idList[:0]
+	for _, h := range hs {
+		k, err := m.keyOf(f, h)
+		if err != nil {
+			return err
+		}
+		m.idList = append(m.idList, drivers.TextBytes(m.Arena.Bytes(k.text[:])))
+	}
+	m.asked, m.take, m.at = hs, take, 0
+	args := m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.ListOf(m.idList))
+	err := m.S.Read(ctx, st, args, m.onSeveral)
+	m.asked, m.take = nil, nil
+	if err == nil && m.at < len(hs) {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// severalRow takes a row of several. A messageId is unique, so it names the row of a handle. If
+// the row is not of the next message, that one is missing.
+func (m *mailbox) severalRow(row []drivers.Value) error {
+	if m.at == len(m.asked) {
+		return nil
+	}
+	m.key.set(m.asked[m.at])
+	if string(row[0].Raw()) != string(m.key.text[:]) {
+		return nil
+	}
+	err := m.take(&m.key, row[1:])
+	m.at++
+	return err
 }
 
 // Delete implements models.Mailbox: all or nothing.
@@ -63,26 +100,26 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 	if err := m.begin(hs); err != nil {
 		return err
 	}
-	for _, h := range hs {
-		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil {
-			return err
-		}
-		m.Calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID),
-			drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created))
+	if err := m.several(ctx, m.existing, f, hs, m.onExisting); err != nil || len(hs) == 0 {
+		return err
 	}
-	if len(hs) == 0 {
-		return nil
+	for i, h := range hs {
+		m.key.set(h)
+		m.Calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID), m.idList[i], drivers.Timestamp(m.key.created))
 	}
 	return m.S.Batch(ctx, m.remove, m.Calls.List)
 }
 
-// Move implements models.Mailbox. It reads every row and writes it again, with body
-// and attachments, in one batch that is all or nothing. A message keeps its messageId
+func (m *mailbox) existingRow(*key, []drivers.Value) error { return nil }
+
+// Move implements models.Mailbox. It reads all rows in one call and writes them again, with
+// body and attachments, in one batch that is all or nothing. A message keeps its messageId
 // and createdDate, and therefore its place in the order of arrival. Several messages that
 // hold more than MaxRow together are too large.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
-	m.whole = nil
+	m.moving = moving{}
+	clear(m.put)
 	m.Forget()
 	return m.FailedIn("move", from, err)
 }
@@ -92,34 +129,39 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 		return err
 	}
 	if from.number == to.number {
-		for i, h := range hs {
-			if err := m.get(ctx, m.exists, from, h, m.onExists); err != nil {
-				return err
-			}
-			handles[i] = h
-		}
-		return nil
+		copy(handles, hs)
+		return m.several(ctx, m.existing, from, hs, m.onExisting)
 	}
-	held := 0
-	for i, h := range hs {
-		if err := m.get(ctx, m.wholeMessage, from, h, m.onWhole); err != nil {
-			return err
-		}
-		for j := range m.whole {
-			held += m.whole[j].Size()
-		}
-		if i > 0 && held > models.MaxRow {
-			return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(hs), held,
-				models.MaxRow, drivers.ErrTooLarge)
-		}
-		id, created := drivers.TextBytes(m.Arena.Bytes(m.key.text[:])), drivers.Timestamp(m.key.created)
-		m.With(drivers.Text(to.userID), drivers.Text(to.folderID), id, created)
-		m.Calls.Add(movePut, m.Also(m.whole...)...)
-		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), id, created)
-		handles[i] = handleOf([16]byte(h[:16]), m.key.created, to)
-	}
-	if len(hs) == 0 {
-		return nil
+	m.moving = moving{from: from, to: to, handles: handles}
+	if err := m.several(ctx, m.wholeMessages, from, hs, m.onWhole); err != nil || len(hs) == 0 {
+		return err
 	}
 	return m.S.Batch(ctx, m.move, m.Calls.List)
+}
+
+// moving is a move of messages whose rows are being read.
+type moving struct {
+	from, to *folder
+	handles  []models.Handle
+	held     int // bytes of the rows so far
+}
+
+// wholeRow adds a message to the batch of a move.
+func (m *mailbox) wholeRow(k *key, row []drivers.Value) error {
+	v := &m.moving
+	for j := range row {
+		v.held += row[j].Size()
+	}
+	if m.at > 0 && v.held > models.MaxRow {
+		return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(m.asked), v.held,
+			models.MaxRow, drivers.ErrTooLarge)
+	}
+	id, created := m.idList[m.at], drivers.Timestamp(k.created)
+	m.put = append(m.put[:0], drivers.Text(v.to.userID), drivers.Text(v.to.folderID), id, created)
+	m.put = append(m.put, m.Arena.Row(row)...)
+	m.Calls.Add(movePut, m.put...)
+	m.Calls.Add(moveDelete, drivers.Text(v.from.userID), drivers.Text(v.from.folderID), id, created)
+	h := m.asked[m.at]
+	v.handles[m.at] = handleOf([16]byte(h[:16]), k.created, v.to)
+	return nil
 }

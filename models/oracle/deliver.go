@@ -87,11 +87,10 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 		return fmt.Errorf("read body: %w", err)
 	}
 	now := m.now()
-	created := now.UnixMicro()
 	m.Arena.Reset()
 	return m.Spread(ctx, m.deliver, len(to), msg.Raw.Size(), func(i int) {
 		r := ref(to[i])
-		id := m.newID(now)
+		id, created := m.newMessage(now)
 		handles[i] = handleOf(id, created, r)
 		var messageID [32]byte
 		hex.Encode(messageID[:], id[:])

@@ -4,7 +4,9 @@
 //
 // A message is one row, which includes the body. A page of an inbox reads 25 such
 // rows, and a move writes the row again. The application reads an inbox by arrival.
-// The primary key does not sort by arrival, so a local index does.
+// The primary key does not sort by arrival, so a local index does. Three variants are its
+// controls: oracle@headers reads only what a list shows, oracle@sort reads the folder and sorts
+// it, and oracle@no-arrival reads by messageIds that sort by arrival.
 //
 // # Interruptions
 //
@@ -20,10 +22,12 @@ package oracle
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -47,7 +51,8 @@ type statements struct {
 	putFolders, insertFolder, folders   drivers.Statement
 	deliver, inbox, message, attachment drivers.Statement
 	exists, setRead, numbers            drivers.Statement
-	wholeMessage, move, remove          drivers.Statement
+	existing, wholeMessages             drivers.Statement
+	move, remove                        drivers.Statement
 	allUsers, allFolders, allMessages   drivers.Statement
 }
 
@@ -63,7 +68,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders,
 		"deliver": &s.deliver, "inbox": &s.inbox, "message": &s.message, "attachment": &s.attachment,
 		"exists": &s.exists, "set_read": &s.setRead, "numbers": &s.numbers,
-		"whole_message": &s.wholeMessage, "move": &s.move, "delete": &s.remove,
+		"existing": &s.existing, "whole_messages": &s.wholeMessages, "move": &s.move, "delete": &s.remove,
 		"all_users": &s.allUsers, "all_folders": &s.allFolders, "all_messages": &s.allMessages,
 	}
 }
@@ -75,6 +80,9 @@ type bound struct {
 	row models.RowLimit
 	// afterDate and afterID are the positions of the arguments after which a page begins.
 	afterDate, afterID int
+	// sorts: ids have no order, and List sorts the folder (the variant oracle@sort).
+	sorts bool
+	last  atomic.Int64 // createdDate of the last delivery, if ids have no order
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
@@ -82,6 +90,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	if err := p.Fill(b.byName()); err != nil {
 		return nil, fmt.Errorf("bind oracle: %w", err)
 	}
+	b.sorts = !b.inbox.Pattern().LimitArg
 	b.afterDate, b.afterID = p.Arg("inbox", "createdDate"), p.Arg("inbox", "messageId")
 	return b, nil
 }
@@ -91,8 +100,9 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
 	m.Start("oracle", s)
 	// Method values are made once, since each one is an allocation.
-	m.onInbox, m.onMessage, m.onWhole = m.inboxRow, m.messageRow, m.wholeRow
-	m.onAttachment, m.onExists, m.onNumbers = m.attachmentRow, m.existsRow, m.numbersRow
+	m.onInbox, m.onMessage, m.onAttachment = m.inboxRow, m.messageRow, m.attachmentRow
+	m.onExists, m.onNumbers, m.onSeveral = m.existsRow, m.numbersRow, m.severalRow
+	m.onExisting, m.onWhole, m.onSort = m.existingRow, m.wholeRow, m.sortEntry
 	return m
 }
 
@@ -109,17 +119,26 @@ type mailbox struct {
 	files   []drivers.Value // its attachments: name, bytes, name, bytes …
 
 	read    bool // the flag in the row that was asked for
-	whole   []drivers.Value
 	yield   func(*models.Entry) error
 	entry   models.Entry
-	folder  *folder // the folder being listed
+	folder  *folder        // the folder being listed
+	sorted  []models.Entry // its messages, if List sorts them
 	open    *models.Opened
 	w       io.Writer
 	written int64
 	stats   models.Stats
 
-	onInbox, onMessage, onWhole       func(row []drivers.Value) error
-	onAttachment, onExists, onNumbers func(row []drivers.Value) error
+	idList []drivers.Value // messageIds of several
+	asked  []models.Handle // the messages that several reads
+	at     int             // the next of them
+	take   func(k *key, row []drivers.Value) error
+	moving moving
+	put    []drivers.Value // arguments of one put of a move
+
+	onInbox, onMessage, onAttachment func(row []drivers.Value) error
+	onExists, onNumbers, onSeveral   func(row []drivers.Value) error
+	onExisting, onWhole              func(k *key, row []drivers.Value) error
+	onSort                           func(*models.Entry) error
 }
 
 var _ models.Holder = (*mailbox)(nil)
@@ -151,6 +170,22 @@ func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
 	binary.BigEndian.PutUint64(h[16:], uint64(created))
 	binary.BigEndian.PutUint32(h[24:], f.number)
 	return h
+}
+
+// newMessage returns the id and the createdDate of a message that arrives at t.
+func (b *bound) newMessage(t time.Time) (id [16]byte, created int64) {
+	id, created = b.newID(t), t.UnixMicro()
+	if !b.sorts {
+		return id, created
+	}
+	// An id that says nothing of its time. Two messages do not arrive in one microsecond.
+	sum := sha256.Sum256(id[:])
+	for {
+		last := b.last.Load()
+		if created = max(created, last+1); b.last.CompareAndSwap(last, created) {
+			return [16]byte(sum[:16]), created
+		}
+	}
 }
 
 // newID returns a TimeUUID in the byte order of RFC 9562's version 6. These bytes and

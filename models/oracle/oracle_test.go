@@ -94,6 +94,49 @@ func TestPageReadsBodies(t *testing.T) {
 	}
 }
 
+// TestPageVariants pins what a page costs that reads headers only, and one that must sort: the
+// index saves reading the whole folder. Ids of the latter are in no order.
+func TestPageVariants(t *testing.T) {
+	const messages, body = 60, 2000
+	for _, x := range []struct {
+		variant     string
+		rows, bytes int64 // at least, and at most 500 a row more
+	}{{"oracle", 25, 25 * body}, {"oracle@headers", 25, 0}, {"oracle@sort", messages, messages * body}} {
+		v, err := Model().Variant(func() (*schemas.Schema, error) { return schemas.Bundled(x.variant) })
+		if x.variant == "oracle" {
+			v, err = Model(), nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{World: modeltest.NewWorld(t, v)}
+		w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
+		in := w.user("a@example.org", "inbox").Folders[0]
+		var want []models.Handle
+		for range messages { // the clock stands still
+			want = append(want, w.deliver(in, modeltest.Draft{Text: bytes.Repeat([]byte("x"), body)}))
+		}
+		slices.Reverse(want)
+		w.Meter.Take()
+		got := w.list(in, models.Handle{}, 25)
+		c := w.Meter.Take()
+		if c.Calls != 1 || c.RowsRead != x.rows || c.BytesRead < x.bytes || c.BytesRead > x.bytes+x.rows*500 {
+			t.Errorf("a page of %s takes %d calls, %d rows and %d bytes; want 1, %d and about %d", x.variant, c.Calls, c.RowsRead,
+				c.BytesRead, x.rows, x.bytes)
+		}
+		for len(got)%25 == 0 {
+			got = append(got, w.list(in, got[len(got)-1], 25)...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %d messages, want the %d delivered, newest first", x.variant, len(got), messages)
+		}
+		ascend := slices.IsSortedFunc(want, func(a, b models.Handle) int { return bytes.Compare(b[:16], a[:16]) })
+		if ascend != (x.variant != "oracle@sort") {
+			t.Errorf("%s: ids in the order of arrival: %t", x.variant, ascend)
+		}
+	}
+}
+
 // TestTies delivers in one microsecond: the order of delivery decides, in
 // pages that end within it, and a move keeps it.
 func TestTies(t *testing.T) {

@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -18,6 +20,9 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	yield func(*models.Entry) error,
 ) error {
 	r := ref(f)
+	if m.sorts {
+		return m.FailedIn("list", f, m.sortPage(ctx, r, after, limit, yield))
+	}
 	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
 		drivers.Bigint(int64(limit)))
 	if !after.IsZero() {
@@ -28,6 +33,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	return m.FailedIn("list", f, m.S.Read(ctx, m.inbox, args, m.onInbox))
 }
 
+// inboxRow takes a row. A list does not show the columns behind its first six.
 func (m *mailbox) inboxRow(row []drivers.Value) error {
 	var id [16]byte
 	if n, err := hex.Decode(id[:], row[0].Raw()); err != nil || n != len(id) {
@@ -38,12 +44,59 @@ func (m *mailbox) inboxRow(row []drivers.Value) error {
 		Handle:  handleOf(id, created, m.folder),
 		Known:   knownOfRow,
 		From:    row[2].Raw(),
-		Subject: row[6].Raw(),
+		Subject: row[3].Raw(),
 		Date:    time.UnixMicro(created).UTC(),
-		Seen:    row[8].Bool(),
-		Size:    row[9].Int64(),
+		Seen:    row[4].Bool(),
+		Size:    row[5].Int64(),
 	}
 	return m.yield(&m.entry)
+}
+
+// sortPage reads the whole folder, sorts it by arrival and yields a page of it: what the
+// variant without an order does.
+func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, limit int,
+	yield func(*models.Entry) error,
+) error {
+	if limit <= 0 {
+		return ctx.Err()
+	}
+	m.Arena.Reset()
+	m.sorted, m.folder = m.sorted[:0], f
+	m.yield = m.onSort
+	err := m.S.Read(ctx, m.inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), m.onInbox)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(m.sorted, func(a, b models.Entry) int { return newerFirst(a.Handle, b.Handle) })
+	for i := range m.sorted {
+		e := &m.sorted[i]
+		if !after.IsZero() && newerFirst(e.Handle, after) <= 0 {
+			continue
+		}
+		if err := yield(e); err != nil {
+			return err
+		}
+		if limit--; limit == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// sortEntry keeps an entry that is to be sorted.
+func (m *mailbox) sortEntry(e *models.Entry) error {
+	kept := *e
+	kept.From, kept.Subject = m.Arena.Bytes(e.From), m.Arena.Bytes(e.Subject)
+	m.sorted = append(m.sorted, kept)
+	return nil
+}
+
+// newerFirst compares by createdDate and then by messageId, both descending.
+func newerFirst(a, b models.Handle) int {
+	if c := bytes.Compare(b[16:24], a[16:24]); c != 0 {
+		return c
+	}
+	return bytes.Compare(b[:16], a[:16])
 }
 
 // get runs a read of one message.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -24,7 +24,7 @@ func pairOf(n int) (base, new Side) {
 	b, f := run("base"), run("new")
 	for t := range n {
 		slower := int64(1000 * t)
-		for i, r := range []*reports.Run{b, f} {
+		for i, r := range []*results.Run{b, f} {
 			c := cell(t+1, 2*t+(t+i)%2)
 			c.Ops["list"] = op(1000, 200_000+slower, 2_000_000+slower)
 			c.Ops["open"] = op(400, 300_000+slower, 3_000_000+slower)
@@ -32,11 +32,11 @@ func pairOf(n int) (base, new Side) {
 			r.Cells = append(r.Cells, c)
 		}
 	}
-	return Side{"old", []*reports.Run{b}}, Side{"fresh", []*reports.Run{f}}
+	return Side{"old", []*results.Run{b}}, Side{"fresh", []*results.Run{f}}
 }
 
 // change applies a change to an operation of all trials.
-func change(s Side, name string, to func(o *reports.Op)) {
+func change(s Side, name string, to func(o *results.Op)) {
 	for _, r := range s.Runs {
 		for i := range r.Cells {
 			o := r.Cells[i].Ops[name]
@@ -46,8 +46,8 @@ func change(s Side, name string, to func(o *reports.Op)) {
 	}
 }
 
-func slower(factor float64) func(o *reports.Op) {
-	return func(o *reports.Op) {
+func slower(factor float64) func(o *results.Op) {
+	return func(o *results.Op) {
 		o.Response.P50 = int64(factor * float64(o.Response.P50))
 		o.Response.P99 = int64(factor * float64(o.Response.P99))
 	}
@@ -79,13 +79,13 @@ func figureOf(t *testing.T, c *Comparison, op, name string) *Figure {
 
 // Each case is a difference of two sides of trials that take turns.
 func TestVerdicts(t *testing.T) {
-	calls := func(n float64) func(*reports.Op) { return func(o *reports.Op) { o.Store.Calls = n } }
-	bytesRead := func(n float64) func(*reports.Op) { return func(o *reports.Op) { o.Store.BytesRead = n } }
+	calls := func(n float64) func(*results.Op) { return func(o *results.Op) { o.Store.Calls = n } }
+	bytesRead := func(n float64) func(*results.Op) { return func(o *results.Op) { o.Store.BytesRead = n } }
 	for _, tc := range []struct {
 		name    string
 		trials  int
 		op      string
-		change  func(*reports.Op)
+		change  func(*results.Op)
 		figure  string
 		want    Verdict
 		gates   string
@@ -106,8 +106,8 @@ func TestVerdicts(t *testing.T) {
 		{"a third more bytes", 1, "list", bytesRead(650), "bytes", Worse, "*", 1},
 		{"more bytes, by less than matters", 10, "list", bytesRead(505), "bytes", Same, "*", 0},
 		{"more bytes, within chance", 1, "open", bytesRead(525), "bytes", CannotTell, "*", 0},
-		{"some fail", 1, "list", func(o *reports.Op) { o.Failed, o.Count = 100, o.Count-100 }, "errors", Worse, "*", 1},
-		{"one fails", 1, "list", func(o *reports.Op) { o.Failed, o.Count = 1, o.Count-1 }, "errors", CannotTell, "*", 0},
+		{"some fail", 1, "list", func(o *results.Op) { o.Failed, o.Count = 100, o.Count-100 }, "errors", Worse, "*", 1},
+		{"one fails", 1, "list", func(o *results.Op) { o.Failed, o.Count = 1, o.Count-1 }, "errors", CannotTell, "*", 0},
 	} {
 		base, fresh := pairOf(tc.trials)
 		change(fresh, tc.op, tc.change)
@@ -158,7 +158,7 @@ func TestShortTrials(t *testing.T) {
 		for _, s := range []Side{base, fresh} {
 			for i := range s.Runs[0].Cells {
 				c := &s.Runs[0].Cells[i]
-				c.Offered = &reports.Offered{Span: tc.seconds}
+				c.Offered = &results.Offered{Span: tc.seconds}
 				o := c.Ops["list"]
 				o.Response.P50 += int64(i%3) * tc.varied
 				if s.Name == "fresh" {
@@ -183,9 +183,9 @@ func TestClosedLoop(t *testing.T) {
 		for i := range s.Runs[0].Cells {
 			s.Runs[0].Cells[i].Arrivals = "closed"
 		}
-		change(s, "list", func(o *reports.Op) { o.Rate = 1000 })
+		change(s, "list", func(o *results.Op) { o.Rate = 1000 })
 	}
-	change(fresh, "list", func(o *reports.Op) { o.Rate, o.Service.P50, o.Count = 800, o.Service.P50*2, o.Count-100 })
+	change(fresh, "list", func(o *results.Op) { o.Rate, o.Service.P50, o.Count = 800, o.Service.P50*2, o.Count-100 })
 	c := compared(t, base, fresh, "*", false)
 	for _, figure := range []string{"rate", "p50"} {
 		if f := figureOf(t, c, "list", figure); f.Verdict != Worse {
@@ -193,8 +193,8 @@ func TestClosedLoop(t *testing.T) {
 		}
 	}
 	// All operations of a loop have one rate: it is shown once.
-	change(base, "open", func(o *reports.Op) { o.Rate = 400 })
-	change(fresh, "open", func(o *reports.Op) { o.Rate = 320 })
+	change(base, "open", func(o *results.Op) { o.Rate = 400 })
+	change(fresh, "open", func(o *results.Op) { o.Rate = 320 })
 	var text bytes.Buffer
 	if err := compared(t, base, fresh, "*", false).WriteText(&text, 80, false); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestClosedLoop(t *testing.T) {
 		t.Errorf("rates of one loop:\n%s", got)
 	}
 	// Another number of operations meets other messages.
-	change(fresh, "list", func(o *reports.Op) { o.Store.Calls = 2.1 })
+	change(fresh, "list", func(o *results.Op) { o.Store.Calls = 2.1 })
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "calls"); f.Verdict != CannotTell {
 		t.Errorf("calls of other operations: %s", f.Verdict)
 	}
@@ -216,11 +216,11 @@ func TestSequentialRunsAreExact(t *testing.T) {
 		c := &s.Runs[0].Cells[0]
 		c.Arrivals, c.Clients = "closed", 1
 		load := *c
-		load.Kind, load.Phase, load.Arrivals = reports.KindLoad, "load", "none"
-		load.Client = &reports.ClientInfo{Workers: 1}
+		load.Kind, load.Phase, load.Arrivals = results.KindLoad, "load", "none"
+		load.Client = &results.ClientInfo{Workers: 1}
 		s.Runs[0].Cells = append(s.Runs[0].Cells, load)
 	}
-	change(fresh, "recount", func(o *reports.Op) { o.Store.Calls = 2.25 })
+	change(fresh, "recount", func(o *results.Op) { o.Store.Calls = 2.25 })
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
@@ -244,29 +244,65 @@ func TestSequentialRunsAreExact(t *testing.T) {
 	}
 }
 
+// TestCountedInTurns has operations of unlike messages: their calls differ by 14, so 80 operations
+// tell nothing by themselves. But each trial of one number draws the same ones.
+func TestCountedInTurns(t *testing.T) {
+	const trials = 4
+	for _, tc := range []struct {
+		name      string
+		base, new [trials]float64
+		want      Verdict
+		exact     bool
+	}{
+		{"three times the calls, in each trial", [trials]float64{4.91, 4.91, 4.91, 4.91}, [trials]float64{15.03, 15.03, 15.03, 15.03}, Worse, true},
+		{"trials of unlike draws", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{14.9, 15.21, 14.7, 15.1}, Worse, false},
+		{"one trial hardly differs", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{4.9, 5.2, 4.7, 5.1001}, CannotTell, false},
+		{"as far apart as trials of one side", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{6.9, 5.3, 8.7, 5.4}, CannotTell, false},
+	} {
+		base, fresh := pairOf(trials)
+		for side, s := range map[*[trials]float64]Side{&tc.base: base, &tc.new: fresh} {
+			for i := range s.Runs[0].Cells {
+				o := op(20, 900_000, 900_000)
+				o.Store.Calls, o.Store.CallsDeviation = side[i], 14
+				s.Runs[0].Cells[i].Ops["recount"] = o
+			}
+		}
+		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != tc.want || f.Exact != tc.exact {
+			t.Errorf("%s: %s, exact %v, want %s, %v: %s", tc.name, f.Verdict, f.Exact, tc.want, tc.exact, f.Why)
+		}
+		// Another number of operations: the pairs are not of the same plan.
+		o := fresh.Runs[0].Cells[0].Ops["recount"]
+		o.Count++
+		fresh.Runs[0].Cells[0].Ops["recount"] = o
+		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict == Worse {
+			t.Errorf("%s, of other operations: %s", tc.name, f.Verdict)
+		}
+	}
+}
+
 func TestTrialsThatAreNotOK(t *testing.T) {
-	verdict := func(s Side, trials int, v reports.Verdict) {
+	verdict := func(s Side, trials int, v results.Verdict) {
 		for i := range trials {
 			s.Runs[0].Cells[i].Verdict = v
-			s.Runs[0].Cells[i].Reason = &reports.Reason{Code: "x", Text: "the reason\nand more"}
+			s.Runs[0].Cells[i].Reason = &results.Reason{Code: "x", Text: "the reason\nand more"}
 		}
 	}
 	for _, tc := range []struct {
 		name          string
 		baseN, freshN int
-		verdict       reports.Verdict
+		verdict       results.Verdict
 		force         bool
 		want          Verdict
 		why           string
 		failing       int
 	}{
-		{"two trials are invalid", 1, 1, reports.Invalid, false, Same, "", 0},
-		{"nearly all are", 7, 0, reports.Invalid, false, CannotTell, "it takes 4 trials", 0},
-		{"all are", 0, 10, reports.Invalid, false, CannotTell, "it takes 4 trials", 0},
-		{"all are, by force", 0, 10, reports.Invalid, true, Same, "", 0},
-		{"one of the base failed", 1, 0, reports.Failed, false, CannotTell, "base is failed: the reason", 0},
-		{"one of the new is overloaded", 0, 1, reports.Overloaded, false, CannotTell, "new is overloaded: the reason", 1},
-		{"one of both is empty", 1, 1, reports.Empty, false, CannotTell, "base is empty: the reason", 0},
+		{"two trials are invalid", 1, 1, results.Invalid, false, Same, "", 0},
+		{"nearly all are", 7, 0, results.Invalid, false, CannotTell, "it takes 4 trials", 0},
+		{"all are", 0, 10, results.Invalid, false, CannotTell, "it takes 4 trials", 0},
+		{"all are, by force", 0, 10, results.Invalid, true, Same, "", 0},
+		{"one of the base failed", 1, 0, results.Failed, false, CannotTell, "base is failed: the reason", 0},
+		{"one of the new is overloaded", 0, 1, results.Overloaded, false, CannotTell, "new is overloaded: the reason", 1},
+		{"one of both is empty", 1, 1, results.Empty, false, CannotTell, "base is empty: the reason", 0},
 	} {
 		base, fresh := pairOf(10)
 		verdict(base, tc.baseN, tc.verdict)
@@ -289,29 +325,89 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 }
 
 // Runs that differ in more than the build are refused, and what differs is named.
+// TestRetries: requests that were sent again are no cost of the model. They are judged as times are,
+// and only shown if there were any.
+func TestRetries(t *testing.T) {
+	retried := func(n float64) func(o *results.Op) { return func(o *results.Op) { o.Store.Retries = n } }
+	base, new := pairOf(1)
+	change(new, "list", retried(18))
+	c := compared(t, base, new, "*", false)
+	if f := figureOf(t, c, "list", "attempts"); f.Verdict != CannotTell || f.Needed != leastTrials {
+		t.Errorf("one trial with retries: %+v", f)
+	}
+	if f := figureOf(t, c, "list", "calls"); f.Verdict != Same || len(c.Regressions) > 0 {
+		t.Errorf("calls beside retries: %+v, regressions %v", f, c.Regressions)
+	}
+	for i := range c.Cells[0].Figures {
+		if f := &c.Cells[0].Figures[i]; f.Op == "open" && f.Name == "attempts" {
+			t.Errorf("an operation without retries has %+v", f)
+		}
+	}
+	base, new = pairOf(4)
+	change(base, "list", retried(0.1))
+	change(new, "list", retried(18))
+	if f := figureOf(t, compared(t, base, new, "*", false), "list", "attempts"); f.Verdict != Worse || math.Abs(*f.New-10) > 1e-9 {
+		t.Errorf("four trials of each side with retries: %+v", f)
+	}
+}
+
+// TestInvalidTrialsGateNothing: what an invalid trial counted is shown, and makes no gate fail.
+func TestInvalidTrialsGateNothing(t *testing.T) {
+	base, new := pairOf(4)
+	change(new, "list", func(o *results.Op) { o.Store.Calls = 9 })
+	if c := compared(t, base, new, "list.calls", false); len(c.Regressions) != 1 {
+		t.Fatalf("regressions %v, want one", c.Regressions)
+	}
+	new.Runs[0].Cells[2].Verdict = results.Invalid
+	c := compared(t, base, new, "list.calls", false)
+	if f := figureOf(t, c, "list", "calls"); f.Verdict != CannotTell || len(c.Regressions) > 0 {
+		t.Errorf("with an invalid trial: %+v, regressions %v", f, c.Regressions)
+	}
+}
+
+// TestRowsExamined: rows that an engine read and did not return are compared, if all trials know
+// them of all operations.
+func TestRowsExamined(t *testing.T) {
+	examined := func(n float64, traced int64) func(o *results.Op) {
+		return func(o *results.Op) { o.Store.RowsExamined, o.Store.Traced = &n, traced }
+	}
+	base, new := pairOf(1)
+	change(base, "list", examined(25, 0))
+	change(new, "list", examined(3000, 0))
+	if f := figureOf(t, compared(t, base, new, "*", false), "list", "examined"); f.Verdict != Worse || *f.Ratio != 120 {
+		t.Errorf("120 times as many rows examined: %+v", f)
+	}
+	change(new, "list", examined(3000, 5))
+	for _, f := range compared(t, base, new, "*", false).Cells[0].Figures {
+		if f.Name == "examined" {
+			t.Errorf("rows examined that one side knows of traced operations only: %+v", f)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
-	for want, change := range map[string]func(r *reports.Run){
-		"workload: quick in old, churn in fresh":                 func(r *reports.Run) { r.Workload.Name = "churn" },
-		`line 3 of the workload: "" in old, "rate: 9" in fresh`:  func(r *reports.Run) { r.Workload.Text += "rate: 9" },
-		"seed: 1 in old, 2 in fresh":                             func(r *reports.Run) { r.Seed = 2 },
-		"the operations of phase measure are others":             func(r *reports.Run) { r.Phases[0].SHA256 = "3" },
-		"trace of phase measure: none in old, 0123abcd in fresh": func(r *reports.Run) { r.Phases[0].Trace = "0123abcdef" },
-		`line 1 of the schema of james: "name: james" in old, "name: jim" in fresh`: func(r *reports.Run) {
+	for want, change := range map[string]func(r *results.Run){
+		"workload: quick in old, churn in fresh":                 func(r *results.Run) { r.Workload.Name = "churn" },
+		`line 3 of the workload: "" in old, "rate: 9" in fresh`:  func(r *results.Run) { r.Workload.Text += "rate: 9" },
+		"seed: 1 in old, 2 in fresh":                             func(r *results.Run) { r.Seed = 2 },
+		"the operations of phase measure are others":             func(r *results.Run) { r.Phases[0].SHA256 = "3" },
+		"trace of phase measure: none in old, 0123abcd in fresh": func(r *results.Run) { r.Phases[0].Trace = "0123abcdef" },
+		`line 1 of the schema of james: "name: james" in old, "name: jim" in fresh`: func(r *results.Run) {
 			r.Schemas[0].Text, r.Schemas[0].SHA256 = "name: jim", "4"
 		},
-		"version of embedded: pebble v2.1.7 in old, pebble v3 in fresh": func(r *reports.Run) { r.Cells[0].Engines.Version = "pebble v3" },
-		"setting memtables of embedded: 2 in old, 9 in fresh":           func(r *reports.Run) { r.Cells[0].Engines.Settings["memtables"] = "9" },
-		"machine: one in old, two in fresh":                             func(r *reports.Run) { r.Machine.ID = "two" },
-		"GOMAXPROCS: 2 in old, 4 in fresh":                              func(r *reports.Run) { r.Environment.MaxProcs = 4 },
-		"durability: default in old, memory in fresh":                   func(r *reports.Run) { r.Config.Durability = "memory" },
-		"durability of embedded: power in old, process in fresh":        func(r *reports.Run) { r.Cells[0].Durability = "process" },
-		"setting embedded.compression: snappy in old, none in fresh":    func(r *reports.Run) { delete(r.Settings, "embedded.compression") },
-		"mail file: none in old, a.mbox 12345678 in fresh":              func(r *reports.Run) { r.Mail = &reports.MailInfo{File: "a.mbox", SHA256: "1234567890"} },
-		"search for the highest rate: none in old, from the phase's rate up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *reports.Run) {
-			r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		"version of embedded: pebble v2.1.7 in old, pebble v3 in fresh": func(r *results.Run) { r.Cells[0].Engines.Version = "pebble v3" },
+		"setting memtables of embedded: 2 in old, 9 in fresh":           func(r *results.Run) { r.Cells[0].Engines.Settings["memtables"] = "9" },
+		"machine: one in old, two in fresh":                             func(r *results.Run) { r.Machine.ID = "two" },
+		"GOMAXPROCS: 2 in old, 4 in fresh":                              func(r *results.Run) { r.Environment.MaxProcs = 4 },
+		"durability: default in old, memory in fresh":                   func(r *results.Run) { r.Config.Durability = "memory" },
+		"durability of embedded: power in old, process in fresh":        func(r *results.Run) { r.Cells[0].Durability = "process" },
+		"setting embedded.compression: snappy in old, none in fresh":    func(r *results.Run) { delete(r.Settings, "embedded.compression") },
+		"mail file: none in old, a.mbox 12345678 in fresh":              func(r *results.Run) { r.Mail = &results.MailInfo{File: "a.mbox", SHA256: "1234567890"} },
+		"search for the highest rate: none in old, from the phase's rate up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *results.Run) {
+			r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
 		},
-		"fresh was interrupted":                           func(r *reports.Run) { r.Interrupted = true },
-		"no model, engine and phase was measured in both": func(r *reports.Run) { r.Cells = nil },
+		"fresh was interrupted":                           func(r *results.Run) { r.Interrupted = true },
+		"no model, engine and phase was measured in both": func(r *results.Run) { r.Cells = nil },
 	} {
 		base, fresh := pairOf(4)
 		change(fresh.Runs[0])
@@ -327,16 +423,16 @@ func TestRefused(t *testing.T) {
 		if c, err := Runs(base, fresh, Options{Gates: gates, Force: true}); err == nil && (len(c.Forced) == 0 || c.Forced[0] != want) {
 			t.Errorf("by force: it says %q, want %q", c.Forced, want)
 		}
-		// What a commit holds is noted where commits are compared. All else is refused.
+		// What a build holds is noted where builds are compared. All else is refused.
 		held := strings.Contains(want, "schema") || strings.HasSuffix(strings.Split(want, ":")[0], " of embedded") && !strings.HasPrefix(want, "durability")
-		c, err := Runs(base, fresh, Options{Gates: gates, Commits: true})
-		if noted := err == nil && slices.Equal(c.Notes, []string{"the commits differ in " + want}); noted != held || held != (err == nil) {
-			t.Errorf("of commits: %v, and held by a commit is %v: %s", err, held, want)
+		c, err := Runs(base, fresh, Options{Gates: gates, Builds: true})
+		if noted := err == nil && slices.Equal(c.Notes, []string{"the builds differ in " + want}); noted != held || held != (err == nil) {
+			t.Errorf("of builds: %v, and held by a build is %v: %s", err, held, want)
 		}
 		// All runs of a side are of one commit.
-		twice := Side{base.Name, []*reports.Run{base.Runs[0], fresh.Runs[0]}}
-		if _, err := Runs(twice, base, Options{Gates: gates, Commits: true}); err == nil && held {
-			t.Errorf("of commits: runs of one side differ in %s", want)
+		twice := Side{base.Name, []*results.Run{base.Runs[0], fresh.Runs[0]}}
+		if _, err := Runs(twice, base, Options{Gates: gates, Builds: true}); err == nil && held {
+			t.Errorf("of builds: runs of one side differ in %s", want)
 		}
 	}
 }
@@ -351,7 +447,7 @@ func TestShardIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, max-rate, errors, calls, rows, bytes`,
+		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",
@@ -395,21 +491,21 @@ func sampleComparison(t *testing.T) *Comparison {
 	base, fresh := pairOf(10)
 	base.Runs[0].Environment.Commit = "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
 	change(fresh, "list", slower(1.12))
-	change(fresh, "open", func(o *reports.Op) { o.Store.Calls, o.Response.P99 = 3, o.Response.P99*9/10 })
-	for i, r := range []*reports.Run{base.Runs[0], fresh.Runs[0]} {
+	change(fresh, "open", func(o *results.Op) { o.Store.Calls, o.Response.P99 = 3, o.Response.P99*9/10 })
+	for i, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
 		for j := range r.Cells {
 			noisy := op(500, int64(400_000+(j*7+i*3)%10*60_000), 1)
 			noisy.Count = 20
 			r.Cells[j].Ops["move"] = noisy
 			other := r.Cells[j]
-			other.Model, other.Ops = "oracle", map[string]reports.Op{"list": op(1000, 1_000_000, 9_000_000)}
+			other.Model, other.Ops = "oracle", map[string]results.Op{"list": op(1000, 1_000_000, 9_000_000)}
 			if i == 1 && j == 3 {
-				other.Verdict, other.Reason = reports.Overloaded, &reports.Reason{Text: "achieved 300/s | <b> of 500/s"}
+				other.Verdict, other.Reason = results.Overloaded, &results.Reason{Text: "achieved 300/s | <b> of 500/s"}
 			}
 			r.Cells = append(r.Cells, other)
 		}
 	}
-	base.Runs[0].Cells[2].Verdict = reports.Invalid
+	base.Runs[0].Cells[2].Verdict = results.Invalid
 	fresh.Runs[0].Environment.Kernel = "6.18"
 	only := fresh.Runs[0].Cells[0]
 	only.Model = "datastax"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Counted figures depend on the code and on the messages that operations found. Runs
@@ -60,11 +60,12 @@ func (p *pair) compareCount(f *Figure) {
 		f.Verdict = Same
 	case f.kind.name != "errors" && !same:
 		f.cannotTell("the runs did not carry out the same operations")
-	case f.Op == "slice" && (f.kind.name == "rows" || f.kind.name == "bytes"):
+	case f.Op == "slice" && slices.Contains([]string{"examined", "rows", "bytes"}, f.kind.name):
 		f.cannotTell("which messages a span of time holds depends on how fast they were delivered")
 	case f.kind.name != "errors" && p.sequential():
 		f.Exact = true
 		f.differs(n.mean > b.mean, relative >= f.Limit)
+	case f.kind.name != "errors" && p.compareTurns(f, change, relative, b.mean, n.mean > b.mean):
 	case f.kind.name != "errors" && !p.spreadKnown():
 		if f.kind.name == "calls" && !few && whole(b.mean) && whole(n.mean) {
 			f.Exact = true // all operations made the same number of calls
@@ -150,7 +151,7 @@ func (p *pair) attempts(t trial) map[string]int64 {
 			continue
 		}
 		alone := c.Arrivals == "closed" && c.Clients == 1
-		if c.Kind == reports.KindLoad {
+		if c.Kind == results.KindLoad {
 			alone = c.Client != nil && c.Client.Workers == 1
 		}
 		if !alone {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Incomparable is the error for runs that differ in more than the build.
@@ -61,11 +61,11 @@ func (d difference) text(base, new string) string {
 }
 
 // differ lists the properties that must be equal and are not.
-func differ(a, b *reports.Run) []difference {
+func differ(a, b *results.Run) []difference {
 	var all []difference
 	add := func(what, base, new string) {
 		if base != new {
-			all = append(all, difference{what: what, base: units.OneLine(base), new: units.OneLine(new)})
+			all = append(all, difference{what: what, base: words.OneLine(base), new: words.OneLine(new)})
 		}
 	}
 	add("workload", a.Workload.Name, b.Workload.Name)
@@ -83,7 +83,7 @@ func differ(a, b *reports.Run) []difference {
 			if s.Model == t.Model && s.SHA256 != t.SHA256 {
 				line, was, is := firstLine(s.Text, t.Text)
 				if what := fmt.Sprintf("line %d of the schema of %s", line, s.Model); was != is {
-					all = append(all, difference{what, units.OneLine(was), units.OneLine(is), true})
+					all = append(all, difference{what, words.OneLine(was), words.OneLine(is), true})
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func firstLine(a, b string) (line int, was, is string) {
 
 // plans compares the digests of the operations that phases were asked for. The digest of a
 // trace is that of the whole file.
-func plans(a, b *reports.Run) []difference {
+func plans(a, b *results.Run) []difference {
 	var all []difference
 	for i, p := range a.Phases {
 		if i >= len(b.Phases) {
@@ -136,7 +136,7 @@ func plans(a, b *reports.Run) []difference {
 	return all
 }
 
-func mail(r *reports.Run) string {
+func mail(r *results.Run) string {
 	if r.Mail == nil {
 		return ""
 	}
@@ -147,7 +147,7 @@ func mail(r *reports.Run) string {
 func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 
 // settings are the machine, the limits and the flags of a run by name.
-func settings(r *reports.Run) map[string]string {
+func settings(r *results.Run) map[string]string {
 	e, c := &r.Environment, &r.Config
 	machine := cmp.Or(r.Machine.ID, r.Machine.Name)
 	s := map[string]string{
@@ -158,10 +158,10 @@ func settings(r *reports.Run) map[string]string {
 		"processors":       strconv.Itoa(e.CPUs),
 		"GOMAXPROCS":       strconv.Itoa(e.MaxProcs),
 		"GOGC":             e.GOGC,
-		"memory":           units.Size(float64(e.Memory)),
+		"memory":           words.Size(float64(e.Memory)),
 		"disk":             e.Disk,
 		"durability":       c.Durability,
-		"cache":            units.Size(float64(c.CacheBytes)),
+		"cache":            words.Size(float64(c.CacheBytes)),
 		"workers":          strconv.Itoa(c.Workers),
 		"max lag":          fmt.Sprintf("%gs", c.MaxLag),
 		"kept data folder": strconv.FormatBool(c.Data),
@@ -173,7 +173,7 @@ func settings(r *reports.Run) map[string]string {
 			from = perSecond(f.From)
 		}
 		s["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
-			from, perSecond(f.Max), reports.Percent(f.Precision), f.Step)
+			from, perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
 	for name, value := range r.Settings {
 		s["setting "+name] = value
@@ -182,7 +182,7 @@ func settings(r *reports.Run) map[string]string {
 }
 
 // engines compares versions, settings and durability of the engines of measured cells.
-func engines(a, b *reports.Run) []difference {
+func engines(a, b *results.Run) []difference {
 	was, is := reportedByEngine(a), reportedByEngine(b)
 	var all []difference
 	for _, engine := range slices.Sorted(maps.Keys(was)) {
@@ -192,7 +192,7 @@ func engines(a, b *reports.Run) []difference {
 		for _, name := range slices.Sorted(maps.Keys(merged(was[engine], is[engine]))) {
 			if x, y := was[engine][name], is[engine][name]; x != y {
 				what, held := name+" of "+engine, name != "durability"
-				all = append(all, difference{what, units.OneLine(x), units.OneLine(y), held})
+				all = append(all, difference{what, words.OneLine(x), words.OneLine(y), held})
 			}
 		}
 	}
@@ -200,11 +200,11 @@ func engines(a, b *reports.Run) []difference {
 }
 
 // reportedByEngine is what each engine reported in its first measured cell, by engine and name.
-func reportedByEngine(r *reports.Run) map[string]map[string]string {
+func reportedByEngine(r *results.Run) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.Kind != reports.KindMeasure || c.Engines == nil || all[c.Engine] != nil {
+		if c.Kind != results.KindMeasure || c.Engines == nil || all[c.Engine] != nil {
 			continue
 		}
 		of := map[string]string{"version": c.Engines.Version, "durability": c.Durability}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // figure is a figure that operations are compared by.
@@ -16,12 +16,12 @@ type figure struct {
 	limit float64
 	text  func(v float64) string
 	// time is the logarithm of a timed figure, or NaN if a trial does not have it.
-	time func(c *reports.Cell, o *reports.Op) float64
+	time func(c *results.Cell, o *results.Op) float64
 	// found is the figure of a search for the highest rate: see maxRate.
-	found func(*reports.SearchResult) (value, uncertain float64)
+	found func(*results.SearchResult) (value, uncertain float64)
 	// count is a counted figure: its mean over operations, its standard deviation, and the
-	// number of operations.
-	count func(o *reports.Op) (mean, deviation, n float64)
+	// number of operations. The mean is NaN if a trial does not have it.
+	count func(o *results.Op) (mean, deviation, n float64)
 }
 
 func (f *figure) timed() bool { return f.count == nil }
@@ -41,19 +41,21 @@ func (f *figure) higherIsBetter() bool { return f.name == "rate" || f.found != n
 
 // figures are in the order in which they are shown.
 var figures = []*figure{
-	percentile("p50", 0.5, 0.05, func(l *reports.Latency) int64 { return l.P50 }),
-	percentile("p99", 0.99, 0.10, func(l *reports.Latency) int64 { return l.P99 }),
-	percentile("p99.9", 0.999, 0.20, func(l *reports.Latency) int64 { return l.P999 }),
+	percentile("p50", 0.5, 0.05, func(l *results.Latency) int64 { return l.P50 }),
+	percentile("p99", 0.99, 0.10, func(l *results.Latency) int64 { return l.P99 }),
+	percentile("p99.9", 0.999, 0.20, func(l *results.Latency) int64 { return l.P999 }),
 	{name: "rate", limit: 0.05, text: perSecond, time: rate},
 	{name: "max-rate", limit: 0.10, text: perSecond, found: maxRate},
-	{name: "errors", limit: 0.001, text: func(v float64) string { return units.Amount(100*v) + "%" }, count: failures},
-	{name: "calls", text: units.Amount, count: counted(func(s *reports.StoreCost) (float64, float64) {
+	{name: "errors", limit: 0.001, text: func(v float64) string { return words.Amount(100*v) + "%" }, count: failures},
+	{name: "calls", text: words.Amount, count: counted(func(s *results.StoreCost) (float64, float64) {
 		return s.Calls, s.CallsDeviation
 	})},
-	{name: "rows", limit: 0.05, text: units.Amount, count: counted(func(s *reports.StoreCost) (float64, float64) {
+	{name: "attempts", limit: 0.05, text: words.Amount, time: attempts},
+	{name: "examined", limit: 0.05, text: words.Amount, count: counted(examined)},
+	{name: "rows", limit: 0.05, text: words.Amount, count: counted(func(s *results.StoreCost) (float64, float64) {
 		return s.RowsRead + s.RowsWritten, s.RowsDeviation
 	})},
-	{name: "bytes", limit: 0.05, text: units.Size, count: counted(func(s *reports.StoreCost) (float64, float64) {
+	{name: "bytes", limit: 0.05, text: words.Size, count: counted(func(s *results.StoreCost) (float64, float64) {
 		return s.BytesRead + s.BytesWritten, s.BytesDeviation
 	})},
 }
@@ -62,7 +64,7 @@ func figureNamed(name string) *figure {
 	return figures[slices.IndexFunc(figures, func(f *figure) bool { return f.name == name })]
 }
 
-func perSecond(v float64) string { return units.Amount(v) + "/s" }
+func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
 func figureNames() []string {
 	var names []string
@@ -73,10 +75,10 @@ func figureNames() []string {
 }
 
 // percentile is the figure for the percentile p, 0 to 1, of everything that was due.
-func percentile(name string, p, limit float64, of func(*reports.Latency) int64) *figure {
-	return &figure{name: name, limit: limit, text: units.Duration, time: func(c *reports.Cell, o *reports.Op) float64 {
+func percentile(name string, p, limit float64, of func(*results.Latency) int64) *figure {
+	return &figure{name: name, limit: limit, text: words.Duration, time: func(c *results.Cell, o *results.Op) float64 {
 		ns := of(c.Due(o))
-		if o.Count < reports.EnoughFor(p) || ns <= 0 { // too few, or it never ended
+		if !o.Tells(p) || ns <= 0 { // too few, or it never ended
 			return math.NaN()
 		}
 		return math.Log(float64(ns))
@@ -84,22 +86,61 @@ func percentile(name string, p, limit float64, of func(*reports.Latency) int64) 
 }
 
 // rate is the throughput of a closed loop. An open loop offers a rate of its own.
-func rate(c *reports.Cell, o *reports.Op) float64 {
+func rate(c *results.Cell, o *results.Op) float64 {
 	if c.Arrivals != "closed" || o.Rate <= 0 {
 		return math.NaN()
 	}
 	return math.Log(o.Rate)
 }
 
+// attempts is how often a request was sent: 1 and its retries. They depend on the machine, so they are
+// judged as a time is.
+func attempts(_ *results.Cell, o *results.Op) float64 {
+	if o.Store.Calls <= 0 {
+		return math.NaN()
+	}
+	return math.Log1p(o.Store.Retries / o.Store.Calls)
+}
+
+// retried reports whether a trial of the operation has retries.
+func (p *pair) retried(s operation) bool {
+	return slices.ContainsFunc(slices.Concat(p.base, p.new), func(t trial) bool {
+		_, o := t.of(s)
+		return o.Store.Retries > 0
+	})
+}
+
+// examined are the rows that the engine read, if it tells of all measured operations. A few traced
+// ones are no gate.
+func examined(s *results.StoreCost) (mean, deviation float64) {
+	if s.Traced > 0 {
+		return math.NaN(), 0
+	}
+	return s.Of(results.Examined), s.ExaminedDeviation
+}
+
+// knows reports whether all trials have the figure of an operation, and it says something.
+func (p *pair) knows(s operation, f *figure) bool {
+	switch {
+	case f.name == "attempts" && !p.retried(s):
+		return false
+	case f.timed():
+		return has(p.base, s, f) && has(p.new, s, f)
+	case f.name == "examined":
+		return !math.IsNaN(pooled(p.base, s, f).mean) && !math.IsNaN(pooled(p.new, s, f).mean)
+	}
+	return true
+}
+
 // failures is the share of operations that were not ok.
-func failures(o *reports.Op) (mean, deviation, n float64) {
+func failures(o *results.Op) (mean, deviation, n float64) {
 	n = float64(o.Attempted())
 	p := 1 - float64(o.Count+o.TooLarge)/n
 	return p, math.Sqrt(p * (1 - p)), n
 }
 
-func counted(of func(*reports.StoreCost) (mean, deviation float64)) func(o *reports.Op) (mean, deviation, n float64) {
-	return func(o *reports.Op) (float64, float64, float64) {
+func counted(of func(*results.StoreCost) (mean, deviation float64)) func(o *results.Op) (mean, deviation, n float64) {
+	return func(o *results.Op) (float64, float64, float64) {
 		mean, deviation := of(&o.Store)
 		return mean, deviation, float64(o.Attempted())
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // WriteMarkdown writes the comparison for a pull request or the summary of a step in CI:
@@ -66,7 +66,7 @@ func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) 
 func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
 // escape makes a text one line without Markdown's special characters.
-func escape(s string) string { return units.Markdown(s) }
+func escape(s string) string { return words.Markdown(s) }
 
 // code makes a text one line that can be put between backticks.
-func code(s string) string { return strings.ReplaceAll(units.OneLine(s), "`", "'") }
+func code(s string) string { return strings.ReplaceAll(words.OneLine(s), "`", "'") }

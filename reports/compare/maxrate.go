@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // searched is the operation that the highest rate is of: all operations of the phase together.
@@ -14,18 +14,18 @@ var searched = operation{op: "all"}
 // of its width, in operations a second. If engine and load generator filled the machine that
 // they share, it is the highest rate that held. It is NaN if the search found no rate, or only
 // that the store holds more.
-func maxRate(r *reports.SearchResult) (rate, uncertain float64) {
+func maxRate(r *results.SearchResult) (rate, uncertain float64) {
 	switch {
-	case r.Limit == reports.LimitStore && r.High > 0:
+	case r.Limit == results.LimitStore && r.High > 0:
 		return (r.Low + r.High) / 2, (r.High - r.Low) / 2
-	case r.Limit == reports.LimitMachine && r.Rate > 0:
+	case r.Limit == results.LimitMachine && r.Rate > 0:
 		return r.Rate, 0
 	}
 	return math.NaN(), math.NaN()
 }
 
 // found is the result of the trial's search; nil if there was no search.
-func (t *trial) found() *reports.SearchResult {
+func (t *trial) found() *results.SearchResult {
 	for i := range t.run.Searches {
 		if s := &t.run.Searches[i]; s.Key == t.cell.Key {
 			return s.Found

@@ -6,26 +6,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // searchedPair are two sides whose trials searched for the highest rate: about 1000/s ± 25, times a
 // factor in the new ones. Their times are those at the rates that held.
-func searchedPair(n int, factor float64, limit reports.Limit) (base, new Side) {
+func searchedPair(n int, factor float64, limit results.Limit) (base, new Side) {
 	base, new = pairOf(n)
 	for _, s := range []Side{base, new} {
 		r := s.Runs[0]
-		r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
 		for i := range r.Cells {
 			rate := 1000 + 10*float64(i%3)
 			if s.Name == "fresh" {
 				rate *= factor
 			}
-			found := reports.SearchResult{Limit: limit, Rate: rate, Text: "said\nmore"}
-			if limit == reports.LimitStore {
+			found := results.SearchResult{Limit: limit, Rate: rate, Text: "said\nmore"}
+			if limit == results.LimitStore {
 				found.Low, found.High = rate-25, rate+25
 			}
-			r.Searches = append(r.Searches, reports.Search{Key: r.Cells[i].Key, Found: &found})
+			r.Searches = append(r.Searches, results.Search{Key: r.Cells[i].Key, Found: &found})
 		}
 	}
 	change(new, "list", slower(factor)) // at a higher rate
@@ -38,15 +38,15 @@ func TestMaxRate(t *testing.T) {
 		name   string
 		trials int
 		factor float64
-		limit  reports.Limit
+		limit  results.Limit
 		want   Verdict
 	}{
-		{"less", 10, 0.8, reports.LimitStore, Worse},
-		{"more", 10, 1.3, reports.LimitStore, Better},
-		{"equal", 10, 1, reports.LimitStore, Same},
-		{"less by a step of the search", 10, 0.95, reports.LimitStore, Same},
-		{"less, where the machine was full", 10, 0.8, reports.LimitMachine, Worse},
-		{"less, with few trials", 3, 0.8, reports.LimitStore, CannotTell},
+		{"less", 10, 0.8, results.LimitStore, Worse},
+		{"more", 10, 1.3, results.LimitStore, Better},
+		{"equal", 10, 1, results.LimitStore, Same},
+		{"less by a step of the search", 10, 0.95, results.LimitStore, Same},
+		{"less, where the machine was full", 10, 0.8, results.LimitMachine, Worse},
+		{"less, with few trials", 3, 0.8, results.LimitStore, CannotTell},
 	} {
 		base, fresh := searchedPair(tc.trials, tc.factor, tc.limit)
 		c := compared(t, base, fresh, "*", false)
@@ -54,7 +54,7 @@ func TestMaxRate(t *testing.T) {
 		if f.Verdict != tc.want {
 			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.interval(), f.Verdict, f.Why, tc.want)
 		}
-		if sure := tc.limit == reports.LimitStore; sure && *f.BaseUncertainty != 25 || !sure && *f.BaseUncertainty != 0 {
+		if sure := tc.limit == results.LimitStore; sure && *f.BaseUncertainty != 25 || !sure && *f.BaseUncertainty != 0 {
 			t.Errorf("%s: ± %v", tc.name, *f.BaseUncertainty)
 		}
 		if want := tc.want == Worse; want != slices.Equal(c.Regressions, []string{"james/embedded/measure all.max-rate"}) {
@@ -70,8 +70,8 @@ func TestMaxRate(t *testing.T) {
 
 // What each search found is said, also where it found no rate.
 func TestMaxRateIsSaid(t *testing.T) {
-	base, fresh := searchedPair(4, 0.8, reports.LimitStore)
-	fresh.Runs[0].Searches[2].Found.Limit = reports.LimitClient
+	base, fresh := searchedPair(4, 0.8, results.LimitStore)
+	fresh.Runs[0].Searches[2].Found.Limit = results.LimitClient
 	c := compared(t, base, fresh, "*", false)
 	var text bytes.Buffer
 	if err := c.WriteText(&text, 120, false); err != nil {

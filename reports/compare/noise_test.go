@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // noise is what makes trials of one build differ. All but figures are standard
@@ -84,7 +84,7 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 		c := cell(len(r.Cells)+1, t)
 		machine += w.spell(random)
 		for s := range w.streams {
-			c.Streams = append(c.Streams, reports.Stream{Name: fmt.Sprintf("stream%d", s), Arrivals: "poisson", Ops: map[string]reports.Op{}})
+			c.Streams = append(c.Streams, results.Stream{Name: fmt.Sprintf("stream%d", s), Arrivals: "poisson", Ops: map[string]results.Op{}})
 		}
 		for i := range w.ops {
 			slower := 0.0
@@ -95,11 +95,11 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 		}
 		r.Cells = append(r.Cells, c)
 	}
-	return Side{"base", []*reports.Run{b}}, Side{"new", []*reports.Run{f}}
+	return Side{"base", []*results.Run{b}}, Side{"new", []*results.Run{f}}
 }
 
 // carryOut makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.
-func (w noise) carryOut(random *rand.Rand, c *reports.Cell, name string, machine, slower float64) {
+func (w noise) carryOut(random *rand.Rand, c *results.Cell, name string, machine, slower float64) {
 	drawn := func(slower float64) (p50, p99 float64) {
 		tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
 		p50 = 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
@@ -126,34 +126,34 @@ func (w noise) carryOut(random *rand.Rand, c *reports.Cell, name string, machine
 var began = time.Date(2026, 11, 22, 4, 0, 0, 0, time.UTC)
 
 // run is a run without cells.
-func run(commit string) *reports.Run {
-	return &reports.Run{
-		Format: reports.Format, Workload: reports.Workload{Name: "quick", Text: "version: 1\nname: quick\n"}, Seed: 1,
-		Started: began.Format(time.RFC3339), Machine: reports.Machine{ID: "one"}, Shard: reports.Shard{Index: 1, Of: 1},
-		Environment: reports.Environment{
+func run(commit string) *results.Run {
+	return &results.Run{
+		Format: results.Format, Workload: results.Workload{Name: "quick", Text: "version: 1\nname: quick\n"}, Seed: 1,
+		Started: began.Format(time.RFC3339), Machine: results.Machine{ID: "one"}, Shard: results.Shard{Index: 1, Of: 1},
+		Environment: results.Environment{
 			Version: "0.3.0", Commit: commit, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2, CPU: "AMD EPYC",
 		},
-		Config:   reports.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
+		Config:   results.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
 		Settings: map[string]string{"embedded.compression": "snappy"},
-		Schemas:  []reports.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
-		Phases:   []reports.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
+		Schemas:  []results.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
+		Phases:   []results.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
 	}
 }
 
 // cell is one of a trial, which began so many seconds after all.
-func cell(trial, second int) reports.Cell {
+func cell(trial, second int) results.Cell {
 	at := began.Add(time.Duration(second) * time.Second).Format(time.RFC3339Nano)
-	return reports.Cell{
-		Key:  reports.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial, Shard: 1},
-		Kind: reports.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: reports.OK,
-		Ops: map[string]reports.Op{}, Engines: &reports.EngineInfo{Version: "pebble v2.1.7", Settings: map[string]string{"memtables": "2"}},
+	return results.Cell{
+		Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial, Shard: 1},
+		Kind: results.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: results.OK,
+		Ops: map[string]results.Op{}, Engines: &results.EngineInfo{Version: "pebble v2.1.7", Settings: map[string]string{"memtables": "2"}},
 	}
 }
 
 // op is an operation that was ok so many times.
-func op(count, p50, p99 int64) reports.Op {
-	l := reports.Latency{P50: p50, P90: p50, P99: p99, P999: p99, Max: p99, Mean: float64(p50)}
-	return reports.Op{Count: count, Support: reports.Native, Response: l, Service: l, Store: reports.StoreCost{
+func op(count, p50, p99 int64) results.Op {
+	l := results.Latency{P50: p50, P90: p50, P99: p99, P999: p99, Max: p99, Mean: float64(p50)}
+	return results.Op{Count: count, Support: results.Native, Response: l, Service: l, Store: results.StoreCost{
 		Calls: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
 	}}
 }
@@ -174,7 +174,7 @@ func (w noise) slowdown(c *Comparison) (any, found bool) {
 }
 
 // rates compares equal and slowed builds so many times.
-func (w noise) rates(seed uint64, comparisons, n int, turns bool, arrangements int) (falseAlarms, found float64, err error) {
+func (w noise) rates(seed uint64, comparisons, n int, turns bool, permutations int) (falseAlarms, found float64, err error) {
 	gates, err := ParseGates(DefaultGates)
 	if err != nil {
 		return 0, 0, err
@@ -183,7 +183,7 @@ func (w noise) rates(seed uint64, comparisons, n int, turns bool, arrangements i
 		for _, slowedBy := range []float64{1, 1.10} {
 			w.slowedBy = slowedBy
 			base, fresh := w.sides(rand.New(rand.NewPCG(seed, uint64(i))), n, turns)
-			c, err := Runs(base, fresh, Options{Gates: gates, arrangements: arrangements})
+			c, err := Runs(base, fresh, Options{Gates: gates, permutations: permutations})
 			if err != nil {
 				return 0, 0, err
 			}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // operation is what figures are of: an operation of a whole phase, or of one of the streams
@@ -17,21 +17,21 @@ func (s operation) String() string {
 	if s.stream == "" {
 		return s.op
 	}
-	return reports.StreamOp(s.stream, s.op)
+	return results.StreamOp(s.stream, s.op)
 }
 
 func (f *Figure) operation() operation { return operation{f.Stream, f.Op} }
 
 // of is the operation in the trial, and its cell. If the trial does not have the operation, it
 // is one that was never attempted.
-func (t *trial) of(s operation) (*reports.Cell, reports.Op) {
+func (t *trial) of(s operation) (*results.Cell, results.Op) {
 	if s.stream == "" {
 		return t.cell, t.cell.Ops[s.op]
 	}
 	if one := t.cell.Stream(s.stream); one != nil {
 		return t.cell.Alone(one), one.Ops[s.op]
 	}
-	return t.cell, reports.Op{}
+	return t.cell, results.Op{}
 }
 
 // streams are the names of the streams of some trials, in their order.
@@ -116,7 +116,7 @@ func (p *pair) carriedOut(stream string) []operation {
 // onlyIn reports whether in all trials all operations of that name were of that stream.
 func (p *pair) onlyIn(s operation) bool {
 	for _, t := range slices.Concat(p.base, p.new) {
-		whole, own := t.cell.Ops[s.op], reports.Op{}
+		whole, own := t.cell.Ops[s.op], results.Op{}
 		if _, own = t.of(s); own.Attempted() != whole.Attempted() {
 			return false
 		}

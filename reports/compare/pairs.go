@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Side is one side of a comparison: the runs of one build. Their trials are put together.
 type Side struct {
 	Name string // folder of the runs
-	Runs []*reports.Run
+	Runs []*results.Run
 }
 
 // key is what two cells must have in common to be compared.
@@ -21,8 +21,8 @@ type key struct{ model, engine, phase string }
 
 // trial is the cell of one trial with its run.
 type trial struct {
-	run   *reports.Run
-	cell  *reports.Cell
+	run   *results.Run
+	cell  *results.Cell
 	began string // RFC 3339 in UTC
 	out   bool   // the trial's times are left out
 }
@@ -68,7 +68,7 @@ func (s Side) trials() (of map[key][]trial, order []key) {
 	for _, r := range s.Runs {
 		for i := range r.Cells {
 			c := &r.Cells[i]
-			if c.Kind != reports.KindMeasure {
+			if c.Kind != results.KindMeasure {
 				continue
 			}
 			k := key{c.Model, c.Engine, c.Where()}
@@ -96,8 +96,8 @@ func (p *pair) check(force bool) {
 		invalid := 0
 		for i, t := range side.trials {
 			switch v := t.cell.Verdict; {
-			case v == reports.OK || force && len(t.cell.Ops) > 0 && v != reports.Failed:
-			case v == reports.Invalid:
+			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
+			case v == results.Invalid:
 				invalid++
 				side.trials[i].out = true
 			case p.why == "":
@@ -113,12 +113,12 @@ func (p *pair) check(force bool) {
 }
 
 // reason is the first line of the reason of a cell that is not ok.
-func reason(c *reports.Cell) string {
+func reason(c *results.Cell) string {
 	if c.Reason == nil {
 		return "it does not say why"
 	}
 	first, _, _ := strings.Cut(c.Reason.Text, "\n")
-	return units.OneLine(first)
+	return words.OneLine(first)
 }
 
 // timed counts the trials whose times were not left out.

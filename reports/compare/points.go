@@ -3,7 +3,7 @@ package compare
 import (
 	"math"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Measure says how a figure is read.
@@ -19,6 +19,9 @@ type Measure struct {
 func Measures() []Measure {
 	var all []Measure
 	for _, f := range figures {
+		if f.name == "attempts" { // most runs have none
+			continue
+		}
 		all = append(all, Measure{f.name, f.timed(), f.higherIsBetter(), f.limit, f.text})
 	}
 	return all
@@ -36,8 +39,8 @@ type Point struct {
 
 // Points are the figures of a run, those of its first phase first. Phases that are not ok have
 // none. Trials that are invalid have no times.
-func Points(r *reports.Run) []Point {
-	trials, order := Side{Runs: []*reports.Run{r}}.trials()
+func Points(r *results.Run) []Point {
+	trials, order := Side{Runs: []*results.Run{r}}.trials()
 	var all []Point
 	for _, k := range order {
 		p := &pair{key: k, base: trials[k], new: trials[k]}
@@ -47,7 +50,7 @@ func Points(r *reports.Run) []Point {
 		search := p.searched()
 		for _, s := range p.operations() {
 			for _, f := range figures {
-				if !s.has(f, search) {
+				if !s.has(f, search) || f.name == "attempts" {
 					continue
 				}
 				if v := f.value(p.base, s); !math.IsNaN(v) {
@@ -79,10 +82,10 @@ func (f *figure) value(trials []trial, s operation) float64 {
 
 // Counted are the counted figures of a phase that differ between two runs by more than
 // chance, however little that is. Errors must differ by their limit.
-func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
+func Counted(base, new *results.Run, model, engine, phase string) []Figure {
 	k := key{model, engine, phase}
-	b, _ := Side{Runs: []*reports.Run{base}}.trials()
-	n, _ := Side{Runs: []*reports.Run{new}}.trials()
+	b, _ := Side{Runs: []*results.Run{base}}.trials()
+	n, _ := Side{Runs: []*results.Run{new}}.trials()
 	p := &pair{key: k, base: b[k], new: n[k]}
 	if len(p.base) == 0 || len(p.new) == 0 {
 		return nil
@@ -94,7 +97,7 @@ func Counted(base, new *reports.Run, model, engine, phase string) []Figure {
 	search := p.searched()
 	for _, s := range p.operations() {
 		for _, is := range figures {
-			if is.timed() || !s.has(is, search) {
+			if is.timed() || !s.has(is, search) || !p.knows(s, is) {
 				continue
 			}
 			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, kind: is}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // sample is one figure of both sides: the logarithm of its value in each trial. It is NaN for
@@ -18,36 +20,37 @@ type estimate struct {
 }
 
 const (
-	// oneIn is the rate of false alarms: one in 20 comparisons of equal builds may have a
-	// figure that differs.
-	oneIn = 20
-	// mostArranged is how many arrangements of the trials are tried. If there are no more,
+	// alpha is the rate of false alarms: of comparisons of equal builds 5% may have a figure
+	// that differs.
+	alpha = 0.05
+	// maxPermutations is how many permutations of the trials are tried. If there are no more,
 	// all of them are.
-	mostArranged = 10_000
+	maxPermutations = 10_000
 	// leastPaired is how many pairs it takes to tell a difference by swapping the trials of a
-	// pair. Of 2⁶ arrangements 2 are as extreme as possible, which is less than one in 20.
+	// pair. Of 2⁶ permutations 2 are as extreme as possible, which is less than alpha.
 	leastPaired = 6
-	// slack is added to the standard error of each figure, as a share of the smallest
+	// fudge is added to the standard error of each figure, as a share of the smallest
 	// difference that matters. Without it the figure whose few trials happen to lie closest
-	// decides for all figures.
-	slack = 0.25
-	// reach is how far from the median of its side a trial can count, in standard deviations.
+	// decides for all figures. It is like s0 of SAM (V. G. Tusher, R. Tibshirani, G. Chu,
+	// Significance analysis of microarrays applied to the ionizing radiation response, 2001).
+	fudge = 0.25
+	// winsorAt is how far from the median of its side a trial can count, in standard deviations.
 	// A burst of another program spoils one trial, and must not hide what all others show.
-	reach = 3
+	winsorAt = 3
 	// rounding is how much a sum may change if its terms are added in another order.
 	rounding = 1e-9
 )
 
 // judgeAll estimates all samples together. Matters are the smallest differences that
-// matter. Trials are exchangeable if the builds are equal, so the trials are arranged
-// anew in both runs, and the largest deviation of any figure is noted each time. The
-// intervals are as wide as the largest deviation of 95% of the arrangements. So they
+// matter. Trials are exchangeable if the builds are equal, so the trials are permuted
+// between both runs, and the largest deviation of any figure is noted each time. The
+// intervals are as wide as the largest deviation of 95% of the permutations. So they
 // hold for all figures together, whatever the noise is like and however figures depend
 // on each other (P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing, 1993).
 func judgeAll(samples []sample, limits []float64, paired bool, most int) []estimate {
 	estimates := make([]estimate, len(samples))
 	errors := make([]float64, len(samples))
-	a := newArranger(samples, limits, paired, most)
+	a := newPermuter(samples, limits, paired, most)
 	for i := range samples {
 		estimates[i].ratio, errors[i] = a.deviation(i)
 		estimates[i].spread = spread(a.values[i], a.base)
@@ -64,33 +67,33 @@ func judgeAll(samples []sample, limits []float64, paired bool, most int) []estim
 	return estimates
 }
 
-// arranger arranges trials. Trials of the base come first. In each arrangement
-// asNew says for each trial whether it counts as one of the new side.
-type arranger struct {
+// permuter permutes trials. Trials of the base come first. In each permutation
+// isNew says for each trial whether it counts as one of the new side.
+type permuter struct {
 	values    [][]float64 // by sample and trial
 	limits    []float64
 	paired    bool
 	base, all int
-	most      int // arrangements that are tried
-	asNew     []bool
+	most      int // permutations that are tried
+	isNew     []bool
 }
 
-func newArranger(samples []sample, limits []float64, paired bool, most int) *arranger {
-	a := &arranger{limits: limits, paired: paired, most: most}
+func newPermuter(samples []sample, limits []float64, paired bool, most int) *permuter {
+	a := &permuter{limits: limits, paired: paired, most: most}
 	for _, s := range samples {
-		a.values = append(a.values, clipped(s))
+		a.values = append(a.values, winsorize(s))
 		a.base, a.all = len(s.base), len(s.base)+len(s.new)
 	}
-	a.asNew = make([]bool, a.all)
+	a.isNew = make([]bool, a.all)
 	for i := a.base; i < a.all; i++ {
-		a.asNew[i] = true
+		a.isNew[i] = true
 	}
 	return a
 }
 
-// clipped are the trials of both sides. Values that are far from all others are moved to a
+// winsorize returns the trials of both sides. Values that are far from all others are moved to a
 // bound. Trials of both sides have the same bounds.
-func clipped(s sample) []float64 {
+func winsorize(s sample) []float64 {
 	base, fresh := median(s.base), median(s.new)
 	var apart []float64
 	for _, v := range s.base {
@@ -100,7 +103,7 @@ func clipped(s sample) []float64 {
 		apart = append(apart, math.Abs(v-fresh))
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := reach * normal * median(apart)
+	room := winsorAt * normal * median(apart)
 	values := slices.Concat(s.base, s.new)
 	for i, v := range values { // NaN stays
 		values[i] = min(max(v, min(base, fresh)-room), max(base, fresh)+room)
@@ -108,19 +111,17 @@ func clipped(s sample) []float64 {
 	return values
 }
 
-// median is the median of the values that are not NaN.
+// median is the median of the values that are not NaN, and NaN if there is none.
 func median(values []float64) float64 {
 	there := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(there) == 0 {
 		return math.NaN()
 	}
-	slices.Sort(there)
-	n := len(there)
-	return (there[(n-1)/2] + there[n/2]) / 2
+	return results.Median(there)
 }
 
-// deviation is the difference of sample i in the arrangement, and its standard error.
-func (a *arranger) deviation(i int) (difference, err float64) {
+// deviation is the difference of sample i in the permutation, and its standard error.
+func (a *permuter) deviation(i int) (difference, err float64) {
 	if a.paired {
 		return a.pairDeviation(i)
 	}
@@ -134,7 +135,7 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 			continue
 		}
 		side := 0
-		if a.asNew[t] {
+		if a.isNew[t] {
 			side = 1
 		}
 		v -= origin
@@ -142,7 +143,7 @@ func (a *arranger) deviation(i int) (difference, err float64) {
 		sum[side] += v
 		squares[side] += v * v
 	}
-	floor := slack * a.limits[i]
+	floor := fudge * a.limits[i]
 	variance := floor * floor
 	for side := range n {
 		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
@@ -172,30 +173,30 @@ func spread(values []float64, base int) float64 {
 }
 
 // pairDeviation is deviation for the differences between the trials of each pair.
-func (a *arranger) pairDeviation(i int) (difference, err float64) {
+func (a *permuter) pairDeviation(i int) (difference, err float64) {
 	var n, sum, squares float64
 	for t := range a.base {
 		d := a.values[i][a.base+t] - a.values[i][t]
 		if math.IsNaN(d) {
 			continue
 		}
-		if a.asNew[t] {
+		if a.isNew[t] {
 			d = -d
 		}
 		n++
 		sum += d
 		squares += d * d
 	}
-	floor := slack * a.limits[i]
+	floor := fudge * a.limits[i]
 	variance := max(0, squares-sum*sum/n)/(n-1)/n + floor*floor
 	return sum / n, math.Sqrt(variance)
 }
 
-// critical is a number of standard errors: in no more than 5% of the arrangements some figure
+// critical is a number of standard errors: in no more than 5% of the permutations some figure
 // deviates by more.
-func (a *arranger) critical() float64 {
+func (a *permuter) critical() float64 {
 	var largest []float64
-	for range a.arrangements() {
+	for range a.permutations() {
 		most := 0.0
 		for i := range a.values {
 			d, err := a.deviation(i)
@@ -209,21 +210,21 @@ func (a *arranger) critical() float64 {
 		return math.Inf(1)
 	}
 	slices.Sort(largest)
-	beyond := len(largest) / oneIn
+	beyond := int(alpha * float64(len(largest)))
 	return largest[len(largest)-1-beyond] * (1 + rounding)
 }
 
-// arrangements yields each arrangement once, or a sample of them, the observed one
+// permutations yields each permutation once, or a sample of them, the observed one
 // among it. The sample is always the same.
-func (a *arranger) arrangements() func(yield func() bool) {
+func (a *permuter) permutations() func(yield func() bool) {
 	return func(yield func() bool) {
-		observed := slices.Clone(a.asNew)
-		defer copy(a.asNew, observed)
+		observed := slices.Clone(a.isNew)
+		defer copy(a.isNew, observed)
 		switch {
 		case a.paired && math.Pow(2, float64(a.base)) <= float64(a.most):
 			for bits := range 1 << a.base {
 				for t := range a.base {
-					a.asNew[t] = bits>>t&1 == 1
+					a.isNew[t] = bits>>t&1 == 1
 				}
 				if !yield() {
 					return
@@ -231,7 +232,7 @@ func (a *arranger) arrangements() func(yield func() bool) {
 			}
 			return
 		case !a.paired && binomial(a.all, a.base) <= float64(a.most):
-			combinations(a.asNew, a.all-a.base, yield)
+			combinations(a.isNew, a.all-a.base, yield)
 			return
 		}
 		random := rand.New(rand.NewPCG(1, 2))
@@ -239,13 +240,13 @@ func (a *arranger) arrangements() func(yield func() bool) {
 			if !yield() {
 				return
 			}
-			for t := range a.asNew[:a.base] {
+			for t := range a.isNew[:a.base] {
 				if a.paired {
-					a.asNew[t] = random.IntN(2) == 1
+					a.isNew[t] = random.IntN(2) == 1
 				}
 			}
 			if !a.paired {
-				random.Shuffle(a.all, func(i, j int) { a.asNew[i], a.asNew[j] = a.asNew[j], a.asNew[i] })
+				random.Shuffle(a.all, func(i, j int) { a.isNew[i], a.isNew[j] = a.isNew[j], a.isNew[i] })
 			}
 		}
 	}

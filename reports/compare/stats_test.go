@@ -3,6 +3,7 @@ package compare
 import (
 	"flag"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -12,9 +13,9 @@ var simulated = flag.Int("comparisons", 0, "simulate so many comparisons for eac
 // and a slow-down of 10% is found. -comparisons makes the table of docs/compare.md;
 // without it a few comparisons show that nothing is broken.
 func TestRatesAgreeWithTheory(t *testing.T) {
-	comparisons, arrangements, sizes := 40, 200, []int{10}
+	comparisons, permutations, sizes := 40, 200, []int{10}
 	if *simulated > 0 {
-		comparisons, arrangements, sizes = *simulated, 1000, []int{10, 20, 5, 4, 3}
+		comparisons, permutations, sizes = *simulated, 1000, []int{10, 20, 5, 4, 3}
 	}
 	for _, w := range []struct {
 		name string
@@ -34,7 +35,7 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			for _, turns := range []bool{true, false} {
 				for _, n := range sizes {
-					alarms, found, err := w.rates(1, comparisons, n, turns, arrangements)
+					alarms, found, err := w.rates(1, comparisons, n, turns, permutations)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -51,5 +52,30 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A trial that a burst spoiled counts as one that is three standard deviations away, and what all
+// others show is still found.
+func TestOneSpoiledTrial(t *testing.T) {
+	near := []float64{-0.02, -0.01, 0, 0.01, 0.02}
+	s := sample{base: slices.Concat(near, near[:4], []float64{5})}
+	for _, v := range slices.Concat(near, near) {
+		s.new = append(s.new, v+0.1)
+	}
+	got := winsorize(s)
+	// Half of the trials deviate from the median of their side by 0.01 or less.
+	if want := 0.1 + 3*1.4826*0.01; math.Abs(got[9]-want) > 1e-12 {
+		t.Errorf("a trial of 5 counts as %g, want %g", got[9], want)
+	}
+	for i, v := range slices.Concat(s.base, s.new) {
+		if i != 9 && got[i] != v {
+			t.Errorf("trial %d counts as %g, and is %g", i, got[i], v)
+		}
+	}
+	for _, paired := range []bool{false, true} {
+		if e := judgeAll([]sample{s}, []float64{0.05}, paired, 2000)[0]; e.low <= 0 || e.ratio > 0.1 {
+			t.Errorf("paired %v: all trials but one are 0.1 more: %+v", paired, e)
+		}
 	}
 }

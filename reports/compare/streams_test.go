@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // streamed are two sides whose phase runs two streams: both list, and one alone delivers.
@@ -18,11 +18,11 @@ func streamed(n int) (base, new Side) {
 			c := &s.Runs[0].Cells[i]
 			slower := int64(1000 * i)
 			deliver := op(500, 400_000+slower, 4_000_000+slower)
-			c.Ops = map[string]reports.Op{"list": op(3000, 200_000+slower, 2_000_000+slower), "deliver": deliver}
-			c.Streams = []reports.Stream{
-				{Name: "readers", Arrivals: "poisson", Ops: map[string]reports.Op{"list": op(2000, 200_000+slower, 2_000_000+slower)}},
-				{Name: "crawler", Arrivals: "poisson", Ops: map[string]reports.Op{"list": op(1000, 210_000+slower, 2_100_000+slower)}},
-				{Name: "inbound", Arrivals: "poisson", Ops: map[string]reports.Op{"deliver": deliver}},
+			c.Ops = map[string]results.Op{"list": op(3000, 200_000+slower, 2_000_000+slower), "deliver": deliver}
+			c.Streams = []results.Stream{
+				{Name: "readers", Arrivals: "poisson", Ops: map[string]results.Op{"list": op(2000, 200_000+slower, 2_000_000+slower)}},
+				{Name: "crawler", Arrivals: "poisson", Ops: map[string]results.Op{"list": op(1000, 210_000+slower, 2_100_000+slower)}},
+				{Name: "inbound", Arrivals: "poisson", Ops: map[string]results.Op{"deliver": deliver}},
 			}
 		}
 	}
@@ -30,7 +30,7 @@ func streamed(n int) (base, new Side) {
 }
 
 // changeStream applies a change to an operation of a stream of all trials.
-func changeStream(s Side, stream, name string, to func(o *reports.Op)) {
+func changeStream(s Side, stream, name string, to func(o *results.Op)) {
 	for i := range s.Runs[0].Cells {
 		ops := s.Runs[0].Cells[i].Stream(stream).Ops
 		o := ops[name]
@@ -53,7 +53,7 @@ func judged(c *Comparison, v Verdict) (all []string) {
 // stands there once.
 func TestStreams(t *testing.T) {
 	base, fresh := streamed(10)
-	changeStream(fresh, "readers", "list", func(o *reports.Op) { o.Response.P99, o.Store.Calls = o.Response.P99*2, 3 })
+	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99, o.Store.Calls = o.Response.P99*2, 3 })
 	c := compared(t, base, fresh, "*", false)
 	if got, want := judged(c, Worse), []string{"readers:list.p99", "readers:list.calls"}; !slices.Equal(got, want) {
 		t.Errorf("worse: %q, want %q", got, want)
@@ -97,7 +97,7 @@ func TestGatesOfStreams(t *testing.T) {
 		"crawler:list.p99": 0, "readers:list.p99:150%": 0, ":list.p99": 0, "*:p99": 1, "inbound:calls": 0,
 	} {
 		base, fresh := streamed(10)
-		changeStream(fresh, "readers", "list", func(o *reports.Op) { o.Response.P99 *= 2 })
+		changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99 *= 2 })
 		if c := compared(t, base, fresh, gates, false); len(c.Regressions) != want {
 			t.Errorf("%s: regressions %q, want %d", gates, c.Regressions, want)
 		}
@@ -146,9 +146,9 @@ func TestStreamsOfClients(t *testing.T) {
 				s.Runs[0].Cells[i].Streams[j].Arrivals = "closed"
 			}
 		}
-		changeStream(s, "readers", "list", func(o *reports.Op) { o.Rate = 100 })
+		changeStream(s, "readers", "list", func(o *results.Op) { o.Rate = 100 })
 	}
-	changeStream(fresh, "readers", "list", func(o *reports.Op) { o.Rate, o.Response.P50, o.Service.P50 = 80, 1, 2*o.Service.P50 })
+	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Rate, o.Response.P50, o.Service.P50 = 80, 1, 2*o.Service.P50 })
 	c := compared(t, base, fresh, "*", false)
 	if got, want := judged(c, Worse), []string{"readers:list.p50", "readers:list.rate"}; !slices.Equal(got, want) {
 		t.Errorf("worse: %q, want %q", got, want)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // WriteText writes the comparison for people, in lines of at most width columns. Without all
@@ -16,32 +16,32 @@ import (
 // interval. It names or counts the other figures.
 func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 	t := text{width: max(60, width)}
-	t.wrap("", "", c.Conclusion())
+	t.wrap("", c.Conclusion())
 	t.line("")
 	t.build("base", c.Base)
 	t.build("new", c.New)
-	t.wrap("", "trials  ", c.trials())
+	t.wrap("trials  ", c.trials())
 	for i, d := range c.Forced {
 		if i == 0 {
 			t.line("")
-			t.wrap("", "FORCED  ", "the runs differ in more than the build, so ratios may be of that:")
+			t.wrap("FORCED  ", "the runs differ in more than the build, so ratios may be of that:")
 		}
-		t.wrap("", "        - ", d)
+		t.wrap("        - ", d)
 	}
 	for _, n := range c.Notes {
-		t.wrap("", "note    ", n)
+		t.wrap("note    ", n)
 	}
 	for i := range c.Cells {
 		t.cell(&c.Cells[i], all)
 	}
 	t.line("")
 	if t.cut {
-		t.wrap("", "",
+		t.wrap("",
 			fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.",
 				t.width, wide))
 	}
 	for _, l := range c.legend() {
-		t.wrap("", "", l)
+		t.wrap("", l)
 	}
 	_, err := io.WriteString(w, t.String())
 	return err
@@ -116,27 +116,16 @@ func (t *text) line(format string, args ...any) {
 	t.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// wrap writes words behind a head. Further lines begin below the first word.
-func (t *text) wrap(indent, head, words string) {
-	line := indent + head
-	room := len(line)
-	empty := true
-	for _, word := range strings.Fields(units.OneLine(words)) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > t.width {
-			t.line("%s", line)
-			line, empty = strings.Repeat(" ", room), true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
+// wrap writes said behind a head. Further lines begin below its first word.
+func (t *text) wrap(head, said string) {
+	for _, line := range words.Wrap(head, words.OneLine(said), utf8.RuneCountInString(head), t.width) {
+		t.line("%s", line)
 	}
-	t.line("%s", line)
 }
 
 func (t *text) build(name string, b Build) {
 	s := b.Name + ": " + b.describe()
-	t.wrap("", fmt.Sprintf("%-8s", name), s)
+	t.wrap(fmt.Sprintf("%-8s", name), s)
 }
 
 // describe names the version of a build and when it ran.
@@ -178,13 +167,13 @@ func (t *text) row(name, base, fresh, ratio, limit, said string) {
 
 func (t *text) cell(c *Cell, all bool) {
 	t.line("")
-	t.wrap("", "", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase,
+	t.wrap("", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase,
 		c.Load, c.BaseCount, c.NewCount))
 	for _, n := range c.Notes {
-		t.wrap("  ", "", n)
+		t.wrap("  ", n)
 	}
 	if c.Why != "" {
-		t.wrap("  ", "cannot tell: ", c.Why)
+		t.wrap("  cannot tell: ", c.Why)
 		return
 	}
 	rows, left := c.rows(all)
@@ -200,7 +189,7 @@ func (t *text) cell(c *Cell, all bool) {
 		t.row(name, f.value(f.Base), f.value(f.New), f.interval(), f.limit(), f.said())
 	}
 	for _, l := range left {
-		t.wrap("  ", "", l)
+		t.wrap("  ", l)
 	}
 }
 

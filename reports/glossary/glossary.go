@@ -37,9 +37,15 @@ func Columns() []Term {
 	return []Term{
 		{
 			"calls",
-			"requests that a client sends to the engine for one operation. It is counted, and does not depend on the machine",
+			"requests that go to the engine for one operation, without retries. It is counted, and does not depend on the machine",
 		},
-		{"rows r/w", "rows read and rows written for one operation"},
+		{
+			"rows e/r/w", "rows examined, returned and written for one operation. The engine examined rows and index entries, whether " +
+				"it returned them or not. ~ is the mean of a few operations that were traced after the phase; ? is not known",
+		},
+		{"retries", "further attempts of requests, because a node refused them or others changed the same row. They depend on the machine"},
+		{"throttled", "requests that the engine refused because the client may not ask for so much in a time. The driver waited, and sent " +
+			"them again"},
 		{"bytes r/w", "bytes of the columns read and of the values written for one operation. A KB is 1000 bytes"},
 		{"response", "from the time an operation was due to its end: what a user waits. It is reported of open loops"},
 		{"service", "from an operation's start to its end. It is reported of closed loops and of loads"},
@@ -59,6 +65,16 @@ func Columns() []Term {
 			"the service time"},
 		{"n/a", "the model does not offer the operation"},
 		{"emulated", "the engine lacks what the pattern needs, and the fallback that the schema declares ran in its place"},
+		{"1.0× ≈ ?", "how a figure compares with the best: it is the best; it differs by less than a tenth; it cannot be told apart"},
+		{"‡", "a time whose durability is not that of the first column. It is ranked with its like only"},
+		{"! † ~", "the verdict of the model is not ok; the client's own delays changed the percentile; the mean of a few traced operations"},
+		{
+			"mix", "1000 operations of those that all models offer, each as often as in the workload. Beside it: how many operations a " +
+				"model lacks, how many have a pattern that schema lint calls an error, at how many it is best and worst",
+		},
+		{"stored", "bytes that a message takes in the engine's files at rest, without the log; ÷mail: for a byte of the mail"},
+		{"cpu", "processor time of the client for 1000 operations that it carried out; that of an embedded engine is in it"},
+		{"* ^ °", "marks of the overview: the operation is emulated; schema lint calls one of its patterns an error; its answer lacks fields"},
 		{"lacks", "fields of a listing that the model's row does not hold"},
 		{"open loop", "operations are due at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},

@@ -1,6 +1,9 @@
 package growth
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // curve holds sizes and values, and their logarithms.
 type curve struct {
@@ -55,6 +58,36 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 		return slope, math.Inf(1)
 	}
 	return slope, student(len(c.x)-2) * math.Sqrt(variance)
+}
+
+// tailLeast is how many points a flat end of a curve has, and kneeLeast the least that the points
+// before it differ from it, as logarithms: a quarter.
+const tailLeast, kneeLeast = 3, 0.22
+
+// flatFrom is the number of the first point from which on the curve is flat, if those before it lie
+// apart: all on one side of it, and further than its points scatter. It is 0 if there is none.
+func (c *curve) flatFrom(exact bool) int {
+	for k := 1; len(c.x)-k >= tailLeast; k++ {
+		tail := curve{c.n[k:], c.y[k:], c.x[k:], c.z[k:], c.errors[k:]}
+		if !tail.spread() {
+			return 0
+		}
+		slope, half := tail.slope(exact)
+		if bySlope(slope-half, slope+half) != Flat {
+			continue
+		}
+		low, high := slices.Min(tail.z), slices.Max(tail.z)
+		apart := max(kneeLeast, 3*(high-low))
+		below, above := true, true
+		for _, z := range c.z[:k] {
+			below, above = below && z < low-apart, above && z > high+apart
+		}
+		if below || above {
+			return k
+		}
+		return 0
+	}
+	return 0
 }
 
 // These bound the powers that are tried, and step from one to the next.

@@ -20,9 +20,7 @@
 // docs/sweep.md says how often that is right.
 package growth
 
-import (
-	"math"
-)
+import "math"
 
 // Point is the value of a figure at one size.
 type Point struct {
@@ -35,7 +33,8 @@ type Point struct {
 // Class says how a figure grows.
 type Class string
 
-// Classes. Root is less than linear and more than logarithmic: a power between 0 and 1.
+// Classes. FlatFrom: no class fits all sizes, and from Growth.From on the figure is flat, as a list is
+// that shows a page. Root is less than linear and more than logarithmic: a power between 0 and 1.
 // Unclear: the interval leaves several classes.
 const (
 	Falling     Class = "falling"
@@ -44,6 +43,7 @@ const (
 	Root        Class = "below linear"
 	Linear      Class = "linear"
 	Worse       Class = "worse than linear"
+	FlatFrom    Class = "flat from"
 	Unclear     Class = "cannot tell"
 )
 
@@ -58,8 +58,9 @@ type Growth struct {
 	// and a fixed part. They are NaN if the exponent decides the class, or the power cannot be
 	// told.
 	PowerLow, PowerHigh float64
-	Points              int  // number of points that it is made from
-	Exact               bool // the errors of the values are known
+	From                float64 // of FlatFrom: the size from which on the figure is flat
+	Points              int     // number of points that it is made from
+	Exact               bool    // the errors of the values are known
 }
 
 // Bounds of the classes. docs/sweep.md has them too. A class is given if the whole interval is
@@ -115,11 +116,16 @@ func Of(points []Point) Growth {
 	g.Exact = exact
 	slope, half := c.slope(exact)
 	g.Exponent, g.Low, g.High = slope, slope-half, slope+half
-	if g.Class = bySlope(g.Low, g.High); g.Class != "" {
-		return g
+	g.Class = bySlope(g.Low, g.High)
+	if g.Class == "" {
+		g.PowerLow, g.PowerHigh = c.powers(exact)
+		g.Class = byPower(g.PowerLow, g.PowerHigh)
 	}
-	g.PowerLow, g.PowerHigh = c.powers(exact)
-	g.Class = byPower(g.Low, g.PowerLow, g.PowerHigh)
+	if g.Class == Unclear || g.Class == Logarithmic { // a curve that ends flat is like one of a power below 0
+		if n := c.flatFrom(exact); n > 0 {
+			g.Class, g.From = FlatFrom, c.n[n]
+		}
+	}
 	return g
 }
 
@@ -141,7 +147,7 @@ func bySlope(low, high float64) Class {
 }
 
 // byPower is the class of a figure that grows, by the interval of the power.
-func byPower(slopeLow, low, high float64) Class {
+func byPower(low, high float64) Class {
 	switch {
 	case math.IsNaN(low):
 	case low > worseFrom:

@@ -104,6 +104,34 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// A figure that grows to a bound and stays there, such as the rows of a page, is flat from there on;
+// the ten laws are seldom called so.
+func TestFlatFrom(t *testing.T) {
+	half := math.Sqrt(10)
+	bound := func(n float64) float64 { return min(n, 1000) }
+	rng := rand.New(rand.NewPCG(5, 6))
+	right, wrong := 0, 0
+	for range 1000 {
+		d := design{100, half, 7, 5, 0.03}
+		if g := Of(d.draw(rng, bound)); g.Class == FlatFrom && g.From > 900 && g.From < 1100 {
+			right++
+		}
+		for _, l := range laws {
+			if g := Of(d.draw(rng, l.value)); g.Class == FlatFrom {
+				wrong++
+			}
+		}
+	}
+	t.Logf("%d of 1000 are flat from 1000 on; of %d draws of other laws %d", right, 1000*len(laws), wrong)
+	if right < 900 || wrong > 10*len(laws) {
+		t.Errorf("%d of 1000 are flat from 1000 on; of %d draws of other laws %d", right, 1000*len(laws), wrong)
+	}
+	counted := []Point{{10, 10, 0}, {25, 25, 0}, {100, 25, 0}, {1000, 25, 0}}
+	if g := Of(counted); g.Class != FlatFrom || g.From != 25 {
+		t.Errorf("a page of 25: %+v", g)
+	}
+}
+
 // The interval holds the exponent of a power as often as it says.
 func TestInterval(t *testing.T) {
 	const rounds = 4000
@@ -158,6 +186,52 @@ func TestCounted(t *testing.T) {
 		}
 		if g := Of(points); g.Class != c.want || !g.Exact && c.want != Unclear {
 			t.Errorf("%s: %+v, want %s", c.name, g, c.want)
+		}
+	}
+}
+
+// The bounds of the classes are those that docs/sweep.md tells.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      Class // "": the curve decides
+	}{
+		{-0.1, 0.1, Flat},
+		{-0.05, 0.11, Unclear},
+		{-0.11, 0.05, Unclear},
+		{0.02, 0.03, Flat}, // not 0, and too little to matter
+		{0.02, 0.04, ""},
+		{-0.03, -0.02, Flat},
+		{-0.04, -0.02, Falling},
+		{0.85, 1.15, Linear},
+		{0.84, 1.15, ""},
+		{0.85, 1.16, ""},
+		{1.05, 1.3, ""},
+		{1.06, 1.3, Worse},
+	} {
+		if got := bySlope(c.low, c.high); got != c.want {
+			t.Errorf("an exponent from %g to %g is %q, want %q", c.low, c.high, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		low, high float64
+		want      Class
+	}{
+		{math.NaN(), math.NaN(), Unclear},
+		{-0.2, 0.45, Logarithmic},
+		{-0.2, 0.46, Unclear},
+		{0.01, 0.4, Unclear},
+		{0.05, 0.95, Root},
+		{0.04, 0.95, Unclear},
+		{0.05, 0.96, Unclear},
+		{0.55, 1.2, Linear},
+		{0.54, 1.2, Unclear},
+		{0.55, powerMost, Unclear},
+		{1.01, 1.2, Unclear},
+		{1.06, 1.2, Worse},
+	} {
+		if got := byPower(c.low, c.high); got != c.want {
+			t.Errorf("a power from %g to %g is %q, want %q", c.low, c.high, got, c.want)
 		}
 	}
 }

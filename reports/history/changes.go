@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 const (
@@ -123,12 +124,7 @@ func around(logs []float64, steps []step, i int) (before, after float64) {
 	if i+1 < len(steps) {
 		to = steps[i+1].at
 	}
-	return middle(logs[from:steps[i].at]), middle(logs[steps[i].at:to])
-}
-
-func middle(values []float64) float64 {
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return results.Median(logs[from:steps[i].at]), results.Median(logs[steps[i].at:to])
 }
 
 // divide is the search of Matteson and James (E-divisive, JASA 2014). The place that divides

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Format is the version of the JSON of a History. Within a version fields are only added.
@@ -51,10 +51,10 @@ type Run struct {
 	Dirty    bool            `json:"dirty,omitempty"`
 	Workload string          `json:"workload"`
 	Cells    int             `json:"cells"`   // cells that were measured
-	Verdict  reports.Verdict `json:"verdict"` // the worst of Cells; empty: nothing was measured
+	Verdict  results.Verdict `json:"verdict"` // the worst of Cells; empty: nothing was measured
 	NotOK    int             `json:"not_ok"`  // how many of Cells are not ok
 
-	run *reports.Run
+	run *results.Run
 }
 
 // Figure is one figure of one operation from run to run.
@@ -98,7 +98,7 @@ func (f *Figure) Of() string {
 	if f.Stream == "" {
 		return f.Op
 	}
-	return reports.StreamOp(f.Stream, f.Op)
+	return results.StreamOp(f.Stream, f.Op)
 }
 
 // String names the figure, such as james/embedded/measure list.p99.
@@ -133,7 +133,7 @@ func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
 
 // add puts a run into the series that it can be compared with.
 func (h *History) add(r Run) {
-	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*reports.Run{r.run}} }
+	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*results.Run{r.run}} }
 	var differs []string
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -271,7 +271,7 @@ func (r *Run) Verdicts() string {
 	case r.Cells == 0:
 		return "none measured"
 	case r.NotOK == 0:
-		return fmt.Sprintf("%d %s", r.Cells, reports.OK)
+		return fmt.Sprintf("%d %s", r.Cells, results.OK)
 	}
 	return fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict)
 }

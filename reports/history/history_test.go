@@ -1,8 +1,6 @@
 package history
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,11 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/results"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Listing takes longer from one night on: that is found, and nothing else.
 func TestTimesChange(t *testing.T) {
@@ -35,11 +31,11 @@ func TestStreamsChange(t *testing.T) {
 	for night := range 4 {
 		r := nightly(night)
 		c := &r.Cells[0]
-		c.Streams = []reports.Stream{
-			{Name: "readers", Arrivals: "poisson", Ops: map[string]reports.Op{"list": c.Ops["list"]}},
-			{Name: "crawler", Arrivals: "poisson", Ops: map[string]reports.Op{"list": c.Ops["list"], "open": c.Ops["open"]}},
+		c.Streams = []results.Stream{
+			{Name: "readers", Arrivals: "poisson", Ops: map[string]results.Op{"list": c.Ops["list"]}},
+			{Name: "crawler", Arrivals: "poisson", Ops: map[string]results.Op{"list": c.Ops["list"], "open": c.Ops["open"]}},
 		}
-		change(r, "list", func(o *reports.Op) { o.Count *= 2 }) // those of both
+		change(r, "list", func(o *results.Op) { o.Count *= 2 }) // those of both
 		if night >= 2 {
 			o := c.Streams[0].Ops["list"]
 			o.Store.Calls = 3
@@ -74,16 +70,16 @@ func TestMaxRateChanges(t *testing.T) {
 	dir := t.TempDir()
 	for night := range 12 {
 		r := nightly(night)
-		r.Config.FindMax = &reports.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
 		rate := 2000 + 20*float64(night%3)
 		if night >= 6 {
 			rate *= 0.7
 		}
-		found := reports.SearchResult{Limit: reports.LimitStore, Rate: rate - 50, Low: rate - 50, High: rate + 50}
+		found := results.SearchResult{Limit: results.LimitStore, Rate: rate - 50, Low: rate - 50, High: rate + 50}
 		if night == 3 {
-			found.Limit = reports.LimitClient
+			found.Limit = results.LimitClient
 		}
-		r.Searches = []reports.Search{{Key: r.Cells[0].Key, Found: &found}}
+		r.Searches = []results.Search{{Key: r.Cells[0].Key, Found: &found}}
 		put(t, dir, fmt.Sprintf("night-%02d", night), r)
 	}
 	s := historyOf(t, dir, nil).Series[0]
@@ -118,13 +114,13 @@ func TestCountsChange(t *testing.T) {
 	for night := range 7 {
 		r := nightly(night)
 		if night >= 2 {
-			change(r, "list", func(o *reports.Op) { o.Store.Calls = 3 })
+			change(r, "list", func(o *results.Op) { o.Store.Calls = 3 })
 		}
 		if night >= 5 {
-			change(r, "list", func(o *reports.Op) { o.Store.Calls = 2 })
+			change(r, "list", func(o *results.Op) { o.Store.Calls = 2 })
 		}
 		// 7 bytes more each night are within chance, until they are 28: six standard errors.
-		change(r, "open", func(o *reports.Op) { o.Store.BytesRead += 7 * float64(night) })
+		change(r, "open", func(o *results.Op) { o.Store.BytesRead += 7 * float64(night) })
 		put(t, dir, fmt.Sprint(night), r)
 	}
 	h := historyOf(t, dir, nil)
@@ -148,7 +144,7 @@ func TestApartAndSkipped(t *testing.T) {
 	}
 	put(t, dir, "2026/0-again", nightly(0))
 	interrupted, shard := nightly(5), nightly(6)
-	interrupted.Interrupted, shard.Shard = true, reports.Shard{Index: 1, Of: 2}
+	interrupted.Interrupted, shard.Shard = true, results.Shard{Index: 1, Of: 2}
 	put(t, dir, "interrupted", interrupted)
 	put(t, dir, "shard", shard)
 	put(t, dir, "running.partial", nightly(7))
@@ -170,9 +166,9 @@ func TestApartAndSkipped(t *testing.T) {
 		t.Errorf("series 2 differs in %q", got)
 	}
 	want := map[string]string{
-		"2026/0-again": "is a copy of the run in 2026/0", "interrupted": "was interrupted", "shard": "is shard 1 of 2",
-		"running.partial": "is not finished", "damaged": "is damaged: it is not whole JSON", "older": "was written by an older mailbench",
-		"newer": "was written by a newer mailbench", "other": "is not of mailbench", "notes": "is not a run directory",
+		"2026/0-again": "it is a copy of the run in 2026/0", "interrupted": "it was interrupted", "shard": "it is shard 1 of 2",
+		"running.partial": "it is not finished", "damaged": "it is damaged: it is not whole JSON", "older": "it was written by an older mailbench",
+		"newer": "it was written by a newer mailbench", "other": "it is not of mailbench", "notes": "is not a run directory",
 	}
 	for _, s := range h.Skipped {
 		if !strings.Contains(s.Why, want[s.Folder]) || want[s.Folder] == "" || strings.Contains(s.Why, "\n") {
@@ -204,39 +200,4 @@ func files(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return all.String()
-}
-
-// The files for Otava are as they were when Otava read them (make otava-check). A figure
-// that a run lacks has a test of its own.
-func TestOtavaFiles(t *testing.T) {
-	dir := t.TempDir()
-	for night := range 3 {
-		r := nightly(night)
-		if night == 1 {
-			change(r, "open", func(o *reports.Op) { o.Count = 200 }) // too few for p99
-			r.Environment.Dirty = true
-		}
-		put(t, dir, fmt.Sprint("night ", night), r)
-	}
-	files, err := historyOf(t, dir, nil).Otava()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	for _, f := range files {
-		fmt.Fprintf(&got, "-- %s --\n%s", f.Name, f.Text)
-	}
-	const name = "testdata/otava.txt"
-	if *update {
-		if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("differs from %s (go test -update rewrites it):\n%s", name, got.Bytes())
-	}
 }

@@ -11,50 +11,50 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 var began = time.Date(2026, 10, 1, 4, 0, 0, 0, time.UTC)
 
 // nightly is the run of one night: two operations, whose times vary by 2% and by 4%.
-func nightly(night int) *reports.Run {
+func nightly(night int) *results.Run {
 	random := rand.New(rand.NewPCG(7, uint64(night)))
 	at := began.AddDate(0, 0, night).Format(time.RFC3339)
-	op := func(p50, p99 float64) reports.Op {
-		l := reports.Latency{P50: int64(p50 * math.Exp(0.02*random.NormFloat64())), P99: int64(p99 * math.Exp(0.04*random.NormFloat64()))}
+	op := func(p50, p99 float64) results.Op {
+		l := results.Latency{P50: int64(p50 * math.Exp(0.02*random.NormFloat64())), P99: int64(p99 * math.Exp(0.04*random.NormFloat64()))}
 		l.P90, l.P999, l.Max = l.P99, l.P99, l.P99
-		return reports.Op{Count: 1000, Support: reports.Native, Response: l, Service: l, Store: reports.StoreCost{
+		return results.Op{Count: 1000, Support: results.Native, Response: l, Service: l, Store: results.StoreCost{
 			Calls: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
 		}}
 	}
-	return &reports.Run{
-		Format: reports.Format, Workload: reports.Workload{Name: "nightly", Text: "version: 1\nname: nightly\n", SHA256: "1"}, Seed: 1,
-		Started: at, Ended: at, Machine: reports.Machine{ID: "one"}, Shard: reports.Shard{Index: 1, Of: 1},
-		Environment: reports.Environment{
+	return &results.Run{
+		Format: results.Format, Workload: results.Workload{Name: "nightly", Text: "version: 1\nname: nightly\n", SHA256: "1"}, Seed: 1,
+		Started: at, Ended: at, Machine: results.Machine{ID: "one"}, Shard: results.Shard{Index: 1, Of: 1},
+		Environment: results.Environment{
 			Version: "0.3.0", Commit: fmt.Sprintf("%08x", 0x10000000+night), Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2,
 		},
-		Config:  reports.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
-		Schemas: []reports.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
-		Phases:  []reports.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
-		Cells: []reports.Cell{{
-			Key:  reports.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1},
-			Kind: reports.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: reports.OK, Doubts: []reports.Doubt{},
-			Ops:     map[string]reports.Op{"list": op(200e3, 2e6), "open": op(300e3, 3e6)},
-			Engines: &reports.EngineInfo{Version: "pebble v2.1.7"},
+		Config:  results.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
+		Schemas: []results.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
+		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
+		Cells: []results.Cell{{
+			Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1},
+			Kind: results.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: results.OK, Doubts: []results.Doubt{},
+			Ops:     map[string]results.Op{"list": op(200e3, 2e6), "open": op(300e3, 3e6)},
+			Engines: &results.EngineInfo{Version: "pebble v2.1.7"},
 		}},
 	}
 }
 
 // change changes an operation of the run.
-func change(r *reports.Run, name string, to func(o *reports.Op)) {
+func change(r *results.Run, name string, to func(o *results.Op)) {
 	o := r.Cells[0].Ops[name]
 	to(&o)
 	r.Cells[0].Ops[name] = o
 }
 
 // slower makes an operation take 20% longer.
-func slower(o *reports.Op) {
-	for _, l := range []*reports.Latency{&o.Response, &o.Service} {
+func slower(o *results.Op) {
+	for _, l := range []*results.Latency{&o.Response, &o.Service} {
 		for _, ns := range []*int64{&l.P50, &l.P90, &l.P99, &l.P999, &l.Max} {
 			*ns = *ns * 6 / 5
 		}
@@ -62,7 +62,7 @@ func slower(o *reports.Op) {
 }
 
 // put writes a run's result into a folder.
-func put(t *testing.T, dir, name string, r *reports.Run) {
+func put(t *testing.T, dir, name string, r *results.Run) {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func putText(t *testing.T, dir, name, text string) {
 	if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name, reports.RunFile), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name, results.RunFile), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // deepest is how far below the folder results are looked for.
@@ -47,7 +47,7 @@ type seen struct {
 // visit reads a folder that holds results, or the folders in it. It reports whether it found
 // results of mailbench, or something that it could not read.
 func (r *reader) visit(dir string, depth int) bool {
-	_, err := os.Lstat(filepath.Join(dir, reports.RunFile))
+	_, err := os.Lstat(filepath.Join(dir, results.RunFile))
 	if err == nil || unfinished(dir) {
 		r.open(dir)
 		return true
@@ -68,7 +68,7 @@ func (r *reader) visit(dir string, depth int) bool {
 	if !found && depth > 0 {
 		// The folder is one line of the report, not one for each folder in it.
 		r.skipped = r.skipped[:before]
-		_, err := reports.Open(dir)
+		_, err := results.Open(dir)
 		r.skip(dir, err)
 	}
 	return found
@@ -76,7 +76,7 @@ func (r *reader) visit(dir string, depth int) bool {
 
 // unfinished reports whether a folder has the name of a folder that a run is writing.
 func unfinished(dir string) bool {
-	match, err := filepath.Match(reports.PartialPattern, filepath.Base(dir))
+	match, err := filepath.Match(results.PartialPattern, filepath.Base(dir))
 	return match && err == nil
 }
 
@@ -89,13 +89,13 @@ func isFolder(path string, e os.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// skip notes why a folder is in no series. The reason is written behind the folder's name.
+// skip notes why a folder is in no series. The folder's name stands before the reason.
 func (r *reader) skip(dir string, err error) {
 	why := strings.TrimPrefix(err.Error(), "read results: ")
-	for _, name := range []string{filepath.Join(dir, reports.RunFile), dir} {
-		why = strings.TrimPrefix(why, name+" ")
+	for _, name := range []string{filepath.Join(dir, results.RunFile), dir} {
+		why = strings.TrimPrefix(strings.TrimPrefix(why, name+": "), name+" ")
 	}
-	r.skipped = append(r.skipped, Skipped{r.name(dir), units.OneLine(why)})
+	r.skipped = append(r.skipped, Skipped{r.name(dir), words.OneLine(why)})
 }
 
 func (r *reader) name(dir string) string {
@@ -107,20 +107,20 @@ func (r *reader) name(dir string) string {
 }
 
 func (r *reader) open(dir string) {
-	run, err := reports.Open(dir)
+	run, err := results.Open(dir)
 	switch {
 	case err != nil:
 	case run.Interrupted:
-		err = errors.New("was interrupted: it has what was measured until then")
+		err = errors.New("it was interrupted: it has what was measured until then")
 	case unfinished(dir):
-		err = errors.New("is not finished: it has what was measured so far")
+		err = errors.New("it is not finished: it has what was measured so far")
 	case run.Shard.Of > 1:
-		err = fmt.Errorf("is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
+		err = fmt.Errorf("it is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
 	}
 	if err == nil {
 		this := seen{run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed}
 		if other, ok := r.seen[this]; ok {
-			err = fmt.Errorf("is a copy of the run in %s", other)
+			err = fmt.Errorf("it is a copy of the run in %s", other)
 		}
 		r.seen[this] = r.name(dir)
 	}
@@ -132,9 +132,9 @@ func (r *reader) open(dir string) {
 }
 
 // worst orders verdicts, the worst first.
-var worst = []reports.Verdict{reports.Failed, reports.Empty, reports.Invalid, reports.Overloaded, reports.OK}
+var worst = []results.Verdict{results.Failed, results.Empty, results.Invalid, results.Overloaded, results.OK}
 
-func newRun(name string, r *reports.Run) Run {
+func newRun(name string, r *results.Run) Run {
 	e := &r.Environment
 	one := Run{
 		Folder: name, Started: r.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty,
@@ -143,11 +143,11 @@ func newRun(name string, r *reports.Run) Run {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		c.Timeline = nil // it takes much memory and is not shown
-		if c.Kind != reports.KindMeasure {
+		if c.Kind != results.KindMeasure {
 			continue
 		}
 		one.Cells++
-		if c.Verdict != reports.OK {
+		if c.Verdict != results.OK {
 			one.NotOK++
 		}
 		if one.Verdict == "" || slices.Index(worst, c.Verdict) < slices.Index(worst, one.Verdict) {

@@ -2,9 +2,10 @@ package judge
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 const (
@@ -22,51 +23,47 @@ const (
 	lagMost = 0.2
 )
 
-// delays judges the client by what its own delays change. The client is to blame if a p50 or
-// p99 that is printed is more than a tenth higher than it would have been. It is also to blame
-// if its process could not run for a tenth of the phase, and the phase is a closed loop, whose
-// rate is then wrong, or has too few operations for a p99.
-func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
+// delays judges the client by what its own delays change. A percentile of an operation is
+// withheld if it is more than a tenth higher than it would have been, and by more than chance.
+// The client is to blame for the whole cell if the p50 or p99 of all operations together is so.
+// It is also to blame if its process could not run for a tenth of the phase, and the phase is a
+// closed loop, whose rate is then wrong, or has too few operations for a p99.
+func (j *Judgement) delays(c *results.Cell, e *results.Evidence) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return
 	}
 	d := e.Delays
-	worst, what := effect(e.Started, d.Response, d.Undelayed)
-	what += " of all operations"
-	for _, name := range sortedOps(c.Ops) {
-		if o := c.Ops[name]; o.Undelayed != nil {
-			if ratio, text := effect(o.Count, o.Response, *o.Undelayed); ratio > worst {
-				worst, what = ratio, text+" of "+name
-			}
-		}
-	}
-	changed := worst > 1+delayMost
-	few := e.Started < reports.EnoughFor(0.99)
+	what, changed := effect(e.Started, d)
+	few := e.Started < results.EnoughFor(0.99)
 	if stopped := seconds(e.Hiccups.Total) / max(c.Seconds, 1e-9); stopped > stoppedMost &&
 		(c.Arrivals == "closed" || few) {
 		what, changed = "its process could not run for "+percent(stopped)+" of the phase", true
 	}
-	// After a stop one worker finds all overdue operations. As the client's own drops it counts
-	// only those that it would have carried out alone.
+	// After a stop one worker finds all overdue operations. A drop counts as the client's only if
+	// the operation would have run without the client's delay.
 	count, most := d.Dropped, ""
 	if c.Offered != nil && c.Offered.Dropped > count {
 		count, most = c.Offered.Dropped, "up to "
 	}
 	if dropped := share(count, e.Started+count); d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d) {
-		what, changed = most+percent(dropped)+" of the operations were dropped because of its own delays", true
+		what, changed = most+percent(dropped)+" of the operations were dropped because of its delays", true
+	}
+	if !blameless(c, e) {
+		j.withhold(c)
 	}
 	switch {
 	case !changed:
 		if delayed := share(d.Operations, e.Started); delayed > lateDoubt {
-			j.doubt(CodeLateStarts, "late starts: the client's own delays are in the response times of %.2f%% of the "+
-				"operations; p99.9 contains that", 100*delayed)
+			j.doubt(CodeLateStarts, "late starts: mailbench itself started %.2f%% of the operations late, and their "+
+				"response times contain that; distrust p99.9", 100*delayed)
 		}
 	case blameless(c, e):
-		j.doubt(CodeLateStarts, "late starts: %s, by delays in this process; engine and client share the processors, so "+
-			"nobody can tell whose delays they are", what)
+		j.doubt(CodeLateStarts, "late starts: %s; the engine and mailbench share the processors, so nobody can tell whose "+
+			"delay it is; give them more processors", what)
 	default:
-		j.because(reports.Invalid, CodeClientDelays,
-			"client late: %s; leave the machine alone, give the client more processors, or lower the rate", what)
+		j.because(results.Invalid, CodeClientDelays,
+			"mailbench started operations late: %s; counts, rows and bytes hold, times do not; lower the rate, or use a "+
+				"quieter machine or more processors", what)
 	}
 }
 
@@ -74,33 +71,72 @@ func (j *Judgement) delays(c *reports.Cell, e *reports.Evidence) {
 // many. If the client stood still and the store had capacity to spare, the client's own drops
 // (d.Dropped) are at least one in as many as there are workers: one worker alone would have
 // carried out so many. If they are fewer, most would have been dropped without the delay.
-func beyondStore(c *reports.Cell, d *reports.Delays) bool {
+func beyondStore(c *results.Cell, d *results.Delays) bool {
 	return c.Offered != nil && c.Client != nil && d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 }
 
-// effect is the percentile that the client's delays changed most, and by which factor.
-// Percentiles of too few operations are left out.
-func effect(count int64, reported, undelayed reports.Latency) (worst float64, what string) {
-	for _, q := range []struct {
-		name            string
-		enough          int64
-		reported, ideal int64
-	}{
-		{"p50", 2 * leastSlower, reported.P50, undelayed.P50},
-		{"p99", reports.EnoughFor(0.99), reported.P99, undelayed.P99},
-	} {
-		if ratio := float64(q.reported) / max(1, float64(q.ideal)); count >= q.enough && ratio > worst {
-			worst, what = ratio, "without its own delays the "+q.name+" would be "+duration(q.ideal)+
-				" and not "+duration(q.reported)
+// effect says which percentile of all operations together, p50 or p99, the client's delays changed
+// most, and whether by more than a tenth and by more than chance. It leaves percentiles of too
+// few operations out.
+func effect(count int64, d *results.Delays) (what string, changed bool) {
+	worst := 1 + delayMost
+	for _, q := range results.Percentiles {
+		if q.P != 0.5 && q.P != 0.99 || count < max(2*leastSlower, results.EnoughFor(q.P)) {
+			continue
+		}
+		reported, ideal := q.Of(&d.Response), q.Of(&d.Undelayed)
+		if ratio := float64(reported) / max(1, float64(ideal)); ratio > worst && beyondChance(q.Of, d.Least, ideal) {
+			worst, changed = ratio, true
+			what = q.Name + " of all operations was " + duration(reported) + ", and " + duration(ideal) +
+				" without its delay"
 		}
 	}
-	return worst, what
+	return what, changed
+}
+
+// beyondChance reports whether a percentile as it would have been without the client's delays is
+// below the interval of the one that was measured. Earlier versions did not save the interval.
+func beyondChance(of func(*results.Latency) int64, least *results.Latency, ideal int64) bool {
+	return least == nil || ideal < of(least)
+}
+
+// withhold withholds the percentiles of operations that the client's delays changed, and says so.
+func (j *Judgement) withhold(c *results.Cell) {
+	named := map[string][]string{} // operations by percentile
+	for _, name := range sortedOps(c.Ops) {
+		o := c.Ops[name]
+		if o.Undelayed == nil {
+			continue
+		}
+		for _, q := range results.Percentiles {
+			ideal := q.Of(o.Undelayed)
+			if o.Count < results.EnoughFor(q.P) || float64(q.Of(&o.Response)) <= (1+delayMost)*float64(ideal) ||
+				!beyondChance(q.Of, o.Least, ideal) {
+				continue
+			}
+			if j.Withheld == nil {
+				j.Withheld = map[string][]string{}
+			}
+			j.Withheld[name], named[q.Name] = append(j.Withheld[name], q.Name), append(named[q.Name], name)
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	var parts []string
+	for _, q := range results.Percentiles {
+		if ops := named[q.Name]; len(ops) > 0 {
+			parts = append(parts, q.Name+" of "+strings.Join(ops, ", "))
+		}
+	}
+	j.doubt(CodeWithheld, "withheld: %s: more than 10%% too long by mailbench's own delays; use a quieter machine or more "+
+		"processors", strings.Join(parts, "; "))
 }
 
 // blameless reports whether the engine may have taken the processors when the client
 // was late: it runs on them, and neither other programs nor a quota nor a signal kept
 // the client from running.
-func blameless(c *reports.Cell, e *reports.Evidence) bool {
+func blameless(c *results.Cell, e *results.Evidence) bool {
 	client := c.Client
 	if !e.InProcess && !e.Beside || client == nil {
 		return false
@@ -112,9 +148,9 @@ func blameless(c *reports.Cell, e *reports.Evidence) bool {
 }
 
 // lag adds a doubt about operations that the store answers faster than the client's timer.
-func (j *Judgement) lag(c *reports.Cell) {
-	j.each(c, CodeClientLag, "waking up in time takes more than 20% of the median response time",
-		func(o reports.Op) int64 {
+func (j *Judgement) lag(c *results.Cell) {
+	j.each(c, CodeClientLag, "timer: waking up on time is over 20% of the p50, so no times are compared of",
+		func(o results.Op) int64 {
 			if float64(o.Lag.P50) <= lagMost*float64(o.Response.P50) {
 				return 0
 			}

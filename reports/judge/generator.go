@@ -3,7 +3,7 @@ package judge
 import (
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // The rules' numbers.
@@ -33,7 +33,7 @@ const (
 
 // Overloaded reports whether less was carried out than was offered, whoever is to
 // blame: an invalid cell may be overloaded, too.
-func Overloaded(c *reports.Cell) bool {
+func Overloaded(c *results.Cell) bool {
 	o := c.Offered
 	if o == nil || c.Arrivals == "closed" {
 		return false
@@ -42,7 +42,7 @@ func Overloaded(c *reports.Cell) bool {
 }
 
 // pausedAtEnd tells a pause at the end of a phase from a rate that is too high.
-func pausedAtEnd(c *reports.Cell) bool {
+func pausedAtEnd(c *results.Cell) bool {
 	o := c.Offered
 	behind := o.LastStart - o.Span
 	if behind <= 0 { // the phase was stopped with operations that were due and not started
@@ -56,22 +56,22 @@ func pausedAtEnd(c *reports.Cell) bool {
 }
 
 // rate judges what was carried out against what was offered.
-func (j *Judgement) rate(c *reports.Cell) {
+func (j *Judgement) rate(c *results.Cell) {
 	switch o := c.Offered; {
 	case !Overloaded(c):
 		for i := range c.Streams { // a small stream may lose much that is little of the whole phase
 			if s := &c.Streams[i]; Overloaded(c.Alone(s)) {
-				j.because(reports.Overloaded, CodeBehind,
+				j.because(results.Overloaded, CodeBehind,
 					"stream %s: only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
 					s.Name, rate(s.Offered.Achieved), rate(s.Offered.Rate))
 			}
 		}
 	case o.Dropped > 0:
-		j.because(reports.Overloaded, CodeDropped,
-			"%d of %d due operations were never started; offered %s/s, achieved %s/s; lower the rate, or raise --max-lag to see how late they would have been",
+		j.because(results.Overloaded, CodeDropped,
+			"%d of %d due operations were never started (offered %s/s, achieved %s/s); lower the rate, or raise --max-lag to see how late they would have been",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved))
 	default:
-		j.because(reports.Overloaded, CodeBehind,
+		j.because(results.Overloaded, CodeBehind,
 			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
 			rate(o.Achieved), rate(o.Rate))
 	}
@@ -86,21 +86,21 @@ func (j *Judgement) rate(c *reports.Cell) {
 //   - Operations wait for workers that are busy with calls which take no longer than
 //     usual. If calls take longer, the store is slow: with more workers, operations would
 //     wait inside of it.
-func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
+func (j *Judgement) saturated(c *results.Cell, e *results.Evidence) {
 	client := c.Client
 	if client == nil {
 		return
 	}
 	if !e.InProcess && client.CPUShare >= cpuFull {
-		j.because(reports.Invalid, CodeClientCPU,
-			"client saturated: the generator used %.0f%% of the processors that it may use (%.3g), and the engine runs outside of it; use more machines or a lower rate",
+		j.because(results.Invalid, CodeClientCPU,
+			"client saturated: mailbench used %.0f%% of the processors that it may use (%.3g), and the engine runs elsewhere; use more machines or a lower rate",
 			100*client.CPUShare, client.Capacity)
 		return
 	}
 	busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(client.Workers, client.Processors))
 	if own := float64(e.Own) / max(1, float64(e.Own+e.Service)); busy && own > ownInvalid && e.Started >= 10*leastSlower {
-		j.because(reports.Invalid, CodeClientBusy,
-			"client saturated: busy workers spent %.0f%% of their time on making and recording operations; the figures are the generator's", 100*own)
+		j.because(results.Invalid, CodeClientBusy,
+			"client saturated: busy workers spent %.0f%% of their time on making and recording operations, so the times are mailbench's; lower the rate", 100*own)
 		return
 	}
 	if c.Arrivals == "closed" {
@@ -109,26 +109,34 @@ func (j *Judgement) saturated(c *reports.Cell, e *reports.Evidence) {
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && client.Workers >= e.Cap && e.Cap > 0 {
 		crowded := share(e.Crowded, e.Started)
 		switch {
-		case full(e, client):
-			j.because(reports.Overloaded, CodeWorkersBusy,
+		case full(c, e):
+			j.because(results.Overloaded, CodeWorkersBusy,
 				"%s of the operations waited for one of the %d workers, and the processors are full; more workers would not help: lower the rate",
 				percent(queued), client.Workers)
 		case crowded > lateInvalid:
-			j.because(reports.Invalid, CodeFewWorkers,
+			j.because(results.Invalid, CodeFewWorkers,
 				"too few workers: %s of the operations waited for one of the %d workers while calls took no longer than usual; raise --workers",
 				percent(crowded), client.Workers)
 		}
 	}
 }
 
-// full reports whether engine and generator together have no processor left: more
-// workers would not get more done.
-func full(e *reports.Evidence, c *reports.ClientInfo) bool {
-	return (e.InProcess || e.Beside) && c.CPUShare+max(0, c.OthersShare) >= cpuFull
+// full reports whether engine and generator together fill the processors: more workers would not
+// get more done. What other programs use does not count: with more workers the run would get a
+// larger share. An engine beside the generator must tell its processor time.
+func full(c *results.Cell, e *results.Evidence) bool {
+	if !e.InProcess && !e.Beside {
+		return false
+	}
+	used := c.Client.CPUShare * c.Client.Capacity
+	if e.Beside && c.Before != nil && c.Engines != nil && c.Before.CPU > 0 && c.Engines.CPU > c.Before.CPU {
+		used += seconds(c.Engines.CPU-c.Before.CPU) / max(c.Seconds, 1e-9)
+	}
+	return used >= cpuFull*float64(c.Client.Processors)
 }
 
 // generator says what a reader should know about the generator.
-func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
+func (j *Judgement) generator(c *results.Cell, e *results.Evidence) {
 	const ranks = "such figures rank models, they do not size clusters"
 	switch {
 	case e.InProcess:
@@ -138,11 +146,8 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 	}
 	j.delays(c, e)
 	j.lag(c)
-	if e.NoSpin != "" {
-		j.doubt(CodeNoSpin, "no spinning: %s; operations waited for timers, as with pacing: timer", e.NoSpin)
-	}
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
-		j.doubt(CodeQueued, "queued: %.0f%% of operations found all %d workers busy; response times contain that wait%s",
+		j.doubt(CodeQueued, "queued: %.0f%% of the operations found all %d workers busy, and their response times contain the wait%s",
 			100*queued, c.Client.Workers, slow(e))
 	}
 	if waits := share(e.LargeWaits, e.Started); c.Measured() && waits > lateInvalid {
@@ -153,7 +158,7 @@ func (j *Judgement) generator(c *reports.Cell, e *reports.Evidence) {
 }
 
 // slow says that the store was slow when most operations that queued were waiting.
-func slow(e *reports.Evidence) string {
+func slow(e *results.Evidence) string {
 	if e.Cap == 0 || 2*e.Crowded > e.Queued {
 		return ""
 	}

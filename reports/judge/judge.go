@@ -13,48 +13,54 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Judgement is what Judge finds: a verdict, the reason of a verdict that is not
 // ok, and the doubts that a reader of the figures should know.
 type Judgement struct {
-	Verdict reports.Verdict
-	Reason  *reports.Reason
-	Doubts  []reports.Doubt
+	Verdict results.Verdict
+	Reason  *results.Reason
+	Doubts  []results.Doubt
+	// Withheld are percentiles by operation: see results.Op.
+	Withheld map[string][]string
 }
 
-// Judge judges a cell. It reads neither its Verdict nor its Reason nor its
-// Doubts, and changes nothing.
-func Judge(c *reports.Cell) Judgement {
-	j := Judgement{Verdict: reports.OK, Doubts: []reports.Doubt{}}
+// Judge judges a cell. It ignores the cell's Verdict, Reason and Doubts, and
+// does not modify the cell.
+func Judge(c *results.Cell) Judgement {
+	j := Judgement{Verdict: results.OK, Doubts: []results.Doubt{}}
 	switch c.Kind {
-	case reports.KindMeasure:
+	case results.KindMeasure:
 		j.measured(c)
-	case reports.KindLoad:
+	case results.KindLoad:
 		j.load(c)
-	case reports.KindCold:
+	case results.KindCold:
 		if c.Evidence != nil && c.Evidence.NotCold != "" {
 			j.doubt(CodeNotCold, "not cold: %s; what follows ran warm", c.Evidence.NotCold)
 		}
 	}
 	if c.Error != "" {
-		j.because(reports.Failed, CodeError, "%s", c.Error)
+		j.because(results.Failed, CodeError, "%s", c.Error)
 	}
 	return j
 }
 
 // Apply judges a cell and writes the judgement into it.
-func Apply(c *reports.Cell) {
+func Apply(c *results.Cell) {
 	j := Judge(c)
 	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts
+	for name, o := range c.Ops {
+		o.Withheld = j.Withheld[name]
+		c.Ops[name] = o
+	}
 }
 
 // measured judges a measured phase. A phase that did not begin has no evidence.
-func (j *Judgement) measured(c *reports.Cell) {
+func (j *Judgement) measured(c *results.Cell) {
 	if e := c.Evidence; e != nil {
 		if e.NotOffered != "" {
-			j.because(reports.Empty, CodeNotOffered, "the model cannot hold the workload's population: %s", e.NotOffered)
+			j.because(results.Empty, CodeNotOffered, "the model cannot hold the workload's population: %s", e.NotOffered)
 			return
 		}
 		j.shards(c, e)
@@ -70,15 +76,26 @@ func (j *Judgement) measured(c *reports.Cell) {
 
 // load judges a load. A load has figures, but runs as fast as it can: only what
 // is missing from the figures gives doubts.
-func (j *Judgement) load(c *reports.Cell) {
-	if e := c.Evidence; e != nil && e.Missed > 0 {
+func (j *Judgement) load(c *results.Cell) {
+	e := c.Evidence
+	if e != nil && e.Missed > 0 {
 		j.doubt(CodeIncomplete, "incomplete: %d of %d messages of the load could not be delivered", e.Missed, e.Messages)
+	}
+	if e != nil && c.Error == "" {
+		var tried int64
+		for _, o := range c.Ops {
+			tried += o.Count + o.TooLarge
+		}
+		if tried+e.Missed < e.Messages {
+			j.because(results.Failed, CodeUnfinished, "the load was broken off after %d of %d messages", tried+e.Missed,
+				e.Messages)
+		}
 	}
 	j.outcomes(c)
 }
 
 // outcome judges a phase in which no operation was ok: there is nothing to report.
-func (j *Judgement) outcome(c *reports.Cell) {
+func (j *Judgement) outcome(c *results.Cell) {
 	for _, o := range c.Ops {
 		if o.Count > 0 {
 			return
@@ -86,23 +103,23 @@ func (j *Judgement) outcome(c *reports.Cell) {
 	}
 	for _, name := range sortedOps(c.Ops) {
 		if o := c.Ops[name]; len(o.Errors) > 0 {
-			j.because(reports.Failed, CodeNothingSucceeded, "no %s succeeded: %s", name, o.Errors[0].Text)
+			j.because(results.Failed, CodeNothingSucceeded, "no %s succeeded: %s", name, o.Errors[0].Text)
 			return
 		}
 	}
-	j.because(reports.Empty, CodeNothingMeasured, "nothing was measured: %s", emptyBecause(c.Ops))
+	j.because(results.Empty, CodeNothingMeasured, "nothing was measured: %s", emptyBecause(c.Ops))
 }
 
 // emptyBecause says why no operation was ok although none had an error.
-func emptyBecause(ops map[string]reports.Op) string {
-	var sum reports.Op
+func emptyBecause(ops map[string]results.Op) string {
+	var sum results.Op
 	offered := false
 	for _, o := range ops {
 		sum.NotFound += o.NotFound
 		sum.TooLarge += o.TooLarge
 		sum.NoTarget += o.NoTarget
 		sum.Dropped += o.Dropped
-		offered = offered || o.Support != reports.NotOffered
+		offered = offered || o.Support != results.NotOffered
 	}
 	switch {
 	case sum.NotFound > 0:
@@ -120,21 +137,21 @@ func emptyBecause(ops map[string]reports.Op) string {
 }
 
 // severity orders the verdicts, the worst last.
-var severity = []reports.Verdict{reports.OK, reports.Overloaded, reports.Invalid, reports.Empty, reports.Failed}
+var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
 
 // because gives a verdict and its reason, unless the cell already has one that is
 // as bad.
-func (j *Judgement) because(v reports.Verdict, code reports.Code, format string, args ...any) {
+func (j *Judgement) because(v results.Verdict, code results.Code, format string, args ...any) {
 	if slices.Index(severity, v) > slices.Index(severity, j.Verdict) {
-		j.Verdict, j.Reason = v, &reports.Reason{Code: code, Text: fmt.Sprintf(format, args...)}
+		j.Verdict, j.Reason = v, &results.Reason{Code: code, Text: fmt.Sprintf(format, args...)}
 	}
 }
 
-func (j *Judgement) doubt(code reports.Code, format string, args ...any) {
-	j.Doubts = append(j.Doubts, reports.Doubt{Code: code, Text: fmt.Sprintf(format, args...)})
+func (j *Judgement) doubt(code results.Code, format string, args ...any) {
+	j.Doubts = append(j.Doubts, results.Doubt{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
-func sortedOps(ops map[string]reports.Op) []string { return slices.Sorted(maps.Keys(ops)) }
+func sortedOps(ops map[string]results.Op) []string { return slices.Sorted(maps.Keys(ops)) }
 
 // rate writes operations a second with three digits.
 func rate(v float64) string {

@@ -5,42 +5,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Codes say why an objective is not met. They are stable, as those of verdicts are.
+// docs/results.md says what each means, in this order.
 const (
-	CodeBeyondBound   reports.Code = "beyond-bound"
-	CodeTooFew        reports.Code = "too-few"
-	CodeClientDecides reports.Code = "client-decides"
-	CodeNoFigure      reports.Code = "no-figure"
-	CodeNoOperation   reports.Code = "no-operation"
+	CodeBeyondBound   results.Code = "beyond-bound"
+	CodeTooFew        results.Code = "too-few"
+	CodeClientDecides results.Code = "client-decides"
+	CodeNoFigure      results.Code = "no-figure"
+	CodeNoOperation   results.Code = "no-operation"
 )
-
-// ObjectiveEntry describes one code of objectives.
-type ObjectiveEntry struct {
-	Code    reports.Code
-	Verdict reports.Attainment // the attainment that it is a reason for
-	Doc     string
-}
-
-// ObjectiveCodes returns the codes of objectives, in the order of docs/results.md.
-func ObjectiveCodes() []ObjectiveEntry {
-	return []ObjectiveEntry{
-		{CodeBeyondBound, reports.Missed, "The figure does not keep its bound."},
-		{CodeTooFew, reports.Unclear, "The figure keeps its bound, but rests on too few operations."},
-		{CodeClientDecides, reports.Unclear, "The cell is invalid, or the figure would keep its bound without the load " +
-			"generator's own delays."},
-		{CodeNoFigure, reports.Unclear, "The cell has no such figure: for example, a closed loop has no lag."},
-		{CodeNoOperation, reports.NoSuch, "The model does not offer the operation."},
-	}
-}
 
 // Objectives says what became of the objectives that hold for a measured cell. It is
 // a pure function of the cell with its verdict, and of the run's objectives.
-func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
-	var found []reports.Attained
+func Objectives(c *results.Cell, all []results.Objective) []results.Attained {
+	var found []results.Attained
 	whole := c
 	for i := range all {
 		o := &all[i]
@@ -52,7 +34,7 @@ func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
 			}
 			c = c.Alone(s)
 		}
-		replaced := slices.ContainsFunc(all[i+1:], func(p reports.Objective) bool {
+		replaced := slices.ContainsFunc(all[i+1:], func(p results.Objective) bool {
 			return p.Holds(c) && p.Name() == o.Name()
 		})
 		_, asked := c.Ops[o.Op]
@@ -67,16 +49,21 @@ func Objectives(c *reports.Cell, all []reports.Objective) []reports.Attained {
 }
 
 // attained judges one objective of a cell.
-func attained(c *reports.Cell, o *reports.Objective) reports.Attained {
+func attained(c *results.Cell, o *results.Objective) results.Attained {
 	op, ok := c.Ops[o.Op]
 	switch {
-	case c.Verdict == reports.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
-		return reports.Attained{Verdict: reports.NoSuch, Code: CodeNoOperation, Text: "the model does not offer it"}
-	case c.Verdict == reports.Invalid:
+	case c.Verdict == results.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
+		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not offer it"}
+	case c.Verdict == results.Invalid && (len(c.Ops) == 0 || !keptAllTheSame(c, o)):
 		return unclear(CodeClientDecides, "the cell is invalid: its figures are the load generator's")
 	case len(c.Ops) == 0:
 		return unclear(CodeNoFigure, "the phase was not measured")
 	}
+	return byFigures(c, o)
+}
+
+// byFigures judges an objective by the cell's figures.
+func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	of := figuresOf(c, o.Op)
 	switch o.Figure {
 	case "errors":
@@ -90,30 +77,59 @@ func attained(c *reports.Cell, o *reports.Objective) reports.Attained {
 	case "not-found":
 		return of.share(o, of.notFound)
 	case "rate":
-		return value(o, of.rate, units.Amount(of.rate)+"/s")
+		return value(o, of.rate, words.Amount(of.rate)+"/s")
 	case "achieved":
 		return carriedOut(c, o)
 	}
 	return of.time(c, o)
 }
 
-func unclear(code reports.Code, format string, args ...any) reports.Attained {
-	return reports.Attained{Verdict: reports.Unclear, Code: code, Text: fmt.Sprintf(format, args...)}
+// keptAllTheSame reports whether an invalid cell proves the objective. What the client loses of its
+// time makes times longer, errors more and rates lower. So a bound on these from the bad side that
+// is kept with the client's delays is kept without. The cell must have carried out what was offered,
+// and the client must have run.
+func keptAllTheSame(c *results.Cell, o *results.Objective) bool {
+	switch {
+	case c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code):
+		return false
+	case c.Offered == nil || c.Offered.Achieved < provenLeast*c.Offered.Rate:
+		return false
+	case c.Evidence == nil || c.Evidence.Hiccups == nil || seconds(c.Evidence.Hiccups.Total) > stoppedMost*c.Seconds:
+		return false
+	}
+	switch o.Figure {
+	case "not-found":
+		return false // it follows from what was drawn
+	case "rate", "achieved":
+		return strings.HasPrefix(o.Sign, ">") && byFigures(c, o).Verdict == results.Met
+	}
+	return strings.HasPrefix(o.Sign, "<") && byFigures(c, o).Verdict == results.Met
+}
+
+// clientsOwn are the reasons of invalid cells in which the client lost time of its own.
+var clientsOwn = []results.Code{CodeClientDelays, CodeFewWorkers, CodeClientBusy, CodeClientCPU}
+
+// provenLeast is the share of the offered rate that an invalid cell must have carried out to prove
+// an objective.
+const provenLeast = 0.99
+
+func unclear(code results.Code, format string, args ...any) results.Attained {
+	return results.Attained{Verdict: results.Unclear, Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
 // value judges a figure that rests on enough operations.
-func value(o *reports.Objective, v float64, shown string) reports.Attained {
-	a := reports.Attained{Verdict: reports.Met, Value: v, Shown: shown}
+func value(o *results.Objective, v float64, shown string) results.Attained {
+	a := results.Attained{Verdict: results.Met, Value: v, Shown: shown}
 	if !o.Keeps(v) {
-		a.Verdict, a.Code, a.Text = reports.Missed, CodeBeyondBound, "it is "+shown
+		a.Verdict, a.Code, a.Text = results.Missed, CodeBeyondBound, "it is "+shown
 	}
 	return a
 }
 
 // few makes an objective unclear that is met by a figure of n operations, if telling takes more.
-func few(a reports.Attained, n, takes int64) reports.Attained {
-	if a.Verdict == reports.Met && n < takes {
-		a.Verdict, a.Code, a.Text = reports.Unclear, CodeTooFew,
+func few(a results.Attained, n, takes int64) results.Attained {
+	if a.Verdict == results.Met && n < takes {
+		a.Verdict, a.Code, a.Text = results.Unclear, CodeTooFew,
 			fmt.Sprintf("it takes %d operations to tell, and there were %d", takes, n)
 	}
 	return a
@@ -125,11 +141,11 @@ type figures struct {
 	ok, notFound, failed, unknown, dropped int64
 
 	rate                              float64
-	due, response, undelayed, service *reports.Latency
-	lag                               *reports.Latency
+	due, response, undelayed, service *results.Latency
+	lag                               *results.Latency
 }
 
-func figuresOf(c *reports.Cell, op string) figures {
+func figuresOf(c *results.Cell, op string) figures {
 	var f figures
 	for name, o := range c.Ops {
 		if op != "" && op != name {
@@ -162,18 +178,18 @@ func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown 
 // share judges the share of n operations in all. That share is below p exactly if the
 // percentile 1-p is an operation that is not among the n. So it takes as many operations as
 // that percentile.
-func (f *figures) share(o *reports.Objective, n int64) reports.Attained {
+func (f *figures) share(o *results.Objective, n int64) results.Attained {
 	v := share(n, f.all())
 	takes := int64(1)
 	if o.Bound > 0 && o.Bound < 1 {
-		takes = reports.EnoughFor(1 - o.Bound)
+		takes = results.EnoughFor(1 - o.Bound)
 	}
-	return few(value(o, v, reports.Percent(v)), f.all(), takes)
+	return few(value(o, v, results.Percent(v)), f.all(), takes)
 }
 
 // carriedOut judges the achieved share of the offered rate. A pause at the very end is no
 // fault, as for the verdict overloaded.
-func carriedOut(c *reports.Cell, o *reports.Objective) reports.Attained {
+func carriedOut(c *results.Cell, o *results.Objective) results.Attained {
 	if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
 		return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
 	}
@@ -181,23 +197,11 @@ func carriedOut(c *reports.Cell, o *reports.Objective) reports.Attained {
 	if v < achievedLeast && o.Bound <= achievedLeast && !Overloaded(c) {
 		v = achievedLeast
 	}
-	return value(o, v, reports.Percent(v))
-}
-
-// percentiles are the percentiles that cells have, the lowest first.
-var percentiles = []struct {
-	name string
-	p    float64
-	of   func(*reports.Latency) int64
-}{
-	{"p50", 0.5, func(l *reports.Latency) int64 { return l.P50 }},
-	{"p90", 0.9, func(l *reports.Latency) int64 { return l.P90 }},
-	{"p99", 0.99, func(l *reports.Latency) int64 { return l.P99 }},
-	{"p99.9", 0.999, func(l *reports.Latency) int64 { return l.P999 }},
+	return value(o, v, results.Percent(v))
 }
 
 // time judges a latency.
-func (f *figures) time(c *reports.Cell, o *reports.Objective) reports.Attained {
+func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 	kind, which, ok := strings.Cut(o.Figure, ".")
 	if !ok || kind != "lag" && kind != "service" {
 		kind, which = "", o.Figure
@@ -215,13 +219,13 @@ func (f *figures) time(c *reports.Cell, o *reports.Objective) reports.Attained {
 	v, need := figureOf(l, which), takes(which)
 	a := value(o, v, ended(v))
 	if n < need && !surely(l, o, n) {
-		a.Verdict = reports.Met
+		a.Verdict = results.Met
 		return few(a, n, need)
 	}
-	if client := f.undelayed; a.Verdict == reports.Missed && kind == "" && client != nil &&
+	if client := f.undelayed; a.Verdict == results.Missed && kind == "" && client != nil &&
 		!o.Keeps(figureOf(f.response, which)) && o.Keeps(figureOf(client, which)) {
 		without := ended(figureOf(client, which))
-		a.Verdict, a.Code, a.Text = reports.Unclear, CodeClientDecides,
+		a.Verdict, a.Code, a.Text = results.Unclear, CodeClientDecides,
 			"without the load generator's own delays it would be "+without
 	}
 	return a
@@ -229,43 +233,43 @@ func (f *figures) time(c *reports.Cell, o *reports.Objective) reports.Attained {
 
 // surely reports whether a bound is missed although there are too few operations for the
 // percentile: a lower percentile, which has enough operations, is beyond the bound already.
-func surely(l *reports.Latency, o *reports.Objective, n int64) bool {
-	for _, q := range percentiles {
-		if n >= reports.EnoughFor(q.p) && !o.Keeps(float64(q.of(l))) && strings.HasPrefix(o.Sign, "<") {
+func surely(l *results.Latency, o *results.Objective, n int64) bool {
+	for _, q := range results.Percentiles {
+		if n >= results.EnoughFor(q.P) && !o.Keeps(float64(q.Of(l))) && strings.HasPrefix(o.Sign, "<") {
 			return true
 		}
 	}
 	return false
 }
 
-func figureOf(l *reports.Latency, name string) float64 {
+func figureOf(l *results.Latency, name string) float64 {
 	switch name {
 	case "max":
 		return float64(l.Max)
 	case "mean":
 		return l.Mean
 	}
-	for _, q := range percentiles {
-		if q.name == name {
-			return float64(q.of(l))
+	for _, q := range results.Percentiles {
+		if q.Name == name {
+			return float64(q.Of(l))
 		}
 	}
-	return reports.NeverEnded // a later mailbench wrote a figure that this one does not know
+	return results.NeverEnded // a later mailbench wrote a figure that this one does not know
 }
 
 // takes is how many operations it takes to tell a figure of a distribution.
 func takes(name string) int64 {
-	for _, q := range percentiles {
-		if q.name == name {
-			return reports.EnoughFor(q.p)
+	for _, q := range results.Percentiles {
+		if q.Name == name {
+			return results.EnoughFor(q.P)
 		}
 	}
 	return 1
 }
 
 func ended(ns float64) string {
-	if ns == reports.NeverEnded {
+	if ns == results.NeverEnded {
 		return "never"
 	}
-	return units.Duration(ns)
+	return words.Duration(ns)
 }

@@ -3,10 +3,11 @@ package judge
 import (
 	"fmt"
 	"math"
-	"slices"
+	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 // store says what a reader should know about the store.
-func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
+func (j *Judgement) store(c *results.Cell, e *results.Evidence) {
 	if h := e.Held; h != nil && h.Said > 0 {
 		if most := sizeMost * float64(h.Said); max(math.Abs(float64(h.Before-h.Said)),
 			math.Abs(float64(h.After-h.Said))) > most {
@@ -44,17 +45,17 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 			len(e.Windows), trendWindows)
 	}
 	if !e.Settled {
-		j.doubt(CodeNotSettled, "not settled: the engine had not come to rest in the time allowed, or does not tell "+
-			"whether it had")
+		j.doubt(CodeNotSettled, "not settled: the engine was still busy with earlier work when the time to settle was over, "+
+			"or does not tell")
 	}
 	if !e.Warm {
-		j.doubt(CodeNotWarm, "not warm: the warm-up had not become steady in the time allowed")
+		j.doubt(CodeNotWarm, "not warm: service times had not become steady when the warm-up was over; give it more time")
 	}
 	b, a := c.Before, c.Engines
 	if b != nil && a != nil && b.CompactionDebt >= 0 {
 		if grown := a.CompactionDebt - b.CompactionDebt; grown > debtGrows &&
 			float64(grown) > debtShare*float64(a.DiskBytes) {
-			j.doubt(CodeDebtGrows, "not steady: compaction debt grew by %d MB", grown/1e6)
+			j.doubt(CodeDebtGrows, "not steady: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
 		}
 	}
 	switch {
@@ -68,22 +69,25 @@ func (j *Judgement) store(c *reports.Cell, e *reports.Evidence) {
 		j.doubt(CodeInMemory, "in memory: %.0f%% of the data is in the log and in memtables only",
 			100*float64(a.LogBytes)/float64(a.DiskBytes))
 	}
+	if a != nil && len(a.Missing) > 0 {
+		j.doubt(CodeMissingNodes, "nodes are missing: %s could not be reached, so the others did their work; start them, or "+
+			"look at the network between", strings.Join(a.Missing, ", "))
+	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
-		j.doubt(CodeGarbageCollection, "garbage collection: the process stood still for %v in all",
+		j.doubt(CodeGarbageCollection, "garbage collection: mailbench stood still for %v in all",
 			time.Duration(c.Client.GCPauses).Round(time.Millisecond))
 	}
 }
 
 // lacking says that a model's load is not that of models that offer all operations of the mix.
-func (j *Judgement) lacking(c *reports.Cell) {
+func (j *Judgement) lacking(c *results.Cell) {
 	o := c.Offered
 	if o == nil || o.Due == 0 {
 		return
 	}
 	if o.Skipped > 0 {
-		j.doubt(CodeLighterLoad, "lighter load: the model lacks %s of the operations that were due, and they were left "+
-			"out; missing: replace-rate puts others in their place",
-			percent(share(o.Skipped, o.Due)))
+		j.doubt(CodeLighterLoad, "lighter load: %s of the load was skipped, as the model has no %s; missing: replace-rate in "+
+			"the workload keeps the load equal", percent(share(o.Skipped, o.Due)), lacked(c))
 	}
 	if o.Replaced > 0 {
 		j.doubt(CodeOtherMix, "other mix: %s of the operations are in place of those that the model lacks",
@@ -91,10 +95,24 @@ func (j *Judgement) lacking(c *reports.Cell) {
 	}
 }
 
+// lacked names the operations of the mix that the model does not offer.
+func lacked(c *results.Cell) string {
+	var names []string
+	for _, name := range sortedOps(c.Ops) {
+		if c.Ops[name].Support == results.NotOffered {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "such operations"
+	}
+	return strings.Join(names, ", ")
+}
+
 // operations adds the doubts that name operations, one doubt for each code.
-func (j *Judgement) operations(c *reports.Cell) {
+func (j *Judgement) operations(c *results.Cell) {
 	j.outcomes(c)
-	j.each(c, CodeFewOperations, "too few operations for p99.9 (10,000 are needed)", func(o reports.Op) int64 {
+	j.each(c, CodeFewOperations, "p99.9 is trustworthy from 10,000 operations on; too few of", func(o results.Op) int64 {
 		if o.Count >= SamplesFor {
 			return 0
 		}
@@ -103,38 +121,32 @@ func (j *Judgement) operations(c *reports.Cell) {
 }
 
 // outcomes adds the doubts about operations that are not in the figures, or are wrong in them.
-func (j *Judgement) outcomes(c *reports.Cell) {
-	j.each(c, CodeDropped, "dropped, due but never started", func(o reports.Op) int64 { return o.Dropped })
-	j.each(c, CodeFailed, "failed", func(o reports.Op) int64 { return o.Failed })
-	j.each(c, CodeUnknown, "outcome unknown", func(o reports.Op) int64 { return o.Unknown })
-	j.each(c, CodeTooLarge, "too large for the engine", func(o reports.Op) int64 { return o.TooLarge })
-	j.each(c, CodeNotFound, "not found", func(o reports.Op) int64 { return o.NotFound })
-	j.each(c, CodeNoTarget, "left out, no live message to work on", func(o reports.Op) int64 { return o.NoTarget })
-	j.each(c, CodeClamped, "times beyond 100 s, counted as that", func(o reports.Op) int64 { return o.Clamped })
+func (j *Judgement) outcomes(c *results.Cell) {
+	j.each(c, CodeDropped, "dropped: due, but never started", func(o results.Op) int64 { return o.Dropped })
+	j.each(c, CodeFailed, "failed", func(o results.Op) int64 { return o.Failed })
+	j.each(c, CodeUnknown, "outcome unknown", func(o results.Op) int64 { return o.Unknown })
+	j.each(c, CodeTooLarge, "too large for the engine", func(o results.Op) int64 { return o.TooLarge })
+	j.each(c, CodeNotFound, "not found", func(o results.Op) int64 { return o.NotFound })
+	j.each(c, CodeNoTarget, "left out: no live message to work on", func(o results.Op) int64 { return o.NoTarget })
+	j.each(c, CodeClamped, "times beyond 100 s, counted as that", func(o results.Op) int64 { return o.Clamped })
 }
 
 // each adds a doubt that names the operations with a count.
-func (j *Judgement) each(c *reports.Cell, code reports.Code, text string, count func(reports.Op) int64) {
-	var ops []reports.OpCount
+func (j *Judgement) each(c *results.Cell, code results.Code, text string, count func(results.Op) int64) {
+	var ops []results.OpCount
 	for _, name := range sortedOps(c.Ops) {
 		if n := count(c.Ops[name]); n > 0 {
-			ops = append(ops, reports.OpCount{Op: name, Count: n})
+			ops = append(ops, results.OpCount{Op: name, Count: n})
 		}
 	}
 	if len(ops) > 0 {
-		j.Doubts = append(j.Doubts, reports.Doubt{Code: code, Text: text, Ops: ops})
+		j.Doubts = append(j.Doubts, results.Doubt{Code: code, Text: text, Ops: ops})
 	}
-}
-
-// Median returns the middle value. Of two middle values it is the larger.
-func Median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	return s[len(s)/2]
 }
 
 // change writes a share by which something changed.
 func change(share float64) string {
-	if share >= reports.TrendMost {
+	if share >= results.TrendMost {
 		return "any more"
 	}
 	return fmt.Sprintf("%+.0f%%", 100*share)

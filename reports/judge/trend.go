@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // A phase is steady if its service times show no trend. The line through its windows is
@@ -32,9 +32,9 @@ const (
 
 // Trend is how the service time changed over the windows; false if there are too few of
 // them to tell.
-func Trend(windows []float64) (reports.Trend, bool) {
+func Trend(windows []float64) (results.Trend, bool) {
 	if len(windows) < trendWindows {
-		return reports.Trend{}, false
+		return results.Trend{}, false
 	}
 	logs := batches(windows)
 	for i, w := range logs {
@@ -60,11 +60,11 @@ func Trend(windows []float64) (reports.Trend, bool) {
 	for i := range logs {
 		logs[i] -= slope * float64(i)
 	}
-	from := Median(logs)
+	from := results.Median(logs)
 	over := func(slope float64) float64 {
-		return min(math.Expm1(slope*float64(n-1)), reports.TrendMost)
+		return min(math.Expm1(slope*float64(n-1)), results.TrendMost)
 	}
-	return reports.Trend{
+	return results.Trend{
 		From: math.Exp(from), To: math.Exp(from + slope*float64(n-1)),
 		Change: over(slope), Low: over(low), High: over(high),
 	}, true
@@ -72,12 +72,12 @@ func Trend(windows []float64) (reports.Trend, bool) {
 
 // Drifts reports whether there is a trend: noise does not explain it, and it is more than
 // driftLeast.
-func Drifts(t reports.Trend) bool {
+func Drifts(t results.Trend) bool {
 	return math.Abs(t.Change) > driftLeast && (t.Low > 0 || t.High < 0)
 }
 
 // Steady reports whether both bounds of the trend are within SteadyWithin.
-func Steady(t reports.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
+func Steady(t results.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
 
 // batches are medians of neighbouring windows, at most trendMost.
 func batches(windows []float64) []float64 {
@@ -87,7 +87,7 @@ func batches(windows []float64) []float64 {
 	}
 	all := make([]float64, trendMost)
 	for i := range all {
-		all[i] = Median(windows[i*n/trendMost : (i+1)*n/trendMost])
+		all[i] = results.Median(windows[i*n/trendMost : (i+1)*n/trendMost])
 	}
 	return all
 }

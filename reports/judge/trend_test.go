@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // noise is what service times of windows do by chance: it is normal in their logarithm,
@@ -111,13 +111,13 @@ func TestTrendOfLines(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	same, ok := Trend([]float64{5, 5, 5, 5, 5, 5, 5, 5})
-	if want := (reports.Trend{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
+	if want := (results.Trend{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
 		t.Errorf("%+v, want %+v", same, want)
 	}
 	if _, ok := Trend(line[:7]); ok {
 		t.Error("a trend of seven windows")
 	}
-	if got, ok := Trend([]float64{1, 2, 1, 2, 1, 2, 0, 1e12}); !ok || Drifts(got) || Steady(got) || got.High > reports.TrendMost {
+	if got, ok := Trend([]float64{1, 2, 1, 2, 1, 2, 0, 1e12}); !ok || Drifts(got) || Steady(got) || got.High > results.TrendMost {
 		t.Errorf("%+v", got)
 	}
 }

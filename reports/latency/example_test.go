@@ -25,7 +25,7 @@ func Example() {
 
 	open := rec.Total(0)
 	for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag} {
-		took := time.Duration(open.Times[k].ValueAtQuantile(99.9))
+		took := time.Duration(latency.At(open.Times[k], 99.9))
 		fmt.Println("open,", k, "at p99.9:", took.Round(100*time.Microsecond))
 	}
 	fmt.Println("list:", rec.Total(1).Counts[latency.Failed], "failed")

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +124,83 @@ func TestJavaReadsLog(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
+}
+
+// percentilesJava prints what Java's HdrHistogram makes of the percentiles of each tag of a log:
+// tag, percentile, nanoseconds.
+const percentilesJava = `
+import java.util.*;
+import org.HdrHistogram.*;
+
+public class Percentiles {
+  public static void main(String[] args) throws Exception {
+    HistogramLogReader log = new HistogramLogReader(args[0]);
+    for (EncodableHistogram h; (h = log.nextIntervalHistogram()) != null; )
+      for (String p : Arrays.copyOfRange(args, 1, args.length))
+        System.out.println(h.getTag() + " " + p + " " + ((Histogram) h).getValueAtPercentile(Double.parseDouble(p)));
+  }
+}
+`
+
+// TestJavaAgreesOnPercentiles: every percentile that is printed is the one of Java's reader, for any
+// number of values.
+func TestJavaAgreesOnPercentiles(t *testing.T) {
+	if err := live.MayStart(t.Context(), "cassandra"); err != nil {
+		if live.Required() {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	var b bytes.Buffer
+	start := time.UnixMilli(1_700_000_000_000)
+	l, err := latency.NewLog(&b, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	percents := []string{"50", "90", "95", "99", "99.9", "100"}
+	want := map[string]int64{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 4000; n += 1 + n/7 {
+		h := hdr.New(1, int64(latency.Highest), 3)
+		for range n {
+			_ = h.RecordValue(int64(1000 * math.Exp(8*r.Float64()))) // within the range
+		}
+		tag := fmt.Sprintf("n=%d", n)
+		if err := l.WriteOne(tag, h, start, start.Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range percents {
+			v, _ := strconv.ParseFloat(p, 64)
+			want[tag+" "+p] = latency.At(h, v)
+		}
+	}
+	if err := l.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	source, log := filepath.Join(dir, "Percentiles.java"), filepath.Join(dir, "latency.hlog")
+	for name, text := range map[string][]byte{source: []byte(percentilesJava), log: b.Bytes()} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := append([]string{"-cp", fetchProcessor(t), source, log}, percents...)
+	out, err := exec.CommandContext(t.Context(), "java", args...).Output()
+	if err != nil {
+		t.Fatalf("java %s: %v", strings.Join(args, " "), err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines of Java, want %d", len(lines), len(want))
+	}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line[strings.Index(line, "n="):], " ")
+		percent, value, _ := strings.Cut(value, " ")
+		if got := want[name+" "+percent]; strconv.FormatInt(got, 10) != value {
+			t.Errorf("%s: p%s is %d, of Java %s", name, percent, got, value)
+		}
+	}
+	t.Logf("%d percentiles agree", len(want))
 }
 
 // fetchProcessor has Maven fetch the processor, and checks that it is the known one.

@@ -27,6 +27,30 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 	}
 }
 
+// Of an operation that was not ok it is known how long it kept its caller waiting, from its
+// start, and when it was over, from when it was due.
+func TestTimesOfOtherOutcomes(t *testing.T) {
+	r := NewRecorder(NumOutcomes, 1, true)
+	for _, out := range []Outcome{NotFound, Failed, Unknown, TooLarge} {
+		r.Worker(0).Record(int(out), out, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
+	}
+	r.Tick()
+	const rest, took = 7 * time.Millisecond, 2 * time.Millisecond
+	for out, want := range map[Outcome]map[Kind]time.Duration{
+		NotFound: {Rest: rest}, Failed: {FailedAfter: took, Rest: rest}, Unknown: {UnknownAfter: took, Rest: rest}, TooLarge: {},
+	} {
+		for k := range Kind(NumKinds) {
+			got := time.Duration(0)
+			if h := r.Total(int(out)).Times[k]; h != nil {
+				got = time.Duration(h.Max())
+			}
+			if math.Abs(float64(got-want[k])) > 0.01*float64(want[k]) {
+				t.Errorf("outcome %d: %v = %v, want %v", out, k, got, want[k])
+			}
+		}
+	}
+}
+
 func TestClosedLoopHasServiceOnly(t *testing.T) {
 	r := NewRecorder(1, 1, false)
 	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second)

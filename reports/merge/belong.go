@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // namedMost is how many missing shards an error names.
@@ -26,7 +26,7 @@ func belong(sources []Source) error {
 			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
 		}
 		if s.Run.Shard.Of < 2 {
-			return fmt.Errorf("%w: %s is no shard, but a whole run", ErrApart, s.Name)
+			return fmt.Errorf("%w: %s is a whole run, not a shard", ErrApart, s.Name)
 		}
 		if s.Run.Workload.Text == "" {
 			return fmt.Errorf("%w: %s has an audit and no run", ErrApart, s.Name)
@@ -65,7 +65,7 @@ func belong(sources []Source) error {
 }
 
 // differences are the ways in which two runs cannot be shards of one.
-func differences(a, b *reports.Run) []string {
+func differences(a, b *results.Run) []string {
 	var found []string
 	differ := func(what string, a, b any) {
 		if x, y := asJSON(a), asJSON(b); x != y {
@@ -96,7 +96,7 @@ func differences(a, b *reports.Run) []string {
 	return found
 }
 
-func version(r *reports.Run) string {
+func version(r *results.Run) string {
 	e := r.Environment
 	v := e.Version + " " + e.Commit
 	if e.Dirty {
@@ -106,7 +106,7 @@ func version(r *reports.Run) string {
 }
 
 // phases are the names of the phases, and how many trials have a digest.
-func phases(r *reports.Run) (all []string) {
+func phases(r *results.Run) (all []string) {
 	for _, p := range r.Phases {
 		all = append(all, fmt.Sprintf("%s with %d trials", p.Name, len(p.Trials)))
 	}
@@ -115,7 +115,7 @@ func phases(r *reports.Run) (all []string) {
 
 // settings are the settings that must be the same. Contact points may differ: shards may name
 // different nodes of one cluster.
-func settings(r *reports.Run) map[string]string {
+func settings(r *results.Run) map[string]string {
 	all := maps.Clone(r.Settings)
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
 	return all
@@ -132,12 +132,12 @@ func asJSON(v any) string {
 
 // audits adds up what the shards' audits found. Each audit compared the shard's own ledger with
 // the store. The model's own audit read the whole store, also if shards have it in common.
-func audits(sources []Source) []reports.Audit {
-	var all []reports.Audit
+func audits(sources []Source) []results.Audit {
+	var all []results.Audit
 	for _, s := range sources {
-		seen := map[reports.Key]int{}
+		seen := map[results.Key]int{}
 		for _, a := range s.Run.Audits {
-			key := reports.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial}
+			key := results.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial}
 			seen[key]++ // earlier versions did not tell the trial
 			n, at := 0, -1
 			for i := range all {
@@ -152,50 +152,15 @@ func audits(sources []Source) []reports.Audit {
 				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1
 				continue
 			}
-			addAudit(&all[at], &a, sharesStore(s.Run, a.Engine))
+			all[at].Add(&a, sharesStore(s.Run, a.Engine))
 		}
 	}
 	return all
 }
 
-// sharesStore reports whether the shards have the engine's store in sharesStore.
-func sharesStore(r *reports.Run, engine string) bool {
-	return slices.ContainsFunc(r.Cells, func(c reports.Cell) bool {
-		return c.Engine == engine && c.Evidence != nil && c.Kind == reports.KindLoad && !c.Evidence.InProcess
+// sharesStore reports whether the shards have the engine's store in common.
+func sharesStore(r *results.Run, engine string) bool {
+	return slices.ContainsFunc(r.Cells, func(c results.Cell) bool {
+		return c.Engine == engine && c.Evidence != nil && c.Kind == results.KindLoad && !c.Evidence.InProcess
 	})
-}
-
-func addAudit(a, b *reports.Audit, common bool) {
-	for _, n := range []struct{ to, from *int64 }{
-		{&a.Delivered, &b.Delivered},
-		{&a.Deleted, &b.Deleted},
-		{&a.Verified, &b.Verified},
-		{&a.Lost, &b.Lost},
-		{&a.Corrupt, &b.Corrupt},
-		{&a.Resurrected, &b.Resurrected},
-		{&a.Unknown, &b.Unknown},
-		{&a.BadUIDs, &b.BadUIDs},
-		{&a.Unread, &b.Unread},
-	} {
-		*n.to += *n.from
-	}
-	for _, n := range []struct{ to, from *int64 }{
-		{&a.Accounts, &b.Accounts},
-		{&a.Folders, &b.Folders},
-		{&a.Messages, &b.Messages},
-		{&a.Purgeable, &b.Purgeable},
-		{&a.Unreferenced, &b.Unreferenced},
-		{&a.Dangling, &b.Dangling},
-		{&a.Duplicated, &b.Duplicated},
-		{&a.BrokenBodies, &b.BrokenBodies},
-		{&a.CounterDrift, &b.CounterDrift},
-	} {
-		if common {
-			*n.to = max(*n.to, *n.from)
-		} else {
-			*n.to += *n.from
-		}
-	}
-	a.Interrupted = a.Interrupted || b.Interrupted
-	a.Notes = append(a.Notes, b.Notes...)
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
@@ -18,7 +18,7 @@ func (m *Merged) WriteLog(w io.Writer) error {
 	}
 	for i := range m.Run.Cells {
 		c := &m.Run.Cells[i]
-		if c.Kind == reports.KindStep {
+		if c.Kind == results.KindStep {
 			continue
 		}
 		from, to := stamp(c.Started), stamp(c.Ended)

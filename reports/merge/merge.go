@@ -20,26 +20,26 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Source is the results of one shard.
 type Source struct {
 	Name string // its directory
-	Run  *reports.Run
+	Run  *results.Run
 	Log  io.Reader // its latency log
 }
 
 // Merged is the union of all shards.
 type Merged struct {
-	Run        *reports.Run
+	Run        *results.Run
 	histograms histograms
 }
 
 // ErrApart says that shards do not belong together, or that a part of them is missing.
-var ErrApart = errors.New("cannot be merged")
+var ErrApart = errors.New("shards cannot be merged")
 
 // Merge puts shards together, in any order. It reads each latency log once.
 func Merge(sources []Source) (*Merged, error) {
@@ -61,9 +61,9 @@ func Merge(sources []Source) (*Merged, error) {
 }
 
 // whole is the merged run without its cells.
-func whole(sources []Source) *reports.Run {
+func whole(sources []Source) *results.Run {
 	r := *sources[0].Run
-	r.Shard, r.Cells, r.Left, r.Shards = reports.Shard{Index: 1, Of: 1}, nil, nil, nil
+	r.Shard, r.Cells, r.Left, r.Shards = results.Shard{Index: 1, Of: 1}, nil, nil, nil
 	r.Phases = slices.Clone(r.Phases)
 	for i := range r.Phases {
 		digests(&r.Phases[i], sources, i)
@@ -71,7 +71,7 @@ func whole(sources []Source) *reports.Run {
 	r.Audits = audits(sources)
 	for _, s := range sources {
 		one := s.Run
-		r.Shards = append(r.Shards, reports.ShardRun{
+		r.Shards = append(r.Shards, results.ShardRun{
 			Index: one.Shard.Index, Command: one.Command, Started: one.Started, Ended: one.Ended, Interrupted: one.Interrupted,
 			Machine: one.Machine, Environment: one.Environment,
 		})
@@ -89,7 +89,7 @@ func whole(sources []Source) *reports.Run {
 }
 
 // digests makes the digests of a phase from those of all shards.
-func digests(p *reports.Phase, sources []Source, i int) {
+func digests(p *results.Phase, sources []Source, i int) {
 	p.Trials = slices.Clone(p.Trials)
 	p.Digested = 0
 	for trial := range p.Trials {
@@ -109,12 +109,12 @@ func digests(p *reports.Phase, sources []Source, i int) {
 
 // cells merges each cell of the shards, and judges it anew.
 func (m *Merged) cells(sources []Source) error {
-	parts := map[reports.Key][]*reports.Cell{}
-	var order []reports.Key
+	parts := map[results.Key][]*results.Cell{}
+	var order []results.Key
 	for _, s := range sources {
 		for i := range s.Run.Cells {
 			c := &s.Run.Cells[i]
-			if c.Kind == reports.KindStep {
+			if c.Kind == results.KindStep {
 				m.Run.Cells = append(m.Run.Cells, *c)
 				continue
 			}
@@ -128,7 +128,7 @@ func (m *Merged) cells(sources []Source) error {
 			parts[k] = append(parts[k], c)
 		}
 	}
-	var cells []reports.Cell
+	var cells []results.Cell
 	for _, k := range order {
 		if got := parts[k]; len(got) != len(sources) {
 			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was "+
@@ -144,7 +144,7 @@ func (m *Merged) cells(sources []Source) error {
 	return nil
 }
 
-func shardsOf(cells []*reports.Cell) string {
+func shardsOf(cells []*results.Cell) string {
 	var all []string
 	for _, c := range cells {
 		all = append(all, strconv.Itoa(c.Shard))
@@ -153,7 +153,7 @@ func shardsOf(cells []*reports.Cell) string {
 }
 
 // union is the key that a shard's cell has in the merged run.
-func union(k reports.Key) reports.Key {
+func union(k results.Key) results.Key {
 	k.Shard = 1
 	return k
 }
@@ -181,14 +181,16 @@ func (all histograms) add(s *Source) error {
 		c := &s.Run.Cells[i]
 		counts := logged(c)
 		for _, op := range slices.Sorted(maps.Keys(counts)) {
-			found := int64(0)
-			if h := own[c.Tag(op, latency.Service.String())]; h != nil {
-				found = h.TotalCount()
-			}
-			if n := counts[op]; found != n {
-				return fmt.Errorf("%w: the latency log of %s has %d of the %d operations %s of %s; without the others there are "+
-					"no percentiles of all shards together",
-					ErrApart, s.Name, found, n, op, c.Key)
+			o := counts[op]
+			for kind, n := range times(c, &o) {
+				found := int64(0)
+				if h := own[c.Tag(op, kind.String())]; h != nil {
+					found = h.TotalCount()
+				}
+				if found != n {
+					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
+						"there are no percentiles of all shards together", ErrApart, s.Name, found, n, kind, op, c.Key)
+				}
 			}
 		}
 	}
@@ -202,24 +204,35 @@ func (all histograms) add(s *Source) error {
 	return nil
 }
 
-// logged is how many operations of a cell and of its streams were ok, by their names in the
-// latency log.
-func logged(c *reports.Cell) map[string]int64 {
-	counts := map[string]int64{}
+// times is how many times of each kind the latency log must have of an operation.
+func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
+	n := map[latency.Kind]int64{
+		latency.Service: o.Count, latency.Queued: o.Queued, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
+		latency.Rest: o.NotFound + o.Failed + o.Unknown,
+	}
+	if c.Reported() == latency.Response {
+		n[latency.Response], n[latency.Lag] = o.Count, o.Count
+	}
+	return n
+}
+
+// logged are the operations of a cell and of its streams, by their names in the latency log.
+func logged(c *results.Cell) map[string]results.Op {
+	counts := map[string]results.Op{}
 	for op, o := range c.Ops {
-		counts[op] = o.Count
+		counts[op] = o
 	}
 	for i := range c.Streams {
 		s := &c.Streams[i]
 		for op, o := range s.Ops {
-			counts[c.Tagged(s, op)] = o.Count
+			counts[c.Tagged(s, op)] = o
 		}
 	}
 	return counts
 }
 
 // op is what all shards recorded of one operation of a cell.
-func (all histograms) op(k reports.Key, name string, o *reports.Op) *latency.Op {
+func (all histograms) op(k results.Key, name string, o *results.Op) *latency.Op {
 	var t latency.Op
 	for kind := range latency.Kind(latency.NumKinds) {
 		t.Times[kind] = all[k.Tag(name, kind.String())]

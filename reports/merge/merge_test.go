@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/merge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
@@ -62,7 +64,7 @@ func record(r *rand.Rand, to ...*shard) {
 // source is the shard's results.
 func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	t.Helper()
-	key := reports.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: index}
+	key := results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: index}
 	var log bytes.Buffer
 	l, err := latency.NewLog(&log, time.Unix(0, 0))
 	if err != nil {
@@ -83,34 +85,34 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	for _, c := range s.calls {
 		squares += (c - mean) * (c - mean)
 	}
-	o := reports.Op{
-		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: reports.Native, Rate: n,
-		Store: reports.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
+	o := results.Op{
+		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: results.Native, Rate: n,
+		Store: results.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
 	}
 	summary.Times(&o, total, latency.Response)
 	delays := summary.Delays([]*latency.Op{total}, latency.Response)
-	cell := reports.Cell{
-		Key: key, Kind: reports.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
-		Offered: &reports.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
-		Ops:     map[string]reports.Op{"list": o}, AllOps: summary.All([]*latency.Op{total}, latency.Response),
-		Client:   &reports.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
-		Evidence: &reports.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &reports.Hiccups{}},
+	cell := results.Cell{
+		Key: key, Kind: results.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
+		Offered: &results.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
+		Ops:     map[string]results.Op{"list": o}, AllOps: summary.All([]*latency.Op{total}, latency.Response),
+		Client:   &results.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
+		Evidence: &results.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &results.Hiccups{}},
 	}
-	cell.Streams = []reports.Stream{
+	cell.Streams = []results.Stream{
 		{
 			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps, Undelayed: &delays.Undelayed,
 			Ops: cell.Ops,
 		},
-		{Name: "none", Arrivals: "poisson", AllOps: &reports.AllOps{}, Ops: map[string]reports.Op{"list": {}}},
+		{Name: "none", Arrivals: "poisson", AllOps: &results.AllOps{}, Ops: map[string]results.Op{"list": {}}},
 	}
 	judge.Apply(&cell)
-	r := &reports.Run{
-		Format: reports.Format, Seed: 1, Workload: reports.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
-		Shard: reports.Shard{Index: index, Of: of, Start: started}, Environment: reports.Environment{Version: "1.0", Commit: "abc"},
-		Settings: map[string]string{"cassandra.contact": fmt.Sprintf("node%d", index)}, Config: reports.Config{Models: []string{"james"}, Engines: []string{"cassandra"}},
-		Schemas: []reports.Schema{{Model: "james", SHA256: "bb"}},
-		Phases:  []reports.Phase{{Name: "measure", Kind: "measure", Digested: 10, SHA256: fmt.Sprint(index), Trials: []string{fmt.Sprint(index)}}},
-		Cells:   []reports.Cell{cell},
+	r := &results.Run{
+		Format: results.Format, Seed: 1, Workload: results.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
+		Shard: results.Shard{Index: index, Of: of, Start: started}, Environment: results.Environment{Version: "1.0", Commit: "abc"},
+		Settings: map[string]string{"cassandra.contact": fmt.Sprintf("node%d", index)}, Config: results.Config{Models: []string{"james"}, Engines: []string{"cassandra"}},
+		Schemas: []results.Schema{{Model: "james", SHA256: "bb"}},
+		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 10, SHA256: fmt.Sprint(index), Trials: []string{fmt.Sprint(index)}}},
+		Cells:   []results.Cell{cell},
 	}
 	return merge.Source{Name: fmt.Sprintf("results/%d", index), Run: r, Log: &log}
 }
@@ -143,22 +145,22 @@ func TestUnionIsExact(t *testing.T) {
 	if math.Abs(a.Store.CallsDeviation/b.Store.CallsDeviation-1) > 1e-9 || math.Abs(a.Store.Calls/b.Store.Calls-1) > 1e-9 {
 		t.Errorf("costs are %+v; expected %+v", a.Store, b.Store)
 	}
-	a.Store, b.Store = reports.StoreCost{}, reports.StoreCost{}
+	a.Store, b.Store = results.StoreCost{}, results.StoreCost{}
 	if b.Due == nil || b.Undelayed == nil || b.Queued == 0 || b.Dropped == 0 {
 		t.Fatalf("the operations of this test are too simple: %+v", b)
 	}
 	if d := cmp.Diff(b, a); d != "" {
 		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
 	}
-	streams := map[string]*reports.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
+	streams := map[string]*results.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
 	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || streams["+"].Late != 3*of || len(got.Streams) != 2 {
 		t.Errorf("the streams of the union: %+v", got.Streams)
 	}
 	for _, s := range streams {
 		o := s.Ops["list"]
-		o.Store = reports.StoreCost{}
-		s.Ops = map[string]reports.Op{"list": o}
-		s.Offered, s.Late, s.Queued = reports.Offered{}, 0, 0
+		o.Store = results.StoreCost{}
+		s.Ops = map[string]results.Op{"list": o}
+		s.Offered, s.Late, s.Queued = results.Offered{}, 0, 0
 	}
 	if d := cmp.Diff(streams["-"], streams["+"]); d != "" {
 		t.Errorf("a stream of the union:\n%s", d)
@@ -215,7 +217,7 @@ func TestRefused(t *testing.T) {
 	three := func() []merge.Source {
 		var sources []merge.Source
 		for i := range runs {
-			s := merge.Source{Name: fmt.Sprintf("results/%d", i+1), Run: new(reports.Run), Log: strings.NewReader(logs[i])}
+			s := merge.Source{Name: fmt.Sprintf("results/%d", i+1), Run: new(results.Run), Log: strings.NewReader(logs[i])}
 			if err := json.Unmarshal(runs[i], s.Run); err != nil {
 				t.Fatal(err)
 			}
@@ -235,13 +237,19 @@ func TestRefused(t *testing.T) {
 		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Commit = "def"; return s }, "the version of mailbench (1.0 abc and 1.0 def)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Dirty = true; return s }, "1.0 abc with changes"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Schemas[0].SHA256 = "x"; return s }, "the schema of james (bb and x)"},
+		{func(s []merge.Source) []merge.Source {
+			s[0].Run.Mail, s[2].Run.Mail = &results.MailInfo{SHA256: "x"}, &results.MailInfo{SHA256: "y"}
+			return s
+		}, "the mail file (x and y)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Start = "2026-11-22T11:00:00Z"; return s }, "the start (2026-11-22T10:00:00Z and 2026-11-22T11:00:00Z)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Of = 4; return s }, "the number of shards (3 and 4)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Config.Trials = 2; return s }, "models, engines or flags"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Settings["cassandra.consistency"] = "ONE"; return s }, "settings of engines"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = reports.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is no shard, but a whole run"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = results.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is a whole run, not a shard"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards carried out james on cassandra, phase measure, trial 1"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/lag"); return s }, `times "lag" of`},
 		// What no mailbench writes.
 		{func(s []merge.Source) []merge.Source {
 			for i := range s {
@@ -267,23 +275,120 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The audits of the shards add up trial by trial, also where a shard lacks one.
-func TestAudits(t *testing.T) {
-	var sources []merge.Source
-	for i, audits := range [][]reports.Audit{
-		{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}},
-		{{Trial: 2, Shard: 2, Verified: 2}},
-	} {
-		s := newShard()
-		record(rand.New(rand.NewPCG(uint64(i), 1)), s)
-		sources = append(sources, s.source(t, i+1, 2))
-		sources[i].Run.Audits = audits
+// without is a latency log without the first line of a kind of times.
+func without(t *testing.T, log io.Reader, kind string) io.Reader {
+	text, err := io.ReadAll(log)
+	if err != nil {
+		t.Fatal(err)
 	}
+	lines := strings.SplitAfter(string(text), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, kind+",") })
+	if at < 0 {
+		t.Fatalf("the log has no line of %s", kind)
+	}
+	return strings.NewReader(strings.Join(slices.Delete(lines, at, at+1), ""))
+}
+
+// twoShards are the two shards of a run, which a test may change.
+func twoShards(t *testing.T) []merge.Source {
+	t.Helper()
+	var sources []merge.Source
+	for i := range uint64(2) {
+		s := newShard()
+		record(rand.New(rand.NewPCG(i, 1)), s)
+		sources = append(sources, s.source(t, int(i)+1, 2))
+	}
+	return sources
+}
+
+// Intervals of a shard that began later count at the time at which they were, and not from the
+// start of their own shard.
+func TestTimelines(t *testing.T) {
+	sources := twoShards(t)
+	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
+		c := &sources[i].Run.Cells[0]
+		for at, n := range counts {
+			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, OK: n, P50: 5, P99: 7, Max: 9})
+		}
+	}
+	sources[1].Run.Cells[0].Started = "2026-11-22T10:00:01.1Z"
 	merged, err := merge.Merge(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []reports.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 42}}
+	var got []int64
+	for i, in := range merged.Run.Cells[0].Timeline {
+		got = append(got, in.OK)
+		if in.At != float64(i) || in.Seconds != 1 {
+			t.Errorf("interval %d is at %g", i, in.At)
+		}
+	}
+	if want := []int64{1, 12, 63}; !slices.Equal(got, want) { // what was behind the end counts there
+		t.Errorf("the intervals have %d operations, want %d", got, want)
+	}
+}
+
+// Every number of two audits is added, but those that tell of one store that both shards read.
+func TestAuditsAreAdded(t *testing.T) {
+	ofStore := []string{
+		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "CounterDrift",
+	}
+	for _, common := range []bool{false, true} {
+		sources := twoShards(t)
+		var audits [2]results.Audit
+		for i := range audits {
+			s, a := sources[i].Run, &audits[i]
+			a.Model, a.Engine, a.Trial, a.Shard = "james", "cassandra", 1, i+1
+			v := reflect.ValueOf(a).Elem()
+			for f := range v.NumField() {
+				if v.Field(f).Kind() == reflect.Int64 {
+					v.Field(f).SetInt(int64(1+f) << (10 * i))
+				}
+			}
+			a.Interrupted, a.Notes = i == 1, []string{fmt.Sprint("note ", i)}
+			s.Audits = []results.Audit{*a}
+			load := s.Cells[0]
+			load.Kind, load.Phase, load.Ops, load.Streams = results.KindLoad, "load", nil, nil
+			load.Evidence = &results.Evidence{InProcess: !common}
+			s.Cells = append(s.Cells, load)
+		}
+		merged, err := merge.Merge(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(merged.Run.Audits) != 1 {
+			t.Fatalf("%+v", merged.Run.Audits)
+		}
+		got := reflect.ValueOf(merged.Run.Audits[0])
+		for f := range got.NumField() {
+			name := got.Type().Field(f).Name
+			if got.Field(f).Kind() != reflect.Int64 {
+				continue
+			}
+			want := int64(1+f) + int64(1+f)<<10
+			if common && slices.Contains(ofStore, name) {
+				want = int64(1+f) << 10
+			}
+			if n := got.Field(f).Int(); n != want {
+				t.Errorf("one store: %v: %s is %d, want %d", common, name, n, want)
+			}
+		}
+		if a := merged.Run.Audits[0]; !a.Interrupted || !slices.Equal(a.Notes, []string{"note 0", "note 1"}) {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// The audits of the shards add up trial by trial, also where a shard lacks one.
+func TestAudits(t *testing.T) {
+	sources := twoShards(t)
+	sources[0].Run.Audits = []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}}
+	sources[1].Run.Audits = []results.Audit{{Trial: 2, Shard: 2, Verified: 2}}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 42}}
 	if d := cmp.Diff(want, merged.Run.Audits); d != "" {
 		t.Error(d)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 var outcomes = [latency.NumOutcomes]string{"ok", "not_found", "failed", "unknown", "too_large", "dropped"}
@@ -47,7 +47,7 @@ type Metrics struct {
 }
 
 type series struct {
-	reports.Key
+	results.Key
 	op string
 }
 
@@ -66,7 +66,7 @@ type histogram struct {
 func New() *Metrics { return &Metrics{series: map[series]*figures{}} }
 
 // Add adds what a phase recorded since its last tick. Op names the operation with an index.
-func (m *Metrics) Add(key reports.Key, op func(int) string, ops []latency.Op) {
+func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range ops {

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // scraped is what Prometheus gets of two ticks: 3 lists of 2 ms that waited 1 ms, and one that failed.
 func scraped(t *testing.T) string {
 	t.Helper()
 	m, r := New(), latency.NewRecorder(1, 1, true)
-	key := reports.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
+	key := results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
 	for range 3 {
 		r.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 3*time.Millisecond)
 		m.Add(key, func(int) string { return "list" }, r.Tick())

@@ -9,11 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 //go:embed check.js
@@ -21,6 +22,21 @@ var checkScript string
 
 // A4 on its side without the margins of the style sheet, in CSS pixels.
 const paperWidth, paperHeight = 1032, 703
+
+// mostPages is how many pages of paper a run of five models takes at most.
+const mostPages = 8
+
+// onFirstScreen says what of the answer does not stand on the first screen.
+const onFirstScreen = `(() => {
+  const t = document.querySelector("table.answer");
+  if (!t || matchMedia("print").matches || innerWidth < 700) return [];
+  scrollTo(0, 0);
+  const bottom = t.getBoundingClientRect().bottom;
+  return bottom > innerHeight ? ["the answer ends at " + bottom + ", the screen at " + innerHeight] : [];
+})()`
+
+// pdfPage matches a page in what Chromium prints.
+var pdfPage = regexp.MustCompile(`/Type /Page\b[^s]`)
 
 // looks are what the pages are shown in.
 var looks = map[string]look{
@@ -59,10 +75,26 @@ func browserPages(t *testing.T) map[string]string {
 			one.Run.Cells = append(one.Run.Cells, c)
 		}
 	}
+	many := sample(t) // as many operations as the language has, with schemas and curves of all models
+	for i := range many.Run.Cells {
+		for n := range 16 {
+			name := fmt.Sprintf("op-%d", n)
+			many.Run.Cells[i].Ops[name] = many.Run.Cells[i].Ops["list"]
+			for _, c := range s.Curves {
+				if c.Op == "list" {
+					c.Op = name
+					many.Curves = append(many.Curves, c)
+				}
+			}
+		}
+	}
+	for i := range many.Run.Schemas {
+		many.Run.Schemas[i].Text = many.Run.Schemas[0].Text
+	}
 	bad := makeHostile(t, sample(t))
 	texts := map[string]string{"history": writeHistory(t, s, bad, s, bad)}
 	for name, sources := range map[string][]Source{
-		"five models": {s}, "one model": {one}, "several runs": {s, one, s}, "nothing": {{Run: &reports.Run{}}}, "hostile": {bad}, "hostile runs": {bad, bad},
+		"five models": {s}, "many operations": {many}, "one model": {one}, "several runs": {s, one, s}, "nothing": {{Run: &results.Run{}}}, "hostile": {bad}, "hostile runs": {bad, bad},
 	} {
 		texts[name] = write(t, sources...)
 	}
@@ -124,7 +156,11 @@ func inspect(b *browser, pages map[string]string) (faults []string, err error) {
 			if err := b.eval(checkScript, &found); err != nil {
 				return nil, err
 			}
-			for _, f := range found {
+			var below []string
+			if err := b.eval(onFirstScreen, &below); err != nil {
+				return nil, err
+			}
+			for _, f := range append(found, below...) {
 				faults = append(faults, fmt.Sprintf("%s, %s: %s", page, name, f))
 			}
 			var paper string
@@ -136,14 +172,21 @@ func inspect(b *browser, pages map[string]string) (faults []string, err error) {
 		if len(papers) != 2 {
 			faults = append(faults, fmt.Sprintf("%s: light and dark are %v", page, papers))
 		}
+		if err := b.look(looks["print"]); err != nil { // else the last look's width is that of the paper
+			return nil, err
+		}
 		var pdf struct {
 			Data string `json:"data"`
 		}
 		if err := b.call("Page.printToPDF", map[string]any{"preferCSSPageSize": true}, &pdf); err != nil {
 			return nil, err
 		}
-		if text, err := base64.StdEncoding.DecodeString(pdf.Data); err != nil || !strings.HasPrefix(string(text), "%PDF-") {
+		text, err := base64.StdEncoding.DecodeString(pdf.Data)
+		if err != nil || !strings.HasPrefix(string(text), "%PDF-") {
 			faults = append(faults, fmt.Sprintf("%s: it cannot be printed: %v", page, err))
+		}
+		if n := len(pdfPage.FindAll(text, -1)); page == "many operations" && (n < 1 || n > mostPages) {
+			faults = append(faults, fmt.Sprintf("%s: it takes %d pages of paper, at most %d are right", page, n, mostPages))
 		}
 		for _, c := range b.complaints {
 			faults = append(faults, fmt.Sprintf("%s: the browser says %s", page, c))

@@ -20,6 +20,7 @@
     }
   }
   if (print) for (const d of document.querySelectorAll("details")) {
+    if (!d.checkVisibility()) continue;
     const last = d.lastElementChild.getBoundingClientRect();
     if (last.height < 5) faults.push(`closed in print: ${name(d)}`);
   }

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // table holds the figures of a phase: a group of rows for each operation.
@@ -22,6 +23,24 @@ const mostFitting = 12
 
 // Fits reports whether a wide window shows all of the table.
 func (t *table) Fits() bool { return len(t.Head) <= mostFitting }
+
+// paperLines is how many lines of figures are printed with the answer. More would make its sheets too
+// many.
+const paperLines = 160
+
+// lines is how many lines the table has.
+func (t *table) lines() (n int) {
+	if t == nil {
+		return 0
+	}
+	for _, g := range t.Groups {
+		n += 1 + len(g.Rows)
+		for _, r := range g.Rows {
+			n += min(1, len(r.Remarks))
+		}
+	}
+	return n
+}
 
 // Span is how many columns the table has.
 func (t *table) Span() int { return len(t.Head) + 1 }
@@ -48,7 +67,7 @@ type value struct {
 // column is a model on an engine with its cells of one phase, one a trial.
 type column struct {
 	name  string
-	cells []*reports.Cell
+	cells []*results.Cell
 }
 
 // columnsOf puts the trials of each model and engine together.
@@ -70,7 +89,7 @@ func columnsOf(s *reports.Section, n reports.Names) []column {
 func apart(s *reports.Section, n reports.Names) []column {
 	var cs []column
 	for _, c := range s.Cells {
-		cs = append(cs, column{n.Of(c), []*reports.Cell{c}})
+		cs = append(cs, column{n.Of(c), []*results.Cell{c}})
 	}
 	return cs
 }
@@ -88,17 +107,17 @@ func (c *column) op(name string) (*reports.Trials, bool) {
 // percentile writes a percentile, or a dash if a trial has too few operations for it.
 func percentile(t *reports.Trials, ns int64, p float64) string {
 	for _, o := range t.Used {
-		if o.Count < reports.EnoughFor(p) {
-			return "-"
+		if !o.Tells(p) {
+			return reports.Percentile(o, 0, p)
 		}
 	}
-	return t.Percentile(ns, p)
+	return reports.Percentile(&t.Op, ns, p)
 }
 
 // trouble says why the figures of the column cannot be used; "" if they can.
 func (c *column) trouble() string {
 	for _, cell := range c.cells {
-		if cell.Verdict != reports.OK {
+		if cell.Verdict != results.OK {
 			text := string(cell.Verdict)
 			if cell.Reason != nil {
 				text += ": " + cell.Reason.Text
@@ -109,20 +128,20 @@ func (c *column) trouble() string {
 	return ""
 }
 
-// newTable makes the table of a phase. Counted figures come first, because they do not depend
-// on the machine.
-func newTable(r *reports.Run, s *reports.Section, cs []column) table {
+// newTable makes the table of a phase. Times come first, because a phone shows no more than a few
+// columns. Columns that have dashes only are left out.
+func newTable(r *results.Run, s *reports.Section, cs []column) table {
 	t := table{Label: "Figures of " + s.Cells[0].Where()}
 	troubled, several := s.Troubled(), slices.ContainsFunc(cs, func(c column) bool { return len(c.cells) > 1 })
 	t.Head = []head{
-		{"calls", "calls of the store an operation"},
-		{"rows r/w", "rows read and written an operation"},
-		{"bytes r/w", "bytes read and written an operation"},
 		{"p50", ""},
 		{"p90", ""},
 		{"p99", ""},
 		{"p99.9", ""},
 		{"max", "the slowest"},
+		{"calls", "requests that went to the engine for an operation"},
+		{"rows e/r/w", "rows that the engine examined (~: in a few traced operations; ?: not known), returned and wrote"},
+		{"bytes r/w", "bytes read and written an operation"},
 	}
 	if several {
 		t.Head = append(t.Head, head{"p99 of trials", "the least and the most of the trials"})
@@ -153,10 +172,28 @@ func newTable(r *reports.Run, s *reports.Section, cs []column) table {
 		g.Lacking = strings.Join(lacking, ", ")
 		t.Groups = append(t.Groups, g)
 	}
+	t.leaveOutDashes()
 	return t
 }
 
-func (c *column) values(r *reports.Run, op string, o *reports.Trials, several, troubled bool) []value {
+// leaveOutDashes leaves out columns in which nothing stands.
+func (t *table) leaveOutDashes() {
+	for at := len(t.Head) - 1; at >= 0; at-- {
+		if slices.ContainsFunc(t.Groups, func(g group) bool {
+			return slices.ContainsFunc(g.Rows, func(r row) bool { return r.Values[at].Text != "-" })
+		}) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, at, at+1)
+		for _, g := range t.Groups {
+			for i := range g.Rows {
+				g.Rows[i].Values = slices.Delete(g.Rows[i].Values, at, at+1)
+			}
+		}
+	}
+}
+
+func (c *column) values(r *results.Run, op string, o *reports.Trials, several, troubled bool) []value {
 	var vs []value
 	text := func(s string) { vs = append(vs, value{Text: s}) }
 	figure := func(s string) {
@@ -165,15 +202,15 @@ func (c *column) values(r *reports.Run, op string, o *reports.Trials, several, t
 		}
 		text(s)
 	}
-	figure(units.Digits(o.Store.Calls))
-	figure(units.Amount(o.Store.RowsRead) + "/" + units.Amount(o.Store.RowsWritten))
-	figure(units.Size(o.Store.BytesRead) + "/" + units.Size(o.Store.BytesWritten))
 	l := &o.Response
 	text(percentile(o, l.P50, 0.5))
 	text(percentile(o, l.P90, 0.9))
 	text(percentile(o, l.P99, 0.99))
 	text(percentile(o, l.P999, 0.999))
-	figure(units.Duration(float64(l.Max)))
+	figure(words.Duration(float64(l.Max)))
+	figure(words.Digits(o.Store.Calls))
+	figure(reports.RowsText(&o.Store))
+	figure(words.Size(o.Store.BytesRead) + "/" + words.Size(o.Store.BytesWritten))
 	if several {
 		text(c.spread(o))
 	}
@@ -182,10 +219,10 @@ func (c *column) values(r *reports.Run, op string, o *reports.Trials, several, t
 		vs = append(vs, value{strconv.FormatInt(o.Failed, 10), o.Failed > 0},
 			value{strconv.FormatInt(o.Unknown, 10), o.Unknown > 0})
 	}
-	figure(units.Amount(o.Rate))
+	figure(words.Amount(o.Rate))
 	own := "-"
 	if ns, ok := reports.FloorOf(r, c.cells[0].Model, op); ok {
-		own = units.Duration(ns)
+		own = words.Duration(ns)
 	}
 	text(own)
 	return vs
@@ -200,5 +237,5 @@ func (c *column) spread(t *reports.Trials) string {
 	if len(ns) < 2 || percentile(t, ns[0], 0.99) == "-" {
 		return "-"
 	}
-	return fmt.Sprintf("%s–%s", units.Duration(float64(slices.Min(ns))), units.Duration(float64(slices.Max(ns))))
+	return fmt.Sprintf("%s–%s", words.Duration(float64(slices.Min(ns))), words.Duration(float64(slices.Max(ns))))
 }

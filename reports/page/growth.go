@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // growthView is how the figures of one phase grow over a sweep: a part for each operation.
@@ -29,14 +30,14 @@ type growthRow struct {
 }
 
 // newGrowthViews shows how cost grows, with the models' colours.
-func newGrowthViews(r *reports.Run, n reports.Names, colours *palette) []growthView {
+func newGrowthViews(r *results.Run, n reports.Names, colours *palette) []growthView {
 	var views []growthView
-	tables := r.GrowthTables()
+	tables, marker := reports.GrowthTables(r), reports.NewMarker(r)
 	for i := range tables {
 		t := &tables[i]
 		v := growthView{Title: t.Title(r.Sweep), Flat: strings.Join(t.Flat, ", ")}
 		for _, p := range r.Sweep.Points {
-			v.Points = append(v.Points, units.OneLine(p.Value))
+			v.Points = append(v.Points, words.OneLine(p.Value))
 		}
 		for j := range t.Rows {
 			row := &t.Rows[j]
@@ -46,9 +47,14 @@ func newGrowthViews(r *reports.Run, n reports.Names, colours *palette) []growthV
 			op := &v.Ops[len(v.Ops)-1]
 			for k := range row.Models {
 				m := &row.Models[k]
-				one := growthRow{Name: string(row.Figure) + ", " + n.Part(m.Model, m.Engine), Grows: m.Text()}
+				one := growthRow{Name: string(row.Figure) + ", " + n.Part(m.Model, m.Engine), Grows: reports.GrowthText(m)}
+				if marks := marker.Grown(m); marks.Emulated != "" {
+					one.Name += " (emulated: " + marks.Emulated + ")"
+				} else if marks.Lint != "" {
+					one.Name += " (schema lint calls an error: " + marks.Lint + ")"
+				}
 				for _, p := range r.Sweep.Points {
-					one.Values = append(one.Values, m.At(p.Value))
+					one.Values = append(one.Values, reports.GrowthAt(m, p.Value))
 				}
 				op.Rows = append(op.Rows, one)
 			}
@@ -63,8 +69,8 @@ const labelRoom = 44
 
 // newGrowthChart draws the curves of one figure. Both axes are logarithmic, so that a power is a
 // straight line. The chart is nil if there is nothing to draw.
-func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colours *palette) *chart {
-	ch := newChart(row.Op+", "+string(row.Figure)+" by "+units.OneLine(s.Path), units.OneLine(s.Path), chartHeight)
+func newGrowthChart(s *results.Sweep, row *reports.Grown, n reports.Names, colours *palette) *chart {
+	ch := newChart(row.Op+", "+string(row.Figure)+" by "+words.OneLine(s.Path), words.OneLine(s.Path), chartHeight)
 	least, most := math.Inf(1), 0.0
 	for _, m := range row.Models {
 		for _, p := range m.Points {
@@ -87,7 +93,7 @@ func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colou
 		ch.Y = append(ch.Y, tick{y(math.Pow(10, e)), row.Figure.Text(math.Pow(10, e))})
 	}
 	for i, p := range s.Points {
-		label := units.OneLine(p.Value)
+		label := words.OneLine(p.Value)
 		if at := x(p.Size); i == 0 || at-ch.X[len(ch.X)-1].At >= labelRoom {
 			ch.X = append(ch.X, tick{at, label})
 		}
@@ -96,7 +102,7 @@ func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colou
 	for i := range row.Models {
 		m := &row.Models[i]
 		name := n.Part(m.Model, m.Engine)
-		of := line{Name: name + ": " + m.Text(), Series: colours.series(name)}
+		of := line{Name: name + ": " + reports.GrowthText(m), Series: colours.series(name)}
 		var points polyline
 		for _, p := range m.Points {
 			if p.Value <= 0 || p.Size < first || p.Size > last {
@@ -106,14 +112,14 @@ func newGrowthChart(s *reports.Sweep, row *reports.Grown, n reports.Names, colou
 			points.add(x(p.Size), y(p.Value))
 			ch.Dots = append(ch.Dots, dot{
 				x(p.Size), y(p.Value), of.Series,
-				name + " at " + units.OneLine(p.Point) + ": " + row.Figure.Text(p.Value), false,
+				name + " at " + words.OneLine(p.Point) + ": " + row.Figure.Text(p.Value), false,
 			})
 		}
 		of.Segments = points.drawn()
 		ch.Lines = append(ch.Lines, of)
-		said = append(said, name+" "+m.Text())
+		said = append(said, name+" "+reports.GrowthText(m))
 	}
 	ch.Summary = fmt.Sprintf("%s of %s against %s: %s.", row.Figure, row.Op,
-		units.OneLine(s.Path), strings.Join(said, ", "))
+		words.OneLine(s.Path), strings.Join(said, ", "))
 	return &ch
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // swept is the sample with a sweep in place of its cells: a model that is flat, and one that is
@@ -15,19 +15,19 @@ func swept(t testing.TB) Source {
 	s.Curves = nil
 	r := s.Run
 	r.Cells, r.Searches = nil, nil
-	r.Sweep = &reports.Sweep{Path: "population.messages"}
+	r.Sweep = &results.Sweep{Path: "population.messages"}
 	for _, n := range []int{100, 1000, 10000} {
-		p := reports.SweepPoint{Value: strconv.Itoa(n), Size: float64(n)}
+		p := results.SweepPoint{Value: strconv.Itoa(n), Size: float64(n)}
 		for _, model := range []string{"james", "oracle"} {
 			ns, rows := int64(20_000), 25.0
 			if model == "oracle" {
 				ns, rows = int64(n)*900, float64(n)
 			}
-			r.Cells = append(r.Cells, reports.Cell{
-				Key:  reports.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Shard: 1},
-				Kind: reports.KindMeasure, Arrivals: "closed", Clients: 1, Verdict: reports.OK,
-				Ops: map[string]reports.Op{"list": {
-					Count: 500, Support: reports.Native, Service: reports.Latency{P50: ns}, Store: reports.StoreCost{Calls: 1, RowsRead: rows},
+			r.Cells = append(r.Cells, results.Cell{
+				Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Shard: 1},
+				Kind: results.KindMeasure, Arrivals: "closed", Clients: 1, Verdict: results.OK,
+				Ops: map[string]results.Op{"list": {
+					Count: 500, Support: results.Native, Service: results.Latency{P50: ns}, Store: results.StoreCost{Calls: 1, RowsRead: rows},
 				}},
 			})
 		}
@@ -63,11 +63,11 @@ func TestGrowthIsDrawn(t *testing.T) {
 		}
 	}
 	// No size and no value harms it.
-	for _, change := range []func(r *reports.Run){
-		func(r *reports.Run) { r.Sweep.Points = nil },
-		func(r *reports.Run) { r.Sweep.Points = r.Sweep.Points[:1] },
-		func(r *reports.Run) { r.Cells = nil },
-		func(r *reports.Run) { r.Sweep.Path = "<script>alert(1)</script>" },
+	for _, change := range []func(r *results.Run){
+		func(r *results.Run) { r.Sweep.Points = nil },
+		func(r *results.Run) { r.Sweep.Points = r.Sweep.Points[:1] },
+		func(r *results.Run) { r.Cells = nil },
+		func(r *results.Run) { r.Sweep.Path = "<script>alert(1)</script>" },
 	} {
 		s := swept(t)
 		change(s.Run)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/history"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // historyView shows series of runs: the runs, the changes of figures, and trends.
 type historyView struct {
 	*history.History
 	Runs       int
+	Count      string // of the runs, with its noun
 	Parts      []historyPart
 	Operations []glossary.Term
 	Columns    []glossary.Term
@@ -29,6 +30,9 @@ type historyPart struct {
 	Legend    []line
 	Charts    []chart
 }
+
+// Alone is what stands in place of changes if there is one run.
+func (historyPart) Alone() string { return history.OneRun }
 
 type historyChange struct {
 	Run         string
@@ -62,6 +66,7 @@ func History(w io.Writer, h *history.History, asked bool) error {
 		}
 		v.Parts = append(v.Parts, p)
 	}
+	v.Count = words.Plural(v.Runs, "run")
 	return execute(w, "history", v)
 }
 
@@ -192,7 +197,7 @@ func (s linearScale) at(v float64) float64 { return s.from + v/s.top*(s.to-s.fro
 func (s linearScale) ticks(text func(float64) string) []tick {
 	ts := []tick{{s.at(0), "0"}}
 	for v := s.step; v <= s.top*1.001; v += s.step {
-		ts = append(ts, tick{s.at(v), units.OneLine(text(v))})
+		ts = append(ts, tick{s.at(v), words.OneLine(text(v))})
 	}
 	return ts
 }

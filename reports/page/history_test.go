@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/history"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // writeHistory is the page of runs, of which each began a day after the one before. Every
@@ -20,18 +20,18 @@ func writeHistory(t testing.TB, sources ...Source) string {
 	for i := range sources {
 		r := *sources[i].Run
 		r.Started = fmt.Sprintf("2026-11-%02dT04:00:00Z", i+1)
-		r.Interrupted, r.Shard = false, reports.Shard{Index: 1, Of: 1}
-		r.Cells = append([]reports.Cell(nil), r.Cells...)
+		r.Interrupted, r.Shard = false, results.Shard{Index: 1, Of: 1}
+		r.Cells = append([]results.Cell(nil), r.Cells...)
 		for n := range r.Cells {
-			ops := map[string]reports.Op{}
+			ops := map[string]results.Op{}
 			for name, o := range r.Cells[n].Ops {
 				o.Store.Calls += float64(i % 2)
 				ops[name] = o
 			}
-			r.Cells[n].Ops, r.Cells[n].Verdict = ops, reports.OK
+			r.Cells[n].Ops, r.Cells[n].Verdict = ops, results.OK
 			readers := ops["list"]
 			readers.Count--
-			r.Cells[n].Streams = []reports.Stream{{Name: "readers", Arrivals: "poisson", Ops: map[string]reports.Op{"list": readers}}}
+			r.Cells[n].Streams = []results.Stream{{Name: "readers", Arrivals: "poisson", Ops: map[string]results.Op{"list": readers}}}
 		}
 		text, err := json.Marshal(&r)
 		if err != nil {
@@ -40,7 +40,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint("run ", i)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("run ", i), reports.RunFile), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("run ", i), results.RunFile), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 func TestHistoryPage(t *testing.T) {
 	got := writeHistory(t, sample(t), sample(t), sample(t))
 	for _, want := range []string{
-		"<h1>3 runs of results</h1>", "<h3>What changed</h3>", "james/embedded/measure list.calls", "worse, exact",
+		"<h1>3 runs in results</h1>", "<h3>What changed</h3>", "james/embedded/measure list.calls", "worse, exact",
 		"<figcaption>list p50, ", "<figcaption>list calls, ", "james/embedded/measure readers:list.calls", "<figcaption>readers:list p99, ",
 		"<polyline", "notes &lt;script&gt;: is not a run directory",
 	} {

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // matrix is the overview of one phase: operations by models.
@@ -17,6 +19,7 @@ type matrix struct {
 	Rows                    []matrixRow
 	Alone                   []reports.OverviewAlone
 	Nobody                  string
+	Apart                   bool // columns differ in durability
 }
 
 // Fits reports whether a wide window shows all of the table.
@@ -48,6 +51,7 @@ type matrixCell struct {
 func newMatrix(p *reports.OverviewPart) matrix {
 	m := matrix{
 		Phase: p.Phase, Load: p.Load, Durability: p.Durability, Trials: p.Trials, Columns: p.Columns, Alone: p.Alone,
+		Apart:  p.Apart(),
 		Nobody: strings.Join(p.Nobody, ", "),
 	}
 	for i := range p.Rows {
@@ -63,7 +67,11 @@ func newMatrix(p *reports.OverviewPart) matrix {
 			figure := row.Lines[l].Figure
 			ml := matrixLine{Figure: string(figure), First: l == 0}
 			for c := range row.Lines[l].Values {
-				ml.Cells = append(ml.Cells, newMatrixCell(figure, &row.Lines[l].Values[c], &row.Marks[c], l == 0))
+				cell := newMatrixCell(figure, &row.Lines[l].Values[c], &row.Marks[c], l == 0)
+				if !figure.Counted() && !cell.None && p.Columns[c].Durability != p.Columns[0].Durability {
+					cell.Text += " " + reports.MarkApart
+				}
+				ml.Cells = append(ml.Cells, cell)
 			}
 			mr.Lines = append(mr.Lines, ml)
 		}
@@ -77,7 +85,7 @@ var heats = []float64{1.5, 3, 10, 30}
 
 // newMatrixCell writes the marks of an operation in its first line only. Verdicts are in
 // the head of the table.
-func newMatrixCell(f reports.Figure, v *reports.OverviewValue, marks *reports.OverviewMarks, first bool) matrixCell {
+func newMatrixCell(f results.Figure, v *trials.Value, marks *reports.OverviewMarks, first bool) matrixCell {
 	var c matrixCell
 	switch {
 	case marks.NotOffered:
@@ -88,10 +96,16 @@ func newMatrixCell(f reports.Figure, v *reports.OverviewValue, marks *reports.Ov
 		return matrixCell{None: true, Text: "-"}
 	}
 	c.Best, c.Text = v.Best || v.Same, f.Text(v.Median)
-	c.Ratio = ratio(v.Ratio)
+	if v.Ratio > 0 { // else it is the only one of its durability
+		c.Ratio = ratio(v.Ratio)
+	}
 	if v.Same && !v.Best {
 		c.Ratio = "≈" + c.Ratio
-		c.Title = "differs from the best by less than the noise"
+		c.Title = "differs from the best by less than a tenth"
+	}
+	if v.Unsure {
+		c.Ratio = "?"
+		c.Title = "nobody can tell whether it differs from the best"
 	}
 	if v.Low != v.High {
 		if c.Title != "" {
@@ -100,7 +114,7 @@ func newMatrixCell(f reports.Figure, v *reports.OverviewValue, marks *reports.Ov
 		c.Title += fmt.Sprintf("%s to %s", f.Text(v.Low), f.Text(v.High))
 	}
 	for _, from := range heats {
-		if v.Ratio >= from && !c.Best {
+		if v.Ratio >= from && !c.Best && !v.Unsure {
 			c.Heat++
 		}
 	}
@@ -108,6 +122,9 @@ func newMatrixCell(f reports.Figure, v *reports.OverviewValue, marks *reports.Ov
 		var notes []string
 		if marks.Emulated != "" {
 			notes = append(notes, "emulated: "+marks.Emulated)
+		}
+		if marks.Lint != "" {
+			notes = append(notes, "schema lint calls an error: "+marks.Lint)
 		}
 		if marks.Lacks != "" {
 			notes = append(notes, "lacks "+marks.Lacks)
@@ -125,5 +142,5 @@ func ratio(v float64) string {
 	case v < 9.95:
 		return fmt.Sprintf("%.1f×", v)
 	}
-	return units.Amount(math.Round(v)) + "×"
+	return words.Amount(math.Round(v)) + "×"
 }

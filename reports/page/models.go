@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // modelView shows what a model's operations ask of the engine.
@@ -29,7 +29,7 @@ type behind struct{ Op, Patterns string }
 type patternView struct{ Name, What, Doc string }
 
 // newModelViews shows each model whose schema the run has.
-func newModelViews(r *reports.Run) []modelView {
+func newModelViews(r *results.Run) []modelView {
 	var all []modelView
 	for i := range r.Schemas {
 		saved := &r.Schemas[i]
@@ -45,7 +45,7 @@ func newModelViews(r *reports.Run) []modelView {
 		v.Doc = s.Doc
 		for _, p := range s.Patterns {
 			if slices.Contains(ran, p.Name) {
-				v.Patterns = append(v.Patterns, patternView{p.Name, describe(p), p.Doc})
+				v.Patterns = append(v.Patterns, patternView{p.Name, diagram.Asks(p), p.Doc})
 			}
 		}
 		var svg bytes.Buffer
@@ -61,7 +61,7 @@ func newModelViews(r *reports.Run) []modelView {
 
 // behindOf lists the patterns of each operation of a model, and all patterns that ran. If other
 // patterns ran on an engine, such as fallbacks, they follow with the engine's name.
-func behindOf(r *reports.Run, model string) (bs []behind, ran []string) {
+func behindOf(r *results.Run, model string) (bs []behind, ran []string) {
 	type key struct{ op, patterns string }
 	var order []string
 	texts, seen := map[string][]string{}, map[key]bool{}
@@ -109,55 +109,7 @@ func times(calls float64) string {
 	if calls > 0 && calls < 0.005 {
 		return "× <0.01"
 	}
-	return "× " + units.Digits(calls)
-}
-
-// describe writes a pattern in one line.
-func describe(p *schemas.Pattern) string {
-	words := []string{p.Kind.String()}
-	if p.Kind == schemas.Batch {
-		var parts []string
-		for _, part := range p.Parts {
-			name := part.Pattern.Name
-			if part.Each != "" {
-				name += " for each " + part.Each
-			}
-			parts = append(parts, name)
-		}
-		return fmt.Sprintf("batch of %s; atomic: %s", strings.Join(parts, ", "), p.Atomic)
-	}
-	if p.Table != nil {
-		words = append(words, p.Table.Name)
-	}
-	if p.Index != nil {
-		words = append(words, "through index "+p.Index.Name)
-	}
-	names := func(cs []*schemas.Column) string {
-		var ns []string
-		for _, c := range cs {
-			ns = append(ns, c.Name)
-		}
-		return strings.Join(ns, ", ")
-	}
-	if len(p.By) > 0 {
-		words = append(words, "by "+names(p.By))
-	}
-	if p.In != nil {
-		words = append(words, "and a list of "+p.In.Name)
-	}
-	if len(p.Filter) > 0 {
-		words = append(words, "where "+names(p.Filter))
-	}
-	if len(p.After) > 0 {
-		words = append(words, "after "+names(p.After))
-	}
-	if p.Limit > 0 {
-		words = append(words, fmt.Sprintf("limit %d", p.Limit))
-	}
-	if p.Kind == schemas.Put || p.Kind == schemas.Add {
-		words = append(words, "columns "+names(p.Columns))
-	}
-	return strings.Join(words, " ")
+	return "× " + words.Digits(calls)
 }
 
 // anchor names a place of the page.

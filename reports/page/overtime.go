@@ -6,7 +6,8 @@ import (
 	"strconv"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // strip shows one model on one engine in one trial over time: its phases one after another, as
@@ -47,7 +48,7 @@ var latencyLegend = []line{
 
 // newStrips draws all models of the run over time, in the phases that of accepts. All strips have
 // the same axes of values, so that they can be compared.
-func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []strip {
+func newStrips(r *results.Run, n reports.Names, of func(*results.Cell) bool) []strip {
 	type target struct {
 		model, engine string
 		trial, shard  int
@@ -75,7 +76,7 @@ func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []s
 		place(ps)
 		s := strip{Name: n.Of(ps[0].cell), Charts: []chart{a.outcomes(ps), a.latencies(ps)}}
 		for _, p := range ps {
-			if gap := p.cell.LongestGap(); gap != "" {
+			if gap := reports.LongestGap(p.cell); gap != "" {
 				s.Gaps = append(s.Gaps, p.cell.Where()+": "+gap)
 			}
 		}
@@ -87,8 +88,8 @@ func newStrips(r *reports.Run, n reports.Names, of func(*reports.Cell) bool) []s
 // phaseTime is a phase on a strip's axis of time. From and width are where it begins and how much
 // it takes, as shares of the axis.
 type phaseTime struct {
-	cell        *reports.Cell
-	intervals   []reports.Interval
+	cell        *results.Cell
+	intervals   []results.Interval
 	from, width float64
 }
 
@@ -125,17 +126,13 @@ func place(ps []phaseTime) {
 }
 
 // fewer puts neighbours together until there are at most timelineMost intervals.
-func fewer(all []reports.Interval) []reports.Interval {
+func fewer(all []results.Interval) []results.Interval {
 	for len(all) > timelineMost {
-		var half []reports.Interval
+		var half []results.Interval
 		for i := 0; i < len(all); i += 2 {
 			in := all[i]
 			if i+1 < len(all) {
-				next := &all[i+1]
-				in.P50 = (in.P50*in.OK + next.P50*next.OK) / max(1, in.OK+next.OK)
-				in.P99, in.Max = max(in.P99, next.P99), max(in.Max, next.Max)
-				in.OK, in.Failed, in.Unknown = in.OK+next.OK, in.Failed+next.Failed, in.Unknown+next.Unknown
-				in.Seconds = next.At + next.Seconds - in.At
+				in.Follow(&all[i+1])
 			}
 			half = append(half, in)
 		}
@@ -181,10 +178,10 @@ func timeChart(title string, ps []phaseTime) chart {
 		}
 		for at := 0.0; at <= length; at += step {
 			if place := p.at(&ch, at); i == len(ps)-1 || place < p.at(&ch, length)-30 || at == 0 {
-				ch.X = append(ch.X, tick{place, units.Clock(at)})
+				ch.X = append(ch.X, tick{place, words.Clock(at)})
 			}
 		}
-		if g := p.cell.Gap; p.cell.LongestGap() != "" {
+		if g := p.cell.Gap; reports.LongestGap(p.cell) != "" {
 			ch.Bands = append(ch.Bands, band{p.at(&ch, g.At), p.at(&ch, g.At+g.Seconds) - p.at(&ch, g.At)})
 		}
 	}
@@ -198,7 +195,7 @@ func (p *phaseTime) label() string {
 
 // trace draws a value of the intervals at the middle of each. A negative value and the end of a
 // phase interrupt the line.
-func trace(ch *chart, ps []phaseTime, y func(float64) float64, value func(*reports.Interval) float64) []string {
+func trace(ch *chart, ps []phaseTime, y func(float64) float64, value func(*results.Interval) float64) []string {
 	var points polyline
 	for i := range ps {
 		for j := range ps[i].intervals {
@@ -231,18 +228,18 @@ func (a *axes) outcomes(ps []phaseTime) chart {
 			failed, unknown = failed+in.Failed, unknown+in.Unknown
 		}
 	}
-	ch.Lines = []line{{"ok", seriesOK, trace(&ch, ps, y, func(in *reports.Interval) float64 {
+	ch.Lines = []line{{"ok", seriesOK, trace(&ch, ps, y, func(in *results.Interval) float64 {
 		return in.PerSecond(in.OK)
 	})}}
 	if failed > 0 {
-		ch.Lines = append(ch.Lines, line{"failed", seriesFailed, trace(&ch, ps, y, func(in *reports.Interval) float64 {
+		ch.Lines = append(ch.Lines, line{"failed", seriesFailed, trace(&ch, ps, y, func(in *results.Interval) float64 {
 			return in.PerSecond(in.Failed)
 		})})
 	}
 	if unknown > 0 {
 		ch.Lines = append(ch.Lines, line{
 			"of unknown outcome", seriesUnknown,
-			trace(&ch, ps, y, func(in *reports.Interval) float64 { return in.PerSecond(in.Unknown) }),
+			trace(&ch, ps, y, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) }),
 		})
 	}
 	ch.Summary = fmt.Sprintf("Operations a second over time: %d failed, %d of unknown outcome.", failed, unknown)
@@ -264,8 +261,8 @@ func (a *axes) latencies(ps []phaseTime) chart {
 	ch := timeChart("latency of what was ok", ps)
 	y := newLogScale(a.least, a.most, ch.Bottom, ch.Top)
 	ch.Y = y.ticks()
-	value := func(of func(*reports.Interval) int64) []string {
-		return trace(&ch, ps, y.at, func(in *reports.Interval) float64 {
+	value := func(of func(*results.Interval) int64) []string {
+		return trace(&ch, ps, y.at, func(in *results.Interval) float64 {
 			if in.OK == 0 {
 				return -1
 			}
@@ -273,9 +270,9 @@ func (a *axes) latencies(ps []phaseTime) chart {
 		})
 	}
 	ch.Lines = []line{
-		{"p50", seriesP50, value(func(in *reports.Interval) int64 { return in.P50 })},
-		{"p99", seriesP99, value(func(in *reports.Interval) int64 { return in.P99 })},
-		{"slowest", seriesMax, value(func(in *reports.Interval) int64 { return in.Max })},
+		{"p50", seriesP50, value(func(in *results.Interval) int64 { return in.P50 })},
+		{"p99", seriesP99, value(func(in *results.Interval) int64 { return in.P99 })},
+		{"slowest", seriesMax, value(func(in *results.Interval) int64 { return in.Max })},
 	}
 	var slowest int64
 	for i := range ps {
@@ -283,6 +280,6 @@ func (a *axes) latencies(ps []phaseTime) chart {
 			slowest = max(slowest, ps[i].intervals[j].Max)
 		}
 	}
-	ch.Summary = fmt.Sprintf("Latency over time: slowest %s.", units.Duration(float64(slowest)))
+	ch.Summary = fmt.Sprintf("Latency over time: slowest %s.", words.Duration(float64(slowest)))
 	return ch
 }

@@ -12,8 +12,9 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 //go:embed *.tmpl
@@ -25,21 +26,21 @@ var style string
 // Source is a run and what a page shows of it.
 type Source struct {
 	Name   string // name of the run's folder, if it is known
-	Run    *reports.Run
-	Curves []reports.Curve
+	Run    *results.Run
+	Curves []results.Curve
 }
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"duration": func(ns int64) string { return units.Duration(float64(ns)) },
-	"span":     func(seconds float64) string { return units.Duration(seconds * 1e9) },
-	"amount":   units.Amount,
+	"duration": func(ns int64) string { return words.Duration(float64(ns)) },
+	"span":     func(seconds float64) string { return words.Duration(seconds * 1e9) },
+	"amount":   words.Amount,
 	"bytes": func(n int64) string {
 		if n < 0 {
 			return "unknown"
 		}
-		return units.Size(float64(n))
+		return words.Size(float64(n))
 	},
-	"upper":       func(v reports.Verdict) string { return strings.ToUpper(string(v)) },
+	"upper":       func(v results.Verdict) string { return strings.ToUpper(string(v)) },
 	"join":        func(s []string) string { return strings.Join(s, ", ") },
 	"command":     commandLine,
 	"streamHeads": func() []string { return reports.StreamHeads },
@@ -78,7 +79,7 @@ func execute(w io.Writer, name string, view any) error {
 		return fmt.Errorf("make page: %w", err)
 	}
 	clean := strings.Map(func(r rune) rune {
-		if r != '\n' && units.Deceptive(r) {
+		if r != '\n' && words.Deceptive(r) {
 			return -1
 		}
 		return r
@@ -89,7 +90,10 @@ func execute(w io.Writer, name string, view any) error {
 	return nil
 }
 
+// HTMLFile is the report in a run directory.
+const HTMLFile = "report.html"
+
 // Report writes the page of one run that is in its results folder.
-func Report(w io.Writer, name string, r *reports.Run, curves []reports.Curve) error {
+func Report(w io.Writer, name string, r *results.Run, curves []results.Curve) error {
 	return Write(w, Source{name, r, curves})
 }

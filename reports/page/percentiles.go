@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // percentileCharts are the curves of a phase.
@@ -16,6 +17,7 @@ type percentileCharts struct {
 	Legend []line
 	Charts []chart
 	Single []string // operations of one model only, which have no chart of their own
+	Few    []string // operations with too few samples for a curve
 }
 
 // opsTogether is how many operations of a single model share a chart.
@@ -24,14 +26,14 @@ const opsTogether = 6
 // newPercentileCharts draws a chart of each operation that two or more models offer. If there is
 // a single model, its operations share charts.
 func newPercentileCharts(
-	s *reports.Section, curves []reports.Curve, n reports.Names, colours *palette,
+	s *reports.Section, curves []results.Curve, n reports.Names, colours *palette,
 ) percentileCharts {
 	var p percentileCharts
-	if curves = ofSection(s, curves); len(curves) == 0 {
+	if curves, p.Few = carried(s, ofSection(s, curves)); len(curves) == 0 {
 		return p
 	}
-	name := func(c *reports.Curve) string { return n.Part(c.Model, c.Engine) }
-	several := slices.ContainsFunc(curves, func(c reports.Curve) bool { return name(&c) != name(&curves[0]) })
+	name := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }
+	several := slices.ContainsFunc(curves, func(c results.Curve) bool { return name(&c) != name(&curves[0]) })
 	nines := 2.0
 	for i := range curves {
 		ps := curves[i].Points
@@ -45,14 +47,14 @@ func newPercentileCharts(
 			for i := range these {
 				ops = append(ops, these[i].Op)
 			}
-			op := func(c *reports.Curve) string { return c.Op }
+			op := func(c *results.Curve) string { return c.Op }
 			p.Charts = append(p.Charts, newPercentileChart(strings.Join(ops, ", "), these, nines, op, own.series))
 		}
 		p.Legend = own.legend()
 		return p
 	}
 	for _, op := range s.Ops {
-		var drawn []reports.Curve
+		var drawn []results.Curve
 		for _, c := range curves {
 			if c.Op == op {
 				drawn = append(drawn, c)
@@ -70,10 +72,29 @@ func newPercentileCharts(
 	return p
 }
 
-func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
-	var of []reports.Curve
+// carried are the curves that have samples enough for a p99, and the operations whose curves have not.
+func carried(s *reports.Section, curves []results.Curve) (drawn []results.Curve, few []string) {
 	for _, c := range curves {
-		if len(c.Points) > 0 && slices.ContainsFunc(s.Cells, func(o *reports.Cell) bool {
+		var n int64
+		for _, cell := range s.Cells {
+			if cell.Model == c.Model && cell.Engine == c.Engine {
+				n += cell.Ops[c.Op].Count
+			}
+		}
+		switch {
+		case n >= results.EnoughFor(0.99):
+			drawn = append(drawn, c)
+		case !slices.Contains(few, c.Op):
+			few = append(few, c.Op)
+		}
+	}
+	return drawn, few
+}
+
+func ofSection(s *reports.Section, curves []results.Curve) []results.Curve {
+	var of []results.Curve
+	for _, c := range curves {
+		if len(c.Points) > 0 && slices.ContainsFunc(s.Cells, func(o *results.Cell) bool {
 			return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase
 		}) {
 			of = append(of, c)
@@ -85,7 +106,7 @@ func ofSection(s *reports.Section, curves []reports.Curve) []reports.Curve {
 // newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
 // far apart. Nines is where the axis ends: 2 is 99%, 3 is 99.9%.
 func newPercentileChart(
-	title string, curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
+	title string, curves []results.Curve, nines float64, name func(*results.Curve) string, series func(string) int,
 ) chart {
 	ch := newChart(title, "percentile", chartHeight)
 	ch.drawPercentiles(curves, nines, name, series)
@@ -93,7 +114,7 @@ func newPercentileChart(
 }
 
 func (ch *chart) drawPercentiles(
-	curves []reports.Curve, nines float64, name func(*reports.Curve) string, series func(string) int,
+	curves []results.Curve, nines float64, name func(*results.Curve) string, series func(string) int,
 ) {
 	least, most := int64(math.MaxInt64), int64(1)
 	for i := range curves {
@@ -119,11 +140,11 @@ func (ch *chart) drawPercentiles(
 		n := name(c)
 		ch.Lines = append(ch.Lines, line{n, series(n), points.drawn()})
 		median, last := c.Points[0], c.Points[len(c.Points)-1]
-		if at := slices.IndexFunc(c.Points, func(p reports.Point) bool { return p.Percentile >= 50 }); at >= 0 {
+		if at := slices.IndexFunc(c.Points, func(p results.Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, units.Duration(float64(median.Nanoseconds)),
-			units.Duration(float64(last.Nanoseconds))))
+		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, words.Duration(float64(median.Nanoseconds)),
+			words.Duration(float64(last.Nanoseconds))))
 	}
 	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }

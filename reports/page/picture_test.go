@@ -2,15 +2,60 @@ package page
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/xml"
+	"html/template"
 	"io"
 	"strings"
 	"testing"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
+
+// Sizes of a picture: as wide as a page of documentation, with room for a title.
+const (
+	pictureWidth, pictureHeight = 720, 360
+	titleHeight                 = 28
+	keyLength, keyHeight        = 26, 18
+)
+
+// pictureKey names a line of a picture.
+type pictureKey struct {
+	Name      string
+	Series    int
+	X, Y, End float64 // a sample of the line goes from X to End, at height Y
+}
+
+//go:embed testdata/picture.svg.tmpl
+var pictureText string
+
+// A template that was executed cannot be cloned, so this is before all tests.
+var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictureText))
+
+// drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in
+// the upper left. The lines have the names of the curves' operations.
+func drawPicture(w io.Writer, title string, curves []results.Curve) error {
+	ch := newChart(title, "percentile", pictureHeight)
+	ch.Width, ch.Right, ch.Top = pictureWidth, pictureWidth-marginRight, titleHeight
+	nines := 2.0
+	for i := range curves {
+		ps := curves[i].Points
+		nines = max(nines, ninesOf(ps[len(ps)-1].Percentile))
+	}
+	var colours palette
+	ch.drawPercentiles(curves, nines, func(c *results.Curve) string { return c.Op }, colours.series)
+	p := struct {
+		chart
+		Keys []pictureKey
+	}{chart: ch}
+	for i, l := range ch.Lines {
+		x, y := ch.Left+12, ch.Top+14+float64(i)*keyHeight
+		p.Keys = append(p.Keys, pictureKey{Name: l.Name, Series: l.Series, X: x, Y: y, End: x + keyLength})
+	}
+	return pictureTemplate.ExecuteTemplate(w, "picture", p)
+}
 
 // A picture is well-formed XML with a line and a name for each curve, and what is in a name
 // is text.
@@ -21,7 +66,7 @@ func TestPicture(t *testing.T) {
 		_ = slow.RecordValue(1000 + 1000*i)
 	}
 	var b bytes.Buffer
-	if err := Picture(&b, "a & b", []reports.Curve{reports.Distribution("fast", fast), reports.Distribution("<script>", slow)}); err != nil {
+	if err := drawPicture(&b, "a & b", []results.Curve{distribution("fast", fast), distribution("<script>", slow)}); err != nil {
 		t.Fatal(err)
 	}
 	lines := 0

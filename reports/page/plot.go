@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // chart is a picture of lines, in the units of its view box.
@@ -20,7 +20,6 @@ type chart struct {
 	Bands          []band
 	Marks          []mark
 	Lines          []line
-	Pairs          []pair
 	Dots           []dot
 	Said           []string // texts below the chart
 }
@@ -47,13 +46,6 @@ type line struct {
 	Name     string
 	Series   int // colour and dashes
 	Segments []string
-}
-
-// pair is two values of one kind on one row, joined by a line.
-type pair struct {
-	Y, From, To float64
-	Series      int
-	Name        string
 }
 
 // dot is one value of a line. It is a ring if it is a rate that did not hold.
@@ -158,7 +150,7 @@ const letterWidth = 7.2
 
 // shortened is as much of a name as there is room for.
 func shortened(name string, room float64) string {
-	letters := []rune(units.OneLine(name))
+	letters := []rune(words.OneLine(name))
 	if most := int(room / letterWidth); len(letters) > most {
 		letters = append(letters[:max(0, most-1)], '…')
 	}

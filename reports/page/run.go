@@ -7,13 +7,18 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/glossary"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // runView is what the template shows of one run.
 type runView struct {
-	*reports.Run
+	*results.Run
 	Facts       []fact
+	Ran         string // what ran, in a line
+	Answers     []answerView
+	Doubts      []reports.Notice // that are shown
+	MoreDoubts  []reports.Notice // that are folded
 	Repeat      string
 	Overview    *reports.Overview
 	Fine        string // says that every verdict is ok, or ""
@@ -24,6 +29,7 @@ type runView struct {
 	GrownLegend []line
 	GrownText   string
 	Phases      []phaseView // measured phases
+	OnPaper     bool        // their figures are printed
 	Loads       []phaseView // other phases with figures
 	Strips      []strip
 	TimeLegend  []line
@@ -45,11 +51,11 @@ type fact struct{ Label, Text string }
 // phaseView holds the figures and charts of a phase.
 type phaseView struct {
 	Phase, ID, Load, Durability, Achieved string
-	Figures, Trials                       *table
+	Figures, Trials, Lags                 *table
 	Streams                               []reports.StreamRow
 	Curves                                percentileCharts
-	Waiting                               waiting
 	Strips                                []strip
+	Short                                 []string // models whose phase was too short to be drawn over time
 }
 
 type auditView struct {
@@ -60,18 +66,20 @@ type auditView struct {
 
 type cellView struct {
 	Name string
-	*reports.Cell
+	*results.Cell
 }
 
 func newRunView(s *Source) *runView {
 	r, n, all := s.Run, reports.NamesIn(s.Run), reports.Sections(s.Run)
 	v := &runView{
-		Run: r, Repeat: repeat(s.Name), Overview: r.Overview(), TooFew: reports.TooFew(all),
+		Run: r, Repeat: repeat(s.Name), Overview: reports.OverviewOf(r), TooFew: reports.TooFew(all),
 		Regime: reports.Regime(all, n), Floors: reports.Floors(r),
 		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend,
 		Operations: glossary.Operations(), Columns: glossary.Columns(),
 	}
-	v.facts(s)
+	v.facts()
+	v.Answers = newAnswerViews(r, v.Overview)
+	v.doubtViews()
 	if len(v.Overview.Verdicts) == 0 && len(r.Cells) > 0 {
 		v.Fine = "All verdicts are ok: the figures are those of the engines at the load that was asked for."
 	}
@@ -92,14 +100,24 @@ func newRunView(s *Source) *runView {
 		if all[i].Cells[0].Measured() {
 			v.Phases = append(v.Phases, p)
 		} else if p.Figures != nil {
-			p.Strips = newStrips(r, n, func(c *reports.Cell) bool { return slices.Contains(all[i].Cells, c) })
+			p.Strips = newStrips(r, n, func(c *results.Cell) bool { return slices.Contains(all[i].Cells, c) })
+			for _, c := range all[i].Cells {
+				if len(c.Timeline) < timelineLeast {
+					p.Short = append(p.Short, n.Of(c))
+				}
+			}
 			v.Loads = append(v.Loads, p)
 		}
 	}
+	lines := 0
+	for i := range v.Phases {
+		lines += v.Phases[i].Figures.lines()
+	}
+	v.OnPaper = lines <= paperLines
 	v.Models = newModelViews(r)
 	for i := range r.Audits {
 		a := &r.Audits[i]
-		v.Audited = append(v.Audited, auditView{n.Audit(a), a.Summary(), a.Wrong(), a.Notes})
+		v.Audited = append(v.Audited, auditView{n.Audit(a), reports.AuditSummary(a), a.Wrong(), a.Notes})
 	}
 	for i := range r.Cells {
 		v.Cells = append(v.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
@@ -109,17 +127,18 @@ func newRunView(s *Source) *runView {
 
 // afterLoad reports whether a phase is drawn over time with the measured ones. A load is left
 // out: it is much faster, and would flatten the others.
-func afterLoad(c *reports.Cell) bool { return c.Measured() || c.Kind == reports.KindWarmup }
+func afterLoad(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup }
 
 // facts sets the facts below the title.
-func (v *runView) facts(s *Source) {
+func (v *runView) facts() {
 	r := v.Run
 	add := func(label, text string) {
 		if text != "" {
 			v.Facts = append(v.Facts, fact{label, text})
 		}
 	}
-	add("run", "started "+r.Started+", took "+units.Duration(r.Seconds*1e9))
+	v.Ran = strings.Join(append(reports.EnginesIn(r), "started "+r.Started, "took "+words.Duration(r.Seconds*1e9)), ", ")
+	add("run", "started "+r.Started+", took "+words.Duration(r.Seconds*1e9))
 	add("models", strings.Join(modelsOf(r), ", "))
 	for _, e := range reports.EnginesOf(r) {
 		add("engine", e)
@@ -132,7 +151,7 @@ func (v *runView) facts(s *Source) {
 }
 
 // modelsOf are the models of the run's cells, in their order.
-func modelsOf(r *reports.Run) []string {
+func modelsOf(r *results.Run) []string {
 	var names []string
 	for i := range r.Cells {
 		if m := r.Cells[i].Model; !slices.Contains(names, m) {
@@ -143,10 +162,12 @@ func modelsOf(r *reports.Run) []string {
 }
 
 func newPhaseView(
-	r *reports.Run, s *reports.Section, n reports.Names, curves []reports.Curve, colours *palette,
+	r *results.Run, s *reports.Section, n reports.Names, curves []results.Curve, colours *palette,
 ) phaseView {
 	first := s.Cells[0]
-	p := phaseView{Phase: first.Where(), Load: first.Load(), Durability: first.Durability, Achieved: s.AchievedRates(n)}
+	p := phaseView{
+		Phase: first.Where(), Load: reports.LoadLine(first), Durability: first.Durability, Achieved: s.AchievedRates(n),
+	}
 	if len(s.Ops) == 0 {
 		return p
 	}
@@ -157,7 +178,7 @@ func newPhaseView(
 		trials := newTable(r, s, apart(s, n))
 		p.Trials = &trials
 	}
-	p.Curves, p.Waiting = newPercentileCharts(s, curves, n, colours), newWaiting(cs, s.Ops)
+	p.Curves, p.Lags = newPercentileCharts(s, curves, n, colours), newLags(s, cs)
 	return p
 }
 

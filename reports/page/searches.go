@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // searchView is a search for the highest rate: what it found, and latency against rate.
@@ -18,7 +19,7 @@ type searchView struct {
 
 type searchStep struct {
 	reports.StepFigures
-	Verdict reports.StepVerdict
+	Verdict results.StepVerdict
 	Text    string
 	Held    bool
 }
@@ -26,18 +27,19 @@ type searchStep struct {
 // searchLegend explains the lines of the charts.
 var searchLegend = []line{{Name: "p50", Series: seriesP50}, {Name: "p99", Series: seriesP99}}
 
-func newSearchViews(r *reports.Run, n reports.Names) []searchView {
+func newSearchViews(r *results.Run, n reports.Names) []searchView {
 	var views []searchView
 	for i := range r.Searches {
 		s := &r.Searches[i]
-		v := searchView{Title: s.Title(n), Expected: s.Expected(), Grown: s.Grown()}
+		v := searchView{Title: reports.SearchTitle(s, n), Expected: reports.SearchExpected(s), Grown: reports.SearchGrown(s)}
 		if f := s.Found; f != nil {
 			v.Found, v.Bad = f.Text, !f.OK()
 		}
-		steps := s.Curve()
+		steps := reports.SearchCurve(s)
 		for i := range steps {
 			step := &steps[i]
-			v.Steps = append(v.Steps, searchStep{step.Figures(), step.Verdict, step.Text, step.Verdict == reports.StepHeld})
+			held := step.Verdict == results.StepHeld
+			v.Steps = append(v.Steps, searchStep{reports.FiguresOf(step), step.Verdict, step.Text, held})
 		}
 		v.Chart = newSearchChart(s, steps)
 		views = append(views, v)
@@ -47,7 +49,7 @@ func newSearchViews(r *reports.Run, n reports.Names) []searchView {
 
 // newSearchChart draws latency against rate. The chart is nil if there are fewer than two steps to
 // draw. A percentile that never ended is left out.
-func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
+func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
 	ch := newChart("latency of all that was due, by rate", "operations a second", chartHeight)
 	ch.Top += 10 // room for the label of the highest rate
 	least, most, rate, drawn := int64(math.MaxInt64), int64(1), 0.0, 0
@@ -67,13 +69,13 @@ func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
 	}
 	x := newLinearScale(rate, ch.Left, ch.Right)
 	y := newLogScale(least, most, ch.Bottom, ch.Top)
-	ch.X, ch.Y = x.ticks(units.Amount), y.ticks()
+	ch.X, ch.Y = x.ticks(words.Amount), y.ticks()
 	for _, of := range []struct {
 		line
-		ns func(*reports.Latency) int64
+		ns func(*results.Latency) int64
 	}{
-		{searchLegend[0], func(l *reports.Latency) int64 { return l.P50 }},
-		{searchLegend[1], func(l *reports.Latency) int64 { return l.P99 }},
+		{searchLegend[0], func(l *results.Latency) int64 { return l.P50 }},
+		{searchLegend[1], func(l *results.Latency) int64 { return l.P99 }},
 	} {
 		var points polyline
 		for i := range steps {
@@ -87,8 +89,8 @@ func newSearchChart(s *reports.Search, steps []reports.SearchStep) *chart {
 			points.add(at, height)
 			ch.Dots = append(ch.Dots, dot{
 				at, height, of.Series,
-				fmt.Sprintf("%s/s, %s %s: %s", units.Amount(step.Rate), of.Name, units.Duration(float64(of.ns(l))), step.Verdict),
-				step.Verdict != reports.StepHeld,
+				fmt.Sprintf("%s/s, %s %s: %s", words.Amount(step.Rate), of.Name, words.Duration(float64(of.ns(l))), step.Verdict),
+				step.Verdict != results.StepHeld,
 			})
 		}
 		of.Segments = points.drawn()

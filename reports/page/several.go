@@ -9,12 +9,15 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/glossary"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // severalView shows runs side by side, in the order given. It has medians and ratios only;
 // package compare says which differences are more than chance.
 type severalView struct {
+	Answers     []answerView // if each run has models or engines of its own, and the same load
+	Matrices    []matrix
 	Runs        []runHead
 	Same        []fact // settings that all runs have in common
 	Differences []difference
@@ -67,9 +70,9 @@ func newSeveralView(sources []Source) *severalView {
 		s := &sources[i]
 		h := runHead{
 			Label: "run " + strconv.Itoa(i+1), Name: cmp.Or(s.Name, s.Run.Workload.Name), Started: s.Run.Started,
-			Repeat: repeat(s.Name), Took: units.Duration(s.Run.Seconds * 1e9),
+			Repeat: repeat(s.Name), Took: words.Duration(s.Run.Seconds * 1e9),
 		}
-		o := s.Run.Overview()
+		o := reports.OverviewOf(s.Run)
 		if s.Run.Interrupted {
 			h.Notices = append(h.Notices, "interrupted")
 		}
@@ -78,7 +81,8 @@ func newSeveralView(sources []Source) *severalView {
 		}
 		for n := range s.Run.Audits {
 			if a := &s.Run.Audits[n]; a.Wrong() {
-				h.Notices = append(h.Notices, "data is wrong or lost in "+reports.NamesIn(s.Run).Audit(a)+": "+a.Summary())
+				h.Notices = append(h.Notices,
+					"data is wrong or lost in "+reports.NamesIn(s.Run).Audit(a)+": "+reports.AuditSummary(a))
 			}
 		}
 		for n := range o.Verdicts {
@@ -91,10 +95,57 @@ func newSeveralView(sources []Source) *severalView {
 		v.Runs, names = append(v.Runs, h), append(names, shellWord(cmp.Or(s.Name, "DIR")))
 	}
 	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]
+	if r := union(sources); r != nil {
+		o := reports.OverviewOf(r)
+		v.Answers = newAnswerViews(r, o)
+		for i := range o.Parts {
+			v.Matrices = append(v.Matrices, newMatrix(&o.Parts[i]))
+		}
+	}
 	v.settings(sources)
 	v.figures(sources)
 	v.curves(sources)
 	return v
+}
+
+// union is all runs as one, with models on engines side by side. It is nil if two runs have the same
+// model on the same engine, were asked for other operations, or ran a model with another schema.
+func union(sources []Source) *results.Run {
+	all := &results.Run{Workload: sources[0].Run.Workload}
+	seen, text := map[string]int{}, map[string]string{}
+	for i := range sources {
+		r := sources[i].Run
+		if r.Sweep != nil || digests(r) != digests(sources[0].Run) {
+			return nil
+		}
+		for _, c := range r.Cells {
+			if at, ok := seen[c.Model+"/"+c.Engine]; ok && at != i {
+				return nil
+			}
+			seen[c.Model+"/"+c.Engine] = i
+		}
+		for _, s := range r.Schemas {
+			if t, ok := text[s.Model]; ok && t != s.Text {
+				return nil
+			}
+			if _, ok := text[s.Model]; !ok {
+				text[s.Model], all.Schemas = s.Text, append(all.Schemas, s)
+			}
+		}
+		all.Cells = append(all.Cells, r.Cells...)
+	}
+	return all
+}
+
+// digests are those of the measured phases' operations.
+func digests(r *results.Run) string {
+	var all []string
+	for _, p := range r.Phases {
+		if p.Kind == results.KindMeasure {
+			all = append(all, p.Name+" "+p.SHA256)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // settings tells what differs between the runs from what does not.
@@ -120,7 +171,7 @@ func (v *severalView) settings(sources []Source) {
 }
 
 // settingsOf are the properties that decide whether runs can be compared.
-func settingsOf(r *reports.Run) []fact {
+func settingsOf(r *results.Run) []fact {
 	e := &r.Environment
 	fs := []fact{
 		{"workload", r.Workload.Name},
@@ -241,9 +292,9 @@ func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 		}
 	}
 	row.Lines = []severalLine{
-		line("calls", units.Digits, func(o *reports.Trials) float64 { return o.Store.Calls }),
-		line("p50", units.Duration, time(0.5, func(o *reports.Trials) int64 { return o.Response.P50 })),
-		line("p99", units.Duration, time(0.99, func(o *reports.Trials) int64 { return o.Response.P99 })),
+		line("calls", words.Digits, func(o *reports.Trials) float64 { return o.Store.Calls }),
+		line("p50", words.Duration, time(0.5, func(o *reports.Trials) int64 { return o.Response.P50 })),
+		line("p99", words.Duration, time(0.99, func(o *reports.Trials) int64 { return o.Response.P99 })),
 	}
 	return row, some
 }

@@ -3,7 +3,7 @@ package page
 import (
 	"slices"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // severalCurves are the percentile curves of a phase of one model on one engine: a chart
@@ -18,7 +18,7 @@ type severalCurves struct {
 func (v *severalView) curves(sources []Source) {
 	type key struct{ model, engine, phase string }
 	type of struct {
-		reports.Curve
+		results.Curve
 		run int
 	}
 	var order []key
@@ -53,17 +53,17 @@ func (v *severalView) curves(sources []Source) {
 			if len(all[k][op]) < 2 {
 				continue // there is no other run to compare with
 			}
-			var curves []reports.Curve
+			var curves []results.Curve
 			nines := 2.0
 			for _, c := range all[k][op] {
 				nines = max(nines, ninesOf(c.Points[len(c.Points)-1].Percentile))
 				curves = append(curves, c.Curve)
 			}
-			names := map[*reports.Curve]string{}
+			names := map[*results.Curve]string{}
 			for i := range curves {
 				names[&curves[i]] = v.Runs[all[k][op][i].run].Label
 			}
-			name := func(c *reports.Curve) string { return names[c] }
+			name := func(c *results.Curve) string { return names[c] }
 			s.Charts = append(s.Charts, newPercentileChart(op, curves, nines, name, colours.series))
 		}
 		if len(s.Charts) > 0 {
@@ -74,8 +74,8 @@ func (v *severalView) curves(sources []Source) {
 }
 
 // measured reports whether the curve is of a phase that was measured.
-func measured(r *reports.Run, c *reports.Curve) bool {
-	return slices.ContainsFunc(r.Cells, func(o reports.Cell) bool {
+func measured(r *results.Run, c *results.Curve) bool {
+	return slices.ContainsFunc(r.Cells, func(o results.Cell) bool {
 		return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase && o.Measured()
 	})
 }

@@ -19,10 +19,10 @@ import (
 const Mark = "mailbench-scratch"
 
 // ErrInUse is the error for a folder whose process is alive.
-var ErrInUse = errors.New("is in use")
+var ErrInUse = errors.New("folder is in use")
 
 // errForeign is the error for a folder without the mark.
-var errForeign = errors.New("was not left by mailbench")
+var errForeign = errors.New("folder was not left by mailbench")
 
 // Folder is a scratch folder of this process.
 type Folder struct {
@@ -37,7 +37,7 @@ type Folder struct {
 func Claim(path string) (*Folder, error) {
 	lock, err := lockFolder(path)
 	if errors.Is(err, ErrInUse) {
-		return nil, fmt.Errorf("%s %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f := &Folder{path: path}
 	if err != nil {
@@ -73,10 +73,19 @@ func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) 
 // remove removes a folder and its contents. The mark goes last: if the removal is interrupted,
 // Find still finds the rest.
 func remove(path string) error {
-	root, err := os.OpenRoot(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err := empty(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// empty removes all but the mark. It has closed the folder when it returns: Windows removes no
+// folder that is open.
+func empty(path string) error {
+	root, err := os.OpenRoot(path)
+	if err != nil {
 		return err
 	}
 	defer root.Close()
@@ -92,7 +101,7 @@ func remove(path string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(path)
+	return nil
 }
 
 // Left is a folder that a process left when it was killed.
@@ -154,7 +163,7 @@ func Abandoned(path string) bool {
 func Remove(path string) error {
 	lock, err := lockLeft(path)
 	if err != nil {
-		return fmt.Errorf("%s %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := errors.Join(remove(path), lock.Close()); err != nil {
 		return fmt.Errorf("remove %s: %w", path, err)

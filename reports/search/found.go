@@ -2,10 +2,11 @@ package search
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // lacking is the share of the operations that may find no live message to work on.
@@ -21,53 +22,61 @@ const (
 )
 
 // Judge says what a step showed. The cell has its verdict and what became of the objectives.
-func Judge(c *reports.Cell) (reports.StepVerdict, string) {
+func Judge(c *results.Cell) (results.StepVerdict, string) {
 	reason := ""
 	if c.Reason != nil {
 		reason = c.Reason.Text
 	}
 	switch c.Verdict {
-	case reports.Invalid:
-		return reports.StepClient, reason
-	case reports.Failed:
-		return reports.StepBroken, reason
-	case reports.Empty:
-		return reports.StepUnclear, reason
+	case results.Invalid:
+		if !proven(c) {
+			return results.StepClient, reason
+		}
+	case results.Failed:
+		return results.StepBroken, reason
+	case results.Empty:
+		return results.StepUnclear, reason
 	}
 	for _, a := range c.Objectives {
-		if a.Verdict == reports.Missed {
-			return reports.StepBroken, a.Objective + " is " + a.Shown
+		if a.Verdict == results.Missed {
+			return results.StepBroken, a.Objective + " is " + a.Shown
 		}
 	}
-	if c.Verdict == reports.Overloaded {
-		return reports.StepBroken, reason
+	if c.Verdict == results.Overloaded {
+		return results.StepBroken, reason
 	}
 	if o := c.Offered; o != nil && o.LastStart-o.Span > max(behindShare*o.Span, behindLeast) {
-		return reports.StepBroken, fmt.Sprintf("operations were behind by %s at the end",
-			units.Duration(1e9*(o.LastStart-o.Span)))
+		return results.StepBroken, fmt.Sprintf("operations were behind by %s at the end",
+			words.Duration(1e9*(o.LastStart-o.Span)))
 	}
 	for _, a := range c.Objectives {
 		if a.Code == judge.CodeClientDecides {
-			return reports.StepClient, a.Objective + " is " + a.Shown + ", and " + a.Text
+			return results.StepClient, a.Objective + " is " + a.Shown + ", and " + a.Text
 		}
 	}
 	if o := c.Offered; o != nil && float64(o.NoTarget) > lacking*float64(o.Due) {
-		return reports.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was "+
+		return results.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was "+
 			"lighter than the rate says", o.NoTarget, o.Due)
 	}
 	for _, a := range c.Objectives {
-		if a.Verdict == reports.Unclear {
-			return reports.StepUnclear, a.Objective + ": " + a.Text
+		if a.Verdict == results.Unclear {
+			return results.StepUnclear, a.Objective + ": " + a.Text
 		}
 	}
-	return reports.StepHeld, ""
+	return results.StepHeld, ""
+}
+
+// proven reports whether an invalid cell keeps all its bounds all the same: see judge.Objectives.
+func proven(c *results.Cell) bool {
+	return len(c.Objectives) > 0 &&
+		!slices.ContainsFunc(c.Objectives, func(a results.Attained) bool { return a.Verdict != results.Met })
 }
 
 // Found is the result of a search.
-func Found(s *reports.Search) reports.SearchResult {
+func Found(s *results.Search) results.SearchResult {
 	all := tallies(s.Steps)
 	low, high := bracket(all)
-	var f reports.SearchResult
+	var f results.SearchResult
 	if low != nil {
 		f.Rate, f.Low = low.rate, sureLow(all, low)
 	}
@@ -78,29 +87,30 @@ func Found(s *reports.Search) reports.SearchResult {
 	}
 	switch {
 	case s.Unfinished != "" || more || len(all) == 0:
-		f.Limit, f.Text = reports.LimitUnfinished, least+": the search did not come to its end"
+		f.Limit, f.Text = results.LimitUnfinished, least+" (the search did not end)"
 		if s.Unfinished != "" {
-			f.Text += ": " + s.Unfinished
+			f.Text = least + " (the search did not end: " + s.Unfinished + ")"
 		}
-	case high == nil && low.verdict() == reports.StepHeld:
-		f.Limit, f.Text = reports.LimitMaxRate, least+": the search ends at --max-rate"
-	case low != nil && low.verdict() == reports.StepUnclear:
-		f.Limit, f.Text = reports.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s",
-			perSecond(low.rate), last(s, low.rate, reports.StepUnclear))
+	case high == nil && low.verdict() == results.StepHeld:
+		f.Limit, f.Text = results.LimitMaxRate, least+": the search ends at --max-rate"
+	case low != nil && low.verdict() == results.StepUnclear:
+		f.Limit, f.Text = results.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s",
+			perSecond(low.rate), last(s, low.rate, results.StepUnclear))
 	case sharedMachine(s, high.rate):
-		f.Limit = reports.LimitMachine
+		f.Limit = results.LimitMachine
 		f.Text = fmt.Sprintf("%s: at %s engine and client together fill the processors that they share (%s)", least,
 			perSecond(high.rate), why(s, high))
-	case high.verdict() == reports.StepClient:
-		f.Limit = reports.LimitClient
-		f.Text = fmt.Sprintf("%s: the client is the limit: at %s %s", least, perSecond(high.rate), why(s, high))
+	case high.verdict() == results.StepClient:
+		f.Limit = results.LimitClient
+		f.Text = fmt.Sprintf("%s: mailbench was the limit, not the model: at %s %s", least, perSecond(high.rate),
+			why(s, high))
 	case low == nil:
-		f.Limit = reports.LimitNone
+		f.Limit = results.LimitNone
 		f.Text = fmt.Sprintf("no rate held: at %s %s", perSecond(high.rate), why(s, high))
 	default:
-		f.Limit, f.High = reports.LimitStore, max(high.rate, sureHigh(all, high))
+		f.Limit, f.High = results.LimitStore, max(high.rate, sureHigh(all, high))
 		f.Text = fmt.Sprintf("%s ± %s: %s held in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2),
-			units.Amount((f.High-f.Low)/2),
+			words.Amount((f.High-f.Low)/2),
 			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), why(s, high))
 	}
 	f.Text += partly(s, f.Rate)
@@ -108,11 +118,11 @@ func Found(s *reports.Search) reports.SearchResult {
 }
 
 // partly says how much of a rate the model carries out, if it does not offer all operations.
-func partly(s *reports.Search, rate float64) string {
+func partly(s *results.Search, rate float64) string {
 	for i := range s.Steps {
 		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
 			return fmt.Sprintf("; the model does not offer %s of the operations, and carries out %s of %s",
-				reports.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(rate))
+				results.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(rate))
 		}
 	}
 	return ""
@@ -120,8 +130,8 @@ func partly(s *reports.Search, rate float64) string {
 
 // Cell is the cell that represents the search: the last measurement at the highest rate that
 // held, else the last at the lowest rate of all. It is nil if there is none.
-func Cell(s *reports.Search) *reports.Cell {
-	var last *reports.Cell
+func Cell(s *results.Search) *results.Cell {
+	var last *results.Cell
 	rate := Found(s).Rate
 	if all := tallies(s.Steps); rate == 0 && len(all) > 0 {
 		rate = all[0].rate
@@ -129,7 +139,7 @@ func Cell(s *reports.Search) *reports.Cell {
 	held := false
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		good := step.Verdict == reports.StepHeld || step.Verdict == reports.StepUnclear
+		good := step.Verdict == results.StepHeld || step.Verdict == results.StepUnclear
 		if step.Rate == rate && (good || !held) {
 			last, held = &step.Cell, held || good
 		}
@@ -160,15 +170,15 @@ func sureHigh(all []tally, high *tally) float64 {
 }
 
 // why says what broke at a rate.
-func why(s *reports.Search, t *tally) string {
+func why(s *results.Search, t *tally) string {
 	if t.client >= t.broken && t.client > 0 {
-		return last(s, t.rate, reports.StepClient)
+		return last(s, t.rate, results.StepClient)
 	}
-	return last(s, t.rate, reports.StepBroken)
+	return last(s, t.rate, results.StepBroken)
 }
 
 // last is the text of the last step with that rate and verdict.
-func last(s *reports.Search, rate float64, v reports.StepVerdict) string {
+func last(s *results.Search, rate float64, v results.StepVerdict) string {
 	text := ""
 	for i := range s.Steps {
 		if s.Steps[i].Rate == rate && s.Steps[i].Verdict == v {
@@ -183,7 +193,7 @@ const full = 0.9
 
 // sharedMachine reports whether engine and load generator share processors that were
 // full at that rate. Nobody can tell then which of them was at its limit.
-func sharedMachine(s *reports.Search, rate float64) bool {
+func sharedMachine(s *results.Search, rate float64) bool {
 	shared, n := 0, 0
 	for i := range s.Steps {
 		c := &s.Steps[i].Cell
@@ -202,4 +212,4 @@ func sharedMachine(s *reports.Search, rate float64) bool {
 	return 2*shared > n
 }
 
-func perSecond(rate float64) string { return units.Amount(rate) + "/s" }
+func perSecond(rate float64) string { return words.Amount(rate) + "/s" }

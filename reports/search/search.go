@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 const (
@@ -53,22 +53,22 @@ func (t *tally) open() bool {
 }
 
 // verdict is the verdict of most measurements; "" if as many held as broke.
-func (t *tally) verdict() reports.StepVerdict {
+func (t *tally) verdict() results.StepVerdict {
 	switch {
 	case t.good() > t.bad() && t.held > t.unclear:
-		return reports.StepHeld
+		return results.StepHeld
 	case t.good() > t.bad():
-		return reports.StepUnclear
+		return results.StepUnclear
 	case t.bad() > t.good() && t.client >= t.broken:
-		return reports.StepClient
+		return results.StepClient
 	case t.bad() > t.good():
-		return reports.StepBroken
+		return results.StepBroken
 	}
 	return ""
 }
 
 // tallies returns a tally for each rate, the lowest rate first.
-func tallies(steps []reports.SearchStep) []tally {
+func tallies(steps []results.SearchStep) []tally {
 	var all []tally
 	for i := range steps {
 		s := &steps[i]
@@ -80,11 +80,11 @@ func tallies(steps []reports.SearchStep) []tally {
 		}
 		t := &all[at]
 		switch s.Verdict {
-		case reports.StepHeld:
+		case results.StepHeld:
 			t.held++
-		case reports.StepUnclear:
+		case results.StepUnclear:
 			t.unclear++
-		case reports.StepClient:
+		case results.StepClient:
 			t.client++
 		default:
 			t.broken++
@@ -110,7 +110,7 @@ func bracket(all []tally) (low, high *tally) {
 }
 
 // Next returns the rate to measure now; ok is false if the search has ended.
-func Next(s *reports.Search) (rate float64, ok bool) {
+func Next(s *results.Search) (rate float64, ok bool) {
 	all := tallies(s.Steps)
 	if len(all) == 0 {
 		return s.From, true
@@ -131,7 +131,7 @@ func Next(s *reports.Search) (rate float64, ok bool) {
 		return low.rate, low.good() < twice
 	case low == nil:
 		end := s.From * lowest
-		if high.verdict() == reports.StepClient {
+		if high.verdict() == results.StepClient {
 			end = s.From * lowestClient
 		}
 		if next := rounded(high.rate / shrink); next >= 0.99*end {
@@ -152,6 +152,35 @@ func Next(s *reports.Search) (rate float64, ok bool) {
 	return beside(all, low, high, 1+precision(s, low), s.Max)
 }
 
+// usual is how many doublings a search is expected to take until a step breaks.
+const usual = 6
+
+// Ahead is how many measurements are expected to come. It is a guess as long as nothing broke.
+func Ahead(s *results.Search) int {
+	if _, more := Next(s); !more {
+		return 0
+	}
+	all := tallies(s.Steps)
+	low, high := bracket(all)
+	switch {
+	case high == nil:
+		doublings := max(1, usual-len(s.Steps))
+		if low != nil && s.Max > low.rate {
+			doublings = min(doublings, int(math.Ceil(math.Log2(s.Max/low.rate))))
+		}
+		return doublings + halvings(grow, s.Precision) + 2*(twice-1)
+	case low == nil:
+		return 1 + halvings(shrink, s.Precision) + 2*(twice-1)
+	}
+	left := halvings(high.rate/low.rate, precision(s, low)) + max(0, twice-high.bad()) + max(0, twice-low.good())
+	return max(1, left)
+}
+
+// halvings is how often a bracket of that ratio is halved until it is as narrow as the precision.
+func halvings(ratio, precision float64) int {
+	return max(0, int(math.Ceil(math.Log2(math.Log(ratio)/math.Log1p(precision)))))
+}
+
 // beside returns a rate just outside of the bracket, if measurements at an end of it differ. The
 // limit is near that end, and the next rate tells how near.
 func beside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
@@ -166,7 +195,7 @@ func beside(all []tally, low, high *tally, factor, most float64) (float64, bool)
 
 // precision is the width to which the bracket is halved, as a share of the rate. It is no less
 // than what chance changes in arrivals and service times of that many operations.
-func precision(s *reports.Search, low *tally) float64 {
+func precision(s *results.Search, low *tally) float64 {
 	return max(s.Precision, 2/math.Sqrt(max(1, low.operations)))
 }
 

@@ -7,27 +7,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // run searches on a store that answers with what step says of a rate.
-func run(from, most float64, step func(rate float64) reports.StepVerdict) *reports.Search {
-	s := &reports.Search{From: from, Max: most, Precision: 0.05}
+func run(from, most float64, step func(rate float64) results.StepVerdict) *results.Search {
+	s := &results.Search{From: from, Max: most, Precision: 0.05}
 	for rate, more := Next(s); more; rate, more = Next(s) {
-		cell := reports.Cell{Offered: &reports.Offered{Due: 10_000}, Rate: rate}
-		s.Steps = append(s.Steps, reports.SearchStep{Rate: rate, Verdict: step(rate), Text: "because", Cell: cell})
+		cell := results.Cell{Offered: &results.Offered{Due: 10_000}, Rate: rate}
+		s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: step(rate), Text: "because", Cell: cell})
 	}
 	return s
 }
 
 // limitAt breaks from a rate on.
-func limitAt(capacity float64, as reports.StepVerdict) func(float64) reports.StepVerdict {
-	return func(rate float64) reports.StepVerdict {
+func limitAt(capacity float64, as results.StepVerdict) func(float64) results.StepVerdict {
+	return func(rate float64) results.StepVerdict {
 		if rate >= capacity {
 			return as
 		}
-		return reports.StepHeld
+		return results.StepHeld
 	}
 }
 
@@ -35,25 +35,25 @@ func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		from, most float64
-		step       func(float64) reports.StepVerdict
-		limit      reports.Limit
+		step       func(float64) results.StepVerdict
+		limit      results.Limit
 		near       float64
 		steps      int // at most
 	}{
-		{"from below", 100, 1e6, limitAt(7777, reports.StepBroken), reports.LimitStore, 7777, 16},
-		{"from above", 1e5, 1e6, limitAt(7777, reports.StepBroken), reports.LimitStore, 7777, 14},
-		{"less than one a second", 1, 1e6, limitAt(0.4, reports.StepBroken), reports.LimitStore, 0.4, 16},
-		{"up to the highest rate", 100, 1e4, limitAt(7e7, reports.StepBroken), reports.LimitMaxRate, 1e4, 10},
-		{"the client ends first", 100, 1e6, limitAt(5000, reports.StepClient), reports.LimitClient, 4800, 16},
-		{"the store ends before the client", 100, 1e6, func(rate float64) reports.StepVerdict {
+		{"from below", 100, 1e6, limitAt(7777, results.StepBroken), results.LimitStore, 7777, 16},
+		{"from above", 1e5, 1e6, limitAt(7777, results.StepBroken), results.LimitStore, 7777, 14},
+		{"less than one a second", 1, 1e6, limitAt(0.4, results.StepBroken), results.LimitStore, 0.4, 16},
+		{"up to the highest rate", 100, 1e4, limitAt(7e7, results.StepBroken), results.LimitMaxRate, 1e4, 10},
+		{"the client ends first", 100, 1e6, limitAt(5000, results.StepClient), results.LimitClient, 4800, 16},
+		{"the store ends before the client", 100, 1e6, func(rate float64) results.StepVerdict {
 			if rate > 7000 {
-				return reports.StepClient
+				return results.StepClient
 			}
-			return limitAt(5000, reports.StepBroken)(rate)
-		}, reports.LimitStore, 5000, 18},
-		{"nothing holds", 100, 1e6, limitAt(0, reports.StepBroken), reports.LimitNone, 0, 14},
-		{"the client never holds", 100, 1e6, limitAt(0, reports.StepClient), reports.LimitClient, 0, 4},
-		{"too few operations", 100, 1000, limitAt(0, reports.StepUnclear), reports.LimitUnclear, 1000, 6},
+			return limitAt(5000, results.StepBroken)(rate)
+		}, results.LimitStore, 5000, 18},
+		{"nothing holds", 100, 1e6, limitAt(0, results.StepBroken), results.LimitNone, 0, 14},
+		{"the client never holds", 100, 1e6, limitAt(0, results.StepClient), results.LimitClient, 0, 4},
+		{"too few operations", 100, 1000, limitAt(0, results.StepUnclear), results.LimitUnclear, 1000, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := run(c.from, c.most, c.step)
@@ -61,20 +61,39 @@ func TestSearch(t *testing.T) {
 			if f.Limit != c.limit || math.Abs(f.Rate-c.near) > 0.06*c.near || len(s.Steps) > c.steps {
 				t.Errorf("%d steps: %+v, want %s near %g", len(s.Steps), f, c.limit, c.near)
 			}
-			if f.Limit == reports.LimitStore && (f.Low >= c.near || f.High < c.near || f.High/f.Low > 1.06) {
+			if f.Limit == results.LimitStore && (f.Low >= c.near || f.High < c.near || f.High/f.Low > 1.06) {
 				t.Errorf("%g is not within %+v", c.near, f)
 			}
-			if f.Limit != reports.LimitStore && strings.Contains(f.Text, "±") {
+			if f.Limit != results.LimitStore && strings.Contains(f.Text, "±") {
 				t.Errorf("sold as the store's: %s", f.Text)
 			}
 			if again := Found(s); !reflect.DeepEqual(f, again) {
 				t.Errorf("judged again: %+v", again)
 			}
 			s.Steps = s.Steps[:len(s.Steps)-1]
-			if f := Found(s); f.Limit != reports.LimitUnfinished {
+			if f := Found(s); f.Limit != results.LimitUnfinished {
 				t.Errorf("without its last step: %+v", f)
 			}
 		})
+	}
+}
+
+// Once a step has broken, a search knows within two how many measurements come. Before that it
+// guesses, and always says that some come.
+func TestAhead(t *testing.T) {
+	for _, limit := range []float64{150, 900, 7777, 60_000} {
+		s := run(100, 1e6, limitAt(limit, results.StepBroken))
+		all := s.Steps
+		for n := range all {
+			s.Steps = all[:n]
+			left, known := len(all)-n, n > 0 && all[n-1].Verdict == results.StepBroken
+			if got := Ahead(s); got < 1 || known && (got < left-2 || got > left+2) {
+				t.Errorf("limit %g: after %d of %d steps %d are said to come", limit, n, len(all), got)
+			}
+		}
+		if s.Steps = all; Ahead(s) != 0 {
+			t.Errorf("limit %g: after the last step %d are said to come", limit, Ahead(s))
+		}
 	}
 }
 
@@ -85,10 +104,10 @@ func TestSearchWithNoise(t *testing.T) {
 	right, within := 0, 0
 	r := rand.New(rand.NewPCG(1, 2))
 	for range tries {
-		s := run(100, 1e6, func(rate float64) reports.StepVerdict {
-			v := limitAt(capacity, reports.StepBroken)(rate)
+		s := run(100, 1e6, func(rate float64) results.StepVerdict {
+			v := limitAt(capacity, results.StepBroken)(rate)
 			if r.IntN(20) == 0 {
-				return map[reports.StepVerdict]reports.StepVerdict{reports.StepHeld: reports.StepBroken, reports.StepBroken: reports.StepHeld}[v]
+				return map[results.StepVerdict]results.StepVerdict{results.StepHeld: results.StepBroken, results.StepBroken: results.StepHeld}[v]
 			}
 			return v
 		})
@@ -96,7 +115,7 @@ func TestSearchWithNoise(t *testing.T) {
 		if math.Abs(f.Rate-capacity) < 0.06*capacity {
 			right++
 		}
-		if f.Limit == reports.LimitStore && f.Low < capacity && f.High >= capacity {
+		if f.Limit == results.LimitStore && f.Low < capacity && f.High >= capacity {
 			within++
 		}
 	}
@@ -108,30 +127,33 @@ func TestSearchWithNoise(t *testing.T) {
 
 // What a step shows follows from its cell.
 func TestJudge(t *testing.T) {
-	missed := reports.Attained{Objective: "p99", Verdict: reports.Missed, Code: judge.CodeBeyondBound, Shown: "240ms"}
-	few := reports.Attained{Objective: "errors", Verdict: reports.Unclear, Code: judge.CodeTooFew, Text: "few"}
-	client := reports.Attained{Objective: "p99", Verdict: reports.Unclear, Code: judge.CodeClientDecides, Text: "without"}
-	met := reports.Attained{Objective: "p50", Verdict: reports.Met}
+	missed := results.Attained{Objective: "p99", Verdict: results.Missed, Code: judge.CodeBeyondBound, Shown: "240ms"}
+	few := results.Attained{Objective: "errors", Verdict: results.Unclear, Code: judge.CodeTooFew, Text: "few"}
+	client := results.Attained{Objective: "p99", Verdict: results.Unclear, Code: judge.CodeClientDecides, Text: "without"}
+	met := results.Attained{Objective: "p50", Verdict: results.Met}
 	for _, c := range []struct {
 		name    string
-		verdict reports.Verdict
+		verdict results.Verdict
 		lacking int64
-		found   []reports.Attained
-		want    reports.StepVerdict
+		found   []results.Attained
+		want    results.StepVerdict
 	}{
-		{"all met", reports.OK, 0, []reports.Attained{met}, reports.StepHeld},
-		{"one missed", reports.OK, 0, []reports.Attained{met, few, client, missed}, reports.StepBroken},
-		{"overloaded", reports.Overloaded, 0, []reports.Attained{met}, reports.StepBroken},
-		{"failed", reports.Failed, 0, []reports.Attained{met}, reports.StepBroken},
-		{"invalid", reports.Invalid, 0, []reports.Attained{missed}, reports.StepClient},
-		{"the client's delays decide", reports.OK, 0, []reports.Attained{met, few, client}, reports.StepClient},
-		{"too few", reports.OK, 0, []reports.Attained{met, few}, reports.StepUnclear},
-		{"no live messages", reports.OK, 30, []reports.Attained{met}, reports.StepUnclear},
-		{"hardly any without a live message", reports.OK, 10, []reports.Attained{met}, reports.StepHeld},
-		{"nothing measured", reports.Empty, 0, nil, reports.StepUnclear},
-		{"behind", reports.OK, -1, []reports.Attained{met}, reports.StepBroken},
+		{"all met", results.OK, 0, []results.Attained{met}, results.StepHeld},
+		{"one missed", results.OK, 0, []results.Attained{met, few, client, missed}, results.StepBroken},
+		{"overloaded", results.Overloaded, 0, []results.Attained{met}, results.StepBroken},
+		{"failed", results.Failed, 0, []results.Attained{met}, results.StepBroken},
+		{"invalid", results.Invalid, 0, []results.Attained{missed}, results.StepClient},
+		{"invalid, and a bound is met all the same", results.Invalid, 0, []results.Attained{met}, results.StepHeld},
+		{"invalid, and behind", results.Invalid, -1, []results.Attained{met}, results.StepBroken},
+		{"invalid, without bounds", results.Invalid, 0, nil, results.StepClient},
+		{"the client's delays decide", results.OK, 0, []results.Attained{met, few, client}, results.StepClient},
+		{"too few", results.OK, 0, []results.Attained{met, few}, results.StepUnclear},
+		{"no live messages", results.OK, 30, []results.Attained{met}, results.StepUnclear},
+		{"hardly any without a live message", results.OK, 10, []results.Attained{met}, results.StepHeld},
+		{"nothing measured", results.Empty, 0, nil, results.StepUnclear},
+		{"behind", results.OK, -1, []results.Attained{met}, results.StepBroken},
 	} {
-		cell := reports.Cell{Verdict: c.verdict, Reason: &reports.Reason{Text: "because"}, Objectives: c.found, Offered: &reports.Offered{Due: 1000, NoTarget: c.lacking}}
+		cell := results.Cell{Verdict: c.verdict, Reason: &results.Reason{Text: "because"}, Objectives: c.found, Offered: &results.Offered{Due: 1000, NoTarget: c.lacking}}
 		if cell.Offered.Span = 5; c.lacking < 0 { // queues grew until the end
 			cell.Offered.LastStart = 5.06
 		}
@@ -145,16 +167,16 @@ func TestJudge(t *testing.T) {
 // can do no more.
 func TestSharedMachine(t *testing.T) {
 	for _, c := range []struct {
-		e    reports.Evidence
-		info reports.ClientInfo
-		want reports.Limit
+		e    results.Evidence
+		info results.ClientInfo
+		want results.Limit
 	}{
-		{reports.Evidence{InProcess: true}, reports.ClientInfo{CPUShare: 0.95}, reports.LimitMachine},
-		{reports.Evidence{InProcess: true}, reports.ClientInfo{CPUShare: 0.5, OthersShare: 0.5}, reports.LimitStore},
-		{reports.Evidence{Beside: true}, reports.ClientInfo{CPUShare: 0.5, OthersShare: 0.45}, reports.LimitMachine},
-		{reports.Evidence{}, reports.ClientInfo{CPUShare: 0.95}, reports.LimitStore},
+		{results.Evidence{InProcess: true}, results.ClientInfo{CPUShare: 0.95}, results.LimitMachine},
+		{results.Evidence{InProcess: true}, results.ClientInfo{CPUShare: 0.5, OthersShare: 0.5}, results.LimitStore},
+		{results.Evidence{Beside: true}, results.ClientInfo{CPUShare: 0.5, OthersShare: 0.45}, results.LimitMachine},
+		{results.Evidence{}, results.ClientInfo{CPUShare: 0.95}, results.LimitStore},
 	} {
-		s := run(100, 1e6, limitAt(5000, reports.StepBroken))
+		s := run(100, 1e6, limitAt(5000, results.StepBroken))
 		for i := range s.Steps {
 			s.Steps[i].Cell.Evidence, s.Steps[i].Cell.Client = &c.e, &c.info
 		}

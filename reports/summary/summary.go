@@ -3,27 +3,33 @@
 package summary
 
 import (
-	"math"
-
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Of returns a distribution's figures, which are zero if it has no values.
-func Of(h *hdr.Histogram) reports.Latency {
+func Of(h *hdr.Histogram) results.Latency {
 	if h == nil || h.TotalCount() == 0 {
-		return reports.Latency{}
+		return results.Latency{}
 	}
-	return reports.Latency{
-		P50: h.ValueAtQuantile(50), P90: h.ValueAtQuantile(90), P99: h.ValueAtQuantile(99), P999: h.ValueAtQuantile(99.9),
+	return results.Latency{
+		P50: latency.At(h, 50), P90: latency.At(h, 90), P99: latency.At(h, 99), P999: latency.At(h, 99.9),
+		Max: h.Max(), Mean: h.Mean(),
+	}
+}
+
+// least are the lower ends of the 95% intervals of a distribution's percentiles.
+func least(h *hdr.Histogram) *results.Latency {
+	return &results.Latency{
+		P50: latency.Least(h, 50), P90: latency.Least(h, 90), P99: latency.Least(h, 99), P999: latency.Least(h, 99.9),
 		Max: h.Max(), Mean: h.Mean(),
 	}
 }
 
 // Times sets the latencies of an operation. Reported is the kind of time that its phase reports.
-func Times(o *reports.Op, t *latency.Op, reported latency.Kind) {
+func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
 	o.Response = o.Service // a closed loop has no due times
 	if h := t.Times[latency.Response]; h != nil {
@@ -31,48 +37,73 @@ func Times(o *reports.Op, t *latency.Op, reported latency.Kind) {
 	}
 	if t.Times[latency.Delayed] != nil {
 		undelayed := Of(withoutDelays(t, reported))
-		o.Undelayed = &undelayed
+		o.Undelayed, o.Least = &undelayed, least(t.Times[reported])
 	}
 	if queued := t.Times[latency.Queued]; queued != nil {
 		found, waited := Of(Free(t)), Of(queued)
 		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
 	}
-	o.Due = due(t, reported)
+	o.Due, o.Quantiles = due(t, reported), quantiles(t, reported)
+}
+
+// quantiles are the response times of all operations that were due, at results.QuantileShares. They
+// are nil if there was no operation.
+func quantiles(o *latency.Op, reported latency.Kind) []int64 {
+	at, n := allDue(o, reported)
+	if n == 0 {
+		return nil
+	}
+	var times []int64
+	for _, share := range results.QuantileShares {
+		times = append(times, at(100*share))
+	}
+	return times
 }
 
 // due is the distribution of response times of all operations that were due. Messages that were
 // refused as too large are left out: the engine does not offer them. It is nil if all other
 // operations were ok.
-func due(o *latency.Op, reported latency.Kind) *reports.Latency {
+func due(o *latency.Op, reported latency.Kind) *results.Latency {
 	dropped := o.Counts[latency.Dropped]
 	if o.Times[latency.Rest] == nil && dropped == 0 {
 		return nil
 	}
+	at, _ := allDue(o, reported)
+	l := results.Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Mean: results.NeverEnded}
+	if dropped == 0 {
+		h := ended(o, reported)
+		l.Max, l.Mean = h.Max(), h.Mean()
+	}
+	return &l
+}
+
+// allDue returns the percentiles of the response times of all n operations that were due. One that
+// lies among dropped operations is results.NeverEnded.
+func allDue(o *latency.Op, reported latency.Kind) (at func(percent float64) int64, n int64) {
+	h := ended(o, reported)
+	n = h.TotalCount() + o.Counts[latency.Dropped]
+	return func(percent float64) int64 {
+		rank := latency.Rank(percent, n)
+		if rank > h.TotalCount() {
+			return results.NeverEnded
+		}
+		return latency.AtRank(h, rank)
+	}, n
+}
+
+// ended are the times of the operations that ended, whatever their outcome.
+func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 	h := wide()
 	for _, k := range []latency.Kind{reported, latency.Rest} {
 		if o.Times[k] != nil {
 			h.Merge(o.Times[k])
 		}
 	}
-	l := Of(h)
-	if dropped == 0 {
-		return &l
-	}
-	ended := h.TotalCount()
-	at := func(percent float64) int64 {
-		rank := math.Ceil(percent / 100 * float64(ended+dropped))
-		if rank > float64(ended) {
-			return reports.NeverEnded
-		}
-		return h.ValueAtQuantile(100 * rank / float64(ended))
-	}
-	return &reports.Latency{
-		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: reports.NeverEnded, Mean: reports.NeverEnded,
-	}
+	return h
 }
 
 // All are the latencies of all operations of a phase together.
-func All(ops []*latency.Op, reported latency.Kind) *reports.AllOps {
+func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 	var sum latency.Op
 	for _, o := range ops {
 		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Rest} {
@@ -89,7 +120,7 @@ func All(ops []*latency.Op, reported latency.Kind) *reports.AllOps {
 			sum.Counts[out] += n
 		}
 	}
-	return &reports.AllOps{
+	return &results.AllOps{
 		Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
 		Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
 	}
@@ -97,7 +128,7 @@ func All(ops []*latency.Op, reported latency.Kind) *reports.AllOps {
 
 // Delays compares the response times of all operations together with those that they
 // would have had if the client had lost no time.
-func Delays(ops []*latency.Op, reported latency.Kind) (d reports.Delays) {
+func Delays(ops []*latency.Op, reported latency.Kind) (d results.Delays) {
 	real, ideal := wide(), wide()
 	for _, o := range ops {
 		if h := o.Times[reported]; h != nil {
@@ -109,6 +140,9 @@ func Delays(ops []*latency.Op, reported latency.Kind) (d reports.Delays) {
 		}
 	}
 	d.Response, d.Undelayed = Of(real), Of(ideal)
+	if real.TotalCount() > 0 {
+		d.Least = least(real)
+	}
 	return d
 }
 

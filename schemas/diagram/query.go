@@ -122,11 +122,7 @@ func Predicate(p *schemas.Pattern) string {
 		}
 	}
 	if len(p.After) > 0 {
-		names := make([]string, len(p.After))
-		for i, c := range p.After {
-			names[i] = c.Name
-		}
-		words = append(words, "after "+strings.Join(names, ", "))
+		words = append(words, "after "+names(p.After))
 	}
 	for _, c := range p.Filter {
 		words = append(words, "filtered by "+c.Name+" = ?")
@@ -150,3 +146,41 @@ func Predicate(p *schemas.Pattern) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// Asks says what a pattern asks of its tables, in one line.
+func Asks(p *schemas.Pattern) string {
+	switch {
+	case p.Kind == schemas.Batch:
+		var parts []string
+		for _, part := range p.Parts {
+			word := part.Pattern.Name
+			if part.Each != "" {
+				word += " for each " + part.Each
+			}
+			parts = append(parts, word)
+		}
+		return "batch, atomic " + p.Atomic.String() + ": " + strings.Join(parts, ", ")
+	case p.Kind.Reads():
+		return p.Kind.String() + " " + p.Table.Name + ": " + Predicate(p)
+	}
+	text := p.Kind.String() + " " + p.Table.Name
+	if p.Kind == schemas.Delete {
+		return text + ": " + Predicate(p)
+	}
+	if columns := names(p.Columns); columns != "" {
+		text += ": " + columns
+	}
+	if p.Absent {
+		text += ", if the row is absent"
+	}
+	if len(p.If) > 0 {
+		verb := " are"
+		if len(p.If) == 1 {
+			verb = " is"
+		}
+		text += ", if " + names(p.If) + verb + " as expected"
+	}
+	return text
+}
+
+func names(cs []*schemas.Column) string { return strings.Join(schemas.Names(cs), ", ") }

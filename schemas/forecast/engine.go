@@ -107,8 +107,11 @@ type Space struct {
 }
 
 // Bytes returns the bytes of a value of a type of fixed size as a payload, or 0.
-func Bytes(k schemas.Kind) float64 {
-	switch k {
+func Bytes(t schemas.Type) float64 {
+	if t.Foreign != "" {
+		return float64(schemas.CQLBytes(t))
+	}
+	switch t.Kind {
 	case schemas.Int:
 		return 4
 	case schemas.Bigint, schemas.Timestamp, schemas.Counter:

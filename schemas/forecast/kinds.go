@@ -112,7 +112,7 @@ func (m *measurer) row(of entity) Size {
 	r := Row{Table: m.table, Static: m.Static, Beside: m.beside, Around: m.around, Span: m.span}
 	for _, c := range m.ColumnsOf(m.table) {
 		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
-		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type.Kind)}
+		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type)}
 		if at >= 0 {
 			size := &m.Sizes[at]
 			if size.None {

@@ -5,7 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // WriteText writes a report in lines of at most 80 columns.
@@ -20,7 +21,7 @@ func (r *Report) WriteText(to io.Writer) error {
 	w.limits(r)
 	if c := r.Compressed; c != nil {
 		w.line("")
-		w.line("Compression, not counted above: %s in blocks of %d KiB leaves %s of raw", c.Compressor, c.Block>>10,
+		w.line("Compression, not counted above: %s in blocks of %dKiB leaves %s of raw", c.Compressor, c.Block>>10,
 			share(c.Raw))
 		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies),
 			share(c.Attachments), c.Messages)
@@ -39,33 +40,9 @@ func (w *writer) line(format string, args ...any) {
 	}
 }
 
-// table writes rows in columns. It aligns as many as left says at the left, and the others,
-// which are numbers, at the right. A row of one cell goes over all columns.
+// table writes rows in columns: as many as left says at the left, and then numbers.
 func (w *writer) table(left int, rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			if len(row) > 1 {
-				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-			}
-		}
-	}
-	w.line("")
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			gap := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
-			switch {
-			case i == 0:
-				b.WriteString(cell + gap)
-			case i < left:
-				b.WriteString("  " + cell + gap)
-			default:
-				b.WriteString("  " + gap + cell)
-			}
-		}
-		w.line("%s", strings.TrimRight(b.String(), " "))
-	}
+	w.line("\n%s", strings.TrimSuffix(words.Table(rows, left, 0), "\n"))
 }
 
 func (w *writer) tables(r *Report) {
@@ -76,7 +53,7 @@ func (w *writer) tables(r *Report) {
 	sums := func(name string, sizes []float64) {
 		row := []string{name, ""}
 		for _, n := range sizes {
-			row = append(row, bytes(n))
+			row = append(row, words.Size(n))
 		}
 		rows = append(rows, row)
 	}
@@ -87,16 +64,12 @@ func (w *writer) tables(r *Report) {
 		}
 		row := []string{t.Table, count(t.Rows[0])}
 		for _, n := range t.Bytes {
-			row = append(row, bytes(n))
+			row = append(row, words.Size(n))
 		}
 		rows = append(rows, row)
 	}
 	sums("all", r.Space.Files)
-	copies := "1 replica"
-	if r.Replicas != 1 {
-		copies = strconv.Itoa(r.Replicas) + " replicas"
-	}
-	sums("disk for "+copies, r.Space.Disk)
+	sums("disk for "+words.Plural(r.Replicas, "replica"), r.Space.Disk)
 	w.table(1, rows)
 	w.line("Disk has %s more for compactions:", share(r.Space.Room))
 	w.line("%s.", r.Space.Why)
@@ -115,11 +88,12 @@ func (w *writer) partitions(r *Report) {
 	largest := [][]string{{head, "EACH", "SIZE", "ROWS", "CELLS", "TOMBSTONES"}}
 	for _, g := range r.Partitions {
 		sizes = append(sizes, []string{
-			g.Table, g.Each, count(g.Count[0]), bytes(g.Median[0].Bytes), bytes(g.P999[0].Bytes), bytes(g.Largest[0].Bytes),
+			g.Table, g.Each, count(g.Count[0]),
+			words.Size(g.Median[0].Bytes), words.Size(g.P999[0].Bytes), words.Size(g.Largest[0].Bytes),
 		})
 		p := g.Largest[last]
 		largest = append(largest, []string{
-			g.Table, g.Each, bytes(p.Bytes), count(p.Rows),
+			g.Table, g.Each, words.Size(p.Bytes), count(p.Rows),
 			count(p.Cells), count(p.Tombstones),
 		})
 	}
@@ -178,25 +152,6 @@ func after(years float64) string {
 		return fmt.Sprintf("%.0f years", years)
 	}
 	return fmt.Sprintf("%.1f years", years)
-}
-
-// bytes writes a size with three digits: 1.23 MB.
-func bytes(n float64) string {
-	for _, unit := range []string{"B", "KB", "MB", "GB", "TB", "PB"} {
-		switch {
-		case n >= 999.5 && unit != "PB":
-			n /= 1000
-			continue
-		case unit == "B":
-			return fmt.Sprintf("%.0f B", n)
-		case n < 10:
-			return fmt.Sprintf("%.2f %s", n, unit)
-		case n < 100:
-			return fmt.Sprintf("%.1f %s", n, unit)
-		}
-		return fmt.Sprintf("%.0f %s", n, unit)
-	}
-	return ""
 }
 
 // count writes a number with commas, or with a unit from 10 million on.

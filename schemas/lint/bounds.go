@@ -18,7 +18,7 @@ func boundRules() []*Rule {
 			cassandra.yaml 4.0, compaction_large_partition_warning_threshold 100MiB (partition_size_warn_threshold
 			since 4.1); limit: 2 billion cells (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`,
 		Do: `Add a column that begins a new partition to its key: a month, or a number that rises when the partition is
-			full.`,
+			full. bucket: COLUMN says which it is.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if col := growing(t, 0); col != nil && !bucketed(t) {
@@ -68,7 +68,7 @@ func boundRules() []*Rule {
 	}, {
 		ID: "unbounded-read", Severity: Warning,
 		Doc: `A slice has no limit, and what it reads grows with each message or event. A call that was fast in a new
-			mailbox times out in an old one.`,
+			mailbox times out in an old one. (A bucket in the partition key bounds it.)`,
 		Source: `Cassandra guardrail page_size_warn_threshold
 			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html); HBase
 			Reference Guide, hbase.client.scanner.max.result.size
@@ -76,7 +76,8 @@ func boundRules() []*Rule {
 		Do: "Add limit: arg and after, and read in pages; or keep a counter of what is counted.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if col := leftToGrow(p); col != nil && !limited(p) && !c.onlyFallback(p) {
+				ends := p.Index == nil && bucketed(p.Table)
+				if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
 					c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
 				}
 			}, schemas.Slice)

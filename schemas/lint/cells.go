@@ -19,9 +19,9 @@ func cellRules() []*Rule {
 		Doc: `A column holds a body, an attachment or a whole message in one cell. It is as large as what somebody sends,
 			and an engine refuses a cell that is too large: HBase from 10 MiB on, Cassandra a mutation from 16 MiB on.
 			Long before that each read and each compaction holds all of it in memory. The rows of a table say what its
-			columns hold. Without them, a blob is taken for content if no int or bigint in the key numbers its parts.`,
+			columns hold. Without them, a blob is taken for content if no column of the key numbers its pieces (chunk).`,
 		Source: cellSources,
-		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column; or accept it if something else
+		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column (chunk: COLUMN says which); or accept it if something else
 			bounds it.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
@@ -30,7 +30,7 @@ func cellRules() []*Rule {
 					case what != "":
 						c.atColumn(t, col, "%s %s holds %s in one cell, of any size", col.Type, col.Name, what)
 					case unnumbered(t, col):
-						c.atColumn(t, col, "%s %s is one cell of any size: no int or bigint in the key (%s) numbers its parts",
+						c.atColumn(t, col, "%s %s is one cell of any size: no column of the key (%s) numbers its pieces",
 							col.Type, col.Name, names(t.Key()))
 					}
 				}
@@ -39,7 +39,8 @@ func cellRules() []*Rule {
 	}, {
 		ID: "list-reads-content", Severity: Warning,
 		Doc: `A slice of many messages also reads what is in them: bodies, attachments or whole messages. A page of 25
-			then costs as much as the opening of 25 messages.`,
+			then costs as much as the opening of 25 messages. The rows of a table say what its columns hold. Without
+			them, a text counts as content if it is called body, content, html, raw, payload or the like.`,
 		Source: `Cassandra and HBase read and send whole cells (https://hbase.apache.org/book.html#client.filter); the
 			Oracle document's inbox, whose whole rows a run of mailbench measures`,
 		Do: "Name the columns that a list shows (columns: […]), and keep content in a table or family of its own.",
@@ -49,8 +50,29 @@ func cellRules() []*Rule {
 					if leftToGrow(p) == nil && !limited(p) || c.onlyFallback(p) {
 						return
 					}
-					if holds(p.Table, col) != "" || unnumbered(p.Table, col) {
+					if holds(p.Table, col) != "" || unnumbered(p.Table, col) || namesContent(p.Table, col) {
 						c.atPattern(p, "reads %s %s of every row that it lists", col.Type, col.Name)
+					}
+				}
+			}, schemas.Slice)
+		},
+	}, {
+		ID: "collection-listed", Severity: Warning,
+		Doc: `A slice of many rows also reads a collection of each, and an engine reads a collection whole. It counts if
+			it is a map, or if some pattern appends to it, unless the table says how large it becomes (rows).`,
+		Source: `Cassandra documentation, Collections: a collection is read in its entirety
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html);
+			guardrails items_per_collection_warn_threshold and collection_size_warn_threshold`,
+		Do: "Leave the collection out of the list (columns: […]), or make each of its elements a row of a table of its own.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if leftToGrow(p) == nil && !limited(p) || c.onlyFallback(p) {
+					return
+				}
+				for _, col := range p.Columns {
+					grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
+					if grows && len(p.Table.Rows) == 0 {
+						c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
 					}
 				}
 			}, schemas.Slice)
@@ -96,15 +118,24 @@ func cellRules() []*Rule {
 	}}
 }
 
-// numbersParts reports whether a key column can be the number of a chunk.
-func numbersParts(c *schemas.Column) bool {
-	return c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
-}
-
 // unnumbered reports whether a column can hold content as far as is known: it is a blob,
 // the table does not say what its columns hold, and its key numbers no parts.
 func unnumbered(t *schemas.Table, c *schemas.Column) bool {
 	blobs := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
 	return blobs && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 &&
-		!slices.ContainsFunc(t.Key(), numbersParts)
+		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return serves(t, k, schemas.Chunk) })
+}
+
+// namesContent guesses whether a text holds content: the table does not say what its
+// columns hold, and the name does.
+func namesContent(t *schemas.Table, c *schemas.Column) bool {
+	return c.Type.Kind == schemas.Text && c.Role == schemas.Plain && len(t.Rows) == 0 &&
+		named(c, []string{"body", "content", "html", "raw", "payload", "document", "attachment", "mime", "eml"})
+}
+
+// appended reports whether some pattern appends to a column.
+func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
+	return slices.ContainsFunc(c.of(t, schemas.Append), func(p *schemas.Pattern) bool {
+		return slices.Contains(p.Columns, col)
+	})
 }

@@ -18,7 +18,9 @@
 // Rules judge by what a schema says. The rows of a table say whether messages gather in
 // a partition and what a column holds. Without them, rules assume that a clustering
 // column of type timeuuid, timestamp, uuid or bigint gets a new value for each message,
-// and that text, int and boolean columns name folders, chunks or flags. [Answers] says of each
+// and that text, int and boolean columns name folders or flags. What a key column is for
+// (bucket, chunk, salt) they guess by its name and type, unless the table says it; the
+// report names each [Guess]. [Answers] says of each
 // pattern how many partitions answer it, in which order, and what bounds it. The sizes
 // that [Numbers] hold come from a forecast; without them, rules about sizes do not run.
 package lint

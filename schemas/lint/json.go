@@ -15,8 +15,18 @@ type jsonReport struct {
 	Warnings int           `json:"warnings"`
 	Notes    int           `json:"notes"`
 	Accepted int           `json:"accepted"`
+	Known    int           `json:"known,omitempty"` // findings that a baseline has
+	Gone     int           `json:"gone,omitempty"`  // findings of a baseline that are no longer there
 	Findings []jsonFinding `json:"findings"`
 	Patterns []jsonAnswer  `json:"patterns"`
+	Guesses  []jsonGuess   `json:"guesses,omitempty"`
+}
+
+type jsonGuess struct {
+	Table   string `json:"table"`
+	Column  string `json:"column"`
+	Purpose string `json:"purpose"` // bucket, chunk or salt, by the column's name and type
+	Line    int    `json:"line"`
 }
 
 type jsonFinding struct {
@@ -32,6 +42,8 @@ type jsonFinding struct {
 	Message  string `json:"message"`
 	Do       string `json:"do"`
 	Accepted string `json:"accepted,omitempty"`
+	Known    bool   `json:"known,omitempty"`
+	Page     string `json:"page"`
 }
 
 type jsonAnswer struct {
@@ -53,7 +65,7 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 		n := r.Counts()
 		j := jsonReport{
 			Schema: r.Schema.Name, File: r.Schema.File, Engines: r.Engines, Workload: r.Workload,
-			Errors: n.Errors, Warnings: n.Warnings, Notes: n.Notes, Accepted: n.Accepted,
+			Errors: n.Errors, Warnings: n.Warnings, Notes: n.Notes, Accepted: n.Accepted, Known: n.Known, Gone: r.Gone,
 			Findings: []jsonFinding{}, Patterns: []jsonAnswer{},
 		}
 		for _, f := range r.Findings {
@@ -61,13 +73,17 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 				Rule: f.Rule.ID, Severity: f.Rule.Severity.String(), Engine: f.Engine,
 				Table: f.Table, Pattern: f.Pattern, Part: f.Part,
 				File: cmp.Or(f.Pos.File, r.Schema.File), Line: f.Pos.Line, Column: f.Pos.Column,
-				Message: f.Message, Do: f.Rule.Do, Accepted: f.Accepted,
+				Message: f.Message, Do: f.Rule.Do, Accepted: f.Accepted, Known: f.Known,
+				Page: f.Rule.Page(),
 			})
 		}
 		for _, a := range Answers(r.Schema) {
 			j.Patterns = append(j.Patterns, jsonAnswer{
 				a.Pattern.Name, a.Pattern.Kind.String(), tableName(a.Pattern), a.Partitions, a.Order, a.Bound,
 			})
+		}
+		for _, g := range r.Guesses {
+			j.Guesses = append(j.Guesses, jsonGuess{g.Table.Name, g.Column.Name, g.Purpose.String(), g.Column.Pos.Line})
 		}
 		out.Schemas = append(out.Schemas, j)
 	}

@@ -23,6 +23,8 @@ type Finding struct {
 	Message string
 	// Accepted is the reason for which the schema accepts the finding, or "".
 	Accepted string
+	// Known: an earlier report has the finding (Baseline.Mark).
+	Known bool
 }
 
 // Options say what a schema is checked for.
@@ -32,6 +34,9 @@ type Options struct {
 	Engines []string
 	// Numbers are the sizes and shares that follow from a workload, or nil.
 	Numbers *Numbers
+	// Hints says what is wrong with a table's hints for an engine (drivers.Engine.CheckHints).
+	// nil: hints are not checked.
+	Hints func(engine string, t *schemas.Table) error
 }
 
 // Check returns what the rules find in a schema, in the order of the file. The error
@@ -40,7 +45,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	if err := checkAccepted(s); err != nil {
 		return nil, err
 	}
-	r := &Report{Schema: s, Engines: o.Engines}
+	r := &Report{Schema: s, Engines: o.Engines, Guesses: guesses(s)}
 	if o.Numbers != nil {
 		r.Workload = o.Numbers.Workload
 	}
@@ -50,12 +55,12 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 			r.Engines = []string{s.Native}
 		}
 	}
-	found := check(s, r.Engines, o.Numbers)
+	found := check(s, r.Engines, o)
 	matched := make(map[acceptance]bool)
 	for _, f := range found {
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
-	for _, f := range check(s, EngineNames(), o.Numbers) { // an acceptance for another engine is no mistake
+	for _, f := range check(s, EngineNames(), o) { // an acceptance for another engine is no mistake
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
@@ -68,10 +73,10 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 }
 
 // check runs all rules.
-func check(s *schemas.Schema, engines []string, numbers *Numbers) []Finding {
-	c := &checker{schema: s, numbers: numbers}
+func check(s *schemas.Schema, engines []string, o Options) []Finding {
+	c := &checker{schema: s, numbers: o.Numbers, hints: o.Hints}
 	for _, r := range Rules() {
-		if r.check == nil || r.Numbers && numbers == nil {
+		if r.check == nil || r.Numbers && o.Numbers == nil {
 			continue
 		}
 		c.rule, c.engine = r, ""
@@ -165,6 +170,7 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 type checker struct {
 	schema  *schemas.Schema
 	numbers *Numbers
+	hints   func(engine string, t *schemas.Table) error // nil: hints are not checked
 	rule    *Rule
 	engine  string // the engine that the rule judges for; "" if the rule is about none
 	found   []Finding
@@ -222,10 +228,4 @@ func tableName(p *schemas.Pattern) string {
 }
 
 // names lists columns for messages.
-func names(cs []*schemas.Column) string {
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name
-	}
-	return strings.Join(words, ", ")
-}
+func names(cs []*schemas.Column) string { return strings.Join(schemas.Names(cs), ", ") }

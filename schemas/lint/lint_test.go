@@ -26,6 +26,9 @@ func TestRules(t *testing.T) {
 		if r.Numbers {
 			continue // see TestNumbers
 		}
+		if r.ID == "unknown-hint" {
+			continue // see schema_lint.txt in cmd: the drivers know the hints
+		}
 		cases[r.ID] = true
 		t.Run(r.ID, func(t *testing.T) {
 			file := filepath.Join("testdata", "rules", r.ID+".txtar")

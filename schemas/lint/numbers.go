@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Numbers are the sizes of a schema's data with the mail of a workload, and the shares
@@ -104,7 +105,7 @@ func sizeRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
-					c.atTable(t, "the largest cell has %s; %s takes %s", inBytes(n), c.engine, inBytes(mostCell[c.engine]))
+					c.atTable(t, "the largest cell has %s; %s takes %s", words.Size(n), c.engine, words.Size(mostCell[c.engine]))
 				}
 			})
 		},
@@ -117,7 +118,7 @@ func sizeRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
-					c.atTable(t, "the largest cell has %s; less than 1 MB is recommended", inBytes(n))
+					c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
 				}
 			})
 		},
@@ -161,16 +162,5 @@ func (p Partitions) String() string {
 
 // String writes a size in words.
 func (s Size) String() string {
-	return fmt.Sprintf("%s, %.0f rows and %.0f cells", inBytes(s.Bytes), s.Rows, s.Cells)
-}
-
-// inBytes writes a size in decimal units: 1 KB is 1000 bytes.
-func inBytes(n float64) string {
-	for _, unit := range []string{"bytes", "KB", "MB", "GB"} {
-		if n < 1000 {
-			return fmt.Sprintf("%.3g %s", n, unit)
-		}
-		n /= 1000
-	}
-	return fmt.Sprintf("%.4g TB", n)
+	return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
 }

@@ -1,8 +1,6 @@
 package lint
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestNumbers: each rule that needs numbers finds something from the number on that it
 // names, and nothing below.
@@ -24,23 +22,23 @@ func TestNumbers(t *testing.T) {
 	}{
 		{
 			"partition-over-aim", cassandra, largest(Size{Bytes: 10.1e6, Rows: 99}), largest(Size{Bytes: 9.9e6, Rows: 99}),
-			"the largest partition of a folder has 10.1 MB, 99 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+			"the largest partition of a folder has 10.1MB, 99 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
 			"large-partition", cassandra, largest(Size{Bytes: 5e6, Rows: 100_001}), largest(Size{Bytes: 99e6, Rows: 100_000}),
-			"the largest partition of a folder has 5 MB, 100001 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+			"the largest partition of a folder has 5.00MB, 100001 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
 			"impossible-partition", cassandra, largest(Size{Cells: 1<<31 + 1}), largest(Size{Cells: 1 << 31}),
-			"the largest partition of a folder has 0 bytes, 0 rows and 2147483649 cells; the median has 0 bytes, 0 rows and 0 cells",
+			"the largest partition of a folder has 0B, 0 rows and 2147483649 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
 			"impossible-partition", hbase, largest(Size{Bytes: 1.1e9}), largest(Size{Bytes: 1e9}),
-			"the largest partition of a folder has 1.1 GB, 0 rows and 0 cells; the median has 0 bytes, 0 rows and 0 cells",
+			"the largest partition of a folder has 1.10GB, 0 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
-		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5 MB; hbase takes 10.5 MB"},
-		{"cell-too-wide", cassandra, cell(17 << 20), cell(16 << 20), "the largest cell has 17.8 MB; cassandra takes 16.8 MB"},
-		{"cell-wide", cassandra, cell(2 << 20), cell(1 << 20), "the largest cell has 2.1 MB; less than 1 MB is recommended"},
+		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5MB; hbase takes 10.5MB"},
+		{"cell-too-wide", cassandra, cell(17 << 20), cell(16 << 20), "the largest cell has 17.8MB; cassandra takes 16.8MB"},
+		{"cell-wide", cassandra, cell(2 << 20), cell(1 << 20), "the largest cell has 2.10MB; less than 1MB is recommended"},
 		{
 			"hot-partition", cassandra, hot(0, 0.25), hot(0.9, 0.1),
 			"25% of the operations of day go to the partition of one folder; more than 12 nodes gain nothing",

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -40,7 +41,57 @@ func orderRules() []*Rule {
 				}
 			}, schemas.Slice)
 		},
+	}, {
+		ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
+		Doc: `A slice returns its rows in an order in which some columns ascend and others descend. Oracle's keys and
+			indexes all ascend: it reads one forwards or backwards, and for any other order the client reads all rows
+			of the range and sorts them, also for a page of 25.`,
+		Source: `plans of Oracle NoSQL 25.3.21: a SORT above the RECEIVE, which runs in the client, unless all columns of
+			ORDER BY have one direction`,
+		Do: `Give all columns that follow the bound ones the same direction. In an index name the rest of the primary key
+			too, in that direction: it follows in ascending order otherwise.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
+					c.atPattern(p, "is in the order of (%s), so the client reads all rows of %s that it may return, and sorts them",
+						directed(order), p.Table.Name)
+				}
+			}, schemas.Slice)
+		},
 	}}
+}
+
+// readingOrder returns the columns that order the rows of a slice after those that it binds: of its
+// index, then of the primary key.
+func readingOrder(p *schemas.Pattern) (order []schemas.IndexColumn) {
+	if p.Index != nil {
+		order = slices.Clone(p.Index.Columns)
+	}
+	for _, k := range p.Table.Key() {
+		if !slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Column == k }) {
+			order = append(order, schemas.IndexColumn{Column: k, Desc: k.Desc})
+		}
+	}
+	return slices.DeleteFunc(order, func(c schemas.IndexColumn) bool {
+		return slices.Contains(p.By, c.Column) || c.Column == p.In
+	})
+}
+
+// mixed reports whether some columns ascend and others descend.
+func mixed(order []schemas.IndexColumn) bool {
+	return slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Desc != order[0].Desc })
+}
+
+func directed(order []schemas.IndexColumn) string {
+	var words []string
+	for _, c := range order {
+		word := c.Column.Name
+		if c.Desc {
+			word += " desc"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
 }
 
 // orderedBy returns the columns of an index that order the rows of a slice through

@@ -59,16 +59,23 @@ func partitionRules() []*Rule {
 	}, {
 		ID: "many-partitions", Severity: Warning,
 		Doc: `A get reads one partition for each element of a list, one after another, since it does not say how
-			many at once (parallel). One query for all would make a single node gather them.`,
+			many at once (parallel). A SELECT with IN, as schema import finds it, is one query for all: a single node
+			gathers them.`,
 		Source: `Cassandra guardrails partition_keys_in_select_warn_threshold and _fail_threshold
 			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html)`,
-		Do: "Say how many are read at once (parallel: N), or put what is read together into one partition.",
+		Do: `Say how many are read at once (parallel: N; in an application a query for each), or put what is read
+			together into one partition.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if p.In != nil && p.In.Role == schemas.Partition && p.Parallel == 0 {
+				switch {
+				case p.In == nil || p.In.Role != schemas.Partition || p.Parallel > 0:
+				case p.Imported != nil:
+					c.atPattern(p, "reads a partition of %s for each %s in one query, so that a single node gathers them",
+						p.Table.Name, p.In.Name)
+				default:
 					c.atPattern(p, "reads a partition of %s for each %s, one after another", p.Table.Name, p.In.Name)
 				}
-			}, schemas.Get)
+			}, schemas.Get, schemas.Slice)
 		},
 	}}
 }

@@ -10,7 +10,7 @@ import (
 
 // The parts of SARIF 2.1.0 that are written here: OASIS standard, 27 March 2020,
 // sections 3.13 (log), 3.14 (run), 3.19 (tool component), 3.49 (rule), 3.27 (result),
-// 3.28 (location) and 3.35 (suppression).
+// 3.28 (location) and 3.35 (suppression), 3.27.24 (baselineState).
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -35,6 +35,7 @@ type (
 		Short         sarifText `json:"shortDescription"`
 		Full          sarifText `json:"fullDescription"`
 		Help          sarifText `json:"help"`
+		HelpURI       string    `json:"helpUri"`
 		Configuration struct {
 			Level string `json:"level"`
 		} `json:"defaultConfiguration"`
@@ -49,6 +50,7 @@ type (
 		Message      sarifText          `json:"message"`
 		Locations    []sarifLocation    `json:"locations"`
 		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+		Baseline     string             `json:"baselineState,omitempty"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical  `json:"physicalLocation"`
@@ -84,7 +86,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 		at[r.ID] = i
 		rule := sarifRule{
 			ID: r.ID, Short: sarifText{firstSentence(r.Doc)}, Full: sarifText{r.Doc},
-			Help: sarifText{r.Do + "\n\nSource: " + r.Source},
+			Help: sarifText{r.Do + "\n\nSource: " + r.Source}, HelpURI: r.Page(),
 		}
 		rule.Configuration.Level = r.Severity.String() // note, warning and error are SARIF's words, too
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
@@ -119,6 +121,9 @@ func result(file string, f *Finding, rule int) sarifResult {
 		l.Logical = append(l.Logical, sarifLogical{f.Pattern, "pattern"})
 	}
 	out.Locations = []sarifLocation{l}
+	if f.Known {
+		out.Baseline = "unchanged"
+	}
 	if f.Accepted != "" {
 		out.Suppressions = []sarifSuppression{{"inSource", f.Accepted}}
 	}

@@ -3,6 +3,8 @@ package lint
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -51,6 +53,11 @@ func TestSARIF(t *testing.T) {
 		t.Fatal(err)
 	}
 	run, suppressed := log.Runs[0], 0
+	for _, r := range run.Tool.Driver.Rules {
+		if !strings.HasSuffix(r.HelpURI, "/docs/rules/README.md#"+r.ID) {
+			t.Errorf("rule %s has its help at %q", r.ID, r.HelpURI)
+		}
+	}
 	for _, r := range run.Results {
 		if id := run.Tool.Driver.Rules[r.RuleIndex].ID; id != r.RuleID {
 			t.Errorf("result of %s points at rule %s", r.RuleID, id)
@@ -73,6 +80,32 @@ func TestFileURI(t *testing.T) {
 	} {
 		if got := fileURI(file); got != want {
 			t.Errorf("fileURI(%s) = %s, want %s", file, got, want)
+		}
+	}
+}
+
+// TestRulesPage: docs/rules has what the rules say; each has a heading, which links lead to.
+func TestRulesPage(t *testing.T) {
+	var page strings.Builder
+	if err := WriteRulesMarkdown(&page, Rules()); err != nil {
+		t.Fatal(err)
+	}
+	const file = "../../docs/rules/README.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(page.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(saved) != page.String() {
+		t.Errorf("%s is not what the rules say; -update rewrites it", file)
+	}
+	for _, r := range Rules() {
+		if !strings.Contains(page.String(), "\n## "+r.ID+"\n") {
+			t.Errorf("rule %s has no heading", r.ID)
 		}
 	}
 }

@@ -17,6 +17,9 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 	}
 	one := false // the clustering columns before c name one message
 	for i, c := range t.Clustering {
+		if serves(t, c, schemas.Chunk) {
+			continue
+		}
 		switch c.Type.Kind {
 		case schemas.TimeUUID, schemas.Timestamp, schemas.UUID:
 		case schemas.Bigint:
@@ -66,18 +69,6 @@ func unique(t *schemas.Table, c *schemas.Column) bool {
 				return t.Quantity == "address"
 			})
 		})
-	})
-}
-
-// bucketed reports whether the partition key has a number or a time beside other
-// columns. A new partition begins when it changes.
-func bucketed(t *schemas.Table) bool {
-	return len(t.Partition) > 1 && slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-		switch c.Type.Kind {
-		case schemas.Int, schemas.Bigint, schemas.Timestamp:
-			return true
-		}
-		return false
 	})
 }
 

@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Report is what lint says of one schema.
@@ -16,10 +16,13 @@ type Report struct {
 	Engines  []string // engines that the schema was checked for
 	Workload string   // the workload of the numbers, or ""
 	Findings []Finding
+	Guesses  []Guess // what columns are for, where the schema does not say it
+	Gone     int     // findings of a baseline that are no longer there
 }
 
-// Counts are the numbers of findings of a report by severity; accepted ones count apart.
-type Counts struct{ Errors, Warnings, Notes, Accepted int }
+// Counts are the numbers of findings of a report by severity. Those that the schema
+// accepts, and those that a baseline has, count apart.
+type Counts struct{ Errors, Warnings, Notes, Accepted, Known int }
 
 // Counts counts the findings.
 func (r *Report) Counts() (n Counts) {
@@ -27,6 +30,8 @@ func (r *Report) Counts() (n Counts) {
 		switch {
 		case f.Accepted != "":
 			n.Accepted++
+		case f.Known:
+			n.Known++
 		case f.Rule.Severity == Error:
 			n.Errors++
 		case f.Rule.Severity == Warning:
@@ -40,34 +45,42 @@ func (r *Report) Counts() (n Counts) {
 
 // WriteText writes errors and warnings, one a line with its place, and below it what
 // to do. With all it also writes notes, what is accepted, and how each pattern is
-// answered. Findings are broken into lines of width columns; 0 is a line for each.
+// answered. What had to be guessed follows. Findings are broken into lines of width columns; 0 is a line for each.
 func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	b := bufio.NewWriter(w)
 	n := r.Counts()
 	if all {
-		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "PATTERN\tKIND\tTABLE\tANSWERED BY\tORDER\tBOUND")
+		rows := [][]string{{"PATTERN", "KIND", "TABLE", "ANSWERED BY", "ORDER", "BOUND"}}
 		for _, a := range Answers(r.Schema) {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n",
-				a.Pattern.Name, a.Pattern.Kind, cmp.Or(tableName(a.Pattern), "-"), a.Partitions, a.Order, a.Bound)
+			rows = append(rows, []string{
+				a.Pattern.Name, a.Pattern.Kind.String(), cmp.Or(tableName(a.Pattern), "-"), a.Partitions, a.Order, a.Bound,
+			})
 		}
-		t.Flush()
-		fmt.Fprintln(b)
+		fmt.Fprintln(b, words.Table(rows, len(rows[0]), 0))
 	}
 	for _, f := range r.Findings {
-		if !all && (f.Accepted != "" || f.Rule.Severity == Note) {
+		if !all && (f.Accepted != "" || f.Known || f.Rule.Severity == Note) {
 			continue
 		}
 		wrap(b, "", fmt.Sprintf("%s: %s", f.Pos.In(r.Schema.File), &f), width)
-		if f.Accepted != "" {
+		switch {
+		case f.Accepted != "":
 			wrap(b, indent, "accepted: "+f.Accepted, width)
-		} else {
+		case f.Known:
+			wrap(b, indent, "known: the baseline has it", width)
+		default:
 			wrap(b, indent, "Do: "+f.Rule.Do, width)
 		}
 	}
-	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Schema.Name, list(r.Engines), count(n.Errors, "error"),
-		count(n.Warnings, "warning"), count(n.Notes, "note"), n.Accepted)
-	if !all && n.Notes+n.Accepted > 0 {
+	for _, g := range r.Guesses {
+		wrap(b, "", fmt.Sprintf("%s: %s", g.Column.Pos.In(r.Schema.File), g), width)
+	}
+	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Schema.Name, list(r.Engines), words.Plural(n.Errors, "error"),
+		words.Plural(n.Warnings, "warning"), words.Plural(n.Notes, "note"), n.Accepted)
+	if n.Known+r.Gone > 0 {
+		fmt.Fprintf(b, ", %d known from the baseline, %d of it gone", n.Known, r.Gone)
+	}
+	if !all && n.Notes+n.Accepted+n.Known > 0 {
 		fmt.Fprint(b, " (--all shows them)")
 	}
 	fmt.Fprintln(b)
@@ -85,21 +98,6 @@ func (f *Finding) subject() string {
 		return "pattern " + f.Pattern
 	}
 	return "table " + f.Table
-}
-
-// WriteRules writes the documentation of all rules.
-func WriteRules(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	for i, r := range Rules() {
-		if i > 0 {
-			fmt.Fprintln(b)
-		}
-		fmt.Fprintf(b, "%s (%s%s)\n", r.ID, r.Severity, r.about())
-		for _, part := range [][2]string{{"", r.Doc}, {"Do: ", r.Do}, {"Source: ", r.Source}} {
-			wrap(b, indent, part[0]+part[1], 80)
-		}
-	}
-	return b.Flush()
 }
 
 // about says which engines a rule is for, and whether it needs a workload.

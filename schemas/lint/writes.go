@@ -43,9 +43,10 @@ func writeRules() []*Rule {
 			c.tables(func(t *schemas.Table) {
 				conditional := c.of(t, schemas.PutIf)
 				plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
-					func(p *schemas.Pattern) bool { return p.Static })
+					func(p *schemas.Pattern) bool { return p.Static || ifCarried(p) })
 				if len(conditional) > 0 && len(plain) > 0 {
-					c.atTable(t, "%s write under a condition, %s without", patternNames(conditional), patternNames(plain))
+					c.atTable(t, "a condition guards the writes of %s, and none those of %s", patternNames(conditional),
+						patternNames(plain))
 				}
 			})
 		},
@@ -95,6 +96,51 @@ func writeRules() []*Rule {
 			}, schemas.Delete)
 		},
 	}, {
+		ID: "copy-not-deleted", Severity: Warning,
+		Doc: `Rows are in two tables, and a pattern deletes them from one. They are found in the other for ever. Two
+			tables have the same rows if a batch puts into both, or if one has the key of the other and no column that
+			the other does not have.`,
+		Source: `Cassandra documentation, Data Modeling: the application keeps denormalised tables in step
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/data-modeling_rdbms.html)`,
+		Do: "Delete the copy in one batch with the row, or let both expire (ttl); accept it where the copy is a history.",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				deletes := c.of(t, schemas.Delete)
+				if len(deletes) == 0 {
+					return
+				}
+				c.tables(func(copied *schemas.Table) {
+					if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
+						len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !expires(copied) &&
+						(c.putTogether(t, copied) || repeats(t, copied)) {
+						c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
+							t.Name, patternNames(deletes))
+					}
+				})
+			})
+		},
+	}, {
+		ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
+		Doc: `One batch writes a row for each element of a list, into several partitions. A single node gathers them
+			all, a logged batch goes to two more nodes first, and Cassandra refuses one of more than 50 KiB.`,
+		Source: `Cassandra documentation, BATCH
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#batch_statement); DataStax, Using
+			and misusing batches (https://docs.datastax.com/en/cql-oss/3.1/cql/cql_using/useBatch.html); cassandra.yaml,
+			batch_size_fail_threshold 50KiB, unlogged_batch_across_partitions_warn_threshold 10`,
+		Do: `Write the rows each by itself, many at once (atomic: none, parallel: N); keep a batch for the few rows that
+			must change together, and accept it if the list is short.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
+				together := p.Atomic == schemas.AtomicAll ||
+					p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
+				if each >= 0 && together && spreads(p) && !c.onlyFallback(p) {
+					c.atPattern(p, "one batch writes a row of %s for each %s, in several partitions",
+						p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
+				}
+			}, schemas.Batch)
+		},
+	}, {
 		ID: "batch-spreads", Severity: Note,
 		Doc: `A batch changes rows of several partitions together. Cassandra logs it on two other nodes first: it is
 			applied whole in the end, readers may see a part of it before, it warns above 5 KiB and refuses above 50
@@ -117,15 +163,23 @@ func writeRules() []*Rule {
 	}}
 }
 
+// ifCarried reports whether an imported write has a condition that the language does not have: that of a DELETE.
+func ifCarried(p *schemas.Pattern) bool {
+	return slices.ContainsFunc(p.Other, func(s schemas.Setting) bool { return s.Name == "if" })
+}
+
 // readsFirst says what a write reads, or "".
 func readsFirst(p *schemas.Pattern) string {
 	switch p.Kind {
 	case schemas.PutIf:
-		if p.Absent {
+		if p.Absent || p.Present {
 			return fmt.Sprintf("checks whether the row of %s is there", p.Table.Name)
 		}
 		return fmt.Sprintf("compares (%s) of %s before it writes", names(p.If), p.Table.Name)
 	case schemas.Remove:
+		if p.Columns[0].Type.Kind != schemas.List {
+			return ""
+		}
 		return fmt.Sprintf("reads the list (%s) of %s to find the element", names(p.Columns), p.Table.Name)
 	case schemas.Add:
 		if p.ReturnsNew {
@@ -138,9 +192,10 @@ func readsFirst(p *schemas.Pattern) string {
 	return ""
 }
 
-// spreads reports whether a batch changes several partitions: it says that it does,
-// or it writes under several root tables, or it promises nothing about its repeated
-// parts.
+// spreads reports whether a batch changes several partitions. One of these is enough:
+//   - atomic: all
+//   - tables under several root tables
+//   - atomic: none, and a part that is repeated
 func spreads(p *schemas.Pattern) bool {
 	repeated := false
 	for _, part := range p.Parts {
@@ -177,4 +232,48 @@ func patternNames(ps []*schemas.Pattern) string {
 		words[i] = p.Name
 	}
 	return strings.Join(words, ", ")
+}
+
+// expires reports whether the rows of a table have an end of their own.
+func expires(t *schemas.Table) bool {
+	for _, settings := range t.Hints {
+		if ttl := settings[schemas.ExpirySetting]; ttl != "" && ttl != "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// putTogether reports whether a batch puts rows into both tables.
+func (c *checker) putTogether(a, b *schemas.Table) bool {
+	found := false
+	c.patterns(func(p *schemas.Pattern) {
+		into := func(t *schemas.Table) bool {
+			return slices.ContainsFunc(p.Parts, func(part schemas.Part) bool {
+				return part.Pattern.Table == t && (part.Pattern.Kind == schemas.Put || part.Pattern.Kind == schemas.PutIf)
+			})
+		}
+		found = found || into(a) && into(b)
+	}, schemas.Batch)
+	return found
+}
+
+// repeats reports whether rows of a table are copies of those of another one: it has the
+// key of the other, and the other has all of its columns.
+func repeats(of, t *schemas.Table) bool {
+	has := func(t *schemas.Table, c *schemas.Column) bool {
+		found := t.Column(c.Name)
+		return found != nil && found.Type.String() == c.Type.String()
+	}
+	for _, c := range of.Key() {
+		if !has(t, c) {
+			return false
+		}
+	}
+	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+		if !has(of, c) {
+			return false
+		}
+	}
+	return true
 }

@@ -195,8 +195,14 @@ func Found(n *yaml.Node) string {
 	case "!!bool":
 		return "the truth value " + n.Value
 	}
+	if text := []rune(n.Value); len(text) > foundMost {
+		return strconv.Quote(string(text[:foundMost])) + "…"
+	}
 	return strconv.Quote(n.Value)
 }
+
+// foundMost is how many characters of a text a message repeats.
+const foundMost = 60
 
 // At returns the place of a node.
 func (d *Decoder) At(n *yaml.Node) Pos { return Pos{n.Line, n.Column, d.Origins[n]} }

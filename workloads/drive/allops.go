@@ -1,8 +1,8 @@
 package drive
 
 import (
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
@@ -16,17 +16,17 @@ func (p *phase) recorded() []*latency.Op {
 }
 
 // allOps are the latencies of all operations together; nil if the phase did not begin.
-func (p *phase) allOps() *reports.AllOps {
-	if p.hiccups == nil {
+func (f *figures) allOps() *results.AllOps {
+	if f.hiccups == nil {
 		return nil
 	}
-	return summary.All(p.recorded(), p.reported())
+	return summary.All(f.recorded(), f.reported())
 }
 
 // delays compares the response times of all operations together with those that
 // undelayed computed.
-func (p *phase) delays() reports.Delays {
-	d := summary.Delays(p.recorded(), p.reported())
-	d.Dropped = p.stats.droppedByClient
+func (f *figures) delays() results.Delays {
+	d := summary.Delays(f.recorded(), f.reported())
+	d.Dropped = f.stats.droppedByClient
 	return d
 }

@@ -6,63 +6,61 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Delete and move take a message out of its folder, restore takes one from the deleted ones:
 // no other operation can choose it until their outcome is known. They write a record to the
 // ledger before the call, because a process that is killed cannot write one afterwards.
 
-func (w *worker) chooseToDelete() (bool, error) {
-	if !w.search(removeRank) {
+func chooseToDelete(t *task) (bool, error) {
+	if !t.search(removeRank) {
 		return false, nil
 	}
-	w.reserveMore(removeRank, 0)
-	return true, w.logAll(ledger.Taking)
+	t.reserveMore(removeRank, 0)
+	return true, t.logAll(ledger.Taking)
 }
 
 // logAll writes a record for each message of the operation.
-func (w *worker) logAll(e ledger.Event) error {
-	for _, h := range w.task.many {
-		w.record(ledger.Record{Event: e, Place: w.task.from.Place, N: w.op.N, Handle: h})
+func (t *task) logAll(e ledger.Event) error {
+	for _, h := range t.many {
+		t.record(ledger.Record{Event: e, Place: t.from.Place, N: t.op.N, Handle: h})
 	}
-	return w.flush()
+	return t.flush()
 }
 
-func (w *worker) chooseToMove() (bool, error) {
-	t := &w.task
-	if len(w.live.Accounts[w.op.User].Folders) < 2 || !w.search(removeRank) {
+func chooseToMove(t *task) (bool, error) {
+	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.search(removeRank) {
 		return false, nil
 	}
-	if t.to = w.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
+	if t.to = t.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
 		t.from.Add(t.handle)
 		return false, nil
 	}
-	w.reserveMore(removeRank, 0)
+	t.reserveMore(removeRank, 0)
 	// If this process is killed during the call, the messages may be in the new folder.
 	// In some models they have the same handles there.
 	t.handles = t.handles[:0]
 	for _, h := range t.many {
 		t.handles = append(t.handles, models.Handle{})
-		w.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: w.op.N, Handle: h})
+		t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: h})
 	}
-	return true, w.logAll(ledger.Taking)
+	return true, t.logAll(ledger.Taking)
 }
 
-func (w *worker) moved(out latency.Outcome) error {
-	t := &w.task
+func moved(t *task, out latency.Outcome) error {
 	if out != latency.OK {
-		return w.putBack(out)
+		return t.putBack(out)
 	}
 	for i, h := range t.many {
-		w.record(ledger.Record{Event: ledger.Left, Place: t.from.Place, N: w.op.N, Handle: h})
-		w.record(ledger.Record{Event: ledger.Arrived, Place: t.to.Place, N: w.op.N, Handle: t.handles[i], Ahead: w.ahead})
+		t.record(ledger.Record{Event: ledger.Left, Place: t.from.Place, N: t.op.N, Handle: h})
+		t.record(ledger.Record{Event: ledger.Arrived, Place: t.to.Place, N: t.op.N, Handle: t.handles[i], Ahead: t.ahead})
 	}
-	if err := w.flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	for i, h := range t.handles {
-		w.live.Add(t.to.FolderSet, h, nil, w.live.Holding(t.many[i]))
+		t.live.Add(t.to.FolderSet, h, nil, t.live.Holding(t.many[i]))
 	}
 	return nil
 }
@@ -70,51 +68,47 @@ func (w *worker) moved(out latency.Outcome) error {
 // putBack makes messages live again if they are known to be where they were. A message of
 // unknown outcome, or one that the store says it does not have, is not chosen again. The
 // ledger still expects the latter.
-func (w *worker) putBack(out latency.Outcome) error {
-	t := &w.task
+func (t *task) putBack(out latency.Outcome) error {
 	if out == latency.Unknown {
 		return nil
 	}
-	err := w.logAll(ledger.Kept)
-	if err != nil || out == latency.NotFound && !w.target.Caps.Discards {
+	err := t.logAll(ledger.Kept)
+	if err != nil || out == latency.NotFound && !t.target.Caps.Discards {
 		return err
 	}
 	for _, h := range t.many {
-		w.live.Add(t.from.FolderSet, h, nil, models.Holding{})
+		t.live.Add(t.from.FolderSet, h, nil, models.Holding{})
 	}
 	return nil
 }
 
-func (w *worker) removed(out latency.Outcome) error {
+func removed(t *task, out latency.Outcome) error {
 	if out != latency.OK {
-		return w.putBack(out)
+		return t.putBack(out)
 	}
-	t := &w.task
-	if err := w.logAll(ledger.Deleted); err != nil {
+	if err := t.logAll(ledger.Deleted); err != nil {
 		return err
 	}
 	for _, h := range t.many {
-		w.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h})
+		t.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h})
 	}
 	return nil
 }
 
-func (w *worker) chooseToRestore() (bool, error) {
-	t := &w.task
-	user := w.op.User
-	for range min(searchFolders, len(w.live.Accounts)) {
-		a := &w.live.Accounts[user]
-		user = w.live.After(user)
+func chooseToRestore(t *task) (bool, error) {
+	user := t.op.User
+	for range min(searchFolders, len(t.live.Accounts)) {
+		a := &t.live.Accounts[user]
+		user = t.live.After(user)
 		if k, ok := a.BeginRestore(); ok {
 			t.account, t.from, t.handle = a, a.Folders[k.Place.Folder], k.Handle
-			return true, w.log(ledger.Taking, k.Place, k.Handle)
+			return true, t.log(ledger.Taking, k.Place, k.Handle)
 		}
 	}
 	return false, nil
 }
 
-func (w *worker) restored(out latency.Outcome) error {
-	t := &w.task
+func restored(t *task, out latency.Outcome) error {
 	defer t.account.EndRestore()
 	event := ledger.Kept
 	switch out {
@@ -123,45 +117,45 @@ func (w *worker) restored(out latency.Outcome) error {
 	case latency.Unknown:
 		return nil
 	}
-	if err := w.log(event, t.from.Place, t.handle); err != nil || out != latency.OK {
+	if err := t.log(event, t.from.Place, t.handle); err != nil || out != latency.OK {
 		return err
 	}
-	w.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
+	t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
 	return nil
 }
 
-func (w *worker) chooseToPurge() (bool, error) {
-	w.task.until = time.Now().Add(-w.op.Age)
-	return w.chooseAccount((*target.Account).BeginPurge), nil
+func chooseToPurge(t *task) (bool, error) {
+	t.until = time.Now().Add(-t.op.Age)
+	return t.chooseAccount((*subject.Account).BeginPurge), nil
 }
 
-func (w *worker) chooseToRecount() (bool, error) {
-	return w.chooseAccount((*target.Account).BeginRecount), nil
+func chooseToRecount(t *task) (bool, error) {
+	return t.chooseAccount((*subject.Account).BeginRecount), nil
 }
 
 // chooseAccount finds the first account, from the planned one on, that begin can reserve.
-func (w *worker) chooseAccount(begin func(*target.Account) bool) bool {
-	user := w.op.User
-	for range min(searchFolders, len(w.live.Accounts)) {
-		a := &w.live.Accounts[user]
-		user = w.live.After(user)
+func (t *task) chooseAccount(begin func(*subject.Account) bool) bool {
+	user := t.op.User
+	for range min(searchFolders, len(t.live.Accounts)) {
+		a := &t.live.Accounts[user]
+		user = t.live.After(user)
 		if begin(a) {
-			w.task.account = a
+			t.account = a
 			return true
 		}
 	}
 	return false
 }
 
-func purged(w *worker, _ latency.Outcome) error {
-	w.task.account.EndPurge()
+func purged(t *task, _ latency.Outcome) error {
+	t.account.EndPurge()
 	return nil
 }
 
 // recounted ends the reservation of the account, unless the recount may still go on.
-func recounted(w *worker, out latency.Outcome) error {
+func recounted(t *task, out latency.Outcome) error {
 	if out != latency.Unknown {
-		w.task.account.EndRecount()
+		t.account.EndRecount()
 	}
 	return nil
 }

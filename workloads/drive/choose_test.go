@@ -5,7 +5,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // TestLabelled: after a label operation a message is free again, except while it has
@@ -27,21 +27,21 @@ func TestLabelled(t *testing.T) {
 		{true, latency.NotFound, false, false},
 		{true, latency.Unknown, false, false},
 	} {
-		w := &worker{target: &target.Target{}}
-		folder := &target.FolderSet{}
+		w := &task{target: &subject.Target{}}
+		folder := &subject.FolderSet{}
 		h := models.Handle{1}
 		folder.Add(h)
 		folder.Own(0)
-		w.task.from, w.task.to = target.Folder{FolderSet: folder}, target.Folder{FolderSet: &target.FolderSet{}}
-		w.task.handle, w.task.off = h, c.off
-		if err := w.labelled(c.out); err != nil {
+		w.from, w.to = subject.Folder{FolderSet: folder}, subject.Folder{FolderSet: &subject.FolderSet{}}
+		w.handle, w.off = h, c.off
+		if err := labelled(w, c.out); err != nil {
 			t.Fatal(err)
 		}
 		if _, free := folder.Own(0); free != c.free {
 			t.Errorf("off %t, outcome %v: free %t, want %t", c.off, c.out, free, c.free)
 		}
 		for range 15 { // the oldest of 16 messages with two labels is the next to lose one
-			folder.Label(target.DoubleLabelled{})
+			folder.Label(subject.DoubleLabelled{})
 		}
 		if l, ok := folder.Unlabel(); ok != c.doubled || ok && l.Handle != h {
 			t.Errorf("off %t, outcome %v: two labels %t, want %t", c.off, c.out, ok, c.doubled)

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -13,16 +14,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers/crash"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Spec says what to carry out.
 type Spec struct {
 	Phase  workloads.Phase
-	Stream workloads.Stream
+	Stream plan.Stream
 	// Workers is how many operations may be under way. A phase with clients has
 	// its own number. An open loop begins with First, or FirstWorkers if that is more,
 	// and adds workers as it needs them.
@@ -36,13 +38,13 @@ type Spec struct {
 	// known.
 	Total int64
 
-	// Free is how many processors nobody uses; 0: Drive measures it. A phase that spins
-	// needs some.
-	Free float64
-
 	// MemoryLimit is the least memory limit of the Go runtime, in bytes. A phase raises
 	// the limit when more lives on the heap. 0: the limit is left alone.
 	MemoryLimit int64
+
+	// Silence is how long a load goes on without a delivery that succeeds, on an engine that is
+	// reached over a network. 0: silenceMost.
+	Silence time.Duration
 
 	// Log, if set, gets the windows of the phase: what was recorded of each operation, in
 	// the order of LogNames. Hiccups are how late the hiccup meter woke. Windows follow each
@@ -59,26 +61,28 @@ const LeastLateness = 2 * time.Millisecond
 // Progress is how far a phase is.
 type Progress struct {
 	OK       int64   // operations that succeeded
-	Others   int64   // operations that were carried out and did not succeed
+	Failed   int64   // operations that were carried out and did not succeed
 	Dropped  int64   // operations that were due and never started
 	Total    int64   // operations of the phase; 0: not known
 	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
 	Rate     float64 // successful operations a second: of the last window, at the end of the phase
 	ETA      time.Duration
+	// P50 and P99 are those of all operations of the phase that were ok so far; 0: too few to tell.
+	P50, P99 time.Duration
 	Finished bool
 }
 
 // Measurement is the result of a phase.
 type Measurement struct {
 	Began, Ended time.Time
-	Offered      reports.Offered
-	Ops          map[string]reports.Op
-	Streams      []reports.Stream
-	AllOps       *reports.AllOps // nil: the phase did not begin
-	Timeline     []reports.Interval
-	Gap          reports.Gap
-	Client       reports.ClientInfo
-	Evidence     reports.Evidence
+	Offered      results.Offered
+	Ops          map[string]results.Op
+	Streams      []results.Stream
+	AllOps       *results.AllOps // nil: the phase did not begin
+	Timeline     []results.Interval
+	Gap          results.Gap
+	Client       results.ClientInfo
+	Evidence     results.Evidence
 	// Busy is the time that all workers spent in calls.
 	Busy time.Duration
 	// Mallocs counts the process' heap allocations during the phase.
@@ -94,21 +98,21 @@ type Measurement struct {
 // Drive carries out the phase. When ctx ends, no more operations begin, and those
 // under way get a while to end. The error says why the phase could not go on; what
 // was measured until then is in the Measurement.
-func Drive(ctx context.Context, t *target.Target, s Spec) (Measurement, error) {
+func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) {
 	p := newPhase(t, s)
-	err := p.run(ctx)
-	return p.measurement(), err
+	f := p.figures()
+	err := p.run(ctx, f)
+	return f.measurement(), err
 }
 
 // phase is one phase while it runs, shared by its workers and the collector.
 type phase struct {
 	Spec
-	target   *target.Target
+	target   *subject.Target
 	recorder *latency.Recorder
 	memory   memoryLimit
 	slots    slots
 	pool     pool
-	spins    spins
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -116,16 +120,12 @@ type phase struct {
 	mu          sync.Mutex
 	bulk        bool
 	undelivered int64 // messages of a load that could not be delivered
+	lastCause   error // why a delivery of a load failed last
+}
 
-	// The collector owns these while workers run.
-	timeline timeline
-	logged   logged
-	windows  []float64 // windowScore of each window: service time in nanoseconds
-	lags     []int64   // mean lag of each window in nanoseconds
-	counts   [latency.NumOutcomes]int64
-	ops      []latency.Op // see byOp
-	sums     []latency.Op
-
+// figures are what a phase found.
+type figures struct {
+	collector
 	// These are known when all workers have ended.
 	span    time.Duration // how much of the schedule workers took operations from
 	seconds float64
@@ -133,15 +133,18 @@ type phase struct {
 	used    usage
 }
 
+// figures are empty before the phase runs.
+func (p *phase) figures() *figures { return &figures{collector: collector{phase: p}} }
+
 // grace is how long operations under way may take to end when a run is
 // interrupted.
 const grace = 5 * time.Second
 
-func newPhase(t *target.Target, s Spec) *phase {
+func newPhase(t *subject.Target, s Spec) *phase {
 	if s.Phase.Clients > 0 {
 		s.Workers = s.Phase.Clients
 	}
-	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
+	s.Workers, s.Lateness, s.Silence = max(1, s.Workers), max(s.Lateness, LeastLateness), cmp.Or(s.Silence, silenceMost)
 	slots := newSlots(&s.Phase)
 	return &phase{
 		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
@@ -162,17 +165,11 @@ func (p *phase) offersAny() bool {
 	return false
 }
 
-// run lets the workers carry out the phase.
-func (p *phase) run(ctx context.Context) (err error) {
+// run lets the workers carry out the phase, and fills in the figures.
+func (p *phase) run(ctx context.Context, f *figures) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
-	if p.Phase.Pacing == workloads.BySpin && p.Stream.Open() {
-		if p.Free == 0 {
-			p.Free = freeProcessors()
-		}
-		p.spins.allow(p.Free)
-	}
 	p.began = time.Now()
 	workers, err := p.add(p.first())
 	defer func() {
@@ -208,27 +205,27 @@ func (p *phase) run(ctx context.Context) (err error) {
 	ended := make(chan struct{})
 	var workErr error
 	go func() { workErr = g.Wait(); close(ended) }()
-	collectErr := crash.Guard(func() error { p.collect(ended, stop); return nil })
+	collectErr := crash.Guard(func() error { f.collect(ended, stop, kill); return nil })
 	if collectErr != nil {
 		stop()
 	}
 	<-ended
 
-	p.seconds = p.clock.now().Seconds()
-	p.used = processUsage().since(before)
+	f.seconds = p.clock.now().Seconds()
+	f.used = processUsage().since(before)
 	for _, w := range p.pool.all {
-		p.stats.add(&w.stats)
+		f.stats.add(&w.stats)
 	}
-	p.span = p.Stream.Span()
+	f.span = p.Stream.Span()
 	if at := <-stopped; p.Stream.Open() && (workCtx.Err() != nil || workErr != nil) {
-		p.span = at
-		p.countOverdue(at)
+		f.span = at
+		f.countOverdue(at)
 	}
-	return errors.Join(workErr, collectErr)
+	return errors.Join(f.vanished, workErr, collectErr)
 }
 
 // lacks reports whether the model does not offer the operation.
-func (p *phase) lacks(o *workloads.Operation) bool {
+func (p *phase) lacks(o *plan.Operation) bool {
 	return !p.target.Offers[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
 }
 
@@ -238,12 +235,12 @@ const overdueMost = 1 << 22
 // countOverdue counts the operations that were due when the phase was stopped and that no
 // worker had taken. They were offered, and not carried out. It looks at overdueMost of them
 // and assumes the same rate and the same streams for the rest.
-func (p *phase) countOverdue(stopped time.Duration) {
-	var o workloads.Operation
+func (f *figures) countOverdue(stopped time.Duration) {
+	var o plan.Operation
 	var seen stats
 	first, last, more := time.Duration(-1), time.Duration(0), true
 	for more && seen.due < overdueMost {
-		due, ok := p.Stream.Next(stopped, &o)
+		due, ok := f.Stream.Next(stopped, &o)
 		if more = ok && due <= stopped; !more {
 			break
 		}
@@ -254,7 +251,7 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		if o.Replaces {
 			t.replaced = 1
 		}
-		if p.lacks(&o) {
+		if f.lacks(&o) {
 			t.skipped = 1
 		}
 		seen.count(o.Stream, &t)
@@ -263,13 +260,13 @@ func (p *phase) countOverdue(stopped time.Duration) {
 	if more && last > first {
 		times = float64(stopped-first) / float64(last-first)
 	}
-	if limit := p.Phase.Operations; limit > 0 && seen.due > 0 {
-		times = min(times, (float64(limit)-float64(p.stats.due))/float64(seen.due))
+	if limit := f.Phase.Operations; limit > 0 && seen.due > 0 {
+		times = min(times, (float64(limit)-float64(f.stats.due))/float64(seen.due))
 	}
 	for i, t := range seen.streams {
 		for _, n := range []*int64{&t.due, &t.replaced, &t.skipped} {
 			*n = int64(times * float64(*n))
 		}
-		p.stats.count(i, &t)
+		f.stats.count(i, &t)
 	}
 }

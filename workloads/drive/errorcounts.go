@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // errorCounts are the texts of errors and how often each came. An engine in
@@ -14,7 +14,7 @@ type errorCounts []errorCount
 
 type errorCount struct {
 	shape string
-	reports.ErrorCount
+	results.ErrorCount
 }
 
 // textsMost is how many texts of errors an operation's result has. Those beyond
@@ -25,15 +25,15 @@ const textsMost = 5
 func (e *errorCounts) add(text string, n int64) {
 	s := shape(text)
 	for i := range *e {
-		if c := &(*e)[i]; c.shape == s || c.Text == reports.OtherErrors {
+		if c := &(*e)[i]; c.shape == s || c.Text == results.OtherErrors {
 			c.Count += n
 			return
 		}
 	}
 	if len(*e) == textsMost {
-		text = reports.OtherErrors
+		text = results.OtherErrors
 	}
-	*e = append(*e, errorCount{s, reports.ErrorCount{Text: text, Count: n}})
+	*e = append(*e, errorCount{s, results.ErrorCount{Text: text, Count: n}})
 }
 
 // shape is a text without the words in which texts of the same error differ: names of
@@ -49,16 +49,16 @@ func shape(text string) string {
 }
 
 // sorted are the counts, most frequent first, the others last.
-func (e errorCounts) sorted() []reports.ErrorCount {
-	var counts []reports.ErrorCount
-	var others []reports.ErrorCount
+func (e errorCounts) sorted() []results.ErrorCount {
+	var counts []results.ErrorCount
+	var others []results.ErrorCount
 	for _, c := range e {
-		if c.Text == reports.OtherErrors {
+		if c.Text == results.OtherErrors {
 			others = append(others, c.ErrorCount)
 		} else {
 			counts = append(counts, c.ErrorCount)
 		}
 	}
-	slices.SortStableFunc(counts, func(a, b reports.ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(counts, func(a, b results.ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
 	return append(counts, others...)
 }

@@ -8,8 +8,8 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
@@ -156,8 +156,8 @@ func (h *hiccups) tick() *hdr.Histogram {
 }
 
 // report is what the meter measured. Its histogram ends with the last tick.
-func (h *hiccups) report() reports.Hiccups {
+func (h *hiccups) report() results.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return reports.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary.Of(h.all)}
+	return results.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary.Of(h.all)}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 type idleMailbox struct{ models.Mailbox }
@@ -43,27 +44,27 @@ func (idleMail) Reader() messages.Reader { return nil }
 // testTarget is a target of 1000 users with one folder each, whose mailboxes are
 // those of bound. Users are as popular as Zipf's law says. The function returns a
 // phase's stream.
-func testTarget(tb testing.TB, bound models.Bound) (*target.Target, func(*workloads.Phase) workloads.Stream) {
+func testTarget(tb testing.TB, bound models.Bound) (*subject.Target, func(*workloads.Phase) plan.Stream) {
 	w := &workloads.Workload{
 		Seed: 1, Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
 		Population: workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1}},
 		Keys:       workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
 	}
-	census, err := w.Census(tb.Context())
+	census, err := plan.NewCensus(tb.Context(), w)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t := &target.Target{
-		Config: target.Config{Mail: idleMail{}}, Store: idleStore{}, Bound: bound, Dataset: &target.Dataset{},
-		Live: &target.Live{Accounts: make([]target.Account, census.Users())},
+	t := &subject.Target{
+		Config: subject.Config{Mail: idleMail{}}, Store: idleStore{}, Bound: bound, Dataset: &subject.Dataset{},
+		Live: &subject.Live{Accounts: make([]subject.Account, census.Users())},
 	}
 	for i := range t.Live.Accounts {
-		t.Live.Accounts[i].Folders = []target.Folder{{Ref: &models.Folder{}, FolderSet: &target.FolderSet{}}}
+		t.Live.Accounts[i].Folders = []subject.Folder{{Ref: &models.Folder{}, FolderSet: &subject.FolderSet{}}}
 	}
 	for op := range t.Offers {
 		t.Offers[op] = true
 	}
-	return t, func(p *workloads.Phase) workloads.Stream { return w.Stream(p, census) }
+	return t, func(p *workloads.Phase) plan.Stream { return plan.StreamOf(w, p, census) }
 }
 
 // hotWorker is a worker of a schedule that is always behind, so that nothing
@@ -82,7 +83,8 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
 	if p.clock, err = startClock(); err != nil {
 		tb.Fatal(err)
 	}
-	p.hiccups = watchHiccups(&p.clock)
+	own := p.clock // a test may make the worker's virtual
+	p.hiccups = watchHiccups(&own)
 	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // holder is a mailbox whose calls hold so much of each message.
@@ -34,19 +35,20 @@ func (holder) Deliver(context.Context, *mail.Message, []*models.Folder, []models
 type madeMail struct {
 	messages.Source
 	made int
+	err  error
 }
 
 func (m *madeMail) Reader() messages.Reader { return m }
 
 func (m *madeMail) Message(uint64, time.Time, *mail.Message) error {
 	m.made++
-	return nil
+	return m.err
 }
 
 func (*madeMail) From(uint64) (string, error) { return "", nil }
 
-// TestBrokenOffIsNotDue: a delivery that the end of the phase breaks off while it waits for
-// memory was never offered to the store. It is not due, in its stream either.
+// TestBrokenOffIsNotDue: a delivery that the end of the phase breaks off while its message is
+// made, or while it waits for memory, was never offered to the store. It is not due, in its stream either.
 func TestBrokenOffIsNotDue(t *testing.T) {
 	stream := func(name string) workloads.Phase {
 		return workloads.Phase{
@@ -58,13 +60,13 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	phase.Operations, phase.Streams = 1000, []workloads.Phase{stream("a"), stream("b")}
 	at, of := testTarget(t, holderBound{holder{held: models.Holding{Deliver: 2 * models.LargeMessage}}})
 	made := &madeMail{}
-	at.Mail, at.Large = made, target.NewBudget(32<<20)
-	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxLag: time.Hour})
+	at.Mail, at.Large = made, subject.NewBudget(32<<20)
+	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxLag: time.Hour}).figures()
 	now := time.Second // all due times are past
 	p.clock.virtual = &now
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
-	w, err := newWorker(p, 0)
+	w, err := newWorker(p.phase, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +84,14 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	for range 3 {
 		w.next(t, ended)
 	}
+	made.err = context.Canceled // as a message says whose making the end broke off
+	w.next(t, ended)
 	p.stats.add(&w.stats)
 	p.used = processUsage().since(processUsage())
 	p.recorder.Tick()
 	m := p.measurement()
-	if made.made != 7 || m.Evidence.LargeWaits != 3 {
-		t.Fatalf("%d messages made, %d waits; want 7 and 3", made.made, m.Evidence.LargeWaits)
+	if made.made != 8 || m.Evidence.LargeWaits != 3 {
+		t.Fatalf("%d messages made, %d waits; want 8 and 3", made.made, m.Evidence.LargeWaits)
 	}
 	sum := int64(0)
 	for _, s := range m.Streams {
@@ -95,6 +99,25 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	}
 	if o := m.Ops["deliver"]; m.Offered.Due != 4 || sum != 4 || o.Count != 4 || o.Dropped != 0 {
 		t.Errorf("%d due, %d in its streams, %d delivered, %d dropped; want 4, 4, 4, 0", m.Offered.Due, sum, o.Count, o.Dropped)
+	}
+}
+
+// TestInterruptedIsNotDue: an operation whose time had not come when the phase ended was never
+// due: it was neither carried out nor dropped.
+func TestInterruptedIsNotDue(t *testing.T) {
+	w := hotWorkerOf(t, workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1, Per: time.Hour},
+		Operations: 10, Mix: workloads.Mix{workloads.Counters: 1},
+	})
+	w.next(t, t.Context()) // due at the beginning
+	now := time.Second
+	w.phase.clock.virtual = &now
+	ended, end := context.WithCancel(t.Context())
+	end()
+	w.next(t, ended)
+	w.phase.recorder.Tick()
+	if due, counts := w.tally().due, w.phase.recorder.Total(w.slot()).Counts; due != 1 || counts[latency.OK] != 1 || counts[latency.Dropped] != 0 {
+		t.Errorf("%d due, %d carried out, %d dropped; want 1, 1, 0", due, counts[latency.OK], counts[latency.Dropped])
 	}
 }
 
@@ -131,23 +154,23 @@ func TestLargeWaits(t *testing.T) {
 		{workloads.Folders, row(least), true},
 		{workloads.Label, row(least), false},
 	} {
-		w := &worker{mb: c.mb, live: &target.Live{}, target: &target.Target{Large: target.NewBudget(32 << 20)}}
-		h, f := models.Handle{1}, target.Folder{FolderSet: &target.FolderSet{}}
+		w := &worker{task: task{mb: c.mb, live: &subject.Live{}, target: &subject.Target{Large: subject.NewBudget(32 << 20)}}}
+		h, f := models.Handle{1}, subject.Folder{FolderSet: &subject.FolderSet{}}
 		w.live.Add(f.FolderSet, h, nil, w.memoryNeeds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
-		w.task.from, w.task.account = f, &target.Account{Folders: []target.Folder{f}}
-		held, err := w.reserve(t.Context())
+		w.task.from, w.task.account = f, &subject.Account{Folders: []subject.Folder{f}}
+		held, err := w.reserve(t.Context(), w.bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.release(held)
+		w.target.Large.Release(held)
 		large := w.target.Large
 		if !large.TryAcquire(large.Most) { // of others
 			t.Fatalf("%+v was not given back", c)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err = w.reserve(ended); errors.Is(err, context.Canceled) != c.waits || w.stats.largeWaits > 0 != c.waits {
+		if _, err = w.reserve(ended, w.bytes()); errors.Is(err, context.Canceled) != c.waits || w.stats.largeWaits > 0 != c.waits {
 			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.stats.largeWaits, c.waits)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -39,7 +40,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 			err = w.phase.miss(cause)
 		}
 		if err != nil {
-			folder, account := workloads.FolderName(w.op.Folder), workloads.Address(w.op.User)
+			folder, account := plan.FolderName(w.op.Folder), plan.Address(w.op.User)
 			return fmt.Errorf("load message %d into %s of %s: %w", w.op.N, folder, account, err)
 		}
 	}
@@ -50,7 +51,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 // them, whichever is more. A delivery that is known to have failed is tried up to
 // loadTries times, with pauses of 25 s in all: by then another node has taken over
 // from one that died. A delivery of unknown outcome is not tried again, since the
-// message might then be there twice.
+// message might then be there twice. A load that nobody answers ends much sooner: see silenceMost.
 const (
 	missesMost  = 10
 	missesShare = 0.01
@@ -78,23 +79,23 @@ func (p *phase) miss(cause error) error {
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	// If the size is known, the memory bound also covers parsing and decoding.
 	if m, ok := w.mail.(messages.Measurer); ok {
-		held, err := w.acquireMemory(opCtx, m.Size(w.op.Message))
+		held, err := w.reserve(opCtx, m.Size(w.op.Message))
 		if err != nil {
 			return nil, err
 		}
-		_, err = w.chooseRecipients()
-		w.release(held)
+		_, err = chooseRecipients(&w.task)
+		w.target.Large.Release(held)
 		if err != nil {
 			return nil, err
 		}
-	} else if _, err := w.chooseRecipients(); err != nil {
+	} else if _, err := chooseRecipients(&w.task); err != nil {
 		return nil, err
 	}
-	held, err := w.reserve(opCtx)
+	held, err := w.reserve(opCtx, w.bytes())
 	if err != nil {
 		return nil, err
 	}
-	defer w.release(held)
+	defer w.target.Large.Release(held)
 	for try := range loadTries {
 		if try > 0 {
 			sleep(ctx, 50*time.Millisecond<<try)
@@ -103,7 +104,15 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		if err != nil {
 			return nil, err
 		}
-		cause = end.cause
+		if cause = end.cause; cause != nil {
+			w.phase.mu.Lock()
+			w.phase.lastCause = cause
+			w.phase.mu.Unlock()
+		}
+		if end.outcome == latency.OK {
+			w.stats.copies += int64(len(w.sets))
+			w.stats.mailBytes += int64(len(w.sets)) * w.message.Raw.Size()
+		}
 		if end.outcome != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
 			break
 		}

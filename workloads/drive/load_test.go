@@ -11,7 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // countingMail counts the messages that it makes.
@@ -38,7 +38,7 @@ func TestLoadWaitsBeforeItDecodes(t *testing.T) {
 	}
 	defer f.Close()
 	c := &countingMail{FileReader: f.Reader()}
-	w := &worker{mail: c, target: &target.Target{Large: target.NewBudget(32 << 20)}}
+	w := &worker{task: task{mail: c, target: &subject.Target{Large: subject.NewBudget(32 << 20)}}}
 	if !w.target.Large.TryAcquire(w.target.Large.Most) {
 		t.Fatal("the semaphore has no room at first")
 	}

@@ -29,25 +29,25 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
-	if p.Log == nil {
+func (c *collector) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+	if c.Log == nil {
 		return
 	}
-	l := &p.logged
+	l := &c.logged
 	if l.waits {
 		from = l.from
 	}
-	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(p.began); !full {
+	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(c.began); !full {
 		l.add(ops, hiccups, from)
 		return
 	}
 	l.windows++
 	if !l.waits {
-		p.Log(ops, hiccups, from, to)
+		c.Log(ops, hiccups, from, to)
 		return
 	}
 	l.add(ops, hiccups, from)
-	p.Log(l.ops, l.hiccups, from, to)
+	c.Log(l.ops, l.hiccups, from, to)
 	l.reset()
 }
 

@@ -16,10 +16,10 @@ type memoryLimit struct {
 // headroom is how many bytes may be allocated before the next collection if the heap is small.
 const headroom = 24 << 20
 
-// follow sets the limit for what lives now. A collection takes time for what holds
-// pointers: the heap may grow by as much before the next one, and by a little of what holds
-// none, such as large messages. The limit falls again when they are gone. It is changed only
-// by a tenth or more, since a change stops the process for a moment.
+// follow sets the limit for what lives now. The time of a collection is proportional to the
+// memory with pointers. So the limit lets that part double, and memory without pointers, such
+// as large messages, grow a little. The limit falls again when they are gone. It is changed
+// only by a tenth or more, since a change stops the process for a moment.
 func (m *memoryLimit) follow() {
 	if m.least == 0 {
 		return

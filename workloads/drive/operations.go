@@ -8,63 +8,90 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// task is what choose found for one operation, before it is due. A worker has one task and
-// uses it again.
+// task is one operation: what the plan says of it, what choose found for it before it is
+// due, and what it takes to carry it out. A worker has one task and uses it again.
 type task struct {
-	account *target.Account
-	from    target.Folder // where the message is
-	to      target.Folder // where a move or a label puts it
-	handle  models.Handle // the message
-	rank    int           // rank of the message in its folder when it was chosen
-	after   models.Handle // the message behind which a page begins; zero: the newest page
-	off     bool          // the label is taken away
-	shown   models.Handle // the message under its second label
-	name    string        // name of an attachment or sender
-	since   time.Time     // a slice begins here
-	until   time.Time     // a slice or purge ends here
+	op       plan.Operation
+	target   *subject.Target
+	live     *subject.Live
+	clock    *clock
+	mb       models.Mailbox
+	mail     messages.Reader
+	digester *ledger.Digester
 
-	digest  uint64              // digest of the message to deliver
-	sets    []*target.FolderSet // folders of a delivery
-	refs    []*models.Folder    // the same, as the model knows them
-	handles []models.Handle     // results of a delivery or move
-	many    []models.Handle     // messages of a move, delete or flag
+	account *subject.Account
+	from    subject.Folder // where the message is
+	to      subject.Folder // where a move or a label puts it
+	handle  models.Handle  // the message
+	rank    int            // rank of the message in its folder when it was chosen
+	after   models.Handle  // the message behind which a page begins; zero: the newest page
+	off     bool           // the label is taken away
+	shown   models.Handle  // the message under its second label
+	name    string         // name of an attachment or sender
+	since   time.Time      // a slice begins here
+	until   time.Time      // a slice or purge ends here
+
+	digest  uint64               // digest of the message to deliver
+	sets    []*subject.FolderSet // folders of a delivery
+	refs    []*models.Folder     // the same, as the model knows them
+	handles []models.Handle      // results of a delivery or move
+	many    []models.Handle      // messages of a move, delete or flag
+
+	message mail.Message
+	opened  models.Opened
+	entry   func(*models.Entry) error     // t.listed; a method value for each call would allocate
+	info    func(models.FolderInfo) error // t.folderListed
+	records []byte                        // for the ledger
+	ahead   uint32                        // records that were in the ledger when the call began
+	missing models.Known                  // fields that answers should have had and did not
 }
 
 // operation is how one operation of the language is carried out.
 type operation struct {
 	// choose fills in the task and reserves what the operation works on. It returns
 	// false if there is nothing to work on.
-	choose func(*worker) (bool, error)
+	choose func(*task) (bool, error)
 	// run is what is timed.
-	run func(context.Context, *worker) error
+	run func(context.Context, *task) error
 	// done ends the reservation and enters the outcome in live set and ledger.
-	done func(*worker, latency.Outcome) error
+	done func(*task, latency.Outcome) error
+}
+
+func (o *operation) finish(t *task, out latency.Outcome) error {
+	if o.done == nil {
+		return nil
+	}
+	return o.done(t, out)
 }
 
 // operations are the operations of the language, by workloads.Op.
 var operations = [workloads.NumOps]operation{
-	workloads.Deliver:      {choose: (*worker).chooseRecipients, run: deliver, done: (*worker).delivered},
-	workloads.List:         {choose: (*worker).choosePage, run: list},
-	workloads.Open:         {choose: (*worker).chooseToRead, run: open, done: released},
-	workloads.Raw:          {choose: (*worker).chooseToRead, run: raw, done: released},
-	workloads.Attachment:   {choose: (*worker).chooseAttachment, run: attachment, done: released},
-	workloads.Flag:         {choose: (*worker).chooseToFlag, run: flag, done: flagged},
-	workloads.Label:        {choose: (*worker).chooseToLabel, run: label, done: (*worker).labelled},
-	workloads.Move:         {choose: (*worker).chooseToMove, run: move, done: (*worker).moved},
-	workloads.Delete:       {choose: (*worker).chooseToDelete, run: remove, done: (*worker).removed},
-	workloads.Restore:      {choose: (*worker).chooseToRestore, run: restore, done: (*worker).restored},
-	workloads.Purge:        {choose: (*worker).chooseToPurge, run: purge, done: purged},
+	workloads.Deliver:      {choose: chooseRecipients, run: deliver, done: delivered},
+	workloads.List:         {choose: choosePage, run: list},
+	workloads.Open:         {choose: chooseToRead, run: open, done: released},
+	workloads.Raw:          {choose: chooseToRead, run: raw, done: released},
+	workloads.Attachment:   {choose: chooseAttachment, run: attachment, done: released},
+	workloads.Flag:         {choose: chooseToFlag, run: flag, done: flagged},
+	workloads.Label:        {choose: chooseToLabel, run: label, done: labelled},
+	workloads.Move:         {choose: chooseToMove, run: move, done: moved},
+	workloads.Delete:       {choose: chooseToDelete, run: remove, done: removed},
+	workloads.Restore:      {choose: chooseToRestore, run: restore, done: restored},
+	workloads.Purge:        {choose: chooseToPurge, run: purge, done: purged},
 	workloads.Folders:      {choose: chooseFolder, run: folders},
 	workloads.Counters:     {choose: chooseFolder, run: counters},
-	workloads.Recount:      {choose: (*worker).chooseToRecount, run: recount, done: recounted},
-	workloads.SearchSender: {choose: (*worker).chooseSender, run: searchSender},
-	workloads.Slice:        {choose: (*worker).chooseSlice, run: slice},
-	workloads.Seen:         {choose: (*worker).chooseToRead, run: seen, done: released},
+	workloads.Recount:      {choose: chooseToRecount, run: recount, done: recounted},
+	workloads.SearchSender: {choose: chooseSender, run: searchSender},
+	workloads.Slice:        {choose: chooseSlice, run: slice},
+	workloads.Seen:         {choose: chooseToRead, run: seen, done: released},
 	workloads.Subscribe:    {choose: chooseFolder, run: subscribe},
 	workloads.Login:        {choose: chooseFolder, run: login},
 }
@@ -99,93 +126,92 @@ var marks = [...]models.Flag{
 
 // The calls. Each is one mail operation and nothing else.
 
-func deliver(ctx context.Context, w *worker) error {
-	return w.mb.Deliver(ctx, &w.message, w.task.refs, w.task.handles)
+func deliver(ctx context.Context, t *task) error {
+	return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)
 }
 
-func list(ctx context.Context, w *worker) error {
-	return w.mb.List(ctx, w.task.from.Ref, w.task.after, w.op.Page, w.entry)
+func list(ctx context.Context, t *task) error {
+	return t.mb.List(ctx, t.from.Ref, t.after, t.op.Page, t.entry)
 }
 
-func open(ctx context.Context, w *worker) error {
-	return w.mb.Open(ctx, w.task.from.Ref, w.task.handle, &w.opened)
+func open(ctx context.Context, t *task) error {
+	return t.mb.Open(ctx, t.from.Ref, t.handle, &t.opened)
 }
 
-func raw(ctx context.Context, w *worker) error {
-	_, err := w.mb.Raw(ctx, w.task.from.Ref, w.task.handle, io.Discard)
+func raw(ctx context.Context, t *task) error {
+	_, err := t.mb.Raw(ctx, t.from.Ref, t.handle, io.Discard)
 	return err
 }
 
-func attachment(ctx context.Context, w *worker) error {
-	_, err := w.mb.Attachment(ctx, w.task.from.Ref, w.task.handle, w.task.name, io.Discard)
+func attachment(ctx context.Context, t *task) error {
+	_, err := t.mb.Attachment(ctx, t.from.Ref, t.handle, t.name, io.Discard)
 	return err
 }
 
-func flag(ctx context.Context, w *worker) error {
-	for _, h := range w.task.many { // no model flags several at once
-		if err := w.mb.Flag(ctx, w.task.from.Ref, h, marks[w.op.Flag], w.op.On); err != nil {
+func flag(ctx context.Context, t *task) error {
+	for _, h := range t.many { // no model flags several at once
+		if err := t.mb.Flag(ctx, t.from.Ref, h, marks[t.op.Flag], t.op.On); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func label(ctx context.Context, w *worker) (err error) {
-	t := &w.task
-	t.shown, err = w.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
+func label(ctx context.Context, t *task) (err error) {
+	t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
 	return err
 }
 
-func move(ctx context.Context, w *worker) error {
-	return w.mb.Move(ctx, w.task.from.Ref, w.task.to.Ref, w.task.many, w.task.handles)
+func move(ctx context.Context, t *task) error {
+	return t.mb.Move(ctx, t.from.Ref, t.to.Ref, t.many, t.handles)
 }
 
-func remove(ctx context.Context, w *worker) error {
-	return w.mb.Delete(ctx, w.task.from.Ref, w.task.many)
+func remove(ctx context.Context, t *task) error {
+	return t.mb.Delete(ctx, t.from.Ref, t.many)
 }
 
-func restore(ctx context.Context, w *worker) error {
-	return w.mb.(models.Purger).Restore(ctx, w.task.account.Ref, w.task.handle)
+func restore(ctx context.Context, t *task) error {
+	return t.mb.(models.Purger).Restore(ctx, t.account.Ref, t.handle)
 }
 
-func purge(ctx context.Context, w *worker) error {
-	_, err := w.mb.(models.Purger).Purge(ctx, w.task.account.Ref, w.task.until)
+func purge(ctx context.Context, t *task) error {
+	_, err := t.mb.(models.Purger).Purge(ctx, t.account.Ref, t.until)
 	return err
 }
 
-func folders(ctx context.Context, w *worker) error {
-	return w.mb.Folders(ctx, w.task.account.Ref, w.info)
+func folders(ctx context.Context, t *task) error {
+	return t.mb.Folders(ctx, t.account.Ref, t.info)
 }
 
-func counters(ctx context.Context, w *worker) error {
-	s, err := w.mb.Stats(ctx, w.task.from.Ref)
+func counters(ctx context.Context, t *task) error {
+	s, err := t.mb.Stats(ctx, t.from.Ref)
 	if err == nil {
-		w.noteMissing(s.Known, models.KnowMessages|models.KnowUnread|models.KnowBytes)
+		t.missing |= (models.KnowMessages | models.KnowUnread | models.KnowBytes) &^ s.Known
 	}
 	return err
 }
 
-func recount(ctx context.Context, w *worker) error {
-	return w.mb.(models.Recounter).Recount(ctx, w.task.account.Ref)
+func recount(ctx context.Context, t *task) error {
+	return t.mb.(models.Recounter).Recount(ctx, t.account.Ref)
 }
 
-func searchSender(ctx context.Context, w *worker) error {
-	return w.mb.(models.SenderSearcher).BySender(ctx, w.task.from.Ref, w.task.name, w.op.Page, w.entry)
+func searchSender(ctx context.Context, t *task) error {
+	return t.mb.(models.SenderSearcher).BySender(ctx, t.from.Ref, t.name, t.op.Page, t.entry)
 }
 
-func slice(ctx context.Context, w *worker) error {
-	return w.mb.(models.Slicer).Slice(ctx, w.task.from.Ref, w.task.since, w.task.until, w.op.Page, w.entry)
+func slice(ctx context.Context, t *task) error {
+	return t.mb.(models.Slicer).Slice(ctx, t.from.Ref, t.since, t.until, t.op.Page, t.entry)
 }
 
-func seen(ctx context.Context, w *worker) error {
-	return w.mb.(models.Seer).Seen(ctx, w.task.from.Ref, w.task.handle, w.task.account.Ref.Address)
+func seen(ctx context.Context, t *task) error {
+	return t.mb.(models.Seer).Seen(ctx, t.from.Ref, t.handle, t.account.Ref.Address)
 }
 
-func subscribe(ctx context.Context, w *worker) error {
-	return w.mb.(models.Subscriber).Subscribe(ctx, w.task.account.Ref, w.task.from.Ref.Name, w.op.On)
+func subscribe(ctx context.Context, t *task) error {
+	return t.mb.(models.Subscriber).Subscribe(ctx, t.account.Ref, t.from.Ref.Name, t.op.On)
 }
 
-func login(ctx context.Context, w *worker) error {
-	_, err := w.mb.Login(ctx, w.task.account.Ref.Address)
+func login(ctx context.Context, t *task) error {
+	_, err := t.mb.Login(ctx, t.account.Ref.Address)
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -39,12 +39,12 @@ func (c *patternCounts) addAll(o patternCounts) {
 }
 
 // perOperation returns the patterns with the mean of their calls, the most first.
-func (c patternCounts) perOperation(n int64) []reports.PatternCalls {
-	var all []reports.PatternCalls
+func (c patternCounts) perOperation(n int64) []results.PatternCalls {
+	var all []results.PatternCalls
 	for _, p := range c {
-		all = append(all, reports.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)})
+		all = append(all, results.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)})
 	}
-	slices.SortFunc(all, func(a, b reports.PatternCalls) int {
+	slices.SortFunc(all, func(a, b results.PatternCalls) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
 	})
 	return all

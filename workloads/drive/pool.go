@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/summary"
 )
 
@@ -122,15 +123,6 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 	}
 }
 
-// noteCrowded counts a queued operation as crowded if there were too few workers: none may
-// be added, and usualTime, the time that this worker spent in usual calls, is longer than a
-// start may be late.
-func (w *worker) noteCrowded() {
-	if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
-		w.stats.crowded++
-	}
-}
-
 // addUsualTime adds the service time of a usual call to usualTime. A longer call resets it,
 // because the store is the cause of the wait for that call.
 func (w *worker) addUsualTime(slot int, took time.Duration) {
@@ -145,7 +137,7 @@ func (w *worker) addUsualTime(slot int, took time.Duration) {
 func (p *phase) learn() {
 	for i := range p.pool.usual {
 		if h := summary.Free(p.recorder.Total(i)); h != nil && h.TotalCount() >= usualLeast {
-			p.pool.usual[i].Store(int64(usualMost * float64(h.ValueAtQuantile(25))))
+			p.pool.usual[i].Store(int64(usualMost * float64(latency.At(h, 25))))
 		}
 	}
 }

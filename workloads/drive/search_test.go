@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/search"
 	"github.com/mailbench/mailbench/workloads"
 )
 
 // keepsUp are objectives like those of a workload that expects nothing.
-func keepsUp(p99 time.Duration) []reports.Objective {
-	return []reports.Objective{
+func keepsUp(p99 time.Duration) []results.Objective {
+	return []results.Objective{
 		{Figure: "achieved", Sign: ">=", Bound: 0.99},
 		{Figure: "errors", Sign: "<", Bound: 0.001},
 		{Figure: "p99", Sign: "<", Bound: float64(p99)},
@@ -23,12 +23,12 @@ func keepsUp(p99 time.Duration) []reports.Objective {
 }
 
 // find searches with a measurement of each step.
-func find(s *reports.Search, measure func(rate float64, number int) *reports.Cell) reports.SearchResult {
+func find(s *results.Search, measure func(rate float64, number int) *results.Cell) results.SearchResult {
 	for rate, more := search.Next(s); more; rate, more = search.Next(s) {
 		c := measure(rate, len(s.Steps))
 		judge.Apply(c)
 		c.Objectives = judge.Objectives(c, s.Objectives)
-		step := reports.SearchStep{Rate: rate, Cell: *c}
+		step := results.SearchStep{Rate: rate, Cell: *c}
 		step.Verdict, step.Text = search.Judge(c)
 		s.Steps = append(s.Steps, step)
 	}
@@ -58,8 +58,8 @@ func TestSearchAgreesWithTheory(t *testing.T) {
 					below = mid
 				}
 			}
-			s := &reports.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(c.p99)}
-			f := find(s, func(rate float64, number int) *reports.Cell {
+			s := &results.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(c.p99)}
+			f := find(s, func(rate float64, number int) *results.Cell {
 				phase := workloads.Phase{
 					Kind: workloads.Measure, Number: number, Arrivals: workloads.Poisson, Rate: workloads.RateOf(rate),
 					Duration: 8 * second, Mix: workloads.Mix{workloads.List: 1},
@@ -69,7 +69,7 @@ func TestSearchAgreesWithTheory(t *testing.T) {
 			})
 			t.Logf("by theory %.0f/s; %d steps: %s", want, len(s.Steps), f.Text)
 			mid := (f.Low + f.High) / 2
-			if f.Limit != reports.LimitStore || math.Abs(mid/want-1) > 0.05 || f.Low > want*1.025 || f.High < want*0.975 {
+			if f.Limit != results.LimitStore || math.Abs(mid/want-1) > 0.05 || f.Low > want*1.025 || f.High < want*0.975 {
 				t.Errorf("%+v, by theory %.0f/s", f, want)
 			}
 		})
@@ -79,8 +79,8 @@ func TestSearchAgreesWithTheory(t *testing.T) {
 // In virtual time a search whose workers are too few for a store without a limit says that
 // the client is the limit.
 func TestSearchWithTooFewWorkers(t *testing.T) {
-	s := &reports.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(100 * ms)}
-	f := find(s, func(rate float64, number int) *reports.Cell {
+	s := &results.Search{From: 500, Max: 1e6, Precision: 0.05, Objectives: keepsUp(100 * ms)}
+	f := find(s, func(rate float64, number int) *results.Cell {
 		phase := workloads.Phase{
 			Kind: workloads.Measure, Number: number, Arrivals: workloads.Poisson, Rate: workloads.RateOf(rate),
 			Duration: 4 * second, Mix: workloads.Mix{workloads.List: 1},
@@ -89,24 +89,24 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 		return p.cell(phase)
 	})
 	t.Logf("%d steps: %s", len(s.Steps), f.Text)
-	if f.Limit != reports.LimitClient {
+	if f.Limit != results.LimitClient {
 		t.Errorf("%+v", f)
 	}
 }
 
 // cell is the cell of a phase that was simulated.
-func (p *phase) cell(what workloads.Phase) *reports.Cell {
-	p.span = p.Stream.Span()
-	p.seconds = max(p.span, p.stats.lastStart).Seconds()
-	p.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
-	for i := range p.target.Offers {
-		for out, n := range p.recorder.Total(i).Counts {
-			p.counts[latency.Outcome(out)] += n
+func (f *figures) cell(what workloads.Phase) *results.Cell {
+	f.span = f.Stream.Span()
+	f.seconds = max(f.span, f.stats.lastStart).Seconds()
+	f.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
+	for i := range f.target.Offers {
+		for out, n := range f.recorder.Total(i).Counts {
+			f.counts[latency.Outcome(out)] += n
 		}
 	}
-	m := p.measurement()
-	return &reports.Cell{
-		Kind: reports.KindMeasure, Seconds: p.seconds, Arrivals: what.Arrivals.String(), Offered: &m.Offered,
+	m := f.measurement()
+	return &results.Cell{
+		Kind: results.KindMeasure, Seconds: f.seconds, Arrivals: what.Arrivals.String(), Offered: &m.Offered,
 		Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
 	}
 }
@@ -114,15 +114,15 @@ func (p *phase) cell(what workloads.Phase) *reports.Cell {
 // searched is what a process says of its search. Capacity is what its store could do, by
 // how long it took for operations.
 type searched struct {
-	Search   reports.Search
-	Found    reports.SearchResult
+	Search   results.Search
+	Found    results.SearchResult
 	Capacity float64
 }
 
 // search searches in real time, from the situation's rate on.
 func (s situation) search(t *testing.T) searched {
-	r := searched{Search: reports.Search{From: s.Rate, Max: 1e7, Precision: 0.05, Objectives: keepsUp(s.Store.Takes + 100*ms)}}
-	r.Found = find(&r.Search, func(rate float64, number int) *reports.Cell {
+	r := searched{Search: results.Search{From: s.Rate, Max: 1e7, Precision: 0.05, Objectives: keepsUp(s.Store.Takes + 100*ms)}}
+	r.Found = find(&r.Search, func(rate float64, number int) *results.Cell {
 		one := s
 		one.Rate, one.number = rate, number
 		return one.measure(t)
@@ -156,7 +156,7 @@ func notTheStore(t *testing.T, s situation) {
 	var r searched
 	s.into(t, &r)
 	t.Logf("%d steps: %s: %s", len(r.Search.Steps), r.Found.Limit, r.Found.Text)
-	if r.Found.Limit == reports.LimitStore {
+	if r.Found.Limit == results.LimitStore {
 		t.Errorf("%+v", r.Found)
 	}
 }
@@ -175,11 +175,11 @@ func TestSearchInRealTimeAlone(t *testing.T) {
 		s.into(t, &r)
 		t.Logf("%d steps, %.0f/s by the store's own time: %s", len(r.Search.Steps), r.Capacity, r.Found.Text)
 		// How far the store's own time varies tells how quiet the machine is.
-		if mid := (r.Found.Low + r.Found.High) / 2; r.Found.Limit == reports.LimitStore && math.Abs(mid/r.Capacity-1) <= 0.05 {
+		if mid := (r.Found.Low + r.Found.High) / 2; r.Found.Limit == results.LimitStore && math.Abs(mid/r.Capacity-1) <= 0.05 {
 			return
 		}
 		if !time.Now().Before(deadline) {
-			if r.Found.Limit == reports.LimitStore && quiet(&r.Search) {
+			if r.Found.Limit == results.LimitStore && quiet(&r.Search) {
 				t.Fatalf("%+v, by the store's own time %.0f/s", r.Found, r.Capacity)
 			}
 			t.Skip("the machine was never quiet")
@@ -189,7 +189,7 @@ func TestSearchInRealTimeAlone(t *testing.T) {
 
 // quiet reports whether other processes and machines took little of the processors in all
 // steps.
-func quiet(s *reports.Search) bool {
+func quiet(s *results.Search) bool {
 	for i := range s.Steps {
 		if c := s.Steps[i].Cell.Client; c.OthersShare+c.StealShare >= 0.1 {
 			return false

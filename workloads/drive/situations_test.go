@@ -10,14 +10,13 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -131,7 +130,7 @@ func TestStoppedClientAlone(t *testing.T) { eachBeside(t, guilty, notOK) }
 func notOK(t *testing.T, s situation) {
 	c := s.run(t)
 	t.Log(c.Verdict, why(c))
-	if c.Verdict == reports.OK {
+	if c.Verdict == results.OK {
 		t.Errorf("ok: delays %+v, hiccups %+v", *c.Evidence.Delays, *c.Evidence.Hiccups)
 	}
 }
@@ -150,7 +149,7 @@ func TestInnocentClientAlone(t *testing.T) {
 			for deadline := time.Now().Add(time.Minute); ; {
 				c := s.run(t)
 				t.Log(c.Verdict, why(c))
-				if c.Verdict != reports.Invalid {
+				if c.Verdict != results.Invalid {
 					return
 				}
 				if c.Client.OthersShare+c.Client.StealShare >= 0.1 {
@@ -165,7 +164,7 @@ func TestInnocentClientAlone(t *testing.T) {
 	}
 }
 
-func why(c *reports.Cell) string {
+func why(c *results.Cell) string {
 	if c.Reason == nil {
 		return ""
 	}
@@ -176,9 +175,9 @@ func why(c *reports.Cell) string {
 const situationVariable = "MAILBENCH_TEST_SITUATION"
 
 // run carries the situation out in a process of its own.
-func (s situation) run(t *testing.T) *reports.Cell {
+func (s situation) run(t *testing.T) *results.Cell {
 	t.Helper()
-	var c reports.Cell
+	var c results.Cell
 	s.into(t, &c)
 	return &c
 }
@@ -246,11 +245,11 @@ func (s situation) stopAndGo(p *os.Process, quit <-chan struct{}) {
 		return
 	}
 	for {
-		if p.Signal(syscall.SIGSTOP) != nil {
+		if pause(p) != nil {
 			return
 		}
 		wait(s.Stop)
-		if p.Signal(syscall.SIGCONT) != nil || s.Every == 0 || !wait(s.Every-s.Stop) {
+		if resume(p) != nil || s.Every == 0 || !wait(s.Every-s.Stop) {
 			return
 		}
 	}
@@ -308,7 +307,7 @@ func TestSituation(t *testing.T) {
 var sink atomic.Uint64
 
 // measure carries out the phase and judges it.
-func (s situation) measure(t *testing.T) *reports.Cell {
+func (s situation) measure(t *testing.T) *results.Cell {
 	target, stream := testTarget(t, sleepyBound{s.Store, time.Now(), new(atomic.Int64), make(chan struct{}, s.Store.Serves)})
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Name: "measure", Number: s.number, Duration: s.Length,
@@ -322,8 +321,8 @@ func (s situation) measure(t *testing.T) *reports.Cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &reports.Cell{
-		Kind: reports.KindMeasure, Seconds: m.Ended.Sub(m.Began).Seconds(), Arrivals: phase.Arrivals.String(),
+	c := &results.Cell{
+		Kind: results.KindMeasure, Seconds: m.Ended.Sub(m.Began).Seconds(), Arrivals: phase.Arrivals.String(),
 		Offered: &m.Offered, Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
 	}
 	judge.Apply(c)

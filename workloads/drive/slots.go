@@ -5,8 +5,8 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -46,7 +46,7 @@ func newSlots(p *workloads.Phase) slots {
 	return s
 }
 
-// slotsOf returns the slots slotsOf a stream and an operation. A negative stream or op is all slotsOf them.
+// slotsOf returns the slots of a stream and an operation. A negative stream or op stands for all.
 func (s *slots) slotsOf(stream, op int) (all []int) {
 	for i, k := range s.all {
 		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
@@ -79,39 +79,39 @@ func LogNames(p *workloads.Phase) []string {
 	names := workloads.OpNames()[:workloads.NumOps:workloads.NumOps]
 	s := newSlots(p)
 	for _, i := range s.shared() {
-		names = append(names, reports.StreamOp(p.Streams[s.all[i].stream].Name, s.all[i].op.String()))
+		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, s.all[i].op.String()))
 	}
 	return names
 }
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams ask for behind that. It is valid until the next tick.
-func (p *phase) byOp(ticked []latency.Op) []latency.Op {
-	if len(p.slots.at) == 1 && len(p.slots.all) == workloads.NumOps {
+func (c *collector) byOp(ticked []latency.Op) []latency.Op {
+	if len(c.slots.at) == 1 && len(c.slots.all) == workloads.NumOps {
 		return ticked
 	}
-	shared := p.slots.shared()
-	if p.ops == nil {
-		p.ops, p.sums = make([]latency.Op, workloads.NumOps+len(shared)), make([]latency.Op, workloads.NumOps)
+	shared := c.slots.shared()
+	if c.ops == nil {
+		c.ops, c.sums = make([]latency.Op, workloads.NumOps+len(shared)), make([]latency.Op, workloads.NumOps)
 	}
 	for op := range workloads.NumOps {
-		switch of := p.slots.slotsOf(-1, op); len(of) {
+		switch of := c.slots.slotsOf(-1, op); len(of) {
 		case 0:
 		case 1:
-			p.ops[op] = ticked[of[0]]
+			c.ops[op] = ticked[of[0]]
 		default:
-			sum := &p.sums[op]
+			sum := &c.sums[op]
 			sum.Reset()
 			for _, i := range of {
 				sum.Add(&ticked[i])
 			}
-			p.ops[op] = *sum
+			c.ops[op] = *sum
 		}
 	}
 	for i, k := range shared {
-		p.ops[workloads.NumOps+i] = ticked[k]
+		c.ops[workloads.NumOps+i] = ticked[k]
 	}
-	return p.ops
+	return c.ops
 }
 
 // total is the sum of what was recorded in these slots.
@@ -127,19 +127,19 @@ func (p *phase) total(of []int) *latency.Op {
 }
 
 // streams are the figures of each stream; nil for a phase without streams.
-func (p *phase) streams() (all []reports.Stream) {
-	if !p.Phase.HasStreams() {
+func (f *figures) streams() (all []results.Stream) {
+	if !f.Phase.HasStreams() {
 		return nil
 	}
-	for i := range p.Phase.Streams {
-		s, of := &p.Phase.Streams[i], p.slots.slotsOf(i, -1)
+	for i := range f.Phase.Streams {
+		s, of := &f.Phase.Streams[i], f.slots.slotsOf(i, -1)
 		var counted tally
-		if i < len(p.stats.streams) {
-			counted = p.stats.streams[i]
+		if i < len(f.stats.streams) {
+			counted = f.stats.streams[i]
 		}
-		one := reports.Stream{
-			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]reports.Op{},
-			Offered: p.offered(&counted, of), Late: counted.late, Queued: counted.queued,
+		one := results.Stream{
+			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
+			Offered: f.offered(&counted, of), Late: counted.late, Queued: counted.queued,
 		}
 		if asks := s.Asks(); s.Arrivals != workloads.Closed {
 			for _, n := range asks {
@@ -148,12 +148,12 @@ func (p *phase) streams() (all []reports.Stream) {
 		}
 		var recorded []*latency.Op
 		for _, k := range of {
-			recorded = append(recorded, p.recorder.Total(k))
-			one.Ops[p.slots.all[k].op.String()] = p.op([]int{k})
+			recorded = append(recorded, f.recorder.Total(k))
+			one.Ops[f.slots.all[k].op.String()] = f.op([]int{k})
 		}
-		if p.hiccups != nil { // a phase that began
-			one.AllOps = summary.All(recorded, p.reported())
-			if d := summary.Delays(recorded, p.reported()); d.Operations > 0 {
+		if f.hiccups != nil { // a phase that began
+			one.AllOps = summary.All(recorded, f.reported())
+			if d := summary.Delays(recorded, f.reported()); d.Operations > 0 {
 				one.Undelayed = &d.Undelayed
 			}
 		}
@@ -163,25 +163,25 @@ func (p *phase) streams() (all []reports.Stream) {
 }
 
 // streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (p *phase) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]reports.OpInterval {
-	if !p.Phase.HasStreams() {
+func (c *collector) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
+	if !c.Phase.HasStreams() {
 		return nil
 	}
-	all := map[string]reports.OpInterval{}
-	for i := range p.Phase.Streams {
+	all := map[string]results.OpInterval{}
+	for i := range c.Phase.Streams {
 		sum := latency.Op{}
 		scratch.Reset()
-		sum.Times[p.reported()] = scratch
-		for _, k := range p.slots.slotsOf(i, -1) {
+		sum.Times[c.reported()] = scratch
+		for _, k := range c.slots.slotsOf(i, -1) {
 			for out, n := range ticked[k].Counts {
 				sum.Counts[out] += n
 			}
-			if h := ticked[k].Times[p.reported()]; h != nil {
+			if h := ticked[k].Times[c.reported()]; h != nil {
 				scratch.Merge(h)
 			}
 		}
 		if sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[p.Phase.Streams[i].Name] = opInterval(&sum, p.reported())
+			all[c.Phase.Streams[i].Name] = opInterval(&sum, c.reported())
 		}
 	}
 	return all

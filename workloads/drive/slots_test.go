@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -43,7 +43,7 @@ func TestStreamsAddUp(t *testing.T) {
 	if len(m.Streams) != 3 || m.Offered.Dropped == 0 || m.Evidence.Late+m.Evidence.Queued == 0 {
 		t.Fatalf("%d streams; offered %+v; %d late, %d queued", len(m.Streams), m.Offered, m.Evidence.Late, m.Evidence.Queued)
 	}
-	var sum reports.Offered
+	var sum results.Offered
 	var late, queued int64
 	ops := map[string][2]int64{}
 	for _, s := range m.Streams {
@@ -92,7 +92,7 @@ func near(got, want, within float64) error {
 func TestStreamsInTheLog(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second}).figures()
 	for tick := range 2 {
 		for n := range 100 {
 			s := &p.slots.all[n%len(p.slots.all)]
@@ -125,7 +125,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	for i := range 16 {
 		what.Streams = append(what.Streams, workloads.Phase{Name: fmt.Sprint(i + 1), Rate: workloads.RateOf(1), Mix: mix})
 	}
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 10_000, MaxLag: time.Second})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 10_000, MaxLag: time.Second}).figures()
 	bytes := 0
 	for i, k := range p.slots.all {
 		for w := range 100 {
@@ -152,8 +152,8 @@ func TestManyStreamsAreBounded(t *testing.T) {
 func TestLateStartsOfStreams(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second})
-	w, err := newWorker(p, 0)
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxLag: time.Second}).figures()
+	w, err := newWorker(p.phase, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

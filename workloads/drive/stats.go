@@ -7,18 +7,19 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/latency"
 )
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
 	tally                         // sum of all streams; a worker counts in streams instead
 	streams         []tally       // by number; a phase without streams has one
-	crowded         int64         // operations of queued that noteCrowded counted
-	droppedByClient int64         // see reports.Delays
-	largeWaits      int64         // see reports.Evidence
+	crowded         int64         // operations of queued for which there were too few workers
+	droppedByClient int64         // see results.Delays
+	largeWaits      int64         // see results.Evidence
+	copies          int64         // see results.Evidence
+	mailBytes       int64         // see results.Evidence
 	busy            time.Duration // time spent in calls
-	own, service    time.Duration // see reports.Evidence
+	own, service    time.Duration // see results.Evidence
 	ops             []opStats     // by slot
 }
 
@@ -61,9 +62,11 @@ type opStats struct {
 }
 
 // squares are sums of squares, for standard deviations between operations.
-type squares struct{ calls, rows, bytes float64 }
+type squares struct{ calls, examined, rows, bytes float64 }
 
 func (q *squares) add(c *drivers.Cost) {
+	examined := float64(c.RowsExamined)
+	q.examined += examined * examined
 	calls, rows, bytes := float64(c.Calls), float64(c.RowsRead+c.RowsWritten), float64(c.BytesRead+c.BytesWritten)
 	q.calls += calls * calls
 	q.rows += rows * rows
@@ -72,6 +75,7 @@ func (q *squares) add(c *drivers.Cost) {
 
 func (q *squares) merge(p squares) {
 	q.calls += p.calls
+	q.examined += p.examined
 	q.rows += p.rows
 	q.bytes += p.bytes
 }
@@ -110,37 +114,25 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 		}
 	case late:
 		t.queued++
-		w.noteCrowded()
+		// There were too few workers: none may be added, and this one has spent longer in usual
+		// calls than a start may be late.
+		if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
+			s.crowded++
+		}
 	}
 	w.addUsualTime(slot, service)
 }
 
-// countFailure counts one operation that was not ok by its error. Only failed ones make a
-// client rest: an operation of unknown outcome has already waited for its timeout.
-func (w *worker) countFailure(s *opStats, e ending) {
-	if e.outcome == latency.Failed {
-		w.failures++
-	} else {
-		w.failures = 0
-	}
-	s.errors.add(e.cause.Error(), 1)
-}
-
 // listed notes which fields one line of a listing lacks.
-func (w *worker) listed(e *models.Entry) error {
-	w.noteMissing(e.Known, models.KnowFrom|models.KnowSubject|models.KnowDate|models.KnowSize|models.KnowSeen)
+func (t *task) listed(e *models.Entry) error {
+	t.missing |= (models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen) &^ e.Known
 	return nil
 }
 
 // folderListed notes which fields one folder of a list of folders lacks.
-func (w *worker) folderListed(f models.FolderInfo) error {
-	w.noteMissing(f.Known, models.KnowMessages|models.KnowUnread)
+func (t *task) folderListed(f models.FolderInfo) error {
+	t.missing |= (models.KnowMessages | models.KnowUnread) &^ f.Known
 	return nil
-}
-
-// noteMissing notes the fields that an answer should have had and did not.
-func (w *worker) noteMissing(known, wanted models.Known) {
-	w.stats.ops[w.slot()].missing |= wanted &^ known
 }
 
 func appendNew(names []string, name string) []string {
@@ -158,6 +150,8 @@ func (s *stats) add(b *stats) {
 	s.crowded += b.crowded
 	s.droppedByClient += b.droppedByClient
 	s.largeWaits += b.largeWaits
+	s.copies += b.copies
+	s.mailBytes += b.mailBytes
 	s.busy += b.busy
 	s.own += b.own
 	s.service += b.service

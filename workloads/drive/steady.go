@@ -13,7 +13,7 @@ func windowScore(ops []latency.Op, weights []float64) (float64, bool) {
 	var sum, weight float64
 	for i := range ops {
 		if h := ops[i].Times[latency.Service]; h != nil && h.TotalCount() > 0 && weights[i] > 0 {
-			sum += weights[i] * float64(h.ValueAtQuantile(50))
+			sum += weights[i] * float64(latency.At(h, 50))
 			weight += weights[i]
 		}
 	}

@@ -6,18 +6,18 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 )
 
 // timeline is how a phase went, interval by interval.
 type timeline struct {
 	tick      time.Duration // time between calls of add, except for late calls and the last
-	intervals []reports.Interval
+	intervals []results.Interval
 	full      float64       // length of an interval in seconds; 0: one tick
 	last      time.Duration // end of the last operation that was ok
-	gap       reports.Gap
+	gap       results.Gap
 	all       *hdr.Histogram // scratch space for the quantiles of several operations
 }
 
@@ -29,11 +29,11 @@ const intervalsMost = 600
 // add adds the interval between two moments of the phase. Last says that the phase has
 // ended.
 func (t *timeline) add(
-	ops []latency.Op, streams map[string]reports.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
+	ops []latency.Op, streams map[string]results.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
 ) {
-	in := reports.Interval{
+	in := results.Interval{
 		At: from.Seconds(), Seconds: (to - from).Seconds(),
-		Ops: map[string]reports.OpInterval{}, Streams: streams,
+		Ops: map[string]results.OpInterval{}, Streams: streams,
 	}
 	t.scratch().Reset()
 	var first, latest time.Duration
@@ -59,7 +59,7 @@ func (t *timeline) add(
 		runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
 	}
 	if in.OK > 0 {
-		in.P50, in.P99, in.Max = t.all.ValueAtQuantile(50), t.all.ValueAtQuantile(99), t.all.Max()
+		in.P50, in.P99, in.Max = latency.At(t.all, 50), latency.At(t.all, 99), t.all.Max()
 		t.endGap(first)
 		t.last = max(t.last, latest)
 	}
@@ -75,14 +75,14 @@ func (t *timeline) scratch() *hdr.Histogram {
 }
 
 // opInterval has the counts and latencies of one operation in an interval.
-func opInterval(o *latency.Op, kind latency.Kind) reports.OpInterval {
+func opInterval(o *latency.Op, kind latency.Kind) results.OpInterval {
 	c := &o.Counts
-	in := reports.OpInterval{
+	in := results.OpInterval{
 		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
 	if h := o.Times[kind]; in.OK > 0 {
-		in.P50, in.P99, in.Max = h.ValueAtQuantile(50), h.ValueAtQuantile(99), h.Max()
+		in.P50, in.P99, in.Max = latency.At(h, 50), latency.At(h, 99), h.Max()
 	}
 	return in
 }
@@ -91,18 +91,18 @@ func opInterval(o *latency.Op, kind latency.Kind) reports.OpInterval {
 // gap within one interval is not seen.
 func (t *timeline) endGap(until time.Duration) {
 	if s := (until - t.last).Seconds(); s > t.gap.Seconds {
-		t.gap = reports.Gap{At: t.last.Seconds(), Seconds: s}
+		t.gap = results.Gap{At: t.last.Seconds(), Seconds: s}
 	}
 }
 
 // append puts an interval at the end, or adds it to one that is not full yet. The
 // last interval of a phase is added to the one before if it is too short to be
 // compared. A late tick makes one long interval, and changes no other.
-func (t *timeline) append(in reports.Interval, last bool) {
+func (t *timeline) append(in results.Interval, last bool) {
 	if n := len(t.intervals); n > 0 {
 		end := &t.intervals[n-1]
 		if tick := t.tick.Seconds(); end.Seconds+tick/2 <= t.full || last && in.Seconds < max(tick, t.full)/2 {
-			follow(end, &in)
+			end.Follow(&in)
 			return
 		}
 	}
@@ -112,14 +112,8 @@ func (t *timeline) append(in reports.Interval, last bool) {
 	}
 	half := t.intervals[:0]
 	for i := 0; i+1 < len(t.intervals); i += 2 {
-		follow(&t.intervals[i], &t.intervals[i+1])
+		t.intervals[i].Follow(&t.intervals[i+1])
 		half = append(half, t.intervals[i])
 	}
 	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
-}
-
-// follow adds b, the interval after a, to a.
-func follow(a, b *reports.Interval) {
-	a.Add(b)
-	a.Seconds += b.Seconds
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // lengths enters ticks of these seconds, the last one at the phase's end, and
@@ -14,7 +14,7 @@ func lengths(ticks ...float64) (seconds []float64, all int64) {
 	line := timeline{tick: time.Second}
 	at := 0.0
 	for i, s := range ticks {
-		line.append(reports.Interval{At: at, Seconds: s, OK: 1}, i == len(ticks)-1)
+		line.append(results.Interval{At: at, Seconds: s, OK: 1}, i == len(ticks)-1)
 		at += s
 	}
 	end := 0.0

@@ -13,30 +13,23 @@ const leastDelay = 500 * time.Microsecond
 // stopped process and the time that workers take to make operations are only in the real
 // one. An operation dropped only in the real one is taken to last as long as the worker's
 // others on average: beyond a store's capacity both courses drop nearly the same.
-func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
+func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
 	service := end - start
-	if h := w.phase.hiccups; h.near(start, end) {
+	if h.near(start, end) {
 		service -= h.before(start, end)
 	}
-	if w.timer == nil {
+	if p.timer == nil {
 		return service
 	}
-	w.idealEnd = max(due, w.idealEnd) + service
-	return w.idealEnd - due
+	p.idealEnd = max(due, p.idealEnd) + service
+	return p.idealEnd - due
 }
 
 // meanService is how long the worker's calls took on average.
-func (w *worker) meanService() time.Duration {
+func (s *stats) meanService() time.Duration {
 	var started int64
-	for i := range w.stats.streams {
-		started += w.stats.streams[i].started
+	for i := range s.streams {
+		started += s.streams[i].started
 	}
-	return w.stats.busy / time.Duration(max(1, started))
-}
-
-// noteDelay records the real and the ideal response time of an operation that was ok.
-func (w *worker) noteDelay(slot int, real, ideal time.Duration) {
-	if real-ideal >= leastDelay {
-		w.recorder.Delay(slot, real, ideal)
-	}
+	return s.busy / time.Duration(max(1, started))
 }

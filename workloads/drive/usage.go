@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // usage is what this process used since it began, or between two moments.
@@ -50,8 +50,8 @@ func (u usage) since(before usage) usage {
 }
 
 // client is the usage of a phase in the form of results.
-func (u usage) client(workers int, seconds float64) reports.ClientInfo {
-	c := reports.ClientInfo{
+func (u usage) client(workers int, seconds float64) results.ClientInfo {
+	c := results.ClientInfo{
 		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
 		Throttled: int64(u.throttled), SchedP99: int64(quantile(u.sched, 0.99) * 1e9),
 		GCPauses: int64(u.paused), GCSeconds: u.gc, PeakRSS: u.rss, Limits: limits(),
@@ -95,10 +95,10 @@ func quantile(h *metrics.Float64Histogram, q float64) float64 {
 }
 
 // limits are the limits of this process. GOGC is -1 if it is off.
-func limits() reports.Limits {
+func limits() results.Limits {
 	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(s)
-	l := reports.Limits{GOMAXPROCS: runtime.GOMAXPROCS(0), GOGC: -1, CPUQuota: CPUQuota()}
+	l := results.Limits{GOMAXPROCS: runtime.GOMAXPROCS(0), GOGC: -1, CPUQuota: CPUQuota()}
 	if v := s[0].Value.Uint64(); v < math.MaxUint32 { // all bits set: off
 		l.GOGC = int(v)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -137,7 +137,7 @@ func TestStoppedClientIsNotOverload(t *testing.T) {
 		store := func(start time.Duration) time.Duration { return start + takes }
 		c := simulate(t, phase, 64, 10*ms, store, span{4 * second, 5 * second}).cell(phase)
 		judge.Apply(c)
-		if c.Verdict != reports.Invalid || c.Reason.Code != judge.CodeClientDelays {
+		if c.Verdict != results.Invalid || c.Reason.Code != judge.CodeClientDelays {
 			t.Errorf("calls of %v: %s: %+v", takes, c.Verdict, c.Reason)
 		}
 	}
@@ -160,13 +160,13 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 		rate    uint64
 		maxLag  time.Duration
 		store   func(time.Duration) time.Duration
-		verdict reports.Verdict
-		code    reports.Code
+		verdict results.Verdict
+		code    results.Code
 	}{
-		{"few workers, operations wait", 2000, time.Hour, steady, reports.Invalid, judge.CodeFewWorkers},
-		{"few workers, operations are dropped", 2000, 50 * ms, steady, reports.Invalid, judge.CodeFewWorkers},
-		{"slow store, operations wait", 1000, time.Hour, oneByOne, reports.Overloaded, judge.CodeBehind},
-		{"slow store, operations are dropped", 1000, 50 * ms, oneByOne, reports.Overloaded, judge.CodeDropped},
+		{"few workers, operations wait", 2000, time.Hour, steady, results.Invalid, judge.CodeFewWorkers},
+		{"few workers, operations are dropped", 2000, 50 * ms, steady, results.Invalid, judge.CodeFewWorkers},
+		{"slow store, operations wait", 1000, time.Hour, oneByOne, results.Overloaded, judge.CodeBehind},
+		{"slow store, operations are dropped", 1000, 50 * ms, oneByOne, results.Overloaded, judge.CodeDropped},
 	} {
 		free = 0
 		phase := workloads.Phase{
@@ -178,7 +178,7 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 		if cell.Verdict != c.verdict || cell.Reason.Code != c.code || !judge.Overloaded(cell) {
 			t.Errorf("%s: %s: %+v", c.name, cell.Verdict, cell.Reason)
 		}
-		if !slices.ContainsFunc(cell.Doubts, func(d reports.Doubt) bool { return d.Code == judge.CodeQueued }) {
+		if !slices.ContainsFunc(cell.Doubts, func(d results.Doubt) bool { return d.Code == judge.CodeQueued }) {
 			t.Errorf("%s: doubts %v do not say that operations queued", c.name, cell.Doubts)
 		}
 	}
@@ -216,7 +216,7 @@ func TestStallInRealTimeAlone(t *testing.T) {
 // stallOff is how far the response times of TestStallInRealTimeAlone are from
 // arithmetic. A stall that was shorter than asked for is one that others made shorter:
 // the process was stopped when it began.
-func stallOff(r *reports.Latency) (off float64) {
+func stallOff(r *results.Latency) (off float64) {
 	for _, p := range []struct{ got, want int64 }{
 		{r.Max, max(r.Max, int64(second))},
 		{r.P90, r.Max - int64(500*ms)},
@@ -229,7 +229,7 @@ func stallOff(r *reports.Latency) (off float64) {
 
 // undisturbed reports whether other processes and machines took little of the processors,
 // and this one could always run.
-func undisturbed(c *reports.Cell) bool {
+func undisturbed(c *results.Cell) bool {
 	return c.Client.OthersShare+c.Client.StealShare < 0.1 && time.Duration(c.Evidence.Hiccups.Total) < 20*ms
 }
 
@@ -300,10 +300,10 @@ func mmc(c int, lambda, mu, q float64) float64 {
 // pause.
 func simulate(
 	t *testing.T, what workloads.Phase, workers int, maxLag time.Duration, store func(start time.Duration) time.Duration, pause span,
-) *phase {
+) *figures {
 	now := new(time.Duration)
 	target, stream := testTarget(t, virtualBound{now, store})
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxLag: maxLag})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxLag: maxLag}).figures()
 	p.clock.virtual = now
 	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)

@@ -9,45 +9,25 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
-	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/target"
 )
 
-// worker carries out operations of one phase, one at a time. It owns a session
-// of the store, a mailbox on it, and all buffers.
+// worker carries out operations of one phase, one at a time, and records them. It owns a
+// session of the store, a mailbox on it, and all buffers.
 type worker struct {
+	task // the operation under way
+	pace
 	phase    *phase
-	target   *target.Target
-	live     *target.Live
 	session  drivers.Session
 	meter    *drivers.Meter
-	mb       models.Mailbox
-	mail     messages.Reader
 	recorder *latency.Worker
-	timer    *timer // nil: a closed loop
-	digester *ledger.Digester
+	stats    stats
 
-	// The operation under way.
-	op      workloads.Operation
-	task    task
-	message mail.Message
-	opened  models.Opened
-	entry   func(*models.Entry) error     // w.listed; a method value for each call would allocate
-	info    func(models.FolderInfo) error // w.folderListed
-	records []byte                        // for the ledger
-	ran     patternCounts
-	ahead   uint32 // records that were in the ledger when the call began
-
-	last      time.Duration // end of the operation before; at first -1, before all due times
-	idealEnd  time.Duration // last, if the client had lost no time: see undelayed
+	ran       patternCounts
 	usualTime time.Duration // time spent in usual calls while operations queued: see addUsualTime
 	extra     bool          // grow added it after the phase began
-	failures  int           // operations that failed in a row
-	stats     stats
 }
 
 // ending is how an operation ended.
@@ -67,8 +47,11 @@ func newWorker(p *phase, i int) (*worker, error) {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	w := &worker{
-		phase: p, target: t, live: t.Live, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
-		mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise), last: -1, idealEnd: -1,
+		phase: p, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
+		task: task{
+			target: t, live: t.Live, clock: &p.clock, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
+		},
+		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1},
 	}
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
@@ -109,7 +92,7 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 			w.phase.pool.drain()
 			return nil
 		}
-		if w.op.Think > 0 && !w.think(ctx) {
+		if w.op.Think > 0 && !w.think(ctx, w.op.Think) {
 			return nil
 		}
 		last := w.extra && due-w.last > idleMost
@@ -142,12 +125,12 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		w.recorder.Drop(w.slot())
 		if w.idealEnd-due <= w.phase.MaxLag {
 			w.stats.droppedByClient++
-			w.idealEnd = max(due, w.idealEnd) + w.meanService()
+			w.idealEnd = max(due, w.idealEnd) + w.stats.meanService()
 		}
 		return nil
 	}
 	o := &operations[w.op.Op]
-	ok, err := o.choose(w)
+	ok, err := o.choose(&w.task)
 	if err != nil {
 		if interrupted(ctx, err) {
 			tally.due--
@@ -166,15 +149,15 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		w.phase.pool.idle.Add(-1)
 		if err != nil || !reached {
 			tally.due--
-			return errors.Join(err, w.finish(o, latency.Dropped))
+			return errors.Join(err, o.finish(&w.task, latency.Dropped))
 		}
 	}
-	held, err := w.reserve(ctx)
+	held, err := w.reserve(ctx, w.bytes())
 	if err != nil { // the phase ends
 		tally.due--
-		return w.finish(o, latency.Dropped)
+		return o.finish(&w.task, latency.Dropped)
 	}
-	if held == 0 && w.op.Timeout == 0 { // nothing to undo at the end
+	if held == 0 && w.op.Timeout == 0 && !w.target.Offers[workloads.Recount] { // nothing to undo at the end
 		_, err = w.timed(opCtx, o, due)
 	} else {
 		_, err = w.carryOut(opCtx, o, due, held)
@@ -187,10 +170,12 @@ func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// carryOut carries out the operation and releases held bytes of large messages. The
-// error is the ledger's or a panic of the driver.
+// carryOut carries out the operation, and at its end releases its accounts and held bytes of large
+// messages. The error is the ledger's or a panic of the driver.
 func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
-	defer w.release(held)
+	defer w.target.Large.Release(held)
+	w.hold()
+	defer w.letGo()
 	if w.op.Timeout > 0 {
 		var cancel context.CancelFunc
 		opCtx, cancel = context.WithTimeout(opCtx, w.op.Timeout)
@@ -201,12 +186,13 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 
 // timed makes the call, between the only two readings of the clock, and records it.
 func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
-	w.meter.Cost = drivers.Cost{}
-	w.ran = w.ran[:0]
+	w.meter.Take() // what choosing cost
+	w.ran, w.missing = w.ran[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
-	err := o.run(opCtx, w)
+	err := o.run(opCtx, &w.task)
 	end := w.phase.clock.now()
+	cost := w.meter.Take()
 
 	if w.op.Timeout > 0 && end-start > w.op.Timeout && err == nil {
 		err = errTimeout // a client would have given up, whatever the engine did
@@ -216,7 +202,8 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	}
 	slot := w.slot()
 	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
-	ideal := w.undelayed(due, start, end)
+	s.missing |= w.missing
+	ideal := w.undelayed(w.phase.hiccups, due, start, end)
 	queued := w.timer != nil && due <= w.last
 	var defect error
 	switch {
@@ -224,27 +211,36 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.recorder.Record(slot, latency.OK, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
-		s.cost.Add(&w.meter.Cost)
+		s.cost.Add(&cost)
 		s.patterns.addAll(w.ran)
-		s.squares.add(&w.meter.Cost)
-		w.noteDelay(slot, end-due, ideal)
+		s.squares.add(&cost)
+		if real := end - due; real-ideal >= leastDelay {
+			w.recorder.Delay(slot, real, ideal)
+		}
 	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true
 	default:
 		w.recorder.Record(slot, e.outcome, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
-		w.countFailure(s, e)
+		// Only failed operations make a client rest: one of unknown outcome has waited already.
+		if w.failures++; e.outcome != latency.Failed {
+			w.failures = 0
+		}
+		s.errors.add(err.Error(), 1)
 		defect = panicked(err)
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
 	}
 	w.last = end
-	if err := w.finish(o, e.outcome); err != nil {
+	if err := o.finish(&w.task, e.outcome); err != nil {
 		return e, err
 	}
 	return e, defect
 }
+
+// errTimeout is why an operation that ended too late has an unknown outcome.
+var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
 
 // panicked returns the panic of a goroutine of the driver, or nil. It ends the phase, as a panic
 // of the worker does.
@@ -253,76 +249,4 @@ func panicked(err error) error {
 		return c
 	}
 	return nil
-}
-
-func (w *worker) finish(o *operation, out latency.Outcome) error {
-	if o.done == nil {
-		return nil
-	}
-	return o.done(w, out)
-}
-
-// wait returns true when the operation is due, and false if ctx ended before.
-func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
-	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	wake := due - w.phase.spins.ahead()
-	for at := w.last; at < wake; {
-		at = min(wake, at+look)
-		if err := w.timer.until(&w.phase.clock, at); err != nil || ctx.Err() != nil {
-			return false, err
-		}
-	}
-	return true, w.phase.spins.until(&w.phase.clock, w.timer, due)
-}
-
-// Pauses of a client whose operations fail one after the other.
-const (
-	restLeast = time.Millisecond
-	restMost  = 100 * time.Millisecond
-)
-
-// rest lets a client of a closed loop wait when two or more of its operations have
-// failed in a row. Otherwise an engine that refuses at once would be called as fast
-// as the processors can. In an open loop the schedule limits the calls.
-func (w *worker) rest(ctx context.Context) {
-	if w.failures < 2 {
-		return
-	}
-	sleep(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
-	w.last = w.phase.clock.now()
-}
-
-// errTimeout is why an operation that ended too late has an unknown outcome.
-var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
-
-// think lets a client wait before its operation. It returns false if the phase ends
-// before.
-func (w *worker) think(ctx context.Context) bool {
-	d, end := w.op.Think, w.phase.Phase.Duration
-	if end > 0 {
-		d = min(d, end-w.last)
-	}
-	sleep(ctx, d)
-	w.last = w.phase.clock.now()
-	return ctx.Err() == nil && (end == 0 || w.last < end)
-}
-
-// idle advances the worker's time after an operation of a closed loop that was not
-// carried out. Without that, a phase with nothing to do would not end.
-func (w *worker) idle(ctx context.Context, pause time.Duration) {
-	if w.timer != nil {
-		return
-	}
-	if pause > 0 {
-		sleep(ctx, pause)
-	}
-	w.last = w.phase.clock.now()
-}
-
-// sleep waits for so long, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/population"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -54,7 +56,7 @@ const (
 )
 
 // Of estimates a workload. Traces must have been opened.
-func Of(w *workloads.Workload, c *workloads.Census, mail messages.Source) *Estimate {
+func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 	e := &Estimate{Users: c.Users(), Folders: c.Folders(), Messages: c.Messages()}
 	e.Bytes = float64(e.Messages) * MeanSize(w, mail)
 	for i := range w.Phases {
@@ -270,8 +272,8 @@ func Partition(
 // WriteText prints the estimate.
 func (e *Estimate) WriteText(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d users, %d folders, %d messages (about %s of mail)\n\n", e.Users, e.Folders,
-		e.Messages, Size(e.Bytes))
+	fmt.Fprintf(&b, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
+		words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
 	for _, p := range e.Phases {
 		fmt.Fprintf(&b, "  %-14s", p.Name)
 		switch {
@@ -299,19 +301,6 @@ func (e *Estimate) WriteText(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// Size is a number of bytes as people write it.
-func Size(n float64) string {
-	for _, u := range []struct {
-		name string
-		of   float64
-	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}} {
-		if n >= u.of {
-			return fmt.Sprintf("%.3g %s", n/u.of, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f bytes", n)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(min(s, 1e9) * 1e9) }

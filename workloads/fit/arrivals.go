@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Bounds of written rates, and the rate for a measured one below them. A minute at the least
@@ -21,9 +23,6 @@ const parts = 20
 // rate returns the rate to write for a measured one, and says so if they differ.
 func (w *writer) rate(measured float64, what string) float64 {
 	switch {
-	case w.exact && measured < mostRate:
-		w.text("      # rate: %.4g %s a second", measured, what)
-		return measured
 	case measured < leastRate:
 		w.text("      # rate: %.4g %s an hour were measured. A minute of that measures nothing: it is raised to %g/s",
 			measured*3600, what, usualRate)
@@ -93,7 +92,7 @@ func (w *writer) gaps(gaps []float64) {
 	}
 	variation, distance := math.Sqrt(square)/mean, exponential(gaps)
 	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap",
-		amount(len(gaps), "gap"), distance, variation)
+		words.Plural(len(gaps), "gap"), distance, variation)
 	switch {
 	case variation < 0.5:
 		w.text("      arrivals: constant")
@@ -129,12 +128,12 @@ func (w *writer) mailArrivals() {
 		hours[d.Hour()]++
 	}
 	if len(dates) >= smallSample && uneven(hours) {
-		var words []string
+		var parts []string
 		for _, h := range hours {
-			words = append(words, number(h))
+			parts = append(parts, number(h))
 		}
 		w.text("      #   it follows the hours of the day where the senders were; the phase is one day")
-		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(words, ", "))
+		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(parts, ", "))
 	} else {
 		w.text("      rate: %s", perSecond(mean))
 	}

@@ -22,7 +22,7 @@ const (
 	nearMean = 0.1
 )
 
-// smallSample is the number of values below which means, hours and pauses say too little.
+// smallSample is the number of values below which hours and pauses say too little.
 const smallSample = 100
 
 // limit is the distance up to which a distribution fits n values: near, or below 740 values
@@ -33,7 +33,7 @@ func limit(n int) float64 {
 
 // fits reports whether the distribution is near enough to the sample.
 func (c *candidate) fits(s sample) bool {
-	return c.distance <= limit(len(s)) && (len(s) < smallSample || math.Abs(c.off(s)) <= nearMean)
+	return c.distance <= limit(len(s)) && math.Abs(c.off(s)) <= nearMean
 }
 
 // off is how much the distribution's mean differs, as a share of the sample's.

@@ -8,8 +8,6 @@
 // package takes the nearest distribution if that is near enough, and else a measured one
 // (empirical).
 //
-// Operations of a trace are sessions if its users make short and long pauses, with a valley
-// between them in the histogram. A session has steps with at most one repetition. The package
-// takes the form whose order of operations is nearest to the trace. Two sessions that one
-// user has at once count as one, so steps of less than 1% of the sessions are left out.
+// Operations of a trace become a mix with their rate. How long users pause and which operation
+// follows which is written as comments, from which a person can write a session.
 package fit

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/replay"
 )
@@ -149,7 +150,7 @@ const mostOperations = 20_000_000
 
 // ReadTrace adds the operations of a trace.
 func (s *Sample) ReadTrace(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return fmt.Errorf("open trace: %w", err)
 	}

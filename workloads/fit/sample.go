@@ -27,7 +27,6 @@ type Sample struct {
 	operations int
 	mix        workloads.Mix
 	times      []float64 // times of all operations, in seconds
-	delivered  []float64 // times of deliveries, in seconds
 	users      map[string]*account
 	sizes      []int64                   // bytes of each delivered message
 	recipients []int64                   // number of recipients of each delivery
@@ -93,10 +92,8 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.times = append(s.times, float64(l.Time))
 	a := s.user(l.User)
 	a.asked++
-	if op == workloads.Deliver {
-		s.delivered = append(s.delivered, float64(l.Time))
-	} else {
-		a.events = append(a.events, event{float64(l.Time), folderDigest(folder(l.Folder)), op})
+	if op != workloads.Deliver {
+		a.events = append(a.events, event{float64(l.Time), op})
 	}
 	if !wholeAccount[op] {
 		s.user(l.User).folders[folder(l.Folder)]++

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -15,8 +16,7 @@ import (
 // writer writes the workload.
 type writer struct {
 	strings.Builder
-	s     *Sample
-	exact bool // low rates are not raised, so that streams keep their proportion
+	s *Sample
 }
 
 // Workload is the workload that fits the sample, which has messages or operations.
@@ -24,12 +24,12 @@ func (s *Sample) Workload() string {
 	w := &writer{s: s}
 	w.text("# D is the Kolmogorov-Smirnov distance: at no size do the shares of the sample and of")
 	w.text("# the distribution differ by more. Up to %g a distribution fits, if its mean is near, too.", near)
-	what := amount(s.messages, "message")
+	what := words.Plural(s.messages, "message")
 	switch {
 	case s.messages > 0 && s.operations > 0:
-		what += " and " + amount(s.operations, "operation")
+		what += " and " + words.Plural(s.operations, "operation")
 	case s.operations > 0:
-		what = amount(s.operations, "operation")
+		what = words.Plural(s.operations, "operation")
 	}
 	w.text("version: 1\nname: fitted\ndoc: Fitted to %s", what)
 	files := w.mail()
@@ -42,16 +42,16 @@ func (s *Sample) Workload() string {
 func (w *writer) text(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // dist writes the distribution that fits, and how well it does. Without values it writes
-// usual, which was not measured.
-func (w *writer) dist(indent, key string, values []int64, usual string) random.Dist {
+// usual, which was not measured. It returns the distribution's mean, 0 without values.
+func (w *writer) dist(indent, key string, values []int64, usual string) (mean float64) {
 	if len(values) == 0 {
 		w.text("%s# %s: not measured", indent, key)
 		w.text("%s%s: %s", indent, key, usual)
-		return nil
+		return 0
 	}
 	d := w.fit(indent, key, values)
 	w.text("%s%s: %s", indent, key, d)
-	return d
+	return d.Mean()
 }
 
 // fit writes how well distributions fit the values, and returns the one to take.
@@ -60,18 +60,18 @@ func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	all := choose(s)
 	best := &all[0]
 	if best.name == "constant" {
-		w.text("%s# %s: the same in %s", indent, key, amount(len(s), "value"))
+		w.text("%s# %s: the same in %s", indent, key, words.Plural(len(s), "value"))
 		return best.dist
 	}
-	var words []string
+	var parts []string
 	for _, c := range all {
-		words = append(words, fmt.Sprintf("%s %.3f", c.name, c.distance))
+		parts = append(parts, fmt.Sprintf("%s %.3f", c.name, c.distance))
 	}
 	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key,
-		amount(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
-	w.text("%s#   D: %s", indent, strings.Join(words, ", "))
+		words.Plural(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
+	w.text("%s#   D: %s", indent, strings.Join(parts, ", "))
 	if len(s) < smallSample {
-		w.text("%s#   %s are few: another distribution may be the right one", indent, amount(len(s), "value"))
+		w.text("%s#   %s are few: another distribution may be the right one", indent, words.Plural(len(s), "value"))
 	}
 	if best.distance > limit(len(s)) {
 		w.text("%s#   does not fit: the nearest distribution has D %.3f", indent, best.distance)
@@ -102,25 +102,30 @@ func (w *writer) mail() bool {
 		bodies, sizes = split(s.sizes)
 		with = len(sizes)
 	}
-	w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
+	fitted := w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
 	if s.messages > 0 {
-		w.text("  # html: %d of %s have text and HTML", s.html, amount(s.messages, "message"))
+		w.text("  # html: %d of %s have text and HTML", s.html, words.Plural(s.messages, "message"))
 		if s.htmlOnly > 0 {
-			w.text("  #   does not fit: %s have HTML and no text; their HTML counts as body", amount(s.htmlOnly, "message"))
+			w.text("  #   does not fit: %s have HTML and no text; their HTML counts as body", words.Plural(s.htmlOnly, "message"))
 		}
 		w.text("  html: %s", share(s.html, s.messages))
 	}
 	if with > 0 {
 		w.text("  attachments:")
-		w.text("    # share: %d of %s", with, amount(len(bodies), "message"))
+		w.text("    # share: %d of %s", with, words.Plural(len(bodies), "message"))
 		w.text("    share: %s", share(with, len(bodies)))
+		count := 1.0
 		if s.messages > 0 {
-			w.dist("    ", "count", clip(s.files, 100), "")
+			count = w.dist("    ", "count", clip(s.files, 100), "")
 		}
-		w.dist("    ", "size", sizes, "")
+		fitted += float64(with) / float64(max(1, len(bodies))) * count * w.dist("    ", "size", sizes, "")
+	}
+	if real := mean(bodies, bodies) + mean(sizes, bodies); real > 0 {
+		w.text("  # bytes of texts and files in a message: %s in the sample, %s fitted (%+.0f%%)",
+			words.Size(real), words.Size(fitted), 100*(fitted/real-1))
 	}
 	if s.malformed > 0 {
-		w.text("  # %s could be parsed only in part, and count as they were read", amount(s.malformed, "message"))
+		w.text("  # %s could be parsed only in part, and count as they were read", words.Plural(s.malformed, "message"))
 	}
 	recipients := s.recipients
 	if len(recipients) == 0 && len(s.shown) > 0 {
@@ -133,6 +138,14 @@ func (w *writer) mail() bool {
 		w.text("  #   does not fit: a delivery goes to no more mailboxes than there are users, and they are %d", users)
 	}
 	return with > 0
+}
+
+// mean is the sum of the values for each of the others.
+func mean(values, of []int64) (m float64) {
+	for _, v := range values {
+		m += float64(v) / float64(len(of))
+	}
+	return m
 }
 
 // population writes how many folders and messages users have, and reports whether any have
@@ -234,9 +247,6 @@ func (w *writer) needs(op workloads.Op, files, folders bool) string {
 func (w *writer) phases(files, folders bool) {
 	s := w.s
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
-	if s.operations > 0 && w.visits(files, folders) {
-		return
-	}
 	if s.operations > 0 {
 		w.arrivals(s.times, "operations")
 	} else {
@@ -248,7 +258,8 @@ func (w *writer) phases(files, folders bool) {
 		w.text("      mix: {deliver: 1}")
 		return
 	}
-	w.text("      # mix: %s; each is drawn for itself, whatever came before", amount(s.operations, "operation"))
+	w.order()
+	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(s.operations, "operation"))
 	var lines []string
 	for i, count := range s.mix {
 		op := workloads.Op(i)
@@ -290,10 +301,3 @@ func clip(values []int64, most int64) []int64 {
 func share(n, of int) string { return number(round(float64(n)/float64(of), 4)) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-func amount(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Auditor compares what a store gives back with a ledger of what it
@@ -33,11 +33,12 @@ type Auditor struct {
 	// again what it cannot read, and does not call it wrong. Operations of unknown
 	// outcome may be half done.
 	Remote bool
-	// Later says that a run may have been killed with operations under way.
+	// Later says that a run may have been killed with operations under way, or that some are of
+	// unknown outcome.
 	Later bool
 
 	mu    sync.Mutex
-	found reports.Audit
+	found results.Audit
 }
 
 // maxNotes is how many faults an audit describes; it counts them all.
@@ -51,10 +52,11 @@ func (a *Auditor) hold(ctx context.Context, bytes int64) (release func(), err er
 }
 
 // Audit reads every message of the ledger, and then everything the model has.
-func (a *Auditor) Audit(ctx context.Context) (reports.Audit, error) {
+func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	h := a.History
 	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.Delivered, h.Deleted, h.Unknown
-	a.found.Interrupted = a.Remote && (h.Unknown > 0 || h.Torn || a.Later)
+	off := h.Unknown > 0 || h.Torn || a.Later
+	a.found.Interrupted, a.found.Exact = a.Remote && off, !off
 	if h.Torn {
 		a.note("the ledger's last record is torn: its operation counts as unknown")
 	}
@@ -337,14 +339,14 @@ func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
 }
 
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
-// be opened; whole: its content is what was delivered.
+// be opened, which a models.Keeper may also do with a deleted one; whole: its content is what was delivered.
 func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a, fault := &w.found, ""
 	switch {
 	case e.State == Gone:
-		if listed || opens {
+		if _, keeps := w.mb.(models.Keeper); listed || opens && !keeps {
 			a.Resurrected++
 			fault = "was deleted, and is still there"
 		}

@@ -29,37 +29,57 @@ func goldenRecords() []Record {
 	return records
 }
 
-// TestGolden: a ledger that an older mailbench wrote is read as it was meant, and
-// written the same today. Its encoding must not change: audits read the ledgers
-// of data sets that were kept.
+// TestGolden: ledgers that older mailbenches wrote are read as they were meant, and today's are
+// written as ever. The encoding must not change: audits read the ledgers of data sets that
+// were kept. In ledger.golden records are not chained, as until 2026-11-23; in mixed.golden
+// one was appended to such records; in chained.golden all are.
 func TestGolden(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "ledger.golden")) // a record a line, in hex
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden, err := hex.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := goldenRecords()
-	name := filepath.Join(t.TempDir(), "ledger")
-	if err := os.WriteFile(name, golden, 0o644); err != nil {
+	dir := t.TempDir()
+	for golden, n := range map[string]int{"ledger": len(want), "chained": len(want), "mixed": len(want) + 1} {
+		b := readGolden(t, golden)
+		name := filepath.Join(dir, golden)
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got []Record
+		if torn, err := read(name, func(r *Record) { got = append(got, *r) }); err != nil || torn {
+			t.Fatalf("%s: torn = %t, err = %v", golden, torn, err)
+		}
+		if len(got) != n || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: read\n%+v\nwant\n%+v", golden, got, want)
+		}
+	}
+	writeRecords(t, filepath.Join(dir, "ledger"), want[0])
+	writeRecords(t, filepath.Join(dir, "today"), want...)
+	for name, golden := range map[string]string{"ledger": "mixed", "today": "chained"} {
+		written, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Equal(written, readGolden(t, golden)) {
+			t.Errorf("written, of %s:\n%s\n%v", golden, inHex(written), err)
+		}
+	}
+}
+
+// readGolden reads a ledger that is kept as a record a line, in hex.
+func readGolden(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	var got []Record
-	if torn, err := read(name, func(r *Record) { got = append(got, *r) }); err != nil || torn {
-		t.Fatalf("torn = %t, err = %v", torn, err)
+	b, err := hex.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("read\n%+v\nwant\n%+v", got, want)
+	return b
+}
+
+func inHex(ledger []byte) string {
+	var text strings.Builder
+	for record := range slices.Chunk(ledger, recordSize) {
+		text.WriteString(hex.EncodeToString(record) + "\n")
 	}
-	var written []byte
-	for i := range want {
-		written = want[i].Append(written)
-	}
-	if !bytes.Equal(written, golden) {
-		t.Errorf("written:\n%x\nwant:\n%x", written, golden)
-	}
+	return text.String()
 }
 
 // TestHeld: what calls on a message hold comes back from its ledger, also after a move.
@@ -73,6 +93,7 @@ func TestHeld(t *testing.T) {
 	} {
 		b = r.Append(b)
 	}
+	link(firstLink, b)
 	if err := os.WriteFile(name, b, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/mailbench/mailbench/models"
+import (
+	"fmt"
+
+	"github.com/mailbench/mailbench/models"
+)
 
 // History is the result of a ledger: which messages must exist, which must not, and
 // which may or may not.
@@ -15,6 +19,14 @@ type History struct {
 	Delivered, Deleted int64 // acknowledged
 	Unknown            int64 // deliveries and changes whose outcome nobody knows
 	Torn               bool  // the last record is not whole
+}
+
+// Lacks returns an error if the ledger has fewer records than that.
+func (h *History) Lacks(least int64) error {
+	if int64(h.records) < least {
+		return unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.records, least))
+	}
+	return nil
 }
 
 // Key names a message: its folder and its handle there.

@@ -3,43 +3,60 @@ package ledger
 import (
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // An audit judges a message by what the store acknowledged of it.
 func TestJudge(t *testing.T) {
 	const listed, opens, whole = 1, 2, 4
-	lost, corrupt, resurrected := reports.Audit{Lost: 1}, reports.Audit{Corrupt: 1}, reports.Audit{Resurrected: 1}
+	lost, corrupt, resurrected := results.Audit{Lost: 1}, results.Audit{Corrupt: 1}, results.Audit{Resurrected: 1}
 	for _, c := range []struct {
 		state       State
 		found       int
 		interrupted bool
-		want        reports.Audit
+		want        results.Audit
 	}{
-		{Live, listed | opens | whole, false, reports.Audit{Verified: 1}},
-		{Live, listed | opens | whole, true, reports.Audit{Verified: 1}},
+		{Live, listed | opens | whole, false, results.Audit{Verified: 1}},
+		{Live, listed | opens | whole, true, results.Audit{Verified: 1}},
 		{Live, 0, true, lost},
 		{Live, listed, true, lost},
 		{Live, opens | whole, true, lost},
 		{Live, listed | opens, true, corrupt},
-		{Gone, 0, false, reports.Audit{}},
+		{Gone, 0, false, results.Audit{}},
 		{Gone, listed, true, resurrected},
 		{Gone, opens | whole, true, resurrected},
 		// The outcome is unknown: there or not, but not half, unless an operation may
 		// have been broken off half way.
-		{LiveOrGone, listed | opens | whole, false, reports.Audit{}},
-		{LiveOrGone, 0, false, reports.Audit{}},
+		{LiveOrGone, listed | opens | whole, false, results.Audit{}},
+		{LiveOrGone, 0, false, results.Audit{}},
 		{LiveOrGone, listed | opens, false, corrupt},
-		{LiveOrGone, listed | opens, true, reports.Audit{}},
-		{GoneOrLive, listed, true, reports.Audit{}},
-		{GoneOrLive, opens, true, reports.Audit{}},
+		{LiveOrGone, listed | opens, true, results.Audit{}},
+		{GoneOrLive, listed, true, results.Audit{}},
+		{GoneOrLive, opens, true, results.Audit{}},
 	} {
-		w := auditWorker{Auditor: &Auditor{Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) }}}
+		w := auditWorker{Auditor: &Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}}
 		w.found.Interrupted = c.interrupted
 		w.judge(&Entry{State: c.state}, c.found&listed > 0, c.found&opens > 0, c.found&whole > 0)
 		if a := w.found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
 			t.Errorf("state %d, found %03b, interrupted %v: %+v", c.state, c.found, c.interrupted, a)
+		}
+	}
+}
+
+// keeper is a mailbox that still opens what is deleted.
+type keeper struct{ models.Mailbox }
+
+func (keeper) KeepsBodies() {}
+
+// TestKeeper: what such a mailbox opens may be deleted, but not what it lists.
+func TestKeeper(t *testing.T) {
+	for listed, want := range map[bool]int64{false: 0, true: 1} {
+		w := auditWorker{Auditor: &Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}, mb: keeper{}}
+		w.judge(&Entry{State: Gone}, listed, true, true)
+		if w.found.Resurrected != want {
+			t.Errorf("a deleted message, listed %t, opened: %d still there, want %d", listed, w.found.Resurrected, want)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"sync"
@@ -20,13 +20,24 @@ import (
 // order that keeps causes before effects. The operating system gets a record
 // right after the acknowledgement, before any other operation can choose the
 // message and before the worker's next operation. So killing the process loses
-// no record. The file is not synced: it does not survive the machine.
+// no record. Only Sync makes records survive a loss of power.
 type Ledger struct {
 	mu   sync.Mutex
 	file *os.File
-	err  error // first error; nothing is written after it
+	err  error  // first error; nothing is written after it
+	last uint32 // checksum of the last record
 	size atomic.Int64
 }
+
+// ErrUnfit is what errors are of a ledger that cannot tell what a store acknowledged: it is gone,
+// damaged or too short.
+var ErrUnfit = errors.New("unfit ledger")
+
+// unfit is an error that is ErrUnfit, in words of its own.
+type unfit string
+
+func (e unfit) Error() string        { return string(e) }
+func (e unfit) Is(target error) bool { return target == ErrUnfit }
 
 // Event says what a record tells of its message.
 type Event uint8
@@ -79,14 +90,11 @@ type Record struct {
 }
 
 // recordSize is event 1, held 1, folder 2, account 4, n 8, handle 32, digest 8,
-// ahead 4, CRC-32C 4, all little endian.
+// ahead 4, checksum 4, all little endian.
 const recordSize = 64
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Append appends the record's encoding to b.
+// Append appends the record's encoding to b, with room for the checksum, which Write enters.
 func (r *Record) Append(b []byte) []byte {
-	at := len(b)
 	b = append(b, byte(r.Event), byte(r.Held))
 	b = binary.LittleEndian.AppendUint16(b, r.Place.Folder)
 	b = binary.LittleEndian.AppendUint32(b, r.Place.Account)
@@ -94,12 +102,7 @@ func (r *Record) Append(b []byte) []byte {
 	b = append(b, r.Handle[:]...)
 	b = binary.LittleEndian.AppendUint64(b, r.Digest)
 	b = binary.LittleEndian.AppendUint32(b, r.Ahead)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], castagnoli))
-}
-
-// whole reports whether the checksum of a record is right.
-func whole(b []byte) bool {
-	return binary.LittleEndian.Uint32(b[60:]) == crc32.Checksum(b[:60], castagnoli)
+	return binary.LittleEndian.AppendUint32(b, 0)
 }
 
 // parse decodes a record whose checksum is right. It returns false if the event is not known.
@@ -117,62 +120,63 @@ func (r *Record) parse(b []byte) bool {
 	return r.Event > 0 && r.Event <= lastEvent
 }
 
-// Open opens a ledger for appending and creates it if it is absent. A last record that is not
-// whole is what a killed process was writing; it is cut off. Nothing is appended to a ledger
-// whose end is damaged.
-func Open(name string) (*Ledger, error) {
+// Create makes an empty ledger. It refuses one that has records.
+func Create(name string) (*Ledger, error) {
 	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, fmt.Errorf("open ledger: %w", err)
+		return nil, fmt.Errorf("make ledger: %w", err)
 	}
-	end, err := cutTorn(f)
+	info, err := f.Stat()
+	if err == nil && info.Size() > 0 {
+		err = fmt.Errorf("ledger %s has records of another data set; remove its folder", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Ledger{file: f, last: firstLink}, nil
+}
+
+// Open opens a ledger for appending. It never makes one: one that is missing is ErrUnfit. A last
+// record that is not whole is what a killed process was writing; it is cut off. Nothing is
+// appended to a ledger that is damaged.
+func Open(name string) (*Ledger, error) {
+	f, err := private.OpenFile(name, os.O_RDWR)
+	if err != nil {
+		return nil, opening(name, err)
+	}
+	l := &Ledger{file: f}
+	end, err := l.end()
 	if err == nil {
 		_, err = f.Seek(end, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", name, err), f.Close())
 	}
-	l := &Ledger{file: f}
 	l.size.Store(end)
 	return l, nil
 }
 
-// cutTorn cuts off a last record that is not whole, whatever its length, and returns the new
-// length of the ledger in bytes.
-func cutTorn(f *os.File) (end int64, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
+// opening is the error for a ledger that cannot be opened.
+func opening(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return unfit("the ledger " + name + " is gone")
 	}
-	var b [recordSize]byte
-	last := func() (bool, error) { // whether the record that ends at end is whole
-		_, err := f.ReadAt(b[:], end-recordSize)
-		return whole(b[:]), err
+	return fmt.Errorf("open ledger: %w", err)
+}
+
+// end reads the ledger, cuts off a last record that is torn, and returns its length in bytes.
+func (l *Ledger) end() (bytes int64, err error) {
+	records, chain, torn, err := scan(l.file, func(*Record) {})
+	if bytes = records * recordSize; err == nil && torn {
+		err = l.file.Truncate(bytes)
 	}
-	end = info.Size() - info.Size()%recordSize
-	if end == info.Size() && end > 0 {
-		ok, err := last()
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			end -= recordSize
-		}
-	}
-	if end > 0 {
-		if ok, err := last(); err != nil || !ok {
-			return 0, errors.Join(err, damaged(end/recordSize))
-		}
-	}
-	if end < info.Size() {
-		err = f.Truncate(end)
-	}
-	return end, err
+	l.last = chain.sum
+	return bytes, err
 }
 
 // damaged is the error for a record that is not whole and not the last.
 func damaged(record int64) error {
-	return fmt.Errorf("it is damaged: record %d has a wrong checksum", record)
+	return unfit(fmt.Sprintf("it is damaged: record %d has a wrong checksum", record))
 }
 
 // Records returns how many records the ledger has, at most the largest uint32; 0 if l is
@@ -184,11 +188,12 @@ func (l *Ledger) Records() uint32 {
 	return uint32(min(l.size.Load()/recordSize, math.MaxUint32))
 }
 
-// Write appends encoded records in one piece.
+// Write enters the checksums of encoded records, and appends the records in one piece.
 func (l *Ledger) Write(b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
+		l.last = link(l.last, b)
 		n, err := l.file.Write(b)
 		if l.size.Add(int64(n)); err != nil {
 			l.err = fmt.Errorf("write ledger: %w", err)
@@ -204,40 +209,58 @@ func (l *Ledger) Whole() bool {
 	return l.err == nil
 }
 
+// Sync makes what was written until now survive a loss of power.
+func (l *Ledger) Sync() error {
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("sync ledger: %w", err)
+	}
+	return nil
+}
+
 // Close closes the file.
 func (l *Ledger) Close() error { return l.file.Close() }
 
 // read yields the records of a ledger in order. torn reports that the last record is not
-// whole: a killed process was writing it. If an earlier one is not whole, the file is
-// damaged, and read returns an error.
+// whole: a killed process was writing it.
 func read(name string, yield func(*Record)) (torn bool, err error) {
 	f, err := private.OpenFile(name, os.O_RDONLY)
 	if err != nil {
-		return false, fmt.Errorf("read ledger: %w", err)
+		return false, opening(name, err)
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<20)
+	if _, _, torn, err = scan(f, yield); err != nil {
+		return false, fmt.Errorf("read ledger %s: %w", name, err)
+	}
+	return torn, nil
+}
+
+// scan yields the records of a ledger in order, and returns how many are whole and where their
+// chain ends. If one that is not the last is not whole, the ledger is damaged, and scan returns
+// an error.
+func scan(ledger io.Reader, yield func(*Record)) (records int64, chain links, torn bool, err error) {
+	chain.sum = firstLink
+	in := bufio.NewReaderSize(ledger, 1<<20)
 	var b [recordSize]byte
 	var r Record
-	for at := int64(0); ; at++ {
+	for {
 		switch _, err := io.ReadFull(in, b[:]); {
 		case err == io.EOF:
-			return false, nil
+			return records, chain, false, nil
 		case err == io.ErrUnexpectedEOF:
-			return true, nil
+			return records, chain, true, nil
 		case err != nil:
-			return false, fmt.Errorf("read ledger: %w", err)
+			return records, chain, false, err
 		}
-		if !whole(b[:]) {
+		if !chain.take(b[:]) {
 			if _, err := in.Peek(1); err == io.EOF {
-				return true, nil
+				return records, chain, true, nil
 			}
-			return false, fmt.Errorf("read ledger %s: %w", name, damaged(at+1))
+			return records, chain, false, damaged(records + 1)
 		}
+		records++
 		if !r.parse(b[:]) {
-			return false, fmt.Errorf("read ledger %s: record %d is of a kind that this mailbench does not know (%d); use the "+
-				"version that wrote it",
-				name, at+1, b[0])
+			return records, chain, false, fmt.Errorf("record %d is of a kind that this mailbench does not know (%d); use the "+
+				"version that wrote it", records, b[0])
 		}
 		yield(&r)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,7 +22,11 @@ func handle(n int) (h models.Handle) {
 
 func writeRecords(t *testing.T, name string, records ...Record) {
 	t.Helper()
-	l, err := Open(name)
+	open := Open
+	if _, err := os.Stat(name); err != nil {
+		open = Create
+	}
+	l, err := open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +71,7 @@ func TestTornLastRecord(t *testing.T) {
 	for n := range 2 {
 		two = (&Record{Event: Delivered, Handle: handle(n)}).Append(two)
 	}
+	link(firstLink, two)
 	torn := map[string][]byte{"nothing of the first": nil}
 	for n := 1; n < recordSize; n++ {
 		torn[fmt.Sprintf("%d bytes of the first", n)] = two[:n]
@@ -101,6 +105,8 @@ func FuzzLedger(f *testing.F) {
 	for i, e := range []Event{Delivered, Shown, Taking, Left, Arrived, Labelled, Shown, Taking, Deleted, Taking, Restored, UnknownDelivery, Kept} {
 		good = (&Record{Event: e, Place: Place{Account: uint32(i % 3), Folder: uint16(i % 2)}, N: 7, Handle: handle(1)}).Append(good)
 	}
+	f.Add(good, true)
+	link(firstLink, good)
 	f.Add(good, false)
 	f.Add(good[:len(good)-1], false)
 	f.Add(append(bytes.Clone(good), make([]byte, 3*recordSize)...), false)
@@ -120,13 +126,11 @@ func FuzzLedger(f *testing.F) {
 				N: uint64(random.IntN(2)), Handle: handle(random.IntN(3)),
 			}).Append(b)
 		}
-		f.Add(b, false)
+		f.Add(b, true)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, checksums bool) {
 		if checksums { // right ones: then it is the events that make no sense
-			for at := 0; at+recordSize <= len(b); at += recordSize {
-				binary.LittleEndian.PutUint32(b[at+60:], crc32.Checksum(b[at:at+60], castagnoli))
-			}
+			link(firstLink, b[:len(b)-len(b)%recordSize])
 		}
 		name := filepath.Join(t.TempDir(), "ledger")
 		if err := os.WriteFile(name, b, 0o644); err != nil {
@@ -163,8 +167,62 @@ func TestDamagedLedgerIsRefused(t *testing.T) {
 	if err := os.WriteFile(name, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(name, func(*Record) {}); err == nil || !strings.Contains(err.Error(), "record 1") {
+	if _, err := read(name, func(*Record) {}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "record 1") {
 		t.Errorf("err = %v, want the number of the damaged record", err)
+	}
+}
+
+// TestRecordsTakenOut: whichever record is taken out of a ledger, put elsewhere or put in twice,
+// what is left is refused. Only a ledger that is cut at its end is one.
+func TestRecordsTakenOut(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ledger")
+	const n = 30
+	var records []Record
+	for i := range n {
+		records = append(records, Record{Event: Delivered, N: uint64(i), Handle: handle(i)})
+	}
+	writeRecords(t, name, records...)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(i int) []byte { return whole[i*recordSize : (i+1)*recordSize] }
+	for i := range n - 2 { // without the one before it, the last looks torn
+		before, after := whole[:i*recordSize], whole[(i+1)*recordSize:]
+		for what, parts := range map[string][][]byte{
+			"taken out": {before, after}, "at the end": {before, after, record(i)},
+			"twice": {before, record(i), record(i), after},
+		} {
+			b := bytes.Join(parts, nil)
+			if err := os.WriteFile(name, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, herr := ReadHistory(name)
+			_, oerr := Open(name)
+			if left, err := os.ReadFile(name); err != nil || !bytes.Equal(left, b) {
+				t.Errorf("record %d %s: the ledger was changed (%v)", i+1, what, err)
+			}
+			if !errors.Is(herr, ErrUnfit) || !errors.Is(oerr, ErrUnfit) {
+				t.Errorf("record %d %s: read %v, open %v; want that it is damaged", i+1, what, herr, oerr)
+			}
+		}
+	}
+}
+
+// TestNoLedgerIsMade: a ledger that is gone is no empty one, and one that is there is no new one.
+func TestNoLedgerIsMade(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ledger")
+	_, oerr := Open(name)
+	_, herr := ReadHistory(name)
+	if !errors.Is(oerr, ErrUnfit) || !errors.Is(herr, ErrUnfit) {
+		t.Errorf("open %v, read %v; want that the ledger is unfit", oerr, herr)
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a ledger was made")
+	}
+	writeRecords(t, name, Record{Event: Delivered})
+	if _, err := Create(name); err == nil {
+		t.Error("a ledger with records was taken for a new one")
 	}
 }
 
@@ -265,7 +323,7 @@ func TestMovedAwayAndBack(t *testing.T) {
 }
 
 func BenchmarkLedgerWrite(b *testing.B) {
-	l, err := Open(filepath.Join(b.TempDir(), "ledger"))
+	l, err := Create(filepath.Join(b.TempDir(), "ledger"))
 	if err != nil {
 		b.Fatal(err)
 	}

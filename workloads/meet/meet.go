@@ -4,7 +4,7 @@
 // run. Every shard knows the table's namespace from the run's identity. The first shard makes
 // the namespace and drops it.
 //
-// Shards meet between phases, and never look for each other while one is measured.
+// Between phases shards wait for each other. During a phase each only writes a heartbeat.
 package meet
 
 import (
@@ -17,7 +17,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 //go:embed marks.yaml
@@ -41,7 +41,7 @@ var ErrGone = errors.New("another shard cannot go on")
 
 // Shards is a shard among the others of its run.
 type Shards struct {
-	Shard workloads.Shard
+	Shard plan.Shard
 	// Waits, if set, is called with a text that says which shard this one waits for.
 	Waits func(what string)
 
@@ -57,7 +57,7 @@ type Shards struct {
 // Join opens the store of marks in the shards' namespace, and the first shard makes the table.
 // silence is how long another shard may give no sign of life; 0 means UsualSilence.
 func Join(
-	ctx context.Context, shard workloads.Shard, silence time.Duration,
+	ctx context.Context, shard plan.Shard, silence time.Duration,
 	open func(ctx context.Context) (drivers.Store, error), waits func(string),
 ) (*Shards, error) {
 	if silence == 0 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // common is one store that all shards of a test have open.
@@ -30,7 +30,7 @@ func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 	for i := range of {
 		wg.Go(func() {
 			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-			s, err := Join(t.Context(), workloads.Shard{Index: i + 1, Of: of}, 0, open, nil)
+			s, err := Join(t.Context(), plan.Shard{Index: i + 1, Of: of}, 0, open, nil)
 			if err != nil {
 				t.Errorf("shard %d: %v", i+1, err)
 				return
@@ -119,7 +119,7 @@ func TestLeftMarks(t *testing.T) {
 	}
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-	first := workloads.Shard{Index: 1, Of: 2}
+	first := plan.Shard{Index: 1, Of: 2}
 	s, err := Join(t.Context(), first, 0, open, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
-// A shard that is killed, or stands still, writes no mark. So each shard gives signs of life
-// from the time that it joins until it leaves the run, during measured phases too: it writes
-// one small row again and again. Only a shard that waits looks for the others' signs.
+// A shard that is killed, or stands still, writes no mark. So each shard writes a heartbeat, one
+// small row, from the time that it joins until it leaves the run, during measured phases too.
+// Only a shard that waits reads the heartbeats of others.
 
 const (
 	// UsualSilence is how long a shard may be silent, unless the run says otherwise.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // A shard is given up when it was silent for a minute in which this one looked for its
@@ -21,7 +21,7 @@ func TestHeard(t *testing.T) {
 	}
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-	s, err := Join(t.Context(), workloads.Shard{Index: 1, Of: 2}, 0, open, nil)
+	s, err := Join(t.Context(), plan.Shard{Index: 1, Of: 2}, 0, open, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -74,7 +75,7 @@ type writer struct {
 
 // From implements Reader.
 func (w *writer) From(n uint64) (string, error) {
-	w.buf = workloads.AppendAddress(w.buf[:0], w.sender(n))
+	w.buf = plan.AppendAddress(w.buf[:0], w.sender(n))
 	return text(w.buf), nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by
@@ -44,7 +44,7 @@ func (w *writer) put(texts ...string) {
 func (w *writer) header(sender int, n uint64) {
 	m, from := w.m, len(w.buf)
 	b := append(w.buf, "Return-Path: <"...)
-	b = workloads.AppendAddress(b, sender)
+	b = plan.AppendAddress(b, sender)
 	b = append(b, ">\r\n"...)
 	for hop := range 1 + w.r.IntN(3) {
 		b = append(b, "Received: from mx"...)
@@ -66,7 +66,7 @@ func (w *writer) header(sender int, n uint64) {
 	b = append(b, '.')
 	b = strconv.AppendUint(b, w.r.Uint64(), 36)
 	b = append(b, '@')
-	b = append(b, workloads.Domain...)
+	b = append(b, plan.Domain...)
 	b = append(b, '>')
 	m.MessageID = text(b[at:])
 	b = append(b, "\r\nFrom: "...)
@@ -123,12 +123,12 @@ func (w *writer) subject(b []byte) []byte {
 // person appends person n, as a header names them.
 func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
 	from := len(w.decoded)
-	w.decoded = workloads.AppendName(w.decoded, n)
+	w.decoded = plan.AppendName(w.decoded, n)
 	name := text(w.decoded[from:])
 	b = appendWord(b, name)
 	b = append(b, " <"...)
 	at := len(b)
-	b = workloads.AppendAddress(b, n)
+	b = plan.AppendAddress(b, n)
 	address := text(b[at:])
 	return append(b, '>'), mail.Address{Name: name, Address: address}
 }

@@ -3,11 +3,13 @@ package population
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // Compress measures what a compressor leaves of the first messages of a load: up to
@@ -15,7 +17,7 @@ import (
 func Compress(
 	ctx context.Context, w *workloads.Workload, source messages.Source, by *forecast.Compression,
 ) (*forecast.Compressed, error) {
-	c, err := w.Census(ctx)
+	c, err := plan.NewCensus(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
@@ -65,13 +67,19 @@ type stream struct {
 	in, out int64
 }
 
-func (s *stream) add(c mail.Content) (err error) {
-	if s.buffer, err = mail.AppendContent(s.buffer, c); err != nil {
-		return err
-	}
-	for len(s.buffer) >= s.by.Block {
-		s.block(s.buffer[:s.by.Block])
-		s.buffer = s.buffer[:copy(s.buffer, s.buffer[s.by.Block:])]
+// add compresses a content, block by block, until there is enough for a sample.
+func (s *stream) add(c mail.Content) error {
+	for off := int64(0); off < c.Size() && s.in < compressedBytes; {
+		at := len(s.buffer)
+		n := int(min(int64(s.by.Block-at), c.Size()-off))
+		s.buffer = slices.Grow(s.buffer, n)[:at+n]
+		if err := mail.ReadFull(c, s.buffer[at:], off); err != nil {
+			return err
+		}
+		if off += int64(n); len(s.buffer) == s.by.Block {
+			s.block(s.buffer)
+			s.buffer = s.buffer[:0]
+		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/oraclenosql"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
@@ -19,12 +20,12 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden file in testdata")
 
 // TestForecasts holds the forecasts of all models on all engines to the written ones,
-// which make forecast-check has compared with the engines' files.
+// which make check CHECK=forecast has compared with the engines' files.
 func TestForecasts(t *testing.T) {
 	p := everything(t, parse(t))
 	p.Span = 60
 	var b strings.Builder
-	for _, e := range []drivers.Engine{pebble.Engine(), cassandra.Engine(), hbase.Engine()} {
+	for _, e := range []drivers.Engine{pebble.Engine(), cassandra.Engine(), hbase.Engine(), oraclenosql.Engine()} {
 		for _, m := range all() {
 			s, err := m.Schema()
 			if err != nil {
@@ -60,6 +61,6 @@ func TestForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("forecasts differ from %s (-want +got); if they are right, run make forecast-check and rewrite it with -update:\n%s", file, diff)
+		t.Errorf("forecasts differ from %s (-want +got); if they are right, run make check CHECK=forecast and rewrite it with -update:\n%s", file, diff)
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/hbase"
@@ -29,7 +27,7 @@ import (
 // engineFiles is where the engines that the environment names keep their files. The
 // sizes of files are what a forecast is compared with, and no engine tells them as
 // exactly.
-var engineFiles = flag.String("files", "", "folder of the files of Cassandra and HBase; make forecast-check sets it")
+var engineFiles = flag.String("files", "", "folder of the files of Cassandra and HBase; make check CHECK=forecast sets it")
 
 // plain are the hints that switch compression and encoding off.
 var plain = map[string]map[string]string{
@@ -67,7 +65,7 @@ func uncompressed(m models.Model, engine string) models.Model {
 // TestLive compares forecasts with what real engines keep of a population.
 func TestLive(t *testing.T) {
 	if *engineFiles == "" {
-		t.Skip("-files is not set; make forecast-check sets it")
+		t.Skip("-files is not set; make check CHECK=forecast sets it")
 	}
 	w := parse(t)
 	p := everything(t, w)
@@ -114,7 +112,7 @@ func open(t *testing.T, e drivers.Engine, contact, namespace string) drivers.Sto
 // Cassandra, which compresses by default, keeps of raw messages.
 func TestLiveCompression(t *testing.T) {
 	if *engineFiles == "" {
-		t.Skip("-files is not set; make forecast-check sets it")
+		t.Skip("-files is not set; make check CHECK=forecast sets it")
 	}
 	e, w, m := cassandra.Engine(), parse(t), elasticinbox.Model()
 	contact, namespace := live.Contact(t, e.Name), "f"+strings.ToLower(rand.Text()[:15])
@@ -164,21 +162,13 @@ func quiet(t *testing.T, measure func() map[string]measured, complete func(map[s
 	return nil
 }
 
-// cassandraTables has Cassandra flush the tables of a keyspace, by the option that
-// flushes memtables after some time, and measures their files.
-func cassandraTables(t *testing.T, contact, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured {
+// cassandraTables measures the files of the tables of a keyspace. Settle has Cassandra write them.
+func cassandraTables(t *testing.T, _, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured {
 	t.Helper()
 	keyspace, err := cassandra.Keyspace(namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := gocql.NewCluster(contact)
-	c.Timeout = 30 * time.Second
-	session, err := c.CreateSession()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
 	names := make(map[string]string) // in CQL → in the schema
 	for _, tb := range s.Tables {
 		if tb.Header() {
@@ -190,9 +180,6 @@ func cassandraTables(t *testing.T, contact, namespace string, st drivers.Store, 
 		}
 		name = strings.ReplaceAll(name, ".", "_")
 		names[name] = tb.Name
-		if err := session.Query(fmt.Sprintf("ALTER TABLE %s.%q WITH memtable_flush_period_in_ms = 1000", keyspace, name)).Exec(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	dir := find(t, keyspace)
 	if err := st.(drivers.Settler).Settle(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // SampleSize is how many messages a sample has, unless the load has fewer.
@@ -25,7 +26,7 @@ const year = 365 * 24 * time.Hour
 // It grows as it did in the year of the load. The mix of the last measured phase with
 // deliveries says how many messages are deleted and moved.
 func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size int) (*forecast.Population, error) {
-	c, err := w.Census(ctx)
+	c, err := plan.NewCensus(ctx, w)
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
@@ -33,13 +34,13 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 	folders := 0
 	for u := range c.Users() {
 		var counts []int32
-		p.Address += float64(len(workloads.Address(u)))
+		p.Address += float64(len(plan.Address(u)))
 		for f := range c.FolderCount(u) {
 			if c.Shared() && u > 0 {
 				break // the shared folder counts once, for the first user
 			}
 			counts = append(counts, int32(c.FolderMessages(u, f)))
-			p.Folder += float64(len(workloads.FolderName(f)))
+			p.Folder += float64(len(plan.FolderName(f)))
 			folders++
 		}
 		p.Users = append(p.Users, counts)
@@ -68,7 +69,7 @@ func growth(w *workloads.Workload) forecast.Growth {
 }
 
 // sample reads the first messages of a load. If the load has none, the sample is one message.
-func sample(ctx context.Context, c *workloads.Census, source messages.Source, size int) ([]forecast.Message, error) {
+func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
 	order, err := c.LoadOrder(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
@@ -113,15 +114,15 @@ func Quantities(m *mail.Message) (forecast.Message, error) {
 	list("cc", m.Cc)
 	add("subject", len(m.Subject))
 	add("raw", int(m.Raw.Size()))
-	text, err := models.EncodeText(nil, m.Body.Content)
+	text, err := models.TextLen(m.Body.Content)
 	if err != nil {
 		return forecast.Message{}, err
 	}
-	add("body", len(text))
+	add("body", int(text))
 	s := forecast.Message{Quantities: q}
 	for i := range m.Attachments {
 		p := &m.Attachments[i]
-		if text, err = models.EncodeText(text[:0], p.Content); err != nil {
+		if text, err = models.TextLen(p.Content); err != nil {
 			return forecast.Message{}, err
 		}
 		bytes := p.Content.Size()
@@ -130,7 +131,7 @@ func Quantities(m *mail.Message) (forecast.Message, error) {
 		add("attachment-names", len(p.Name))
 		add("attachment-types", len(p.Type))
 		add("attachment-bytes", int(bytes))
-		add("attachment-text", len(text))
+		add("attachment-text", int(text))
 	}
 	for _, name := range []string{
 		"to-addresses", "to-names", "cc-addresses", "cc-names",

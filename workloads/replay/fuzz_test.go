@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // FuzzTrace: a trace is refused with its line, or each of its operations can be carried
@@ -37,12 +38,12 @@ func FuzzTrace(f *testing.F) {
 		if err := tr.Prepare(w, p); err != nil {
 			return
 		}
-		c, err := w.Census(t.Context())
+		c, err := plan.NewCensus(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, last, n := tr.Stream(w, p, c), -1.0, uint64(0)
-		var o workloads.Operation
+		var o plan.Operation
 		for due, ok := s.Next(0, &o); ok; due, ok = s.Next(0, &o) {
 			n++
 			if due.Seconds() < last || o.User < 0 || o.User >= c.Users() || o.Folder < 0 || o.Folder >= c.FolderCount(o.User) ||

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // Trace is a trace that was read into memory.
@@ -46,7 +47,7 @@ const longest = 10 * 365 * 24 * time.Hour
 
 // Open reads a trace.
 func Open(ctx context.Context, name string) (*Trace, error) {
-	f, err := os.Open(name)
+	f, err := plainfile.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open trace: %w", err)
 	}
@@ -143,16 +144,16 @@ func (t *Trace) span(speed float64) time.Duration {
 	return time.Duration(last * float64(len(t.all)) / float64(max(1, len(t.all)-1)))
 }
 
-// Stream implements workloads.Recorded.
-func (t *Trace) Stream(w *workloads.Workload, p *workloads.Phase, c *workloads.Census) workloads.Stream {
-	return &stream{trace: t, plan: w.Plan(p, c), census: c, phase: *p}
+// Stream implements plan.Recorded.
+func (t *Trace) Stream(w *workloads.Workload, p *workloads.Phase, c *plan.Census) plan.Stream {
+	return &stream{trace: t, plan: plan.New(w, p, c), census: c, phase: *p}
 }
 
 // stream repeats a trace.
 type stream struct {
 	trace  *Trace
-	plan   *workloads.Plan
-	census *workloads.Census
+	plan   *plan.Plan
+	census *plan.Census
 	phase  workloads.Phase
 
 	mu   sync.Mutex
@@ -160,8 +161,8 @@ type stream struct {
 	last time.Duration
 }
 
-// Next implements workloads.Stream.
-func (s *stream) Next(_ time.Duration, o *workloads.Operation) (due time.Duration, ok bool) {
+// Next implements plan.Stream.
+func (s *stream) Next(_ time.Duration, o *plan.Operation) (due time.Duration, ok bool) {
 	s.mu.Lock()
 	n := s.next
 	if ok = n < len(s.trace.all) && uint64(n) < s.phase.Operations; ok {
@@ -179,7 +180,7 @@ func (s *stream) Next(_ time.Duration, o *workloads.Operation) (due time.Duratio
 }
 
 // make makes operation n.
-func (s *stream) make(n int, o *workloads.Operation) {
+func (s *stream) make(n int, o *plan.Operation) {
 	t := &s.trace.all[n]
 	user := int(t.user)
 	folders := s.census.FolderCount(user)
@@ -205,10 +206,10 @@ func (s *stream) make(n int, o *workloads.Operation) {
 	}
 }
 
-// Open implements workloads.Stream.
+// Open implements plan.Stream.
 func (*stream) Open() bool { return true }
 
-// Span implements workloads.Stream.
+// Span implements plan.Stream.
 func (s *stream) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 const trace = `{"time": "2026-01-31T12:00:00Z", "user": "anna", "op": "list", "folder": "INBOX"}
@@ -51,12 +52,12 @@ func TestReplay(t *testing.T) {
 		if err := tr.Prepare(w, p); err != nil {
 			t.Fatal(err)
 		}
-		c, err := w.Census(t.Context())
+		c, err := plan.NewCensus(t.Context(), w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := w.Stream(p, c)
-		var o workloads.Operation
+		s := plan.StreamOf(w, p, c)
+		var o plan.Operation
 		for _, want := range []struct {
 			due float64
 			is  string
@@ -79,8 +80,8 @@ func TestReplay(t *testing.T) {
 		if rate := p.Rate.PerSecond(); math.Abs(rate/(4*speed/(10*4.0/3))-1) > 0.01 {
 			t.Errorf("speed %g: the rate is %g/s", speed, rate)
 		}
-		one, n := w.PlanDigest(p, c)
-		two, _ := w.PlanDigest(p, c)
+		one, n := plan.PlanDigest(w, p, c)
+		two, _ := plan.PlanDigest(w, p, c)
 		if one != two || n != 4 {
 			t.Errorf("digests %s and %s of %d", one, two, n)
 		}

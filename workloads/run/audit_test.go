@@ -18,8 +18,10 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 const changes = `
@@ -36,10 +38,10 @@ func dataConfig(t *testing.T, d *fake, phases string) Config {
 	return c
 }
 
-func auditOf(t *testing.T, r *reports.Run) reports.Audit {
+func auditOf(t *testing.T, r *results.Run) results.Audit {
 	t.Helper()
 	for _, c := range r.Cells {
-		if c.Verdict == reports.Failed {
+		if c.Verdict == results.Failed {
 			t.Fatalf("%s: %s", c.Phase, why(c))
 		}
 	}
@@ -98,24 +100,24 @@ func TestAuditFinds(t *testing.T) {
 		name  string
 		noRaw bool
 		harm  func(d *fake, f *models.Folder)
-		want  reports.Audit // of Lost, Corrupt, Resurrected
+		want  results.Audit // of Lost, Corrupt, Resurrected
 		note  string
 	}{
 		{"a lost message", false, func(d *fake, f *models.Folder) {
 			d.folders[f] = d.folders[f][1:]
-		}, reports.Audit{Lost: 1}, "cannot be found"},
+		}, results.Audit{Lost: 1}, "cannot be found"},
 		{"a lost account", false, func(d *fake, f *models.Folder) {
 			for _, f := range f.Account.Folders {
 				d.folders[f] = d.folders[f][:1]
 			}
 			delete(d.accounts, f.Account.Address)
-		}, reports.Audit{Lost: 30}, "cannot be found"},
+		}, results.Audit{Lost: 30}, "cannot be found"},
 		{"a changed byte", false, func(d *fake, f *models.Folder) {
 			d.folders[f][0].raw[5] ^= 1
-		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "not what was delivered"},
 		{"a changed body", true, func(d *fake, f *models.Folder) {
 			d.folders[f][0].body[5] ^= 1
-		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "not what was delivered"},
 		{"a changed attachment", true, func(d *fake, f *models.Folder) {
 			for _, l := range d.folders[f] {
 				for _, a := range l.attachments {
@@ -123,7 +125,7 @@ func TestAuditFinds(t *testing.T) {
 					return
 				}
 			}
-		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "not what was delivered"},
 		{"a lost attachment", true, func(d *fake, f *models.Folder) {
 			for _, l := range d.folders[f] {
 				for name := range l.attachments {
@@ -131,7 +133,7 @@ func TestAuditFinds(t *testing.T) {
 					return
 				}
 			}
-		}, reports.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "not what was delivered"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,7 +141,7 @@ func TestAuditFinds(t *testing.T) {
 			d.noRaw = c.noRaw
 			cfg := dataConfig(t, d, "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
 			runOK(t, cfg)
-			c.harm(d, d.accounts[workloads.Address(1)].Folders[0])
+			c.harm(d, d.accounts[plan.Address(1)].Folders[0])
 			cfg.Audit = AuditOnly
 			a := auditOf(t, runOK(t, cfg))
 			if a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
@@ -252,7 +254,7 @@ func TestDataIsUsedAgain(t *testing.T) {
 	}
 	c.Audit = NoAudit
 	c.Workload.Seed++
-	if r := runOK(t, c); r.Cells[0].Verdict != reports.Failed || !strings.Contains(why(r.Cells[0]), "seed (it was 1, now 2)") {
+	if r := runOK(t, c); r.Cells[0].Verdict != results.Failed || !strings.Contains(why(r.Cells[0]), "seed (it was 1, now 2)") {
 		t.Errorf("with another seed: %+v", r.Cells)
 	}
 }
@@ -272,7 +274,7 @@ func TestLedgerOfAnotherDataSet(t *testing.T) {
 		}
 		c.Audit = NoAudit
 		cell := runOK(t, c).Cells[0]
-		if cell.Verdict != reports.Failed || cell.Stack != "" || !strings.Contains(cell.Error, "is not of this data set: it names folder") {
+		if cell.Verdict != results.Failed || cell.Stack != "" || !strings.Contains(cell.Error, "is not of this data set: it names folder") {
 			t.Errorf("%+v: %s %q %s", place, cell.Verdict, cell.Error, cell.Stack)
 		}
 	}
@@ -302,7 +304,7 @@ phases:
 		panic(err)
 	}
 	return Config{
-		Workload: w, DataDir: dir, Durability: drivers.Process,
+		Workload: w, DataDir: dir, EngineOptions: drivers.Options{Durability: drivers.Process},
 		Models: []models.Model{elasticinbox.Model()}, Engines: []drivers.Engine{pebble.Engine()},
 	}
 }
@@ -366,8 +368,8 @@ func TestAuditsOfTrials(t *testing.T) {
 				t.Errorf("%v: audit %d of %d is of trial %d, shard %d", c.Audit, i+1, len(r.Audits), a.Trial, a.Shard)
 			}
 		}
-		for name, write := range map[string]func(io.Writer, *reports.Run) error{
-			" #2: ": func(w io.Writer, r *reports.Run) error { return reports.WriteText(w, r, 200) }, `name="audit #2"`: reports.WriteJUnit,
+		for name, write := range map[string]func(io.Writer, *results.Run) error{
+			" #2: ": func(w io.Writer, r *results.Run) error { return reports.WriteText(w, r, 200) }, `name="audit #2"`: reports.WriteJUnit,
 		} {
 			var b strings.Builder
 			if err := write(&b, r); err != nil || !strings.Contains(b.String(), name) {

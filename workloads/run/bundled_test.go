@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -78,11 +78,11 @@ func scaleDown(w *workloads.Workload) {
 
 // checkMeasured fails the test for a phase that measured nothing, or in which
 // something failed, and for a store that was not audited.
-func checkMeasured(t *testing.T, r *reports.Run) {
+func checkMeasured(t *testing.T, r *results.Run) {
 	t.Helper()
 	measured, loaded := 0, false
 	for _, c := range r.Cells {
-		if c.Verdict == reports.Failed {
+		if c.Verdict == results.Failed {
 			t.Errorf("phase %s: %s", c.Phase, why(c))
 		}
 		if c.Reason != nil && c.Reason.Code == judge.CodeNotOffered {
@@ -98,10 +98,10 @@ func checkMeasured(t *testing.T, r *reports.Run) {
 			ok += o.Count
 		}
 		loaded = loaded || ok > 0
-		if (len(c.Ops) > 0 || c.Kind == reports.KindLoad) && ok == 0 {
+		if (len(c.Ops) > 0 || c.Kind == results.KindLoad) && ok == 0 {
 			t.Errorf("phase %s: no operation succeeded", c.Phase)
 		}
-		if c.Kind == reports.KindMeasure {
+		if c.Kind == results.KindMeasure {
 			measured++
 			if ok < 20 {
 				t.Errorf("phase %s measured %d operations", c.Phase, ok)

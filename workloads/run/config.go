@@ -6,11 +6,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // Config is the input of a run. Workload, Models and Engines are needed;
@@ -33,32 +34,25 @@ type Config struct {
 	// the data is. A data set that is there and fits is used again. Empty: a
 	// temporary folder; it is removed at the end, and so is what was made on shared
 	// engines.
-	DataDir    string
-	Durability drivers.Durability
-	CacheBytes int64 // block cache of an embedded engine; 0 is its default
-	Model      models.Options
-
-	// EngineDir, if set, returns the folder of this machine in which the nodes of a remote
-	// engine keep their data; "" if it is not known. Contact is their addresses; empty: the
-	// engine's default.
-	EngineDir func(engine string, contact []string) string
-	// EngineProcesses, if set, returns the ids of the processes of this machine that are a remote
-	// engine's nodes; none if they are not known. What they read from disk is in the result.
-	EngineProcesses func(engine string, contact []string) []int
+	DataDir string
+	// EngineOptions says how durable stores are and how large their caches. The run sets the
+	// other fields.
+	EngineOptions drivers.Options
+	Model         models.Options
 
 	// Mail is where messages come from; nil: generated as the workload says.
 	// Whoever opened it closes it.
 	Mail messages.Source
-	// MailLimit is the most bytes that a mail file was allowed to have. It is only written
-	// into the result.
-	MailLimit int64
 
 	// Shard is the part of the run that this process carries out; zero: all of it. Start
 	// is when the shards begin, the same for all. Start and workload identify the run.
-	Shard workloads.Shard
+	Shard plan.Shard
 	Start time.Time
 	// ShardSilence is how long another shard may give no sign of life; 0: a minute.
 	ShardSilence time.Duration
+	// LoadSilence is how long a load goes on if an engine over a network acknowledges nothing; 0: a
+	// minute.
+	LoadSilence time.Duration
 
 	// FindMax, if set, makes each measured phase a search for its highest rate.
 	FindMax *FindMax
@@ -70,21 +64,37 @@ type Config struct {
 	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
 	Audit   AuditMode
 
-	// Command is the command line, and Overrides is what it changed in the workload.
-	// Both are only written into the result.
-	Command, Overrides []string
+	Provenance
+	Hooks
+}
 
-	// LatencyLog, if set, gets the HDR interval log of the measured phases.
+// Provenance is only written into the result.
+type Provenance struct {
+	Command   []string // the command line
+	Overrides []string // what the command line changed in the workload
+	MailLimit int64    // the most bytes that a mail file was allowed to have
+}
+
+// Hooks are what a run tells while it goes on, and what it asks. Each may be nil.
+type Hooks struct {
+	// LatencyLog gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
-	// Save, if set, is called at the end of each phase and of each combination, with the
+	// Save is called at the end of each phase and of each combination, with the
 	// result so far, marked as interrupted. LatencyLog then has no half-written line.
-	Save func(*reports.Run)
-	// Observe, if set, gets at each tick what was recorded of each operation since the
+	Save func(*results.Run)
+	// Observe gets at each tick what was recorded of each operation since the
 	// last tick. Op names the operation with an index of ops.
-	Observe func(cell reports.Key, op func(int) string, ops []latency.Op)
-	// Progress, if set, is called from one goroutine at a time, several times a
+	Observe func(cell results.Key, op func(int) string, ops []latency.Op)
+	// Progress is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)
+	// EngineDir returns the folder of this machine in which the nodes of a remote
+	// engine keep their data; "" if it is not known. Contact is their addresses; empty: the
+	// engine's default.
+	EngineDir func(engine string, contact []string) string
+	// EngineProcesses returns the ids of the processes of this machine that are a remote
+	// engine's nodes; none if they are not known. What they read from disk is in the result.
+	EngineProcesses func(engine string, contact []string) []int
 }
 
 // Defaults of Config.
@@ -122,8 +132,10 @@ type Progress struct {
 	Trial                int    // from 1
 	// Note, if set, is a message that should stay visible. The other fields say which
 	// combination it is about.
-	Note        string
-	Cell, Cells int // number of this combination of model, engine, trial and point, from 1; how many there are
+	Note string
+	// Combination is the number of this combination of model, engine, trial and point, from 1.
+	// Combinations is how many there are.
+	Combination, Combinations int
 	// Done is the share of the whole run, and Left how long the rest takes, as far as
 	// can be told; 0: not known yet.
 	Done float64

@@ -16,6 +16,7 @@ import (
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
+//	DIR/datasets                    the folders below, a line each: an audit misses one that is gone
 //	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
 //	DIR/james-embedded/store/       the embedded engine's files
@@ -25,6 +26,7 @@ type dataDir struct {
 	temporary bool
 	unlock    func() error
 	scratch   *scratch.Folder // the claim on a temporary folder; else nil
+	list      []string        // folders of the data sets that it must hold, sorted
 }
 
 // TemporaryPattern matches the names of temporary data folders.
@@ -33,6 +35,7 @@ const TemporaryPattern = "mailbench-*"
 const (
 	markFile = "mailbench-data"
 	lockFile = "lock"
+	listFile = "datasets"
 )
 
 // openDataDir makes and locks a data folder; an empty path makes a temporary one.
@@ -65,7 +68,11 @@ func openDataDir(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
 	}
-	return &dataDir{path: path, unlock: unlock}, nil
+	d := &dataDir{path: path, unlock: unlock}
+	if err := d.readList(); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return d, nil
 }
 
 // mark claims a folder that is empty and accepts one that was claimed before.
@@ -105,15 +112,15 @@ func (d *dataDir) close() error {
 	return d.unlock()
 }
 
-// cellDir is the folder of one model on one engine; trials after the first
+// dir is the folder of one model on one engine; trials after the first
 // have their own, and so has each point of a sweep, from 1.
-func (d *dataDir) cellDir(model, engine string, trial, point int) string {
+func (d *dataDir) dir(model, engine string, trial, point int) string {
 	name := model + "-" + engine
 	if point > 0 {
-		name += fmt.Sprintf("-point%d", point)
+		name += fmt.Sprintf(pointSuffix+"%d", point)
 	}
 	if trial > 1 {
-		name += fmt.Sprintf("-trial%d", trial)
+		name += fmt.Sprintf(trialSuffix+"%d", trial)
 	}
 	return filepath.Join(d.path, name)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // The null engine keeps no data set: each run on one data folder loads anew.
@@ -20,7 +20,7 @@ func TestNullEngineTwiceOnOneDataDir(t *testing.T) {
 	c.Models, c.Engines = []models.Model{james.Model()}, []drivers.Engine{null.Engine()}
 	c.DataDir = filepath.Join(t.TempDir(), "data")
 	for range 2 {
-		if load := phaseOf(t, runOK(t, c), "load"); load.Verdict == reports.Failed || load.Ops["deliver"].Count != 150 {
+		if load := phaseOf(t, runOK(t, c), "load"); load.Verdict == results.Failed || load.Ops["deliver"].Count != 150 {
 			t.Errorf("load: %s %s, %d delivered", load.Verdict, why(load), load.Ops["deliver"].Count)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas/words"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 )
 
@@ -67,14 +68,14 @@ func (c *Config) needOf(
 			return 0, err
 		}
 		for _, s := range all {
-			steps, err := s.estimates(data)
+			ofPoints, err := s.estimates(data)
 			if err != nil {
 				return 0, err
 			}
 			one := 0.0
 			for i, p := range s.points {
 				if _, ok := whole[p]; !ok {
-					bytes, ok, err := takes(ctx, steps[i], p, m, engine)
+					bytes, ok, err := takes(ctx, ofPoints[i], p, m, engine)
 					if err != nil {
 						return 0, err
 					}
@@ -82,7 +83,7 @@ func (c *Config) needOf(
 						each(p, m.Name, engine.Name, bytes)
 					}
 				}
-				one += whole[p] * steps[i].Added()
+				one += whole[p] * ofPoints[i].Added()
 			}
 			if c.DataDir != "" {
 				need += one
@@ -114,7 +115,7 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 	}
 	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
 		"another folder (--data, or TMPDIR)",
-		ErrDisk, estimates.Size(need), dir, estimates.Size(free))
+		ErrDisk, words.Size(need), dir, words.Size(free))
 }
 
 // atMost is an upper bound of what the run takes on one engine, in bytes.
@@ -164,7 +165,7 @@ func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, f
 		if need > free {
 			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
 				"population smaller, or free space there",
-				ErrDisk, engine.Name, estimates.Size(need), theirs, estimates.Size(free))
+				ErrDisk, engine.Name, words.Size(need), theirs, words.Size(free))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas/words"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 )
 
@@ -173,8 +174,8 @@ func (c *Config) nodes(ctx context.Context, points []point, p *Plan) error {
 
 // WriteText prints the plan for people.
 func (p *Plan) WriteText(out io.Writer) error {
-	fmt.Fprintf(out, "Workload %s: %d models, %d engines, %d trials. For each of %d combinations:\n\n",
-		p.Workload, len(p.Models), len(p.Engines), p.Trials, p.Combinations)
+	fmt.Fprintf(out, "Workload %s: %s, %s, %s. For each of %s:\n\n", p.Workload, words.Plural(len(p.Models), "model"),
+		words.Plural(len(p.Engines), "engine"), words.Plural(p.Trials, "trial"), words.Plural(p.Combinations, "combination"))
 	for i := range p.Points {
 		one := &p.Points[i]
 		if one.Value != "" {
@@ -195,20 +196,20 @@ func (p *Plan) WriteText(out io.Writer) error {
 		if d.Point != "" {
 			name += " at " + d.Point
 		}
-		fmt.Fprintf(out, "  %-24s %s\n", name, estimates.Size(d.Bytes))
+		fmt.Fprintf(out, "  %-24s %s\n", name, words.Size(d.Bytes))
 	}
 	for _, n := range p.Remote {
 		if n.Folder != "" {
-			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", n.Engine, estimates.Size(n.Least),
-				n.Folder, estimates.Size(n.Free))
+			fmt.Fprintf(out, "  %s: at least %s in %s, which has %s free\n", n.Engine, words.Size(n.Least),
+				n.Folder, words.Size(n.Free))
 			continue
 		}
 		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n",
 			n.Engine, "mailbench schema forecast")
 	}
-	fmt.Fprintf(out, "  needed at once: %s in %s", estimates.Size(p.Need), p.Folder)
+	fmt.Fprintf(out, "  needed at once: %s in %s", words.Size(p.Need), p.Folder)
 	if p.Free > 0 {
-		fmt.Fprintf(out, ", which has %s free", estimates.Size(p.Free))
+		fmt.Fprintf(out, ", which has %s free", words.Size(p.Free))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

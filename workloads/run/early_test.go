@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // A phase that is interrupted while the engine is behind was overloaded: what was
@@ -67,7 +67,7 @@ func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != reports.Empty || !strings.Contains(why(m), "offers no operation of the mix") {
+	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != results.Empty || !strings.Contains(why(m), "offers no operation of the mix") {
 		t.Errorf("interrupted %v, verdict %s: %s", r.Interrupted, m.Verdict, why(m))
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // Environment describes this process and machine; dir is a folder on the disk
 // that the stores are on.
-func Environment(dir string) reports.Environment {
-	e := reports.Environment{
+func Environment(dir string) results.Environment {
+	e := results.Environment{
 		Version:  Version,
 		Go:       runtime.Version(),
 		GOGC:     gogc(),

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads"
@@ -15,7 +16,7 @@ type estimate struct {
 	weights []float64 // seconds that each combination is expected to take, in order; nil: all alike
 
 	started, began, phaseBegan time.Time // when the run, this combination and this phase began
-	cell                       int
+	combination                int
 	phase                      string
 	took                       time.Duration // time of all combinations that have ended
 }
@@ -25,6 +26,11 @@ type expected struct {
 	name   string
 	length time.Duration
 	load   bool
+}
+
+// is reports whether the expected phase is the named one, or the one of which it is a step.
+func (x *expected) is(phase string) bool {
+	return phase == x.name || strings.HasPrefix(phase, x.name+stepOf)
 }
 
 func newEstimate(w *workloads.Workload, now func() time.Time) *estimate {
@@ -43,27 +49,27 @@ func newEstimate(w *workloads.Workload, now func() time.Time) *estimate {
 // note adds to p how much of the run is done and how long the rest takes.
 func (e *estimate) note(p *Progress) {
 	now := e.now()
-	if p.Cell != e.cell {
-		if e.cell > 0 {
+	if p.Combination != e.combination {
+		if e.combination > 0 {
 			e.took += now.Sub(e.began)
 		}
-		e.cell, e.began, e.phase = p.Cell, now, ""
+		e.combination, e.began, e.phase = p.Combination, now, ""
 	}
 	if p.Phase != e.phase {
 		e.phase, e.phaseBegan = p.Phase, now
 	}
-	if p.Cell == 0 { // shards meet before the first combination
+	if p.Combination == 0 { // shards meet before the first combination
 		return
 	}
 	left, known := e.rest(p, now)
 	whole := now.Sub(e.began) + left
-	this := e.weight(p.Cell-1, p.Cell)
-	if ended := e.weight(0, p.Cell-1); ended > 0 {
+	this := e.weight(p.Combination-1, p.Combination)
+	if ended := e.weight(0, p.Combination-1); ended > 0 {
 		whole, known = time.Duration(float64(e.took)*this/ended), true
 		left = max(left, whole-now.Sub(e.began))
 	}
 	if known {
-		p.Left = left + time.Duration(float64(whole)*e.weight(p.Cell, p.Cells)/this)
+		p.Left = left + time.Duration(float64(whole)*e.weight(p.Combination, p.Combinations)/this)
 		elapsed := now.Sub(e.started)
 		p.Done = float64(elapsed) / float64(max(elapsed+p.Left, 1))
 	}
@@ -86,14 +92,14 @@ func (e *estimate) weight(from, to int) (sum float64) {
 func (e *estimate) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
 	ahead := true // no phase is under way
 	for _, x := range e.phases {
-		ahead = ahead && x.name != p.Phase
+		ahead = ahead && !x.is(p.Phase)
 	}
 	if ahead { // opening or closing the store
 		return 0, false
 	}
 	for _, x := range e.phases {
 		switch {
-		case x.name == p.Phase:
+		case x.is(p.Phase):
 			ahead = true
 			left = max(0, x.length-now.Sub(e.phaseBegan))
 			if p.ETA > 0 {

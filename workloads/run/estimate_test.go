@@ -43,7 +43,7 @@ func TestEstimate(t *testing.T) {
 		{233, 3, "open", 0, 116},         // the mean of 97 and 136
 	} {
 		now = time.Time{}.Add(time.Duration(step.at) * time.Second)
-		p := Progress{Cell: step.cell, Cells: 3, Phase: step.phase, Progress: drive.Progress{ETA: time.Duration(step.eta) * time.Second}}
+		p := Progress{Combination: step.cell, Combinations: 3, Phase: step.phase, Progress: drive.Progress{ETA: time.Duration(step.eta) * time.Second}}
 		e.note(&p)
 		if got := int(p.Left.Seconds()); got != step.left {
 			t.Errorf("at %d s, %s of %d: %d s left, want %d", step.at, step.phase, step.cell, got, step.left)

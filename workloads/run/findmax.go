@@ -6,12 +6,12 @@ import (
 	"math"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/search"
-	"github.com/mailbench/mailbench/reports/units"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // FindMax makes a run search for the highest rate at which each measured phase keeps
@@ -20,7 +20,7 @@ type FindMax struct {
 	From      float64       // first rate in operations a second; default: the phase's
 	Max       float64       // highest rate; default DefaultMaxRate
 	Precision float64       // the bracket's width at the end, as a share of the rate; default DefaultPrecision
-	Step      time.Duration // length of a measurement; default DefaultStep
+	Step      time.Duration // length of a measurement; default InProcessStep or DefaultStep
 }
 
 // Defaults of FindMax.
@@ -28,6 +28,7 @@ const (
 	DefaultMaxRate   = 1_000_000
 	DefaultPrecision = 0.05
 	DefaultStep      = 5 * time.Second
+	InProcessStep    = 2 * time.Second // on an engine in this process, which answers in microseconds
 
 	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
@@ -41,13 +42,14 @@ const (
 	refillBelow = 0.9
 )
 
-// stepOperations is how many operations the default objectives need in a step. A step is long
+// stepOperations is how many operations a step carries out: as many as the default objectives need
+// (2,995 for errors <0.1%), and three standard deviations of Poisson arrivals more. A step is long
 // enough for them, but no longer than longestStep. Tests lower it.
-var stepOperations = 3000.0
+var stepOperations = 3165.0
 
 // defaultObjectives are the objectives for a workload that expects nothing.
-func defaultObjectives() []reports.Objective {
-	return []reports.Objective{
+func defaultObjectives() []results.Objective {
+	return []results.Objective{
 		{Figure: "achieved", Sign: ">=", Bound: 0.99, Text: ">=99%"},
 		{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"},
 		{Figure: "p99", Sign: "<", Bound: 100e6, Text: "<100ms"},
@@ -62,30 +64,38 @@ func valueOr[T ~int64 | ~float64](v, otherwise T) T {
 	return otherwise
 }
 
+// maxSearch searches the highest rate of one measured phase.
+type maxSearch struct {
+	*phases
+	results.Search
+	phase    *workloads.Phase
+	messages int             // live messages before the first step
+	took     []time.Duration // of each step
+}
+
 // search finds the highest rate of a measured phase. Its cell is the last measurement at
 // that rate.
-func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
+func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
 	f, r := c.runner.config.FindMax, c.runner
-	s := reports.Search{
+	s := maxSearch{phases: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0,
-		From:    f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision,
-			DefaultPrecision), Steps: []reports.SearchStep{},
-	}
+		From:    f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision, DefaultPrecision),
+		Steps: []results.SearchStep{},
+	}}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
 		s.From = valueOr(s.From, closedFrom)
 	}
 	s.From = min(valueOr(s.From, p.Rate.PerSecond()), s.Max)
-	messages := c.target.Live.Messages()
 	at := len(r.result.Searches)
-	r.result.Searches = append(r.result.Searches, s)
+	r.result.Searches = append(r.result.Searches, s.Search)
 	var err error
-	for rate, more := search.Next(&s); more && err == nil && ctx.Err() == nil; rate, more = search.Next(&s) {
-		var step reports.SearchStep
-		if step, err = c.searchStep(ctx, p, &s, rate, messages); ctx.Err() == nil && step.Verdict != "" {
+	for rate, more := search.Next(&s.Search); more && err == nil && ctx.Err() == nil; rate, more = search.Next(&s.Search) {
+		var step results.SearchStep
+		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
-			r.result.Searches[at] = s
+			r.result.Searches[at] = s.Search
 			r.save()
 		}
 	}
@@ -95,65 +105,97 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	case err != nil:
 		s.Unfinished = err.Error()
 	}
-	found := search.Found(&s)
+	found := search.Found(&s.Search)
 	s.Found = &found
-	r.result.Searches[at] = s
-	if cell := search.Cell(&s); cell != nil {
-		c.addJudged(*cell)
+	r.result.Searches[at] = s.Search
+	if cell := search.Cell(&s.Search); cell != nil {
+		r.result.Cells = append(r.result.Cells, *cell)
 	}
 	return err
 }
 
-// searchStep carries out the phase at one rate, with a phase number of its own. Before each
-// step but the first, it restores the store, which had so many live messages at first.
-func (c *combination) searchStep(
-	ctx context.Context, p *workloads.Phase, s *reports.Search, rate float64, messages int,
-) (reports.SearchStep, error) {
-	step := reports.SearchStep{Rate: rate}
-	what := fmt.Sprintf("%s, step %d at %s/s", p.Name, len(s.Steps)+1, units.Amount(rate))
+// stepOf stands between the name of a phase and the number of a step.
+const stepOf = ", step "
+
+// step carries out the phase at one rate, with a phase number of its own. Before each
+// step but the first, it restores the store.
+func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep, error) {
+	step := results.SearchStep{Rate: rate}
+	what := fmt.Sprintf("%s%s%d at %s/s", s.phase.Name, stepOf, len(s.Steps)+1, words.Amount(rate))
 	if len(s.Steps) > 0 {
-		if err := c.restore(ctx, p, what, messages, &step); err != nil {
+		if err := s.restore(ctx, what, &step); err != nil {
 			return step, err
 		}
 	}
-	length := valueOr(c.runner.config.FindMax.Step, DefaultStep)
-	length = min(max(length, time.Duration(stepOperations/rate*1e9)), longestStep)
-	drawn, err := p.Without(c.target.Lacks()).AtRate(rate, length)
+	began := time.Now()
+	defer func() { s.took = append(s.took, time.Since(began)) }()
+	length := s.length(rate)
+	drawn, err := plan.AtRate(s.phase.Without(s.target.Lacks()), rate, length)
 	if err != nil {
 		return step, err
 	}
-	q := c.fresh(drawn)
-	spec := c.spec(&q, c.workload().Stream(&q, c.at.census), 0)
+	q := s.fresh(drawn)
+	spec := s.spec(&q, plan.StreamOf(s.workload(), &q, s.at.census), 0)
 	spec.Log = nil // the interval log would have the windows of some twenty phases
 	spec.MaxLag = min(spec.MaxLag, maxLagOf(s.Objectives))
 	var last drive.Progress
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {
-			c.runner.progress(what, d)
+			s.progress(what, d)
 		}
 	}
-	before := c.target.Observe()
-	m, err := drive.Drive(ctx, c.target, spec)
-	cell := c.measured(&q, &m, before)
-	cell.Timeline, cell.Error = nil, errorText(ctx, err)
-	judge.Apply(&cell)
-	cell.Objectives = judge.Objectives(&cell, s.Objectives)
+	before := s.target.Observe()
+	m, err := drive.Drive(ctx, s.target, spec)
+	cell := s.measured(&q, &m, before)
+	if cell.Timeline = nil; err != nil && ctx.Err() == nil {
+		cell.Error = err.Error()
+	}
+	judged(s.runner.result, &cell)
 	step.Cell = cell
 	step.Verdict, step.Text = search.Judge(&cell)
 	last.Finished = true
-	c.runner.progress(what+" "+string(step.Verdict), last)
+	s.runner.progress(what+" "+string(step.Verdict), last)
 	return step, err
 }
 
-func errorText(ctx context.Context, err error) string {
-	if err == nil || ctx.Err() != nil {
-		return ""
+// length is how long a step at that rate lasts. Operations that the model lacks, or that found no
+// message in the step before, are not carried out.
+func (s *maxSearch) length(rate float64) time.Duration {
+	least := valueOr(s.runner.config.FindMax.Step, DefaultStep)
+	if s.runner.config.FindMax.Step == 0 && s.target.Caps.InProcess {
+		least = InProcessStep
 	}
-	return err.Error()
+	share := 0.0
+	if n := len(s.Steps); n > 0 && s.Steps[n-1].Cell.Offered != nil {
+		o := s.Steps[n-1].Cell.Offered
+		share = 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
+	} else {
+		p := s.phase.Without(s.target.Lacks())
+		for op := range p.Mix {
+			if p.Missing == workloads.ReplaceRate || s.target.Offers[op] {
+				share += p.Mix.Share(workloads.Op(op))
+			}
+		}
+	}
+	if !(share > 0) { // streams have mixes of their own
+		share = 1
+	}
+	return min(max(least, time.Duration(stepOperations/(rate*share)*1e9)), longestStep)
+}
+
+// progress says how far a step is, and how long the search still takes: each measurement as long as
+// the last one.
+func (s *maxSearch) progress(what string, d drive.Progress) {
+	if n := len(s.took); n > 0 {
+		d.ETA += s.took[n-1] * time.Duration(max(0, search.Ahead(&s.Search)-1))
+	} else {
+		d.ETA += s.length(s.From) * time.Duration(max(0, search.Ahead(&s.Search)-1))
+	}
+	s.runner.progress(what, d)
 }
 
 // maxLagOf is how late an operation of a step may start before it is dropped.
-func maxLagOf(objectives []reports.Objective) time.Duration {
+func maxLagOf(objectives []results.Objective) time.Duration {
 	lag := stepMaxLag
 	for _, o := range objectives {
 		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
@@ -163,8 +205,8 @@ func maxLagOf(objectives []reports.Objective) time.Duration {
 	return lag
 }
 
-// fresh is a phase with a number that no other phase of the combination has.
-func (c *combination) fresh(p workloads.Phase) workloads.Phase {
+// fresh is a phase with a number that no other phase of the point has.
+func (c *phases) fresh(p workloads.Phase) workloads.Phase {
 	c.more++
 	p.Number, p.Trial = len(c.workload().Phases)+c.more, c.trial-1
 	return p
@@ -172,31 +214,29 @@ func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 
 // restore brings the store back to where it was before the first step: at rest, cold if
 // the phase is to find it so, and with as many messages.
-func (c *combination) restore(
-	ctx context.Context, p *workloads.Phase, what string, messages int, step *reports.SearchStep,
-) (err error) {
-	live := c.target.Live.Messages()
-	if float64(live) < refillBelow*float64(messages) && c.target.Offers[workloads.Deliver] {
-		q := c.fresh(*p)
+func (s *maxSearch) restore(ctx context.Context, what string, step *results.SearchStep) (err error) {
+	live := s.target.Live.Messages()
+	if float64(live) < refillBelow*float64(s.messages) && s.target.Offers[workloads.Deliver] {
+		q := s.fresh(*s.phase)
 		q = workloads.Phase{
-			Kind: workloads.Warmup, Name: p.Name, Number: q.Number, Trial: q.Trial,
+			Kind: workloads.Warmup, Name: s.phase.Name, Number: q.Number, Trial: q.Trial,
 			Arrivals: workloads.Closed, Clients: DefaultWorkers, Mix: workloads.Mix{workloads.Deliver: 1},
 		}
-		q.Operations = uint64(math.Ceil(float64(messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		spec := c.spec(&q, c.workload().Stream(&q, c.at.census), 0)
+		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, s.workload().Mail.Recipients.Mean())))
+		spec := s.spec(&q, plan.StreamOf(s.workload(), &q, s.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
-			c.runner.progress(what+": deliver messages", d)
+			s.progress(what+": deliver messages", d)
 		}
-		if _, err := drive.Drive(ctx, c.target, spec); err != nil {
+		if _, err := drive.Drive(ctx, s.target, spec); err != nil {
 			return err
 		}
-		step.Refilled = int64(c.target.Live.Messages() - live)
+		step.Refilled = int64(s.target.Live.Messages() - live)
 	}
-	c.runner.progress(what+": settle", drive.Progress{Fraction: -1})
-	if c.settled, err = c.target.Settle(ctx); err != nil || !c.cold {
+	s.progress(what+": settle", drive.Progress{Fraction: -1})
+	if s.settled, err = s.target.Settle(ctx); err != nil || !s.cold {
 		return err
 	}
-	_, err = c.target.Cool(ctx)
+	_, err = s.target.Cool(ctx)
 	return err
 }

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/search"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // A search measures a phase at many rates, on fresh operations, on a store that has the
@@ -37,7 +40,7 @@ expect: {p50: <30s}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved reports.Run
+	var saved results.Run
 	if err := json.Unmarshal(b, &saved); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,7 @@ expect: {p50: <30s}
 			t.Errorf("%s goes on at %g", s.Phase, rate)
 		}
 		cell := phaseOf(t, r, s.Phase)
-		if !slices.ContainsFunc(s.Steps, func(step reports.SearchStep) bool { return step.Cell.Started == cell.Started && step.Rate == cell.Rate }) {
+		if !slices.ContainsFunc(s.Steps, func(step results.SearchStep) bool { return step.Cell.Started == cell.Started && step.Rate == cell.Rate }) {
 			t.Errorf("the cell of %s is no step", s.Phase)
 		}
 	}
@@ -66,8 +69,54 @@ expect: {p50: <30s}
 	if deleted < 30 || refilled < deleted/4 {
 		t.Errorf("%d messages were deleted, and %d delivered between steps", deleted, refilled)
 	}
-	if closed.Arrivals != "poisson" || closed.Found.Limit == reports.LimitUnfinished {
+	if closed.Arrivals != "poisson" || closed.Found.Limit == results.LimitUnfinished {
 		t.Errorf("a closed loop: %+v", closed.Found)
+	}
+}
+
+// A step whose cell is invalid by the client's delays holds if it keeps the default objectives with
+// them.
+func TestFindMaxProves(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	times := func(p99 int64) results.Latency { return results.Latency{P50: ms, P90: 2 * ms, P99: p99, Max: p99} }
+	for p99, want := range map[int64]results.StepVerdict{9 * ms: results.StepHeld, 200 * ms: results.StepClient} {
+		late := results.Cell{
+			Kind: "measure", Arrivals: "poisson", Rate: 500, Seconds: 10, Verdict: results.Invalid,
+			Reason:   &results.Reason{Code: judge.CodeClientDelays, Text: "client late"},
+			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
+			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}},
+			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Response: times(p99)}},
+			AllOps:   &results.AllOps{Response: times(p99)},
+		}
+		late.Objectives = judge.Objectives(&late, defaultObjectives())
+		if got, why := search.Judge(&late); got != want {
+			t.Errorf("p99 %v: %s (%s), want %s", time.Duration(p99), got, why, want)
+		}
+	}
+}
+
+// A step carries out as many operations as the default objectives need, also if the model lacks some
+// of the mix or messages were not found.
+func TestStepLength(t *testing.T) {
+	s := maxSearch{phases: (&combination{runner: &runner{config: &Config{FindMax: &FindMax{}}}, target: &subject.Target{}}).phases()}
+	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
+	s.target.Offers[workloads.List] = true
+	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }
+	if got := s.length(100); got < least(100*0.75) {
+		t.Errorf("%v for 100/s of which the model has three quarters", got)
+	}
+	if got := s.length(1e5); got != DefaultStep {
+		t.Errorf("%v at a high rate, want %v", got, DefaultStep)
+	}
+	if s.target.Caps.InProcess = true; s.length(1e5) != InProcessStep {
+		t.Errorf("%v at a high rate in this process, want %v", s.length(1e5), InProcessStep)
+	}
+	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 1000, Skipped: 250, NoTarget: 250}}}}
+	if got := s.length(150); got < least(75) {
+		t.Errorf("%v for 150/s of which half was carried out", got)
+	}
+	if got := s.length(1); got != longestStep {
+		t.Errorf("%v for one a second, want %v", got, longestStep)
 	}
 }
 
@@ -92,7 +141,7 @@ func TestFindMaxInterrupted(t *testing.T) {
 		t.Fatalf("%v, %+v", err, r)
 	}
 	s := &r.Searches[0]
-	if len(s.Steps) > 1 || s.Unfinished != "interrupted" || s.Found == nil || s.Found.Limit != reports.LimitUnfinished || !s.Default {
+	if len(s.Steps) > 1 || s.Unfinished != "interrupted" || s.Found == nil || s.Found.Limit != results.LimitUnfinished || !s.Default {
 		t.Errorf("%+v", s)
 	}
 }

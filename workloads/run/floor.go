@@ -11,12 +11,13 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // The floor is mailbench's own share of the figures. It is measured on two more targets.
@@ -25,29 +26,27 @@ import (
 // yields sample rows for the model to decode.
 
 const (
-	floorOperations = 400_000               // operations on the mailbox that does nothing
-	floorTime       = 20 * time.Millisecond // length of a phase with one operation of a model
-	floorMessages   = 16                    // messages in each of the two folders of a model's mailbox
+	floorShots      = 5                    // of which the least counts: others met a pause of the machine
+	floorOperations = 80_000               // operations of a shot on the mailbox that does nothing
+	floorTime       = 5 * time.Millisecond // length of a shot with one operation of a model
+	floorMessages   = 16                   // messages in each of the two folders of a model's mailbox
 )
 
-// floor measures both, and what waiting costs. A model takes about half a second.
+// floor measures both. A model takes about half a second.
 func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
 	}
-	add := func(model string, floors []reports.Floor, err error) {
+	add := func(model string, floors []results.Floor, err error) {
 		if err != nil && ctx.Err() == nil {
-			floors = append(floors, reports.Floor{Model: model, Error: err.Error()})
+			floors = append(floors, results.Floor{Model: model, Error: err.Error()})
 		}
 		r.result.Floor = append(r.result.Floor, floors...)
 	}
 	bare, err := harnessFloor(ctx)
-	add("", []reports.Floor{bare}, err)
-	if err := crash.Guard(func() error { return r.waiting(ctx) }); err != nil {
-		add("", nil, err)
-	}
+	add("", []results.Floor{bare}, err)
 	for _, m := range r.config.Models {
-		var floors []reports.Floor
+		var floors []results.Floor
 		err := crash.Guard(func() (err error) {
 			floors, err = r.modelFloor(ctx, m)
 			return err
@@ -59,25 +58,34 @@ func (r *runner) floor(ctx context.Context) {
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
 // time, choice of operation and key, two readings of the clock, recording. The
 // schedule is always behind, so that nothing waits.
-func harnessFloor(ctx context.Context) (reports.Floor, error) {
+func harnessFloor(ctx context.Context) (results.Floor, error) {
 	w, census, err := nothingWorkload(ctx)
 	if err != nil {
-		return reports.Floor{}, err
+		return results.Floor{}, err
 	}
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Name: "floor", Arrivals: workloads.Constant,
 		Rate: workloads.Rate{Count: 1e8, Per: time.Second}, Operations: floorOperations,
 		Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
 	}
-	m, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
-		Phase: phase, Stream: w.Stream(&phase, census), Workers: 1, MaxLag: 1000 * time.Hour,
-	})
-	n := float64(max(1, m.Evidence.Started))
-	return reports.Floor{NS: 1e9 * m.Client.CPUSeconds / n, Allocs: float64(m.Mallocs / uint64(n))}, err
+	var least results.Floor
+	for range floorShots {
+		m, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
+			Phase: phase, Stream: plan.StreamOf(w, &phase, census), Workers: 1, MaxLag: 1000 * time.Hour,
+		})
+		if err != nil {
+			return least, err
+		}
+		n := float64(max(1, m.Evidence.Started))
+		if ns := 1e9 * m.Client.CPUSeconds / n; least.NS == 0 || ns < least.NS {
+			least = results.Floor{NS: ns, Allocs: float64(m.Mallocs / uint64(n))}
+		}
+	}
+	return least, nil
 }
 
 // nothingWorkload is a workload with users for a mailbox that does nothing.
-func nothingWorkload(ctx context.Context) (*workloads.Workload, *workloads.Census, error) {
+func nothingWorkload(ctx context.Context) (*workloads.Workload, *plan.Census, error) {
 	w := &workloads.Workload{
 		Name: "floor", Seed: 1,
 		Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
@@ -86,18 +94,18 @@ func nothingWorkload(ctx context.Context) (*workloads.Workload, *workloads.Censu
 		},
 		Keys: workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
 	}
-	census, err := w.Census(ctx)
+	census, err := plan.NewCensus(ctx, w)
 	return w, census, err
 }
 
 // nothingTarget is a target whose mailbox does nothing.
-func nothingTarget(census *workloads.Census) *target.Target {
-	t := &target.Target{
-		Config: target.Config{Mail: noMail{}}, Store: nothingStore{}, Bound: nothingBound{},
-		Dataset: &target.Dataset{}, Live: &target.Live{Accounts: make([]target.Account, census.Users())},
+func nothingTarget(census *plan.Census) *subject.Target {
+	t := &subject.Target{
+		Config: subject.Config{Mail: noMail{}}, Store: nothingStore{}, Bound: nothingBound{},
+		Dataset: &subject.Dataset{}, Live: &subject.Live{Accounts: make([]subject.Account, census.Users())},
 	}
 	for i := range t.Live.Accounts {
-		t.Live.Accounts[i].Folders = []target.Folder{{Ref: &models.Folder{}, FolderSet: &target.FolderSet{}}}
+		t.Live.Accounts[i].Folders = []subject.Folder{{Ref: &models.Folder{}, FolderSet: &subject.FolderSet{}}}
 	}
 	for op := range t.Offers {
 		t.Offers[op] = true
@@ -137,7 +145,7 @@ func (noMail) Reader() messages.Reader { return nil }
 
 // modelFloor is the cost of the calls of each operation of the workload over the
 // null engine, for a few messages of the workload's own mail.
-func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []reports.Floor, err error) {
+func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []results.Floor, err error) {
 	dir, err := os.MkdirTemp(r.data.path, "floor-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
@@ -147,11 +155,11 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 	w.Population = workloads.Population{
 		Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: floorMessages},
 	}
-	census, err := w.Census(ctx)
+	census, err := plan.NewCensus(ctx, &w)
 	if err != nil {
 		return nil, err
 	}
-	t, err := target.Open(ctx, target.Config{
+	t, err := subject.Open(ctx, subject.Config{
 		Workload: &w, Census: census, Mail: r.source,
 		Model: m, Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
 	})
@@ -179,13 +187,21 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []repor
 			Arrivals: workloads.Closed, Clients: 1, Duration: floorTime,
 		}
 		p.Mix[op] = 1
-		found, err := drive.Drive(ctx, t, drive.Spec{Phase: p, Stream: w.Stream(&p, census)})
-		if err != nil {
-			return nil, err
+		least := results.Floor{Model: m.Name, Op: p.Name}
+		for range floorShots {
+			found, err := drive.Drive(ctx, t, drive.Spec{Phase: p, Stream: plan.StreamOf(&w, &p, census)})
+			if err != nil {
+				return nil, err
+			}
+			// The null engine's rows are samples, so an operation that fails counts too.
+			if n := found.Evidence.Started; n > 0 {
+				if ns := float64(found.Busy) / float64(n); least.NS == 0 || ns < least.NS {
+					least.NS = ns
+				}
+			}
 		}
-		// The null engine's rows are samples, so an operation that fails counts too.
-		if n := found.Evidence.Started; n > 0 {
-			floors = append(floors, reports.Floor{Model: m.Name, Op: p.Name, NS: float64(found.Busy) / float64(n)})
+		if least.NS > 0 {
+			floors = append(floors, least)
 		}
 	}
 	return floors, nil

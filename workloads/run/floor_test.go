@@ -4,13 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 func TestFloorIsPublished(t *testing.T) {
@@ -18,7 +16,7 @@ func TestFloorIsPublished(t *testing.T) {
 	c := config(t, newFake(), everyOp)
 	c.Models, c.Engines = []models.Model{elasticinbox.Model()}, nil
 	c.Null = &engine
-	floors := map[[2]string]reports.Floor{}
+	floors := map[[2]string]results.Floor{}
 	for _, f := range runOK(t, c).Floor {
 		floors[[2]string{f.Model, f.Op}] = f
 	}
@@ -31,36 +29,6 @@ func TestFloorIsPublished(t *testing.T) {
 			t.Errorf("%s: %+v, %v", op, f, ok)
 		}
 		t.Logf("%s: %.0f ns", op, f.NS)
-	}
-}
-
-// What waiting costs is told for each rate of an open loop, and for no closed one.
-func TestWaitingIsPublished(t *testing.T) {
-	engine := null.Engine()
-	c := config(t, newFake(), `
-  - measure: {name: slow, rate: 300/s, operations: 20, mix: {list: 1}}
-  - measure: {name: as-slow, rate: 300/s, operations: 10, workers: 2, mix: {list: 1}}
-  - measure: {name: fast, rate: 2000/s, operations: 100, arrivals: poisson, mix: {list: 1}}
-  - measure: {name: closed, clients: 2, operations: 20, mix: {list: 1}}
-`)
-	c.Models, c.Null = append(c.Models, newFake().model("other")), &engine
-	c.Workers = 0
-	got := runOK(t, c).Waiting
-	for i := range got {
-		w := &got[i]
-		t.Log(w.String())
-		// Nobody can start an operation for nothing; a millisecond each is far too much.
-		if w.CPU < 500 || w.CPU > 5e6 || w.Lag.P50 <= 0 || w.Lag.P99 < w.Lag.P50 || w.Operations < 299 {
-			t.Errorf("%+v", *w)
-		}
-		w.CPU, w.Lag, w.Operations = 0, reports.Latency{}, 0
-	}
-	want := []reports.Waiting{
-		{Phases: []string{"fast"}, Rate: 2000, Arrivals: "poisson", Workers: 32},
-		{Phases: []string{"slow", "as-slow"}, Rate: 300, Arrivals: "constant", Workers: 32},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

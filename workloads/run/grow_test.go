@@ -17,7 +17,8 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // growing is a workload with that population and phases.
@@ -40,7 +41,7 @@ phases:
 
 // dataSet is a data set of one model on the embedded engine, in a test.
 type dataSet struct {
-	*target.Target
+	*subject.Target
 	t       testing.TB
 	loaders int
 }
@@ -48,13 +49,13 @@ type dataSet struct {
 // openDataSet opens the data set in a folder for a workload.
 func openDataSet(t testing.TB, m models.Model, e drivers.Engine, dir string, w *workloads.Workload) (*dataSet, error) {
 	t.Helper()
-	census, err := w.Census(t.Context())
+	census, err := plan.NewCensus(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := target.Open(t.Context(), target.Config{
+	opened, err := subject.Open(t.Context(), subject.Config{
 		Workload: w, Census: census, Mail: messages.NewGenerator(w), Model: m, Engine: e,
-		Dir: dir, Durability: drivers.Memory, Keep: true, Ledger: true, Workers: 4,
+		Dir: dir, EngineOptions: drivers.Options{Durability: drivers.Memory}, Keep: true, Ledger: true, Workers: 4,
 	})
 	return &dataSet{opened, t, 4}, err
 }
@@ -81,7 +82,7 @@ func mustOpenWith(t testing.TB, m models.Model, dir string, w *workloads.Workloa
 }
 
 // deliver delivers a load and returns its note; with a positive most it breaks off after so many messages.
-func (d *dataSet) deliver(load *target.Load, most int64) string {
+func (d *dataSet) deliver(load *subject.Load, most int64) string {
 	d.t.Helper()
 	if load == nil {
 		return ""
@@ -110,12 +111,12 @@ func (d *dataSet) deliver(load *target.Load, most int64) string {
 
 // counted ends a load when no operation is left.
 type counted struct {
-	workloads.Stream
+	plan.Stream
 	left atomic.Int64
 	stop func()
 }
 
-func (c *counted) Next(now time.Duration, o *workloads.Operation) (due time.Duration, ok bool) {
+func (c *counted) Next(now time.Duration, o *plan.Operation) (due time.Duration, ok bool) {
 	due, ok = c.Stream.Next(now, o)
 	if c.left.Add(-1) == 0 {
 		c.stop()
@@ -154,7 +155,7 @@ func (d *dataSet) folders() []string {
 	mb := d.Bound.Mailbox(s)
 	var all []string
 	for u := range d.Census.Users() {
-		a, err := mb.Login(d.t.Context(), workloads.Address(u))
+		a, err := mb.Login(d.t.Context(), plan.Address(u))
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -230,7 +231,7 @@ func TestGrow(t *testing.T) {
 
 			now, _ := mustOpen(t, m, filepath.Join(t.TempDir(), "now"), small, 0)
 			for _, to := range []*workloads.Workload{growing(t, 1, 2, 200), growing(t, 2, 2, 300), large} {
-				census, err := to.Census(t.Context())
+				census, err := plan.NewCensus(t.Context(), to)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -338,7 +339,7 @@ func TestGrowRefuses(t *testing.T) {
 			d, _ = mustOpen(t, m, dir, growing(t, 2, 2, 20), 0)
 			defer d.close()
 			d.clean(80)
-			census, err := c.to.Census(t.Context())
+			census, err := plan.NewCensus(t.Context(), c.to)
 			if err != nil {
 				t.Fatal(err)
 			}

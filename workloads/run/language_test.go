@@ -20,7 +20,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // spy notes how the operations of a workload call a mailbox.
@@ -177,7 +178,7 @@ func TestReplayedTrace(t *testing.T) {
 	if cell.Ops["deliver"].Count != 50 || cell.Ops["list"].Count != 50 || cell.Offered.Span < 0.48 || cell.Offered.Span > 0.52 {
 		t.Errorf("replayed %+v of %+v", cell.Offered, cell.Ops)
 	}
-	if p := r.Phases[len(r.Phases)-1]; p.Trace != target.Digest([]byte(b.String())) {
+	if p := r.Phases[len(r.Phases)-1]; p.Trace != subject.Digest([]byte(b.String())) {
 		t.Errorf("the phase %+v has not the digest of its trace", p)
 	}
 	sized := 0
@@ -226,7 +227,7 @@ func TestDryRun(t *testing.T) {
 	if _, err := os.Stat(c.DataDir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a dry run made the data folder")
 	}
-	census, err := c.Workload.Census(t.Context())
+	census, err := plan.NewCensus(t.Context(), c.Workload)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,12 @@ package run
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // machine fills in what only the operating system knows: sysctl(3), statfs(2). What it
 // does not tell stays empty.
-func machine(e *reports.Environment, dir string) {
+func machine(e *results.Environment, dir string) {
 	e.Kernel, _ = unix.Sysctl("kern.osrelease")
 	e.CPU, _ = unix.Sysctl("machdep.cpu.brand_string")
 	if n, err := unix.SysctlUint64("hw.memsize"); err == nil {

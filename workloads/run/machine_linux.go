@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // machine fills in what only the operating system knows; what it does not tell
 // stays empty.
-func machine(e *reports.Environment, dir string) {
+func machine(e *results.Environment, dir string) {
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		e.Kernel = unix.ByteSliceToString(u.Release[:])

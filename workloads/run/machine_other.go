@@ -2,10 +2,10 @@
 
 package run
 
-import "github.com/mailbench/mailbench/reports"
+import "github.com/mailbench/mailbench/reports/results"
 
 // machine does nothing: mailbench reads these figures only on Linux.
-func machine(*reports.Environment, string) {}
+func machine(*results.Environment, string) {}
 
 // machineID is not asked for on this operating system.
 func machineID() string { return "" }

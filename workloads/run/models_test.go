@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -50,7 +50,7 @@ func TestModels(t *testing.T) {
 				if name == "restore" {
 					o.Dropped = 0 // one that comes before the first deletion finds nothing
 				}
-				if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 || (o.Count == 0) != (o.Support == reports.NotOffered) {
+				if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 || (o.Count == 0) != (o.Support == results.NotOffered) {
 					t.Errorf("%s: %+v", name, o)
 				}
 				if o.Count > 0 && o.Store.Calls == 0 {
@@ -66,7 +66,7 @@ func TestModels(t *testing.T) {
 
 // explained checks that an operation's calls are those of its patterns, and that the
 // schema has them.
-func explained(schema string, o *reports.Op) error {
+func explained(schema string, o *results.Op) error {
 	s, err := schemas.Parse("schema", []byte(schema))
 	if err != nil {
 		return err

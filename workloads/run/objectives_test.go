@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -37,8 +37,8 @@ expect: {list.p50: <30s, open.p50: <1ms, errors: <1%, open.errors: <0.1%, models
 
 	c.Arrivals, c.Offered.Rate = "poisson", 1
 	for _, f := range workloads.Figures {
-		a := judge.Objectives(&c, []reports.Objective{{Figure: f.Name, Sign: "<", Bound: 1e15}})
-		if len(a) != 1 || a[0].Shown == "" || a[0].Value == reports.NeverEnded {
+		a := judge.Objectives(&c, []results.Objective{{Figure: f.Name, Sign: "<", Bound: 1e15}})
+		if len(a) != 1 || a[0].Shown == "" || a[0].Value == results.NeverEnded {
 			t.Errorf("the judge does not know %s: %+v", f.Name, a)
 		}
 	}

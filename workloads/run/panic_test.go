@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 // A panic costs the phase that it is in. Its stack is in the result, the store and the
@@ -45,7 +45,7 @@ func TestPanic(t *testing.T) {
 			} else {
 				config.Progress = func(p Progress) {
 					if p.Phase == c.phase {
-						cell.Store(int64(p.Cell))
+						cell.Store(int64(p.Combination))
 					}
 				}
 				s.breaks(func(bool) (error, bool) {
@@ -62,12 +62,12 @@ func TestPanic(t *testing.T) {
 			failed := 0
 			for i := range r.Cells {
 				switch cell := &r.Cells[i]; {
-				case cell.Model == config.Models[0].Name && cell.Phase == c.phase && cell.Verdict == reports.Failed:
+				case cell.Model == config.Models[0].Name && cell.Phase == c.phase && cell.Verdict == results.Failed:
 					failed++
 					if !strings.Contains(cell.Error, "the driver is broken") || !strings.Contains(cell.Stack, "panic_test.go") {
 						t.Errorf("error %q with the stack %s", cell.Error, cell.Stack)
 					}
-				case cell.Verdict == reports.Failed || cell.Stack != "":
+				case cell.Verdict == results.Failed || cell.Stack != "":
 					t.Errorf("cell %s failed too: %s", cell.Key, cell.Error)
 				}
 			}

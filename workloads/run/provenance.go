@@ -6,35 +6,37 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/replay"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // provenance is the result before anything was measured: all that it takes to
 // repeat the run. The only error is that of ctx.
-func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Run, error) {
+func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Run, error) {
 	c := r.config
-	run := &reports.Run{
-		Format: reports.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
-		Workload: reports.Workload{
-			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: target.Digest(c.Workload.Source),
+	run := &results.Run{
+		Format: results.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
+		Workload: results.Workload{
+			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: subject.Digest(c.Workload.Source),
 			Overrides: c.Overrides,
 		},
 		Machine: thisMachine(), Shard: c.shard(), Environment: Environment(r.data.path),
-		Config: reports.Config{
+		Config: results.Config{
 			Models: []string{}, Engines: []string{},
-			Trials: max(1, c.Trials), Durability: c.Durability.String(), CacheBytes: c.CacheBytes, Workers: c.Workers,
-			MaxLag: c.maxLag().Seconds(), Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
+			Trials: max(1, c.Trials), Durability: c.EngineOptions.Durability.String(),
+			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxLag: c.maxLag().Seconds(),
+			Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
 		},
-		Settings: c.settings(), Schemas: []reports.Schema{}, Phases: []reports.Phase{}, Cells: []reports.Cell{},
+		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},
 	}
 	if f := c.FindMax; f != nil {
-		run.Config.FindMax = &reports.FindMax{
+		run.Config.FindMax = &results.FindMax{
 			From: f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision,
-				DefaultPrecision), Step: valueOr(f.Step, DefaultStep).Seconds(),
+				DefaultPrecision), Step: f.Step.Seconds(),
 		}
 	}
 	if run.Command == nil {
@@ -67,11 +69,11 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*reports.Ru
 }
 
 // phases are the phases at a point, with the digest of each trial's plan.
-func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, err error) {
+func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, err error) {
 	c := r.config
 	for i := range at.workload.Phases {
 		p := &at.workload.Phases[i]
-		phase := reports.Phase{Name: p.Name, Kind: p.Kind.String(), Point: at.value}
+		phase := results.Phase{Name: p.Name, Kind: p.Kind.String(), Point: at.value}
 		if p.Replay != nil {
 			if t, ok := p.Replay.Source.(*replay.Trace); ok {
 				phase.Trace = t.SHA256
@@ -84,7 +86,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, er
 				}
 				drawn := c.Shard.Own(*p)
 				drawn.Trial = trial
-				sum, digested := at.workload.PlanDigest(&drawn, at.census)
+				sum, digested := plan.PlanDigest(at.workload, &drawn, at.census)
 				if trial == 0 {
 					phase.SHA256, phase.Digested = sum, digested
 				}
@@ -97,11 +99,11 @@ func (r *runner) phases(ctx context.Context, at *point) (all []reports.Phase, er
 }
 
 // objectives are the expectations of the workload in the form of results.
-func objectives(w *workloads.Workload) []reports.Objective {
-	var all []reports.Objective
+func objectives(w *workloads.Workload) []results.Objective {
+	var all []results.Objective
 	for i := range w.Expect {
 		e := &w.Expect[i]
-		all = append(all, reports.Objective{
+		all = append(all, results.Objective{
 			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Stream: e.Stream, Op: e.Op, Figure: e.Figure,
 			Sign: e.Sign, Bound: e.Bound, Text: e.Text,
 		})
@@ -110,14 +112,14 @@ func objectives(w *workloads.Workload) []reports.Objective {
 }
 
 // addSchema notes the schema that a model ran with, once.
-func (r *runner) addSchema(s *schemas.Schema) {
-	for _, have := range r.result.Schemas {
+func addSchema(r *results.Run, s *schemas.Schema) {
+	for _, have := range r.Schemas {
 		if have.Model == s.Name {
 			return
 		}
 	}
-	schema := reports.Schema{Model: s.Name, Text: string(s.Source), SHA256: target.Digest(s.Source)}
-	r.result.Schemas = append(r.result.Schemas, schema)
+	schema := results.Schema{Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source)}
+	r.Schemas = append(r.Schemas, schema)
 }
 
 // settings are what the workload sets for the engines' clients, by ENGINE.SETTING.
@@ -140,11 +142,11 @@ func (c *Config) settings() map[string]string {
 
 // thisMachine identifies the machine without telling its identity: machine-id(5)
 // asks for a keyed hash of it.
-func thisMachine() reports.Machine {
-	var m reports.Machine
+func thisMachine() results.Machine {
+	var m results.Machine
 	m.Name, _ = os.Hostname()
 	if id := machineID(); id != "" {
-		m.ID = target.Digest([]byte("mailbench " + id))[:16]
+		m.ID = subject.Digest([]byte("mailbench " + id))[:16]
 	}
 	return m
 }

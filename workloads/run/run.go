@@ -12,14 +12,16 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/replay"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Run carries out the workload with each model on each engine and returns what
@@ -28,7 +30,7 @@ import (
 // interrupted. If the result is nil, the error says why no cell could begin: a data
 // folder that cannot be used, an engine that cannot be reached, a mail file that cannot
 // be read. With a result, the error is that of the latency log, which is cut off there.
-func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
+func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
 	}
@@ -90,13 +92,13 @@ func Run(ctx context.Context, c Config) (result *reports.Run, err error) {
 		return nil, err
 	}
 	err = r.matrix(ctx)
-	r.part(ctx)
+	r.leave(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.floor(ctx)
 	if info := r.source.Info(); info.File != "" {
-		r.result.Mail = &reports.MailInfo{
+		r.result.Mail = &results.MailInfo{
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
 		}
 	}
@@ -111,19 +113,20 @@ func (r *runner) fits(memory int64) error {
 	for i := range r.points {
 		census := r.points[i].census
 		if need := census.Bytes(); memory > 0 && need > memory/4*3 && r.config.Audit != AuditOnly {
-			return fmt.Errorf("%w of %d folders and %d messages in all needs about %.1f GB of memory, and this machine has "+
-				"%.1f GB; make it smaller",
-				workloads.ErrPopulation, census.Folders(), census.Messages(), float64(need)/1e9, float64(memory)/1e9)
+			return fmt.Errorf("%w: %d folders and %d messages in all need about %s of memory, and this machine has %s; "+
+				"make it smaller",
+				workloads.ErrPopulation, census.Folders(), census.Messages(),
+				words.Size(float64(need)), words.Size(float64(memory)))
 		}
 	}
 	return nil
 }
 
 // end enters the end of the run, which is now, into the result.
-func (r *runner) end(result *reports.Run, interrupted bool) {
+func (r *runner) end(result *results.Run, interrupted bool) {
 	if s := result.Sweep; s != nil {
-		s = &reports.Sweep{Path: s.Path, Points: s.Points}
-		s.Growth, result.Sweep = result.Growths(), s
+		s = &results.Sweep{Path: s.Path, Points: s.Points}
+		s.Growth, result.Sweep = trials.Growths(result), s
 	}
 	result.Ended = time.Now().UTC().Format(time.RFC3339)
 	result.Seconds = time.Since(r.started).Seconds()
@@ -183,7 +186,7 @@ type runner struct {
 	source messages.Source // mail of the first point; the floor uses it too
 	log    *latency.Log
 	logErr error // first error of log; the run goes on without a log
-	result *reports.Run
+	result *results.Run
 	// When the run began.
 	started time.Time
 	// The Go runtime's memory limit when the run began; 0: the run leaves it alone, because
@@ -192,6 +195,7 @@ type runner struct {
 	at          Progress                // the combination under way
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *estimate
+	warm        map[string]bool // models on engines that a warm-up of a sweep has run
 }
 
 // matrix runs all combinations, trial by trial so that trials of one combination
@@ -200,7 +204,10 @@ type runner struct {
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
 	trials := max(1, c.Trials)
-	r.at.Cells = trials * len(c.Engines) * len(c.Models) * len(r.points)
+	if c.Audit == AuditOnly {
+		trials = max(trials, r.data.trials())
+	}
+	r.at.Combinations = trials * len(c.Engines) * len(c.Models) * len(r.points)
 	for trial := 1; trial <= trials; trial++ {
 		for _, e := range rotated(c.Engines, trial-1) {
 			for _, m := range rotated(c.Models, trial-1) {
@@ -228,9 +235,12 @@ func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, t
 	}
 	for _, s := range all {
 		for len(s.points) > 0 && ctx.Err() == nil {
-			c := &combination{runner: r, model: m, engine: e, trial: trial, at: s.points[0], next: s.points[1:], dir: s.dir}
+			c := &combination{
+				runner: r, model: m, engine: e, trial: trial, at: s.points[0], next: s.points[1:], dir: s.dir,
+				shards: r.shards[e.Name],
+			}
 			r.begin(c)
-			r.combination(ctx, c)
+			r.carryOut(ctx, c)
 			s.points = c.next
 		}
 	}
@@ -241,20 +251,21 @@ func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, t
 func (r *runner) begin(c *combination) {
 	r.at = Progress{
 		Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial,
-		Cell: r.at.Cell + 1, Cells: r.at.Cells,
+		Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
 	}
 }
 
-// combination carries out one combination and removes its temporary data.
-func (r *runner) combination(ctx context.Context, c *combination) {
+// carryOut carries out one combination and removes its temporary data.
+func (r *runner) carryOut(ctx context.Context, c *combination) {
 	if r.config.Audit == AuditOnly {
-		d, err := target.ReadDataset(c.dir)
+		d, err := subject.ReadDataset(c.dir)
 		if d == nil && err == nil {
-			return // the earlier run was killed before it came to this model
+			c.gone()
+			return
 		}
 		if d != nil {
 			// The data set knows only the name and seed of the workload that loaded it.
-			r.result.Workload, r.result.Seed = reports.Workload{Name: d.Workload}, d.Seed
+			r.result.Workload, r.result.Seed = results.Workload{Name: d.Workload}, d.Seed
 		}
 		c.auditOnly(ctx)
 	} else {
@@ -275,7 +286,7 @@ func (r *runner) reach(ctx context.Context) error {
 		if !e.Remote {
 			continue
 		}
-		s, err := target.Reach(ctx, e, r.config.Workload, drivers.Options{Durability: r.config.Durability})
+		s, err := subject.Reach(ctx, e, r.config.Workload, r.config.EngineOptions)
 		if err != nil {
 			return err
 		}

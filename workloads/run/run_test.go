@@ -20,11 +20,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -64,7 +65,7 @@ func config(t testing.TB, d *fake, phases string) Config {
 	}
 }
 
-func runOK(t testing.TB, c Config) *reports.Run {
+func runOK(t testing.TB, c Config) *results.Run {
 	t.Helper()
 	r, err := Run(t.Context(), c)
 	if err != nil {
@@ -75,13 +76,13 @@ func runOK(t testing.TB, c Config) *reports.Run {
 }
 
 // judgeAgain holds that a saved run that is judged again gets the same verdicts.
-func judgeAgain(t testing.TB, r *reports.Run) {
+func judgeAgain(t testing.TB, r *results.Run) {
 	t.Helper()
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved reports.Run
+	var saved results.Run
 	if err := json.Unmarshal(b, &saved); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func judgeAgain(t testing.TB, r *reports.Run) {
 }
 
 // why is the reason of the cell's verdict.
-func why(c reports.Cell) string {
+func why(c results.Cell) string {
 	if c.Reason == nil {
 		return ""
 	}
@@ -106,9 +107,9 @@ func why(c reports.Cell) string {
 }
 
 // phaseOf returns the cell of that phase, which must be there once.
-func phaseOf(t testing.TB, r *reports.Run, phase string) reports.Cell {
+func phaseOf(t testing.TB, r *results.Run, phase string) results.Cell {
 	t.Helper()
-	var found []reports.Cell
+	var found []results.Cell
 	for _, c := range r.Cells {
 		if c.Phase == phase {
 			found = append(found, c)
@@ -130,11 +131,11 @@ const everyOp = `
 func TestRun(t *testing.T) {
 	d := newFake()
 	r := runOK(t, config(t, d, everyOp))
-	if load := phaseOf(t, r, "load"); load.Ops["deliver"].Count != 150 || load.Verdict != reports.OK {
+	if load := phaseOf(t, r, "load"); load.Ops["deliver"].Count != 150 || load.Verdict != results.OK {
 		t.Errorf("load = %+v, want 150 deliveries", load)
 	}
 	m := phaseOf(t, r, "measure")
-	if m.Verdict == reports.Failed {
+	if m.Verdict == results.Failed {
 		t.Fatalf("failed: %s", why(m))
 	}
 	var total int64
@@ -142,7 +143,7 @@ func TestRun(t *testing.T) {
 		if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 {
 			t.Errorf("%s: %+v, want all ok", name, o)
 		}
-		if na := name == "restore" || name == "recount"; na != (o.Support == reports.NotOffered) || na && o.Count > 0 {
+		if na := name == "restore" || name == "recount"; na != (o.Support == results.NotOffered) || na && o.Count > 0 {
 			t.Errorf("%s: support %q, %d times", name, o.Support, o.Count)
 		} else if !na && (o.Count == 0 || o.Service.P50 == 0 || o.Response.P50 < o.Service.P50) {
 			t.Errorf("%s: %+v", name, o)
@@ -156,7 +157,7 @@ func TestRun(t *testing.T) {
 	if got := m.Ops["list"].Missing; got != "size, seen" {
 		t.Errorf("list lacks %q", got)
 	}
-	if r.Format != reports.Format || r.Environment.Go == "" || r.Workload.SHA256 == "" || len(r.Schemas) != 1 || r.Schemas[0].SHA256 == "" || r.Config.Workers != 8 {
+	if r.Format != results.Format || r.Environment.Go == "" || r.Workload.SHA256 == "" || len(r.Schemas) != 1 || r.Schemas[0].SHA256 == "" || r.Config.Workers != 8 {
 		t.Errorf("provenance is incomplete: %+v", r)
 	}
 }
@@ -231,7 +232,7 @@ func TestFrozenEngine(t *testing.T) {
 	}
 	// The queue behind a freeze must not be taken for a pool that is too small.
 	// A busy machine may make the phase invalid for another reason.
-	if strings.Contains(why(c), "use more workers") {
+	if c.Reason != nil && c.Reason.Code == judge.CodeFewWorkers {
 		t.Errorf("verdict %s: %s", c.Verdict, why(c))
 	}
 }
@@ -282,20 +283,20 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 `)
 	c.MaxLag = 50 * time.Millisecond
 	m := phaseOf(t, runOK(t, c), "measure")
-	if o := m.Ops["recount"]; o.Dropped > 0 || o.Support != reports.NotOffered {
+	if o := m.Ops["recount"]; o.Dropped > 0 || o.Support != results.NotOffered {
 		t.Errorf("recount, which the model does not offer: %+v", o)
 	}
 	o := m.Ops["open"]
 	if all := o.Count + o.Dropped; o.Dropped == 0 || all < 900 || all > 1100 {
 		t.Errorf("%d ok and %d dropped, want about 1000 together and some dropped", o.Count, o.Dropped)
 	}
-	if !slices.ContainsFunc(m.Doubts, func(d reports.Doubt) bool {
-		return d.Code == judge.CodeDropped && slices.Equal(d.Ops, []reports.OpCount{{Op: "open", Count: o.Dropped}})
+	if !slices.ContainsFunc(m.Doubts, func(d results.Doubt) bool {
+		return d.Code == judge.CodeDropped && slices.Equal(d.Ops, []results.OpCount{{Op: "open", Count: o.Dropped}})
 	}) {
 		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
 	}
 	// Whose fault it is depends on the machine here: TestVerdictBeyondCapacity tells in virtual time.
-	if !judge.Overloaded(&m) || m.Verdict != reports.Invalid && m.Verdict != reports.Overloaded {
+	if !judge.Overloaded(&m) || m.Verdict != results.Invalid && m.Verdict != results.Overloaded {
 		t.Errorf("verdict %s: %s", m.Verdict, why(m))
 	}
 }
@@ -316,7 +317,7 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 		t.Errorf("%d cells, want a load that failed, and load and measure of good", len(r.Cells))
 	}
 	for _, cell := range r.Cells {
-		if cell.Verdict == reports.Failed {
+		if cell.Verdict == results.Failed {
 			failed = append(failed, cell.Model+" "+cell.Phase+": "+why(cell))
 		} else if cell.Phase == "measure" {
 			ok = append(ok, cell.Model)
@@ -347,7 +348,7 @@ func TestFailedStepHasADurability(t *testing.T) {
 	for want, c := range map[string]Config{"memory": audit, "default": open} {
 		r := runOK(t, c)
 		last := r.Cells[len(r.Cells)-1]
-		if last.Verdict != reports.Failed || !strings.Contains(last.Error, "in trouble") || last.Durability != want {
+		if last.Verdict != results.Failed || !strings.Contains(last.Error, "in trouble") || last.Durability != want {
 			t.Errorf("%s: %s, %q, durability %q, want %q", last.Phase, last.Verdict, last.Error, last.Durability, want)
 		}
 	}
@@ -362,7 +363,7 @@ func TestPhaseInWhichAllFail(t *testing.T) {
 		return nil
 	}
 	m := phaseOf(t, runOK(t, config(t, d, "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")), "measure")
-	if m.Verdict != reports.Failed || !strings.Contains(why(m), "connection refused") || m.Ops["list"].Failed != 50 {
+	if m.Verdict != results.Failed || !strings.Contains(why(m), "connection refused") || m.Ops["list"].Failed != 50 {
 		t.Errorf("verdict %s: %s, %+v", m.Verdict, why(m), m.Ops["list"])
 	}
 }
@@ -436,7 +437,7 @@ func TestPlanningStops(t *testing.T) {
 func TestPopulationBeyondMemory(t *testing.T) {
 	d := newFake()
 	c := config(t, d, "  - measure: {clients: 2, operations: 20, mix: {list: 1}}\n")
-	census, err := c.Workload.Census(t.Context())
+	census, err := plan.NewCensus(t.Context(), c.Workload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,8 +445,8 @@ func TestPopulationBeyondMemory(t *testing.T) {
 	for memory, want := range map[int64]string{
 		0:                    "",
 		census.Bytes() * 3:   "",
-		census.Bytes():       "population of 15 folders and 150 messages in all needs about 0.0 GB of memory, and this machine has 0.0 GB; make it smaller",
-		census.Bytes() / 100: "population of 15 folders",
+		census.Bytes():       "population is too large: 15 folders and 150 messages in all need about ",
+		census.Bytes() / 100: "population is too large: 15 folders",
 	} {
 		err := r.fits(memory)
 		if want == "" && err != nil || want != "" && (!errors.Is(err, workloads.ErrPopulation) || !strings.HasPrefix(err.Error(), want)) {
@@ -483,7 +484,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 		c := config(t, d, "  - measure: {clients: 2, operations: 20, mix: {list: 1}}\n  - measure: {name: again, clients: 2, operations: 30, mix: {list: 1}}\n")
 		c.LatencyLog = &fullAfter{left}
 		var saved []int
-		c.Save = func(r *reports.Run) {
+		c.Save = func(r *results.Run) {
 			saved = append(saved, len(r.Cells))
 			if !r.Interrupted || r.Ended == "" {
 				t.Errorf("saved with %d cells: interrupted %v, ended %q", len(r.Cells), r.Interrupted, r.Ended)
@@ -494,7 +495,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 			t.Fatalf("with %d bytes: error %v; want it beside the result", left, err)
 		}
 		for phase, want := range map[string]int64{"measure": 20, "again": 30} {
-			if cell := phaseOf(t, r, phase); cell.Verdict == reports.Failed || cell.Ops["list"].Count != want {
+			if cell := phaseOf(t, r, phase); cell.Verdict == results.Failed || cell.Ops["list"].Count != want {
 				t.Errorf("with %d bytes: %s is %s with %d operations, want %d", left, phase, cell.Verdict, cell.Ops["list"].Count, want)
 			}
 		}
@@ -508,7 +509,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 func TestObserve(t *testing.T) {
 	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
 	got := map[string]int64{}
-	c.Observe = func(cell reports.Key, op func(int) string, ops []latency.Op) {
+	c.Observe = func(cell results.Key, op func(int) string, ops []latency.Op) {
 		for i := range ops {
 			if n := ops[i].Counts[latency.OK]; n > 0 {
 				got[cell.String()+"/"+op(i)] += n
@@ -528,7 +529,7 @@ func TestProgress(t *testing.T) {
 	runOK(t, c)
 	var finished []string
 	for _, p := range got {
-		if p.Model != "fake" || p.Engine != "memory" || p.Cell != 1 || p.Cells != 1 {
+		if p.Model != "fake" || p.Engine != "memory" || p.Combination != 1 || p.Combinations != 1 {
 			t.Errorf("progress %+v does not say of what", p)
 		}
 		if p.Finished {
@@ -543,14 +544,14 @@ func TestProgress(t *testing.T) {
 // An operation that the model lacks makes its load lighter, unless another takes its
 // place.
 func TestMissingOperations(t *testing.T) {
-	for missing, want := range map[string]reports.Code{"skip": judge.CodeLighterLoad, "replace-rate": judge.CodeOtherMix} {
+	for missing, want := range map[string]results.Code{"skip": judge.CodeLighterLoad, "replace-rate": judge.CodeOtherMix} {
 		c := config(t, newFake(), "  - measure: {clients: 2, operations: 100, mix: {list: 1, label: 1}, missing: "+missing+"}\n")
 		cell := phaseOf(t, runOK(t, c), "measure")
 		o := cell.Offered
 		if left := o.Skipped + o.Replaced; left < 20 || left > 80 || o.Due != 100 || cell.Ops["list"].Count != 100-o.Skipped {
 			t.Errorf("%s: %+v, %d of list", missing, o, cell.Ops["list"].Count)
 		}
-		if !slices.ContainsFunc(cell.Doubts, func(d reports.Doubt) bool { return d.Code == want }) {
+		if !slices.ContainsFunc(cell.Doubts, func(d results.Doubt) bool { return d.Code == want }) {
 			t.Errorf("%s: doubts %v, want %s", missing, cell.Doubts, want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // series is one data set and the points that are carried out on it. The data set grows from
@@ -27,7 +27,7 @@ type series struct {
 //
 // [decision 13]: docs/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
-	alone := func(p *point) series { return series{[]*point{p}, data.cellDir(m.Name, e.Name, trial, p.number)} }
+	alone := func(p *point) series { return series{[]*point{p}, data.dir(m.Name, e.Name, trial, p.number)} }
 	var all []series
 	if down := trial%2 == 0; down || c.Workload.Sweep == nil || !c.Workload.Sweep.Grows() {
 		for i := range points {
@@ -38,8 +38,8 @@ func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers
 		}
 		return all, nil
 	}
-	grows := series{dir: data.cellDir(m.Name, e.Name, trial, 0)}
-	has, err := target.ReadDataset(grows.dir)
+	grows := series{dir: data.dir(m.Name, e.Name, trial, 0)}
+	has, err := subject.ReadDataset(grows.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func (d *dataDir) delivered(dir string) (int64, error) {
 	if d.temporary {
 		return 0, nil
 	}
-	return target.Delivered(dir)
+	return subject.Delivered(dir)
 }
 
-// steps calls each with what every point of every combination will do, in the order of the run.
-func (c *Config) steps(points []point, data *dataDir, each func(*estimates.Estimate)) error {
+// estimates calls each with what every point of every combination will do, in the order of the run.
+func (c *Config) estimates(points []point, data *dataDir, each func(*estimates.Estimate)) error {
 	for trial := 1; trial <= max(1, c.Trials); trial++ {
 		for _, e := range rotated(c.Engines, trial-1) {
 			for _, m := range rotated(c.Models, trial-1) {
@@ -91,11 +91,11 @@ func (c *Config) steps(points []point, data *dataDir, each func(*estimates.Estim
 					return err
 				}
 				for _, s := range all {
-					steps, err := s.estimates(data)
+					ofPoints, err := s.estimates(data)
 					if err != nil {
 						return err
 					}
-					for _, e := range steps {
+					for _, e := range ofPoints {
 						each(e)
 					}
 				}
@@ -111,13 +111,14 @@ func (r *runner) weights() (all []float64, err error) {
 	if len(r.points) < 2 {
 		return nil, nil
 	}
-	err = r.config.steps(r.points, r.data, func(e *estimates.Estimate) { all = append(all, 1+e.Time().Seconds()) })
+	err = r.config.estimates(r.points, r.data, func(e *estimates.Estimate) { all = append(all, 1+e.Time().Seconds()) })
 	return all, err
 }
 
 // time is how long the phases of all combinations are expected to take.
 func (c *Config) time(points []point, dir string) (all time.Duration, err error) {
-	err = c.steps(points, &dataDir{path: dir, temporary: c.DataDir == ""}, func(e *estimates.Estimate) { all += e.Time() })
+	data := &dataDir{path: dir, temporary: c.DataDir == ""}
+	err = c.estimates(points, data, func(e *estimates.Estimate) { all += e.Time() })
 	return all, err
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
@@ -54,9 +54,9 @@ func (r breakingReader) Message(n uint64, date time.Time, m *mail.Message) error
 }
 
 // loads are the points with a load, each with how many messages it delivered and its note.
-func loads(r *reports.Run) (all []string) {
+func loads(r *results.Run) (all []string) {
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Kind == reports.KindLoad {
+		if c := &r.Cells[i]; c.Kind == results.KindLoad {
 			all = append(all, strings.TrimSpace(fmt.Sprintf("%s: %d %s", c.Point, c.Ops["deliver"].Count, c.Evidence.Load)))
 		}
 	}
@@ -156,7 +156,7 @@ func TestSweepOfAnotherSize(t *testing.T) {
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() {
 			h := c.Evidence.Held
-			doubted := slices.ContainsFunc(c.Doubts, func(d reports.Doubt) bool { return d.Code == judge.CodeOtherSize })
+			doubted := slices.ContainsFunc(c.Doubts, func(d results.Doubt) bool { return d.Code == judge.CodeOtherSize })
 			got = append(got, fmt.Sprintf("%d of %d, then %d: %v", h.Before, h.Said, h.After, doubted))
 		}
 	}

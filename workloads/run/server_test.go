@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -27,8 +28,9 @@ type server struct {
 	// fault, if set, is asked before each call: the error that the caller gets,
 	// and whether the call is carried out all the same.
 	fault func(write bool) (err error, applied bool)
-	down  bool  // Open finds nobody
-	stuck error // of Drop
+	down  bool        // Open finds nobody
+	stuck error       // of Drop
+	hole  atomic.Bool // calls get no answer
 	// applying, if set, is called before anything is made.
 	applying func() error
 }
@@ -83,6 +85,15 @@ func (s *server) call(write bool) (error, bool) {
 	return f(write)
 }
 
+// swallow waits for the end of a call that gets no answer.
+func (s *server) swallow(ctx context.Context) error {
+	if !s.hole.Load() {
+		return nil
+	}
+	<-ctx.Done()
+	return fmt.Errorf("%w: %w", drivers.ErrUnknown, ctx.Err())
+}
+
 // served is one connection to the server.
 type served struct {
 	drivers.Store
@@ -135,6 +146,9 @@ type servedSession struct {
 }
 
 func (s *servedSession) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error) error {
+	if err := s.server.swallow(ctx); err != nil {
+		return err
+	}
 	if err, _ := s.server.call(false); err != nil {
 		return err
 	}
@@ -142,6 +156,9 @@ func (s *servedSession) Read(ctx context.Context, st drivers.Statement, args []d
 }
 
 func (s *servedSession) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	if err := s.server.swallow(ctx); err != nil {
+		return drivers.Result{}, err
+	}
 	fault, applied := s.server.call(true)
 	if !applied {
 		return drivers.Result{}, fault
@@ -154,6 +171,9 @@ func (s *servedSession) Write(ctx context.Context, st drivers.Statement, args []
 }
 
 func (s *servedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
+	if err := s.server.swallow(ctx); err != nil {
+		return err
+	}
 	fault, applied := s.server.call(true)
 	if !applied {
 		return fault

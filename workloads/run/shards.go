@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/meet"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Shards of one run are processes of their own, on as many machines. If they load one
@@ -44,18 +44,18 @@ func (c *Config) checkShard() error {
 }
 
 // shard is the shard in the form of results.
-func (c *Config) shard() reports.Shard {
+func (c *Config) shard() results.Shard {
 	if !c.Shard.Divides() {
-		return reports.Shard{Index: 1, Of: 1}
+		return results.Shard{Index: 1, Of: 1}
 	}
-	return reports.Shard{Index: c.Shard.Index, Of: c.Shard.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
+	return results.Shard{Index: c.Shard.Index, Of: c.Shard.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
 }
 
 // namespace is a name that all shards of a run compute alike and that no other run has. The
 // argument what tells the namespaces of one run apart.
 func (c *Config) namespace(what string) string {
 	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
-		target.Digest(c.Workload.Source), what)
+		subject.Digest(c.Workload.Source), what)
 	sum := sha256.Sum256([]byte(id))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
 }
@@ -80,7 +80,7 @@ func (r *runner) meet(ctx context.Context) error {
 			continue
 		}
 		open := func(ctx context.Context) (drivers.Store, error) {
-			return target.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("shards")})
+			return subject.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("shards")})
 		}
 		long := longWaits{now: time.Now, note: r.note}
 		waits := func(what string) {
@@ -96,8 +96,8 @@ func (r *runner) meet(ctx context.Context) error {
 	return nil
 }
 
-// part leaves the other shards. Shard 1 drops the marks on each engine when all have left.
-func (r *runner) part(ctx context.Context) {
+// leave leaves the other shards. Shard 1 drops the marks on each engine when all have left.
+func (r *runner) leave(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(r.shards)) {
 		s := r.shards[name]
 		err := s.Leave(ctx)
@@ -136,36 +136,28 @@ func (r *runner) closeShards() error {
 	return errors.Join(errs...)
 }
 
-// shards are the shards that load the combination's engine together; nil: there are none.
-func (c *combination) shards() *meet.Shards { return c.runner.shards[c.engine.Name] }
-
 // namespace is where the shards keep the combination's data; "": there is only this process.
 func (c *combination) namespace() string {
 	if !c.runner.config.Shard.Divides() {
 		return ""
 	}
-	return c.runner.config.namespace(fmt.Sprintf("%s %d", c.model.Name, c.trial))
+	return c.runner.config.namespace(c.trialName())
 }
 
-// beginTogether begins the combination among the shards.
-func (c *combination) beginTogether() {
-	if s := c.shards(); s != nil {
-		s.Begin(fmt.Sprintf("%s %d", c.model.Name, c.trial))
-	}
-}
+// trialName is the same in all shards.
+func (c *combination) trialName() string { return fmt.Sprintf("%s %d", c.model.Name, c.trial) }
 
 // together waits until all shards have come to this point of the combination.
 func (c *combination) together(ctx context.Context, point string) error {
-	s := c.shards()
-	if s == nil {
+	if c.shards == nil {
 		return nil
 	}
-	return s.Barrier(ctx, point)
+	return c.shards.Barrier(ctx, point)
 }
 
 // giveUp tells the other shards that this one cannot go on with the combination.
 func (c *combination) giveUp(ctx context.Context, why error) {
-	if s := c.shards(); s != nil && !errors.Is(why, meet.ErrGone) {
-		_ = s.Fail(ctx, why) // the reason is in the results of this shard
+	if c.shards != nil && !errors.Is(why, meet.ErrGone) {
+		_ = c.shards.Fail(ctx, why) // the reason is in the results of this shard
 	}
 }

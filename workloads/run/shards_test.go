@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -16,10 +17,10 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/merge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // hub is an engine over a network that several load generators share: the embedded one,
@@ -149,7 +150,7 @@ func TestShardsTogether(t *testing.T) {
 			var log bytes.Buffer
 			c := Config{
 				Workload: w, Mail: source(), Workers: 4, Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
-				Audit: AuditAfter, LatencyLog: &log, Shard: workloads.Shard{Index: i + 1, Of: of}, Start: start,
+				Audit: AuditAfter, Hooks: Hooks{LatencyLog: &log}, Shard: plan.Shard{Index: i + 1, Of: of}, Start: start,
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
@@ -173,7 +174,7 @@ func TestShardsTogether(t *testing.T) {
 			t.Errorf("%s: %s", c.Key, c.Error)
 		}
 	}
-	census := must(w.Census(t.Context()))
+	census := must(plan.NewCensus(t.Context(), w))
 	ended := map[string]int64{}
 	for _, c := range r.Cells {
 		for _, o := range c.Ops {
@@ -197,7 +198,7 @@ func TestShardGivesUp(t *testing.T) {
 	h := newHub(t)
 	w := parse(t, "  - measure: {operations: 100, rate: 1000/s, mix: {list: 1}}\n")
 	start := time.Now()
-	var found [2]*reports.Run
+	var found [2]*results.Run
 	var wg sync.WaitGroup
 	for i := range found {
 		wg.Go(func() {
@@ -211,7 +212,7 @@ func TestShardGivesUp(t *testing.T) {
 			}
 			c := Config{
 				Workload: w, Mail: source(), Models: []models.Model{m}, Engines: []drivers.Engine{h.engine()},
-				Shard: workloads.Shard{Index: i + 1, Of: 2}, Start: start,
+				Shard: plan.Shard{Index: i + 1, Of: 2}, Start: start,
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
@@ -232,6 +233,53 @@ func TestShardGivesUp(t *testing.T) {
 	}
 }
 
+// TestShardDiesInTheLastPhase: a shard that is broken off in the last measured phase is no success
+// for the others, whichever it is.
+func TestShardDiesInTheLastPhase(t *testing.T) {
+	w := parse(t, "  - measure: {operations: 300, rate: 100/s, mix: {list: 1}}\n")
+	for dies := range 3 {
+		t.Run(fmt.Sprintf("shard %d", dies+1), func(t *testing.T) {
+			t.Parallel()
+			h, start := newHub(t), time.Now()
+			var found [3]*results.Run
+			var wg sync.WaitGroup
+			for i := range found {
+				wg.Go(func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					c := Config{
+						Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
+						Shard: plan.Shard{Index: i + 1, Of: 3}, Start: start,
+						Hooks: Hooks{Progress: func(p Progress) {
+							if i == dies && p.Phase == "measure" && p.OK > 0 {
+								cancel()
+							}
+						}},
+					}
+					r, err := Run(ctx, c)
+					if err != nil {
+						t.Errorf("shard %d: %v", i+1, err)
+					}
+					found[i] = r
+				})
+			}
+			wg.Wait()
+			for i, r := range found {
+				if i == dies || r == nil {
+					continue
+				}
+				last := r.Cells[len(r.Cells)-1]
+				if last.Verdict != results.Failed || !strings.Contains(last.Error, fmt.Sprintf("shard %d", dies+1)) {
+					t.Errorf("shard %d ended with %s: %q", i+1, last.Verdict, last.Error)
+				}
+				if m := phaseOf(t, r, "measure"); m.Verdict == results.Failed || m.Ops["list"].Count == 0 {
+					t.Errorf("shard %d: what it measured is %s: %+v", i+1, m.Verdict, m.Ops)
+				}
+			}
+		})
+	}
+}
+
 // What shards cannot do is refused before anything is made.
 func TestShardRefused(t *testing.T) {
 	w := parse(t, "  - measure: {operations: 100, rate: 1000/s, mix: {list: 1}}\n")
@@ -243,7 +291,7 @@ func TestShardRefused(t *testing.T) {
 	} {
 		c := Config{
 			Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{pebble.Engine()},
-			Shard: workloads.Shard{Index: 1, Of: 2}, Start: time.Now(),
+			Shard: plan.Shard{Index: 1, Of: 2}, Start: time.Now(),
 		}
 		change(&c)
 		if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), text) {

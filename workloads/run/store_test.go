@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 const briefly = "  - measure: {clients: 2, operations: 60, mix: {list: 2, open: 2, deliver: 2, delete: 1}}\n"
@@ -27,10 +27,10 @@ func remoteConfig(t *testing.T, s *server, phases string) Config {
 }
 
 // allOK fails the test for every cell that failed.
-func allOK(t *testing.T, r *reports.Run) {
+func allOK(t *testing.T, r *results.Run) {
 	t.Helper()
 	for _, c := range r.Cells {
-		if c.Verdict == reports.Failed {
+		if c.Verdict == results.Failed {
 			t.Errorf("%s on %s, %s: %s", c.Model, c.Engine, c.Phase, why(c))
 		}
 	}
@@ -110,7 +110,7 @@ func TestKeptOnTheServer(t *testing.T) {
 		c, elsewhere := c, newServer(t)
 		c.Engines = []drivers.Engine{elsewhere.engine()}
 		cell := runOK(t, c).Cells[0]
-		if cell.Verdict != reports.Failed || !strings.Contains(why(cell), "is in namespace "+kept[0]+", which this server does not have") {
+		if cell.Verdict != results.Failed || !strings.Contains(why(cell), "is in namespace "+kept[0]+", which this server does not have") {
 			t.Errorf("%s: %q", cell.Verdict, why(cell))
 		}
 	})
@@ -161,13 +161,13 @@ func TestNamespaceIsWrittenDownFirst(t *testing.T) {
 	c := remoteConfig(t, s, briefly)
 	c.DataDir = filepath.Join(t.TempDir(), "data")
 	at := filepath.Join(c.DataDir, "james-server")
-	var noted *target.Dataset
+	var noted *subject.Dataset
 	s.applying = func() error {
-		noted = must(target.ReadDataset(at))
+		noted = must(subject.ReadDataset(at))
 		return errors.New("no room")
 	}
 	r := runOK(t, c)
-	if cell := r.Cells[0]; cell.Verdict != reports.Failed || !strings.Contains(why(cell), "no room") {
+	if cell := r.Cells[0]; cell.Verdict != results.Failed || !strings.Contains(why(cell), "no room") {
 		t.Errorf("%s: %q", cell.Verdict, why(cell))
 	}
 	if noted == nil || noted.Namespace == "" || noted.Namespace != s.opened[1].Namespace || noted.Complete {

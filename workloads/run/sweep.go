@@ -7,11 +7,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/target"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // point is the workload at one value of a sweep. A run without a sweep has one, whose value
@@ -20,7 +21,7 @@ type point struct {
 	value    string
 	number   int // from 1; 0: there is no sweep
 	workload *workloads.Workload
-	census   *workloads.Census
+	census   *plan.Census
 	source   messages.Source
 }
 
@@ -38,7 +39,7 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 		if err := openTraces(ctx, p.workload); err != nil {
 			return nil, err
 		}
-		census, err := p.workload.Census(ctx)
+		census, err := plan.NewCensus(ctx, p.workload)
 		if err != nil {
 			return nil, err
 		}
@@ -66,12 +67,12 @@ func (c *Config) CheckSweep() error {
 
 // left are the data sets that an earlier run left of a model on an engine.
 func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
-	dir := r.data.cellDir(m.Name, e.Name, trial, 0)
+	dir := r.data.dir(m.Name, e.Name, trial, 0)
 	all := []series{{[]*point{&r.points[0]}, dir}}
 	for n := 1; ; n++ {
 		p := r.points[0]
 		p.number, p.value = n, fmt.Sprintf("point %d", n)
-		if dir = r.data.cellDir(m.Name, e.Name, trial, n); !exists(dir) {
+		if dir = r.data.dir(m.Name, e.Name, trial, n); !exists(dir) && n > r.data.points() {
 			return all
 		}
 		all = append(all, series{[]*point{&p}, dir})
@@ -96,11 +97,11 @@ func (r *runner) sweep(ctx context.Context) error {
 	if s == nil || r.config.Audit == AuditOnly {
 		return nil
 	}
-	r.result.Sweep = &reports.Sweep{Path: s.Path, Points: []reports.SweepPoint{}}
+	r.result.Sweep = &results.Sweep{Path: s.Path, Points: []results.SweepPoint{}}
 	for i := range r.points {
 		p := &r.points[i]
-		one := reports.SweepPoint{
-			Value: p.value, Size: s.Points[i].Size, SHA256: target.Digest(p.workload.Source),
+		one := results.SweepPoint{
+			Value: p.value, Size: s.Points[i].Size, SHA256: subject.Digest(p.workload.Source),
 			Users: p.census.Users(), Folders: p.census.Folders(), Messages: p.census.Messages(),
 		}
 		for _, e := range r.config.Engines {
@@ -110,7 +111,7 @@ func (r *runner) sweep(ctx context.Context) error {
 					return err
 				}
 				if part.Bytes > 0 {
-					one.Partitions = append(one.Partitions, reports.Partition{
+					one.Partitions = append(one.Partitions, results.Partition{
 						Model: m.Name, Engine: e.Name,
 						Table: part.Table, Bytes: part.Bytes,
 					})

@@ -12,9 +12,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // sweptConfig sweeps the messages of a folder with two models on the embedded engine.
@@ -50,14 +52,14 @@ func TestSweep(t *testing.T) {
 			t.Errorf("point %d: %+v, want %d messages", i, p, want)
 		}
 	}
-	keys, order := map[reports.Key]bool{}, map[int][]string{}
+	keys, order := map[results.Key]bool{}, map[int][]string{}
 	for i := range r.Cells {
 		cell := &r.Cells[i]
 		if keys[cell.Key] || cell.Point == "" {
 			t.Errorf("key %s", cell.Key)
 		}
 		keys[cell.Key] = true
-		if cell.Kind == reports.KindLoad {
+		if cell.Kind == results.KindLoad {
 			order[cell.Trial] = append(order[cell.Trial], cell.Point)
 			want := map[string]int64{"5": 10, "10": 20, "20": 40, "40": 80}[cell.Point]
 			if cell.Trial == 1 && cell.Point != "5" {
@@ -87,19 +89,19 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved reports.Run
+	var saved results.Run
 	if err := json.Unmarshal(b, &saved); err != nil {
 		t.Fatal(err)
 	}
-	if got := saved.Growths(); !reflect.DeepEqual(got, saved.Sweep.Growth) || len(got) == 0 {
+	if got := trials.Growths(&saved); !reflect.DeepEqual(got, saved.Sweep.Growth) || len(got) == 0 {
 		t.Errorf("judged again: %+v, saved %+v", got, saved.Sweep.Growth)
 	}
 	for _, g := range saved.Sweep.Growth {
-		if g.Figure == reports.Calls && g.Op == "list" && (g.Class != growth.Flat || len(g.Points) != 4) {
+		if g.Figure == results.Calls && g.Op == "list" && (g.Class != growth.Flat || len(g.Points) != 4) {
 			t.Errorf("calls of a list: %+v", g)
 		}
 		// A page has 25 entries: it grows up to there.
-		if g.Figure == reports.Rows && g.Op == "list" && g.Points[3].Value <= 3*g.Points[0].Value {
+		if g.Figure == results.Rows && g.Op == "list" && g.Points[3].Value <= 3*g.Points[0].Value {
 			t.Errorf("rows of a list: %+v", g)
 		}
 	}
@@ -111,7 +113,7 @@ func TestSweep(t *testing.T) {
 		var loads []string
 		again := runOK(t, c)
 		for i := range again.Cells {
-			if cell := &again.Cells[i]; cell.Kind == reports.KindLoad {
+			if cell := &again.Cells[i]; cell.Kind == results.KindLoad {
 				loads = append(loads, cell.Point)
 			}
 		}
@@ -126,18 +128,18 @@ func TestSweep(t *testing.T) {
 	}
 	further := runOK(t, c)
 	for i := range further.Cells {
-		if cell := &further.Cells[i]; cell.Kind == reports.KindLoad && (cell.Point != "50" || cell.Ops["deliver"].Count != 20) {
+		if cell := &further.Cells[i]; cell.Kind == results.KindLoad && (cell.Point != "50" || cell.Ops["deliver"].Count != 20) {
 			t.Errorf("%s: %d messages were loaded, want 20 at 50", cell.Key, cell.Ops["deliver"].Count)
 		}
 	}
 
-	// All of them are found by an audit that knows of no sweep.
+	// All of them, of both trials, are found by an audit that knows of no sweep, nor of trials.
 	if c.Workload, err = workloads.Bundled("quick"); err != nil {
 		t.Fatal(err)
 	}
 	c.Audit = AuditOnly
 	audited := runOK(t, c)
-	if len(audited.Audits) != 2*4 || audited.Audits[0].Verified != 100 || audited.Audits[3].Verified != 40 {
+	if len(audited.Audits) != 2*(4+4) || audited.Audits[0].Verified != 100 || audited.Audits[3].Verified != 40 {
 		t.Errorf("an audit only: %+v", audited.Audits)
 	}
 }
@@ -148,7 +150,7 @@ func TestSweepInterrupted(t *testing.T) {
 	c.Models = c.Models[:1]
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c.Save = func(r *reports.Run) {
+	c.Save = func(r *results.Run) {
 		if n := len(r.Cells); n > 0 && r.Cells[n-1].Point == "10" && r.Cells[n-1].Measured() {
 			cancel()
 		}
@@ -182,7 +184,7 @@ func TestSweepConfig(t *testing.T) {
 	for what, change := range map[string]func(c *Config){
 		"a search": func(c *Config) { c.FindMax = &FindMax{} },
 		"a sweep cannot be divided": func(c *Config) {
-			c.Shard, c.Start = workloads.Shard{Index: 1, Of: 2}, time.Now()
+			c.Shard, c.Start = plan.Shard{Index: 1, Of: 2}, time.Now()
 		},
 	} {
 		one := c
@@ -202,10 +204,25 @@ func TestSweepEstimate(t *testing.T) {
 	now := time.Unix(0, 0)
 	e := newEstimate(sweptConfig(t).Workload, func() time.Time { return now })
 	e.weights = []float64{1, 10, 100}
-	e.note(&Progress{Cell: 1, Cells: 3, Phase: "load"})
+	e.note(&Progress{Combination: 1, Combinations: 3, Phase: "load"})
 	now = now.Add(time.Second)
-	p := Progress{Cell: 2, Cells: 3, Phase: "load"}
+	p := Progress{Combination: 2, Combinations: 3, Phase: "load"}
 	if e.note(&p); p.Left < 109*time.Second || p.Left > 111*time.Second {
 		t.Errorf("after one of three: %v left, want 110 s", p.Left)
+	}
+}
+
+// The first warm-up of each model on each engine of a sweep lasts ten times as long, and no other.
+func TestFirstWarmup(t *testing.T) {
+	var r runner
+	for i, want := range map[string][]time.Duration{
+		"james on embedded": {10 * time.Second, time.Second, time.Second}, "oracle on embedded": {10 * time.Second},
+	} {
+		for n, length := range want {
+			p := workloads.Phase{Kind: workloads.Warmup, Duration: time.Second}
+			if r.warmLong(i, &p); p.Duration != length {
+				t.Errorf("%s, warm-up %d: %v, want %v", i, n+1, p.Duration, length)
+			}
+		}
 	}
 }

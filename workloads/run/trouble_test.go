@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,10 +14,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/judge"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 var errRefused = errors.New("connection refused")
@@ -51,7 +53,7 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	}
 	m := phaseOf(t, runOK(t, c), "measure")
 	o := m.Ops["list"]
-	if m.Verdict == reports.Failed || o.Count+o.Failed != 1600 || o.Failed < 300 || o.Failed > 1200 {
+	if m.Verdict == results.Failed || o.Count+o.Failed != 1600 || o.Failed < 300 || o.Failed > 1200 {
 		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 800 failed", m.Verdict, why(m), o.Count, o.Failed)
 	}
 	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
@@ -84,7 +86,7 @@ func TestClosedLoopBacksOff(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, "  - measure: {clients: 4, duration: 2s, mix: {list: 1}}\n")
 	c.Progress = func(p Progress) {
-		if p.Phase == "measure" && p.OK+p.Others == 0 && !p.Finished {
+		if p.Phase == "measure" && p.OK+p.Failed == 0 && !p.Finished {
 			s.breaksAfter(0, 800*time.Millisecond, errRefused)
 		}
 	}
@@ -94,7 +96,7 @@ func TestClosedLoopBacksOff(t *testing.T) {
 		t.Errorf("%d operations failed within 0.8 s, want some 56, and %d were ok", o.Failed, o.Count)
 	}
 	// The pauses are not the generator's own work. A busy machine may delay it.
-	if m.Verdict != reports.OK && m.Reason.Code != judge.CodeClientDelays {
+	if m.Verdict != results.OK && m.Reason.Code != judge.CodeClientDelays {
 		t.Errorf("%s: %s", m.Verdict, why(m))
 	}
 }
@@ -103,7 +105,7 @@ func TestClosedLoopBacksOff(t *testing.T) {
 // there.
 func TestLoadOverANetwork(t *testing.T) {
 	const nothing = "  - measure: {clients: 1, operations: 5, mix: {list: 1}}\n"
-	load := func(t *testing.T, fault func(n int64) (error, bool)) (*server, *reports.Run) {
+	load := func(t *testing.T, fault func(n int64) (error, bool)) (*server, *results.Run) {
 		s := newServer(t)
 		c := remoteConfig(t, s, nothing)
 		c.Audit = AuditAfter
@@ -129,7 +131,7 @@ func TestLoadOverANetwork(t *testing.T) {
 	t.Run("refused for a moment", func(t *testing.T) {
 		_, r := load(t, func(n int64) (error, bool) { return map[bool]error{true: errRefused}[n%10 == 0], n%10 != 0 })
 		l := phaseOf(t, r, "load")
-		if o := l.Ops["deliver"]; o.Count != 150 || o.Failed == 0 || l.Verdict != reports.OK {
+		if o := l.Ops["deliver"]; o.Count != 150 || o.Failed == 0 || l.Verdict != results.OK {
 			t.Errorf("%s: %+v, want all 150 delivered after some failures", l.Verdict, o)
 		}
 		if a := auditOf(t, r); a.Verified != 150 {
@@ -142,11 +144,11 @@ func TestLoadOverANetwork(t *testing.T) {
 		})
 		l := phaseOf(t, r, "load")
 		o := l.Ops["deliver"]
-		if o.Unknown == 0 || o.Count+o.Unknown != 150 || l.Verdict != reports.OK {
+		if o.Unknown == 0 || o.Count+o.Unknown != 150 || l.Verdict != results.OK {
 			t.Errorf("%s: %+v, want 150 with some of unknown outcome", l.Verdict, o)
 		}
 		want := fmt.Sprintf("incomplete: %d of 150 messages of the load could not be delivered", o.Unknown)
-		if !slices.ContainsFunc(l.Doubts, func(d reports.Doubt) bool { return d.String() == want }) {
+		if !slices.ContainsFunc(l.Doubts, func(d results.Doubt) bool { return d.String() == want }) {
 			t.Errorf("doubts %v, want %q", l.Doubts, want)
 		}
 		if a := auditOf(t, r); a.Verified != o.Count || a.Lost > 0 || a.Unknown != o.Unknown || a.Wrong() {
@@ -156,13 +158,81 @@ func TestLoadOverANetwork(t *testing.T) {
 	t.Run("too many", func(t *testing.T) {
 		s, r := load(t, func(n int64) (error, bool) { return drivers.ErrUnknown, false })
 		cell := phaseOf(t, r, "load")
-		if cell.Verdict != reports.Failed || cell.Ops["deliver"].Unknown < 10 || !strings.Contains(why(cell), "no more than 10 messages may be missing") {
+		if cell.Verdict != results.Failed || cell.Ops["deliver"].Unknown < 10 || !strings.Contains(why(cell), "no more than 10 messages may be missing") {
 			t.Errorf("%s %s: %s", cell.Phase, cell.Verdict, why(cell))
 		}
 		if left := s.namespaces(); len(left) > 0 {
 			t.Errorf("left on the server: %v", left)
 		}
 	})
+}
+
+// TestEngineVanishes: an engine that refuses or swallows everything in the midst of a load ends
+// it soon, whatever the load's size. What was measured is kept, and the namespace is gone or named.
+func TestEngineVanishes(t *testing.T) {
+	for _, x := range []struct {
+		name      string
+		swallowed bool
+		stuck     error // of the drop
+	}{{"refuses", false, nil}, {"refuses, and cannot drop", false, errRefused}, {"swallows", true, nil}} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t)
+			c := remoteConfig(t, s, briefly)
+			var err error
+			if c.Workload, err = workloads.Parse("vast.yaml", c.Workload.Source, "population.messages=20000"); err != nil {
+				t.Fatal(err)
+			}
+			c.LoadSilence = 2 * time.Second
+			c.Progress = func(p Progress) {
+				switch {
+				case p.Phase != "load" || p.OK < 50:
+				case x.swallowed:
+					s.hole.Store(true)
+				default:
+					s.breaks(func(bool) (error, bool) { return errRefused, false })
+				}
+			}
+			s.stuck = x.stuck
+			began := time.Now()
+			r := runOK(t, c)
+			cell := r.Cells[0]
+			if cell.Verdict != results.Failed || cell.Ops["deliver"].Count < 50 ||
+				!strings.Contains(why(cell), "server has acknowledged nothing for 2s, after ") {
+				t.Errorf("%s %s: %s, %+v", cell.Phase, cell.Verdict, why(cell), cell.Ops["deliver"])
+			}
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			left := strings.Join(r.Left, "\n")
+			if got := s.namespaces(); (len(got) == 0) != (x.stuck == nil) || (left == "") != (x.stuck == nil) ||
+				len(got) > 0 && !strings.Contains(left, `"mailbench engine clean server `+got[0]) {
+				t.Errorf("left on the server: %v; the run says %q", got, left)
+			}
+		})
+	}
+}
+
+// TestInterruptedLoad: a load that was interrupted is not ok.
+func TestInterruptedLoad(t *testing.T) {
+	c := config(t, newFake(), briefly)
+	var err error
+	if c.Workload, err = workloads.Parse("vast.yaml", c.Workload.Source, "population.messages=20000"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Progress = func(p Progress) {
+		if p.Phase == "load" && p.OK > 0 {
+			cancel()
+		}
+	}
+	r, err := Run(ctx, c)
+	if err != nil || !r.Interrupted {
+		t.Fatalf("interrupted %v, %v", r, err)
+	}
+	if cell := r.Cells[0]; cell.Verdict != results.Failed || cell.Reason.Code != judge.CodeUnfinished {
+		t.Errorf("%s is %s: %s", cell.Phase, cell.Verdict, why(cell))
+	}
 }
 
 // In every model, whatever time-outs leave undone or done: nothing that was
@@ -197,7 +267,7 @@ func TestAuditAfterUnknownOutcomes(t *testing.T) {
 						t.Errorf("failed: %+v", o.Errors)
 					}
 				}
-				if measured.Verdict == reports.Failed || unknown < 15 {
+				if measured.Verdict == results.Failed || unknown < 15 {
 					t.Errorf("%s %s, %d of unknown outcome", measured.Verdict, why(measured), unknown)
 				}
 				c.Audit = AuditOnly
@@ -217,7 +287,7 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 	c := dataConfig(t, d, briefly)
 	runOK(t, c)
 	history := must(ledger.ReadHistory(filepath.Join(c.DataDir, "fake-memory", "ledger")))
-	audit := func(t *testing.T, remote bool, broken time.Duration, calls ...string) (found reports.Audit, err error) {
+	audit := func(t *testing.T, remote bool, broken time.Duration, calls ...string) (found results.Audit, err error) {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(broken)
 			d.before = func(call string) error {
@@ -228,7 +298,7 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 			}
 			a := ledger.Auditor{
 				Store: fakeStore{}, Bound: d, Promise: ledger.Promise{Attachments: true}, History: history, Remote: remote,
-				Address: workloads.Address, Folder: func(_, f int) string { return workloads.FolderName(f) },
+				Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 			}
 			found, err = a.Audit(t.Context())
 		})

@@ -19,6 +19,7 @@ type recorder struct {
 	prepared map[string]bool // patterns that the engine runs, or their fallbacks
 	loaded   map[string]bool // patterns that the load has run
 	calls    []call
+	plans    map[string][]string // the engine's plans, by the pattern that runs
 }
 
 // call is one call of a pattern.
@@ -30,6 +31,7 @@ type call struct {
 	took    time.Duration
 	err     error
 	work    drivers.Work
+	counted drivers.Cost // what the session itself counted
 }
 
 // engine returns the engine with stores that the recorder listens to.
@@ -71,6 +73,9 @@ func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 		s.to.mu.Lock()
 		defer s.to.mu.Unlock()
 		s.to.prepared[p.Name] = true
+		if planned, ok := st.(drivers.Planner); ok {
+			s.to.plans[p.Name] = planned.Plans()
+		}
 	}
 	return st, err
 }
@@ -113,6 +118,7 @@ func (s *store) Session() (drivers.Session, error) {
 type session struct {
 	drivers.Session
 	traced drivers.TracedSession // nil before the load has settled
+	cost   drivers.CostCounter
 	to     *recorder
 	calls  []call
 }
@@ -122,6 +128,14 @@ func (s *session) Bulk(on bool) {
 	if b, ok := s.Session.(drivers.Bulk); ok {
 		b.Bulk(on)
 	}
+}
+
+// Take implements drivers.Session.
+func (s *session) Take() drivers.Cost {
+	if s.traced == nil {
+		return s.Session.Take()
+	}
+	return s.cost.Take()
 }
 
 // begin begins to record a call, and returns a function that ends it.
@@ -139,7 +153,8 @@ func (s *session) begin(st drivers.Statement, args string) (end func(rows int64,
 	s.traced.Begin()
 	start := time.Now()
 	return func(rows int64, err error) {
-		c.took, c.rows, c.err = time.Since(start), rows, err
+		c.took, c.rows, c.err, c.counted = time.Since(start), rows, err, s.traced.Take()
+		s.cost.Cost.Add(&c.counted)
 		s.calls = append(s.calls, c)
 	}
 }

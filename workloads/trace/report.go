@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -13,6 +14,8 @@ type Report struct {
 	Engine   string    `json:"engine"`
 	Version  string    `json:"version"` // version of the engine
 	Patterns []Pattern `json:"patterns"`
+
+	calls []call // all that were recorded
 }
 
 // Pattern is what the calls of one pattern cost.
@@ -30,6 +33,8 @@ type Pattern struct {
 	// Worst are the arguments of the call that read the most rows, tombstones and
 	// hidden entries, the first of several.
 	Worst string `json:"worst,omitempty"`
+	// Plan is how the engine runs the pattern or its fallback, if it tells: a line a request.
+	Plan []string `json:"plan,omitempty"`
 }
 
 // Cost is what a call cost. The numbers are those of drivers.Work. A negative one is not
@@ -64,10 +69,13 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		byPattern[c.pattern] = append(byPattern[c.pattern], c)
 	}
 	in := within(s, byPattern)
-	report := &Report{Model: model, Engine: engine, Version: r.version}
+	report := &Report{Model: model, Engine: engine, Version: r.version, calls: r.calls}
 	for _, p := range s.Patterns {
 		one := Pattern{Name: p.Name}
 		one.add(byPattern[p.Name])
+		if one.Plan = r.plans[p.Name]; one.Runs != "" {
+			one.Plan = r.plans[one.Runs]
+		}
 		if one.Calls == 0 {
 			one.NotRun = r.why(p, in[p.Name])
 		}
@@ -128,7 +136,7 @@ func (p *Pattern) add(calls []*call) {
 		costs = append(costs, cost)
 	}
 	if len(costs) > 0 {
-		p.Median, p.Most = fold(costs, median), fold(costs, slices.Max)
+		p.Median, p.Most = fold(costs, results.Median), fold(costs, slices.Max)
 	}
 }
 
@@ -159,10 +167,4 @@ func fold(costs []Cost, one func([]int64) int64) *Cost {
 		Server:     time.Duration(field(func(c *Cost) int64 { return int64(c.Server) })),
 		Client:     time.Duration(field(func(c *Cost) int64 { return int64(c.Client) })),
 	}
-}
-
-// median is the middle number, or the lower of two. It sorts ns.
-func median(ns []int64) int64 {
-	slices.Sort(ns)
-	return ns[(len(ns)-1)/2]
 }

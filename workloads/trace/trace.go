@@ -37,10 +37,10 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
 	}
-	r := &recorder{prepared: make(map[string]bool), loaded: make(map[string]bool)}
+	r := &recorder{prepared: make(map[string]bool), loaded: make(map[string]bool), plans: make(map[string][]string)}
 	result, err := run.Run(ctx, run.Config{
 		Workload: c.Workload, Models: []models.Model{c.Model}, Engines: []drivers.Engine{r.engine(c.Engine)},
-		NoFloor: true, Workers: 1, Progress: c.Progress,
+		NoFloor: true, Workers: 1, Hooks: run.Hooks{Progress: c.Progress},
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -10,10 +11,15 @@ import (
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/null"
+	"github.com/mailbench/mailbench/drivers/oraclenosql"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // traced runs a model, and returns the costs of its patterns by name.
@@ -65,6 +71,62 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
+// requestsAgree: what a session counts as requests of a call is what the report prints as REQUESTS.
+// Cassandra tells these itself, HBase's driver counts answers.
+func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) {
+	t.Helper()
+	w, err := Workload(overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), Config{Model: m, Engine: e, Workload: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := map[string]bool{}
+	for i := range r.calls {
+		c := &r.calls[i]
+		patterns[c.runs.Name] = true
+		if c.err == nil && c.work.Requests >= 0 && c.work.Requests != c.counted.Calls+c.counted.Retries {
+			t.Errorf("pattern %s (%s): the session counted %+v, the engine tells %+v", c.runs.Name, c.args, c.counted, c.work)
+		}
+	}
+	if len(patterns) < 5 {
+		t.Errorf("only %d patterns ran", len(patterns))
+	}
+}
+
+// bundled are the models, and the variant of datastax whose batches are logged.
+func bundled(t *testing.T) []models.Model {
+	t.Helper()
+	logged, err := datastax.Model().Variant(func() (*schemas.Schema, error) { return schemas.Bundled("datastax@logged") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []models.Model{
+		elasticinbox.Model(), james.Model(), datastax.Model(), logged, oracle.Model(), conversation.Model(),
+	}
+}
+
+// TestRequestsAgree: on each engine, for each pattern of each model that the workload runs.
+func TestRequestsAgree(t *testing.T) {
+	for _, m := range bundled(t) {
+		t.Run(m.Name, func(t *testing.T) { requestsAgree(t, m, pebble.Engine()) })
+	}
+}
+
+// TestRequestsAgreeLive is TestRequestsAgree on real engines.
+func TestRequestsAgreeLive(t *testing.T) {
+	for _, e := range []drivers.Engine{cassandra.Engine(), hbase.Engine(), oraclenosql.Engine()} {
+		t.Run(e.Name, func(t *testing.T) {
+			contact := live.Contact(t, e.Name)
+			for _, m := range bundled(t) {
+				t.Run(m.Name, func(t *testing.T) { requestsAgree(t, m, e, "engines."+e.Name+".contact=\""+contact+"\"") })
+			}
+		})
+	}
+}
+
 // TestUntold: an engine that tells nothing is refused.
 func TestUntold(t *testing.T) {
 	w, err := Workload()
@@ -99,6 +161,16 @@ func TestLive(t *testing.T) {
 			}
 			if message.Most.Rows != 1 || message.Median.Cells < 2 || message.Median.Bytes < 1 || message.Most.Blocks >= 0 {
 				t.Errorf("message: %+v; want one row of some cells, and nothing of blocks", message.Most)
+			}
+		}},
+		{oraclenosql.Engine(), oracle.Model(), func(t *testing.T, by map[string]Pattern) {
+			inbox, read := by["inbox"], by["set_read"]
+			if len(inbox.Plan) != 2 || !strings.Contains(inbox.Plan[1], "by index arrival") ||
+				!strings.Contains(inbox.Plan[1], "range of createdDate") || strings.Contains(strings.Join(inbox.Plan, ""), "sorts") {
+				t.Errorf("plans of inbox: %q; want the index on arrival, a range from the second page on and no sort", inbox.Plan)
+			}
+			if inbox.Median.Rows != 25 || read.Most.Rows >= 0 {
+				t.Errorf("inbox read %d rows, set_read %d; want 25 and not known", inbox.Median.Rows, read.Most.Rows)
 			}
 		}},
 	} {

@@ -1,54 +1,53 @@
-package paired_test
+package paired
 
 import (
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/drivertest/paired"
 	"github.com/mailbench/mailbench/drivers/pebble"
 )
 
 // TestEmbedded runs the loops where no server is needed: an engine with itself.
 func TestEmbedded(t *testing.T) {
 	bare, driver := embedded(t)
-	paired.Test(t, bare, driver)
+	agree(t, bare, driver)
 }
 
 // BenchmarkEmbedded shows how far apart two equal sides are.
 func BenchmarkEmbedded(b *testing.B) {
 	bare, driver := embedded(b)
-	b.Run("write", func(b *testing.B) { paired.Benchmark(b, bare.Write, driver.Write) })
+	b.Run("write", func(b *testing.B) { inTurns(b, bare.Write, driver.Write) })
 }
 
 // embedded returns the same loops twice.
-func embedded(t testing.TB) (bare, driver paired.Sides) {
+func embedded(t testing.TB) (bare, driver Sides) {
 	t.Helper()
 	st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir(), Durability: drivers.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s, err := paired.Schema()
+	s, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	bare = paired.Driver(t, st, s)
+	bare = Driver(t, st, s)
 	bare.Write.Name, bare.Read.Name = "bare", "bare"
-	return bare, paired.Driver(t, st, s)
+	return bare, Driver(t, st, s)
 }
 
 func TestRows(t *testing.T) {
-	row, seen := paired.NewRow(), map[[16]byte]bool{}
-	for n := range uint64(paired.Rows) {
+	row, seen := NewRow(), map[[16]byte]bool{}
+	for n := range uint64(Rows) {
 		row.Turn(3<<40 + n)
 		seen[row.ID] = true
 	}
-	if len(seen) != paired.Rows {
-		t.Errorf("%d rows in turn, want all %d", len(seen), paired.Rows)
+	if len(seen) != Rows {
+		t.Errorf("%d rows in turn, want all %d", len(seen), Rows)
 	}
 	if n := len(row.Mailbox) + len(row.ID) + len(row.From) + len(row.Subject) + 8 + 8 + 1 + len(row.Body); n != 1024 {
 		t.Errorf("a row has %d bytes, want 1024", n)
@@ -56,7 +55,7 @@ func TestRows(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	row, read := paired.NewRow(), paired.NewRow()
+	row, read := NewRow(), NewRow()
 	row.Turn(1)
 	for name, damage := range map[string]func(){
 		"":        func() {},
@@ -69,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"body":    func() { read.Body = append(read.Body[:len(read.Body)-1:len(read.Body)-1], '!') },
 		"short":   func() { read.Body = nil },
 	} {
-		read = paired.NewRow()
+		read = NewRow()
 		read.Turn(1)
 		damage()
 		err := row.Check([]byte(read.From), []byte(read.Subject), read.Date, read.Size, read.Seen, read.Body)

@@ -3,7 +3,9 @@
 //
 //	MAILBENCH_TEST_CASSANDRA   host:port of one node
 //	MAILBENCH_TEST_HBASE       host:port of ZooKeeper
+//	MAILBENCH_TEST_ORACLENOSQL host:port of the HTTP proxy of an Oracle NoSQL Database, which nothing here starts
 //	MAILBENCH_TEST_CASSANDRA3  the folder of three nodes, as given to engine up --dir
+//	MAILBENCH_TEST_CASSANDRA_DC  the folder of three nodes in two datacenters
 //	MAILBENCH_TEST_HBASE2      the folder of two region servers
 //
 // With MAILBENCH_TEST_ENGINES=1 tests may start engines of their own. A test
@@ -14,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,32 +29,47 @@ func Contact(t testing.TB, engine string) string {
 	t.Helper()
 	variable := "MAILBENCH_TEST_" + strings.ToUpper(engine)
 	contact := os.Getenv(variable)
+	if contact == "" && !startable(engine) {
+		t.Skip(variable + " is not set: it names a server that you have started")
+	}
 	if contact == "" {
 		leaveOut(t, variable+" is not set; make test starts an engine and sets it")
 	}
 	return contact
 }
 
+// startable reports whether mailbench can start the engine.
+func startable(engine string) bool {
+	return slices.ContainsFunc(launch.Engines(), func(f launch.Facts) bool { return f.Name == engine })
+}
+
 // Cassandra3 returns three running Cassandra nodes. They are those that tests share, or
 // else the test's own. A test may kill nodes and start them again.
 func Cassandra3(t testing.TB) *launch.Instance {
 	t.Helper()
-	return shared(t, "MAILBENCH_TEST_CASSANDRA3", "cassandra", 3)
+	return shared(t, "MAILBENCH_TEST_CASSANDRA3", launch.Config{Engine: "cassandra", Nodes: 3})
 }
 
-// HBase2 does the same with two region servers of HBase.
+// CassandraDatacenters returns three nodes in two datacenters: node1 and node3 are in dc1, in
+// two racks, and node2 is in dc2. They are those that tests share, or else the test's own.
+func CassandraDatacenters(t testing.TB) *launch.Instance {
+	t.Helper()
+	return shared(t, "MAILBENCH_TEST_CASSANDRA_DC", launch.Config{Engine: "cassandra", Nodes: 3, Datacenters: 2})
+}
+
+// HBase2 returns an HBase with two region servers of HBase.
 func HBase2(t testing.TB) *launch.Instance {
 	t.Helper()
-	return shared(t, "MAILBENCH_TEST_HBASE2", "hbase", 2)
+	return shared(t, "MAILBENCH_TEST_HBASE2", launch.Config{Engine: "hbase", Nodes: 2})
 }
 
-func shared(t testing.TB, variable, engine string, nodes int) *launch.Instance {
+func shared(t testing.TB, variable string, c launch.Config) *launch.Instance {
 	t.Helper()
-	dir := os.Getenv(variable)
-	if dir == "" {
-		return Cluster(t, engine, nodes)
+	c.Dir = os.Getenv(variable)
+	if c.Dir == "" {
+		return start(t, c)
 	}
-	in, err := launch.Up(t.Context(), launch.Config{Engine: engine, Nodes: nodes, Dir: dir})
+	in, err := launch.Up(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +77,12 @@ func shared(t testing.TB, variable, engine string, nodes int) *launch.Instance {
 }
 
 // Secured returns a Cassandra with a login and TLS, in the folder that
-// MAILBENCH_TEST_CASSANDRA_AUTH names. make test-auth starts one; else the test is skipped.
+// MAILBENCH_TEST_CASSANDRA_AUTH names. make check CHECK=auth starts one; else the test is skipped.
 func Secured(t testing.TB) *launch.Instance {
 	t.Helper()
 	dir := os.Getenv("MAILBENCH_TEST_CASSANDRA_AUTH")
 	if dir == "" {
-		t.Skip("MAILBENCH_TEST_CASSANDRA_AUTH is not set; make test-auth starts a Cassandra with a login and sets it")
+		t.Skip("MAILBENCH_TEST_CASSANDRA_AUTH is not set; make check CHECK=auth starts a Cassandra with a login and sets it")
 	}
 	in, err := launch.Up(t.Context(), launch.Config{Engine: "cassandra", Dir: dir, Auth: true})
 	if err != nil {
@@ -77,13 +95,16 @@ func Secured(t testing.TB) *launch.Instance {
 // removed with it. The test is skipped if MayStart returns an error.
 func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
 	t.Helper()
-	if err := MayStart(t.Context(), engine); err != nil {
+	return start(t, launch.Config{Engine: engine, Nodes: nodes})
+}
+
+func start(t testing.TB, c launch.Config) *launch.Instance {
+	t.Helper()
+	if err := MayStart(t.Context(), c.Engine); err != nil {
 		leaveOut(t, err.Error())
 	}
-	in, err := launch.Up(t.Context(), launch.Config{
-		Engine: engine, Nodes: nodes, Dir: t.TempDir(), Port: launch.AnyPort,
-		Progress: func(line string) { t.Log(line) },
-	})
+	c.Dir, c.Port, c.Progress = t.TempDir(), launch.AnyPort, func(line string) { t.Log(line) }
+	in, err := launch.Up(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,211 @@
+// release builds the archives of a release: mailbench for each system, with its license, SBOMs and
+// checksums. Two builds of one commit by one Go are equal to the byte.
+//
+//	go run .ci/release.go -version v0.1.0 -systems 'linux/amd64 windows/arm64' -o dist
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	version = flag.String("version", "", "`VERSION`, such as v0.1.0")
+	systems = flag.String("systems", "linux/amd64", "`OS/ARCH`, separated by blanks")
+	dir     = flag.String("o", "dist", "`DIR` to write to, new or empty")
+)
+
+// beside are the files that every archive has beside the program.
+var beside = []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"}
+
+func main() {
+	flag.Parse()
+	if err := release(); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func release() error {
+	if *version == "" || strings.ContainsAny(*version, "/\\ ") {
+		return fmt.Errorf("-version %q: expected one such as v0.1.0", *version)
+	}
+	at, err := commitTime()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*dir, 0o755); err != nil {
+		return err
+	}
+	if there, err := os.ReadDir(*dir); err != nil || len(there) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty", *dir))
+	}
+	var sums strings.Builder
+	for _, system := range strings.Fields(*systems) {
+		names, err := build(system, at)
+		if err != nil {
+			return fmt.Errorf("%s: %w", system, err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(filepath.Join(*dir, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(b), name)
+			fmt.Println(filepath.Join(*dir, name))
+		}
+	}
+	return os.WriteFile(filepath.Join(*dir, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// commitTime is when the commit was made. Files of archives are as old.
+func commitTime() (time.Time, error) {
+	out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask git for the commit: %w", err)
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}
+
+// build makes the archive and the SBOM of a system and returns their names.
+func build(system string, at time.Time) ([]string, error) {
+	goos, goarch, _ := strings.Cut(system, "/")
+	name := fmt.Sprintf("mailbench_%s_%s_%s", strings.TrimPrefix(*version, "v"), goos, goarch)
+	work, err := os.MkdirTemp("", "mailbench-release-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	program := filepath.Join(work, "mailbench")
+	if goos == "windows" {
+		program += ".exe"
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/mailbench")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, err
+	}
+	archive, write := name+".tar.gz", writeTar
+	if goos == "windows" {
+		archive, write = name+".zip", writeZip
+	}
+	err = create(archive, func(w io.Writer) error {
+		return write(w, name, append([]string{program}, beside...), at)
+	})
+	if err != nil {
+		return nil, err
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return nil, err
+	}
+	sbom := name + ".cdx.json"
+	return []string{archive, sbom}, create(sbom, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(components(info, at))
+	})
+}
+
+func create(name string, write func(io.Writer) error) error {
+	f, err := os.Create(filepath.Join(*dir, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// mode is 0755 of the program, and 0644 of what is beside it.
+func mode(i int) int64 {
+	if i == 0 {
+		return 0o755
+	}
+	return 0o644
+}
+
+func writeTar(w io.Writer, folder string, files []string, at time.Time) error {
+	packed := gzip.NewWriter(w)
+	t := tar.NewWriter(packed)
+	for i, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		h := tar.Header{Name: folder + "/" + filepath.Base(file), Mode: mode(i), Size: int64(len(b)), ModTime: at}
+		if err := t.WriteHeader(&h); err != nil {
+			return err
+		}
+		if _, err := t.Write(b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), packed.Close())
+}
+
+func writeZip(w io.Writer, folder string, files []string, at time.Time) error {
+	z := zip.NewWriter(w)
+	for i, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		h := zip.FileHeader{Name: folder + "/" + filepath.Base(file), Method: zip.Deflate, Modified: at}
+		h.SetMode(os.FileMode(mode(i)))
+		part, err := z.CreateHeader(&h)
+		if err != nil {
+			return err
+		}
+		if _, err := part.Write(b); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// component is a module in CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json.
+type component struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	PURL    string `json:"purl"`
+	Ref     string `json:"bom-ref"`
+}
+
+// components is the SBOM of a program: the modules that were linked into it, as it says itself.
+func components(info *buildinfo.BuildInfo, at time.Time) any {
+	module := func(kind, path, version string) component {
+		purl := "pkg:golang/" + path + "@" + version
+		return component{kind, path, version, purl, purl}
+	}
+	modules := []component{module("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		modules = append(modules, module("library", m.Path, m.Version))
+	}
+	return map[string]any{
+		"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+		"metadata": map[string]any{
+			"timestamp": at.Format(time.RFC3339),
+			"component": module("application", info.Main.Path, *version),
+		},
+		"components": modules,
+	}
+}

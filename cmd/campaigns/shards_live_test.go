@@ -1,0 +1,131 @@
+//go:build unix
+
+package campaigns
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/reports/results"
+)
+
+// Four shards of one run, each a process of its own, load one Cassandra together. Merged,
+// they carried out the whole run, and nothing is left on the engine.
+func TestShardsLive(t *testing.T) {
+	contact := live.Contact(t, "cassandra")
+	const of = 4
+	workload := filepath.Join(t.TempDir(), "divided.yaml")
+	if err := os.WriteFile(workload, []byte(`
+version: 1
+name: divided
+mail: {body: 1KB}
+population: {users: 8, folders: 2, messages: 2}
+phases:
+  - load: {}
+  - measure: {operations: 60, rate: 60/s, mix: {list: 3, open: 2, deliver: 1}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().UTC().Format(time.RFC3339Nano)
+	args := func(index int) []string {
+		return []string{
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
+		}
+	}
+	shards := make([]*beside, of)
+	for i := range shards {
+		shards[i] = runBeside(t, args(i+1)...)
+	}
+	endAll(t, shards)
+	merge := []string{"merge", "--fail-on=failed", "-o", filepath.Join(t.TempDir(), "whole")}
+	for _, p := range shards {
+		merge = append(merge, p.path("out"))
+	}
+	mailbenchIn(t, exitOK, merge...)
+	whole := filepath.Join(filepath.Dir(merge[3]), "whole")
+	if err := fitsSchema(filepath.Join(whole, results.RunFile)); err != nil {
+		t.Error(err)
+	}
+	r, err := results.Open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Cells) != 2 {
+		t.Fatalf("%d cells; expected a load and a measured phase", len(r.Cells))
+	}
+	load, measure := r.Cells[0], r.Cells[1]
+	if n := load.Ops["deliver"].Count + load.Evidence.Missed; n != 8*2*2 {
+		t.Errorf("the shards loaded %d messages; expected 32", n)
+	}
+	ended := int64(0)
+	for _, o := range measure.Ops {
+		ended += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.NoTarget
+	}
+	if ended != 60 {
+		t.Errorf("the shards carried out %d operations; expected 60", ended)
+	}
+	if len(r.Left) > 0 {
+		t.Errorf("left on the engine: %q", r.Left)
+	}
+}
+
+// A shard that is killed says nothing. The other waits for it, but not for ever: what it
+// measured is there, with who was silent and since when, and nothing stays on the engine.
+func TestShardKilledLive(t *testing.T) {
+	contact := live.Contact(t, "cassandra")
+	t.Parallel()
+	for _, after := range []string{"load", "first"} { // in the last phase, too
+		t.Run("after "+after, func(t *testing.T) {
+			t.Parallel()
+			shardKilled(t, contact, after)
+		})
+	}
+}
+
+// shardKilled kills the second of two shards when it has done a phase.
+func shardKilled(t *testing.T, contact, after string) {
+	workload := filepath.Join(t.TempDir(), "killed.yaml")
+	if err := os.WriteFile(workload, []byte(`
+version: 1
+name: killed
+mail: {body: 1KB}
+population: {users: 4, folders: 1, messages: 2}
+phases:
+  - load: {}
+  - measure: {name: first, duration: 2s, rate: 20/s, mix: {list: 1}}
+  - measure: {name: second, duration: 2s, rate: 20/s, mix: {list: 1}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().UTC().Format(time.RFC3339Nano)
+	args := func(shard string) []string {
+		return []string{
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			"--shard", shard, "--start", start, "--shard-timeout", "15s",
+		}
+	}
+	first, second := runBeside(t, args("1/2")...), runBeside(t, args("2/2")...)
+	second.await("its "+after, func() bool { return second.done(after) })
+	if err := second.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	r := first.end(exitFailed)
+	failed := r.Cells[len(r.Cells)-1]
+	said := regexp.MustCompile(`shard 2 gave no sign of life for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
+	if said == nil || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
+		t.Fatalf("the load ended with %q, and %s with %q", r.Cells[0].Error, failed.Phase, failed.Error)
+	}
+	if at, err := time.Parse(time.RFC3339, said[1]); err != nil || at.After(killed) || killed.Sub(at) > time.Minute {
+		t.Errorf("the last sign at %v (%v); it was killed at %v", at, err, killed)
+	}
+	if len(r.Left) > 0 {
+		t.Errorf("left on the engine: %q", r.Left)
+	}
+}

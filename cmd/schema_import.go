@@ -1,0 +1,178 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/imports"
+	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// importFlags are the flags of schema import as they were given.
+type importFlags struct {
+	storeFlags
+	cql, queries []string
+	out, saveCQL string
+	force        bool
+}
+
+func newSchemaImport(known registry) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Make a schema file of an existing Cassandra keyspace",
+		Long: `Make a schema file of the tables of a keyspace and the statements that read and
+write them, so that lint, forecast, diagram and diff can check them. The tables
+are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
+cluster, which is only read (--engine cassandra --keyspace). The statements are
+CQL text (--queries), each on a line of its own or ended by a semicolon.
+
+Each distinct statement is an access pattern; literals become parameters. A
+comment right above it gives it a name, or accepts a finding of lint:
+    -- page: the newest messages
+    -- accept queue: the rows are few
+    SELECT id, subject FROM messages WHERE box = ? LIMIT 25;
+
+What the schema language cannot say is carried through under "other", and what
+cannot be read is named on stderr: nothing is dropped. Findings of lint point at
+the lines of the CQL.`,
+		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
+  mailbench schema import --cql schema.cql --keyspace shop
+  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.cql, "cql", nil, "`FILE` with the CREATE statements of the keyspace (can be repeated)")
+	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with the statements of the application (can be repeated)")
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
+	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
+	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write (default: standard output)")
+	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
+	flags.BoolVar(&f.force, "force", false, "replace files that are there")
+	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
+	f.workloadFlags.bind(flags)
+	return cmd
+}
+
+func (f *importFlags) run(cmd *cobra.Command, known registry) error {
+	switch {
+	case len(f.cql) == 0 && f.engine == "":
+		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
+	case len(f.cql) > 0 && f.engine != "":
+		return usagef("--cql and --engine both name tables; leave one out")
+	case f.engine != "" && f.keyspace == "":
+		return usagef("--engine %s: --keyspace NAME says which tables to import", f.engine)
+	case f.engine == "" && f.saveCQL != "":
+		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
+	}
+	for _, file := range []string{f.out, f.saveCQL} {
+		if err := f.free(file); err != nil {
+			return err
+		}
+	}
+	sources, err := f.sources(cmd.Context(), known)
+	if err != nil {
+		return err
+	}
+	r, err := imports.Import(f.keyspace, sources...)
+	if err != nil {
+		return usage(fmt.Errorf("import: %w", err))
+	}
+	if err := f.write(cmd.OutOrStdout(), f.out, r.Text); err != nil {
+		return err
+	}
+	if f.out != "" { // else the output is the schema
+		summarizeImport(cmd.OutOrStdout(), r)
+	}
+	for _, u := range r.Unread {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
+	}
+	return nil
+}
+
+// free refuses to replace a file unless --force says so.
+func (f *importFlags) free(file string) error {
+	if file == "" || f.force {
+		return nil
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return usagef("%s is there already; --force replaces it", file)
+	}
+	return nil
+}
+
+// sources reads the files, and the CQL of a live keyspace.
+func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.Source, error) {
+	var all []imports.Source
+	if f.engine != "" {
+		text, err := f.describe(ctx, known)
+		if err != nil {
+			return nil, err
+		}
+		name := "DESCRIBE KEYSPACE " + f.keyspace
+		if f.saveCQL != "" {
+			name = f.saveCQL
+			if err := f.write(nil, f.saveCQL, []byte(text)); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, imports.Source{File: name, Text: text})
+	}
+	for _, file := range append(append([]string{}, f.cql...), f.queries...) {
+		text, err := plainfile.Read(file, mostText)
+		if err != nil {
+			return nil, missing(fmt.Errorf("read CQL: %w", err))
+		}
+		all = append(all, imports.Source{File: file, Text: string(text)})
+	}
+	return all, nil
+}
+
+// describe returns the CQL of a live keyspace.
+func (f *importFlags) describe(ctx context.Context, known registry) (text string, err error) {
+	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	d, ok := st.(drivers.Describer)
+	if !ok {
+		return "", usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
+	}
+	return d.Describe(ctx, f.keyspace)
+}
+
+// write writes a file whole, or to out if it has no name.
+func (f *importFlags) write(out io.Writer, file string, text []byte) (err error) {
+	if file == "" {
+		_, err = out.Write(text)
+	} else if err = writeWhole(file, text); err != nil {
+		err = fmt.Errorf("write %s: %w", file, err)
+	}
+	return err
+}
+
+// summarizeImport says what was imported.
+func summarizeImport(w io.Writer, r *imports.Result) {
+	carried := len(r.Schema.Other)
+	for _, t := range r.Schema.Tables {
+		carried += len(t.Other)
+	}
+	for _, p := range r.Schema.Patterns {
+		carried += len(p.Other)
+	}
+	fmt.Fprintf(w, "%s: %s, %s from %s; %s carried through, not judged (other)\n", r.Schema.Name,
+		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),
+		words.Plural(r.Statements, "statement"), words.Plural(carried, "setting"))
+}

@@ -1,0 +1,31 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSlowMail: mail that takes long to read says which message it is, while it is read.
+func TestSlowMail(t *testing.T) {
+	defer func(d time.Duration) { mailHint = d }(mailHint)
+	mailHint = 2 * time.Millisecond
+	file := filepath.Join(t.TempDir(), "slow.mbox")
+	slow := "From a\nFrom: a@b.c\nContent-Type: text/plain\nContent-Transfer-Encoding: quoted-printable\n\n" +
+		strings.Repeat("=\n", 2<<20) + "\n\n"
+	if err := os.WriteFile(file, []byte("From a\nFrom: a@b.c\n\nx\n\n"+slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var notes bytes.Buffer
+	source, err := openMail(t.Context(), &notes, file, defaultMail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	if !strings.Contains(notes.String(), "slow.mbox: reads message 2 of 2 (") {
+		t.Errorf("it noted %q", notes.String())
+	}
+}

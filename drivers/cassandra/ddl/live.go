@@ -1,0 +1,233 @@
+package ddl
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// LiveKeyspace is a keyspace as system_schema describes it.
+type LiveKeyspace struct {
+	Name        string
+	Replication map[string]string
+	Durable     bool                  // writes go into the commit log
+	Tables      map[string]*LiveTable // by name
+}
+
+type LiveTable struct {
+	Comment string
+	Mark    mark
+	Marked  bool
+	Columns []LiveColumn
+	Indexes map[string]string            // name → column
+	Kinds   map[string]bool              // the kinds of its indexes: legacy, sai, or another class
+	Numbers map[string]string            // the options that are numbers
+	Fields  map[string]map[string]string // the options that are maps
+	Expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
+}
+
+type LiveColumn struct {
+	Name, Type string
+	Kind       string // partition_key, clustering, static or regular
+	Order      string // asc, desc or none
+	Position   int
+}
+
+// IndexKindOf returns the kind of an index: legacy, sai, or its class.
+func IndexKindOf(kind, class string) string {
+	switch {
+	case kind != "CUSTOM":
+		return legacyIndex
+	case strings.EqualFold(class, sai) || strings.HasSuffix(class, "StorageAttachedIndex"):
+		return sai
+	}
+	return class
+}
+
+// Owned returns an error if some table of the keyspace lacks mailbench's mark, or
+// is of another schema or namespace whose keyspace has the same name. A keyspace
+// without tables passes: its creation may have only begun.
+func (k *LiveKeyspace) Owned(namespace, schema string) error {
+	for _, name := range slices.Sorted(maps.Keys(k.Tables)) {
+		t := k.Tables[name]
+		if !t.Marked {
+			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.Name, drivers.ErrForeign)
+		}
+		if t.Mark.Schema != schema || t.Mark.Namespace != namespace {
+			return fmt.Errorf("keyspace %s holds the schema %s in the namespace %q", k.Name, t.Mark.Schema, t.Mark.Namespace)
+		}
+	}
+	return nil
+}
+
+// MarkAs gives each table without a mark the one that Apply would have written for the
+// definition of that name. If there is no such definition, the mark has only the table's name
+// in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
+func (k *LiveKeyspace) MarkAs(definitions []TableDefinition) {
+	for name, t := range k.Tables {
+		copied := slices.ContainsFunc(definitions, func(td TableDefinition) bool {
+			return td.Table.Name == t.Mark.Table && td.Name != name
+		})
+		if t.Marked && !copied {
+			continue
+		}
+		t.Mark = mark{Table: name}
+		for _, td := range definitions {
+			if td.Name == name {
+				t.Mark, _ = ReadMark(td.Comment)
+			}
+		}
+	}
+}
+
+// factor returns the number of replicas in a datacenter.
+func (k *LiveKeyspace) factor(datacenter string) string {
+	if n := k.Replication[datacenter]; n != "" {
+		return n
+	}
+	return k.Replication["replication_factor"]
+}
+
+// ofKind returns the columns of a kind in order: key columns by position, others by
+// name.
+func (t *LiveTable) ofKind(kind string) []LiveColumn {
+	var all []LiveColumn
+	for _, c := range t.Columns {
+		if c.Kind == kind {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b LiveColumn) int {
+		if a.Position != b.Position {
+			return a.Position - b.Position
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all
+}
+
+func (t *LiveTable) Indexed(column string) bool {
+	return slices.Contains(slices.Collect(maps.Values(t.Indexes)), column)
+}
+
+// Schema returns the keyspace's tables in canonical form.
+func (k *LiveKeyspace) Schema(name string) *schemas.Schema {
+	tables := make(map[string]*schemas.Table)
+	names := slices.Sorted(maps.Keys(k.Tables))
+	for _, n := range names {
+		t := k.Tables[n]
+		tables[t.Mark.Table] = t.table()
+	}
+	for _, n := range names {
+		inner := tables[k.Tables[n].Mark.Table]
+		for _, in := range k.Tables[n].Mark.In {
+			outer := tables[in.Table]
+			if outer == nil { // a row header, which has no table: its key begins the nested table's
+				key := max(0, in.Key-len(inner.Partition))
+				clustering := inner.Clustering[:min(key, len(inner.Clustering))]
+				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
+				tables[in.Table] = outer
+			}
+			if within(outer, inner) { // two comments contradict each other
+				break
+			}
+			inner.Parent, inner = outer, outer
+		}
+	}
+	return schemas.Canonical(&schemas.Schema{
+		Name: name, File: "keyspace " + k.Name,
+		Tables: slices.Collect(maps.Values(tables)),
+	})
+}
+
+// within reports whether a table is another or nested in it.
+func within(t, other *schemas.Table) bool {
+	for t != nil && t != other {
+		t = t.Parent
+	}
+	return t != nil
+}
+
+// table returns the table by its name in the schema. It is not yet nested in others.
+func (t *LiveTable) table() *schemas.Table {
+	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.Expiry)}
+	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex)
+	for name, number := range t.Numbers {
+		addSettings(settings, name, number, nil)
+	}
+	for name, fields := range t.Fields {
+		addSettings(settings, name, "", fields)
+	}
+	own := &schemas.Table{
+		Name: t.Mark.Table, Hints: map[string]map[string]string{EngineName: settings},
+		Partition: t.roles("partition_key", schemas.Partition), Clustering: t.roles("clustering", schemas.Clustering),
+		Static: t.roles("static", schemas.Static), Columns: t.roles("regular", schemas.Plain),
+	}
+	columns := make(map[string][]string) // of indexes, by their names
+	for name, column := range t.Indexes {
+		columns[name] = []string{column}
+	}
+	for name, cs := range t.Mark.Indexes {
+		if t.Indexed(cs[len(cs)-1]) {
+			delete(columns, Name(name))
+			columns[name] = cs
+		}
+	}
+	for name, cs := range columns {
+		x := &schemas.Index{Name: name}
+		for _, c := range cs {
+			column := own.Column(c)
+			if column == nil { // an index that Apply does not create, such as keys(files)
+				column = &schemas.Column{Name: c}
+			}
+			x.Columns = append(x.Columns, schemas.IndexColumn{Column: column})
+		}
+		own.Indexes = append(own.Indexes, x)
+	}
+	return own
+}
+
+// roles returns the columns of a kind.
+func (t *LiveTable) roles(kind string, role schemas.Role) []*schemas.Column {
+	var cs []*schemas.Column
+	for _, c := range t.ofKind(kind) {
+		cs = append(cs, &schemas.Column{Name: c.Name, Type: t.typeOf(c), Role: role, Desc: c.Order == "desc"})
+	}
+	return cs
+}
+
+// typeOf returns a column's type in the schema language. For types that CQL writes differently
+// the mark has the schema's type; it does not count if somebody has changed the column.
+func (t *LiveTable) typeOf(c LiveColumn) schemas.Type {
+	if own := schemas.TypeOf(t.Mark.Types[c.Name]); cqlType(own) == c.Type {
+		return own
+	}
+	return schemas.TypeOfCQL(strings.ReplaceAll(c.Type, `"`, ""))
+}
+
+// Hints returns the table's options in the form of hints.
+func (t *LiveTable) Hints() map[string]string {
+	hints := maps.Clone(t.Numbers)
+	for name, fields := range t.Fields {
+		var words []string
+		for _, k := range slices.Sorted(maps.Keys(fields)) {
+			if k != "class" {
+				words = append(words, k+"="+fields[k])
+			}
+		}
+		if class := fields["class"]; class != "" {
+			words = slices.Insert(words, 0, class[strings.LastIndexByte(class, '.')+1:])
+		}
+		if name == "compression" && fields["enabled"] == "false" {
+			words = []string{"none"}
+		}
+		hints[name] = strings.Join(words, " ")
+	}
+	return hints
+}

@@ -1,0 +1,30 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+)
+
+var _ drivers.Describer = (*Store)(nil)
+
+// Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.
+func (a *administration) Describe(ctx context.Context, keyspace string) (string, error) {
+	if err := a.enter(); err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
+	defer a.leave()
+	var b strings.Builder
+	it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
+	var in, kind, name, statement string
+	for it.Scan(&in, &kind, &name, &statement) {
+		b.WriteString(statement + "\n\n")
+	}
+	if err := it.Close(); err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
+	return b.String(), nil
+}

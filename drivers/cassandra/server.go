@@ -1,0 +1,214 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+)
+
+// cluster is a connection to a cluster, and what the cluster said about itself when it was opened.
+type cluster struct {
+	settings    *settings
+	session     *gocql.Session
+	nodes       *nodes
+	datacenter  string
+	replication ddl.Replication
+	version     string
+	durability  drivers.Durability
+	limits      limits
+	throwsAway  bool              // the cluster knows the table options throwAway
+	server      map[string]string // settings of the cluster that matter to results
+}
+
+// openCluster connects to a cluster and reads what it says about itself.
+func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error) {
+	c := new(cluster)
+	if c.settings, err = readSettings(o.Settings); err != nil {
+		return nil, err
+	}
+	auth, err := authenticator(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.settings.config(o.Contact, auth)
+	if err != nil {
+		return nil, err
+	}
+	guard := &passwordGuard{
+		named: o.Named, encrypted: c.settings.tls,
+		plaintext: plaintextHosts(os.Getenv(plaintextVariable)),
+	}
+	if auth != nil {
+		if err := guard.check(o.Contact); err != nil {
+			return nil, err
+		}
+		if !c.settings.tls {
+			config.Dialer = guard
+		}
+	}
+	c.nodes = &nodes{localDC: c.settings.localDC, rack: c.settings.rack}
+	config.PoolConfig.HostSelectionPolicy, config.HostFilter = c.nodes, c.nodes
+	if c.session, err = connect(ctx, config, c.settings.connectTimeout*time.Duration(len(config.Hosts))); err != nil {
+		if _, wrong := c.nodes.checkDatacenter(); len(c.nodes.datacenters()) > 0 && wrong != nil {
+			err = wrong
+		}
+		return nil, err
+	}
+	err = c.nodes.await(ctx)
+	if err == nil && auth != nil {
+		err = guard.checkNodes(ctx, c.nodes.all())
+	}
+	if err == nil {
+		err = c.readCluster(ctx, o.Durability)
+	}
+	if err != nil {
+		c.session.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// readCluster reads the cluster's datacenters, version and settings, and checks
+// the driver's settings against them.
+func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (err error) {
+	if c.datacenter, err = c.nodes.checkDatacenter(); err != nil {
+		return err
+	}
+	if err := c.nodes.use(c.datacenter); err != nil {
+		return err
+	}
+	if err := c.replicate(); err != nil {
+		return fmt.Errorf("setting replication: %w", err)
+	}
+	if err := c.session.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&c.version); err != nil {
+		return fmt.Errorf("ask for the version: %w", err)
+	}
+	if c.server, err = c.serverSettings(ctx); err != nil {
+		return err
+	}
+	if c.throwsAway, err = knowsThrowAway(ctx, c.session); err != nil {
+		return err
+	}
+	c.limits = limitsOf(c.server)
+	switch c.durability = c.durabilityClass(); {
+	case wanted == drivers.DurabilityDefault || wanted == c.durability:
+	case c.durability == drivers.DurabilityUnknown:
+		return fmt.Errorf("durability %s was asked for, but the cluster does not show this user what a write survives "+
+			"(commitlog_sync in system_views.settings): grant SELECT on it, or do not ask for a durability", wanted)
+	default:
+		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+
+			"consistency %s): change the cluster or its settings, or do not ask for a durability",
+			wanted, c.durability, c.server["commitlog_sync"], c.replication.Factor, c.settings.consistency)
+	}
+	return nil
+}
+
+// localNodes returns the number of nodes in the local datacenter.
+func (c *cluster) localNodes() int { return c.nodes.count(c.datacenter) }
+
+// replicate says how often keyspaces keep each row, and checks that there are nodes enough.
+func (c *cluster) replicate() error {
+	c.replication = ddl.Replication{Datacenter: c.datacenter, Factor: c.settings.replication}
+	if all := c.settings.replicas; all != nil {
+		c.replication.Factor, c.replication.Others = all[c.datacenter], maps.Clone(all)
+		delete(c.replication.Others, c.datacenter)
+		if c.replication.Factor == 0 {
+			return fmt.Errorf("it names no replicas in the local datacenter %s", c.datacenter)
+		}
+	}
+	if c.replication.Factor == 0 {
+		c.replication.Factor = min(3, c.localNodes())
+	}
+	for dc, wanted := range c.replication.All() {
+		if have := c.nodes.count(dc); wanted > have {
+			return fmt.Errorf("datacenter %s has %d nodes, which cannot hold %d replicas of a row", dc, have, wanted)
+		}
+	}
+	if c.settings.consistency == gocql.EachQuorum && len(c.replication.Others) == 0 {
+		return fmt.Errorf("rows have replicas in %s only, so consistency EACH_QUORUM is no more than LOCAL_QUORUM: name "+
+			"replicas of other datacenters too (%s:%d,OTHER:N), or use LOCAL_QUORUM", c.datacenter, c.datacenter,
+			c.replication.Factor)
+	}
+	return nil
+}
+
+// durabilityClass returns what an acknowledged write survives. With a quorum of
+// three or more replicas it survives the loss of a minority of them. Otherwise the
+// commit log of one node decides: with commitlog_sync batch or group the node syncs
+// before it acknowledges. With periodic a write may not even survive a crash of the
+// process: the node marks every 100 ms how far its log can be replayed, and ignores
+// what follows the last mark (CASSANDRA-13987; "only replica killed" in
+// docs/reliability.md). If the cluster does not show its commitlog_sync, the durability
+// is unknown: ScyllaDB and managed clusters lack system_views.settings, and ordinary
+// roles may not read it.
+func (c *cluster) durabilityClass() drivers.Durability {
+	switch c.settings.consistency {
+	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
+		if c.replication.Factor >= 3 {
+			return drivers.Quorum
+		}
+	}
+	switch c.server["commitlog_sync"] {
+	case "periodic":
+		return drivers.Memory
+	case "batch", "group":
+		return drivers.Power
+	}
+	return drivers.DurabilityUnknown
+}
+
+const defaultCompaction = "default_compaction.class_name"
+
+// serverSettingNames are the settings of a node that matter to results.
+var serverSettingNames = []string{
+	"auto_snapshot", "batch_size_fail_threshold", "commitlog_segment_size", "commitlog_sync", "commitlog_sync_period",
+	"compaction_throughput", "concurrent_compactors", "concurrent_reads", "concurrent_writes", defaultCompaction,
+	defaultIndex, "disk_access_mode", "file_cache_size", "key_cache_size", "max_mutation_size",
+	"memtable.configurations", "memtable_allocation_type", "memtable_flush_writers", "memtable_heap_space",
+	"memtable_offheap_space", "native_transport_max_frame_size", "num_tokens", "paxos_state_purging", "paxos_variant",
+	"row_cache_size", "sstable.selected_format", "storage_compatibility_mode", "uuid_sstable_identifiers_enabled",
+}
+
+// serverPropertyNames are the properties of a node's Java that matter to results. Cassandra shows
+// neither the heap nor the collector; memtable_heap_space is a quarter of the heap by default.
+var serverPropertyNames = []string{"java.vm.name", "java.version", "os.arch"}
+
+// defaultIndex is the kind of the indexes whose statement names none, since Cassandra 5.0.
+const defaultIndex = "default_secondary_index"
+
+// serverSettings reads the settings of one node. It returns none if the cluster
+// does not show them, or not to this user.
+func (c *cluster) serverSettings(ctx context.Context) (map[string]string, error) {
+	all := make(map[string]string)
+	for view, names := range map[string][]string{
+		"settings": serverSettingNames, "system_properties": serverPropertyNames,
+	} {
+		it := c.session.Query("SELECT name, value FROM system_views."+view+" WHERE name IN ?", names).WithContext(ctx).Iter()
+		var name, value string
+		for it.Scan(&name, &value) {
+			if value != "" && value != "null" {
+				all[name] = value
+			}
+		}
+		if err := it.Close(); err != nil && !hidden(err) {
+			return nil, fmt.Errorf("ask for the %s of a node: %w", view, err)
+		}
+	}
+	return all, nil
+}
+
+// hidden reports whether an error says that the cluster lacks the system table of a query, or
+// does not show it to this user.
+func hidden(err error) bool {
+	var refused gocql.RequestError
+	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeInvalid ||
+		refused.Code() == gocql.ErrCodeUnauthorized)
+}

@@ -1,0 +1,185 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+)
+
+// cluster is the connection to an HBase: to its region servers and to its master. It counts
+// the calls under way.
+type cluster struct {
+	*settings
+	version string
+	client  gohbase.Client
+	regions gohbase.RPCClient // client, as the interface that sends our own calls
+	master  gohbase.RPCClient
+
+	calls      plan.Calls                        // calls under way
+	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
+}
+
+// quiet discards gohbase's log. Failures are returned as errors.
+var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+
+// connect connects to an HBase. It bounds the time by the setting connect_timeout.
+func connect(ctx context.Context, set *settings) (*cluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
+	defer cancel()
+	if err := dialAny(ctx, set.contact); err != nil {
+		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
+			err)
+	}
+	quorum := strings.Join(set.contact, ",")
+	options := set.client()
+	c := &cluster{settings: set, client: gohbase.NewClient(quorum, options...)}
+	c.regions = c.client.(gohbase.RPCClient)
+	c.master = gohbase.NewAdminClient(quorum, options...).(gohbase.RPCClient)
+	status, err := c.status(ctx)
+	if err != nil {
+		c.close()
+		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
+	}
+	c.version = "hbase " + status.GetHbaseVersion().GetVersion()
+	return c, nil
+}
+
+// client returns the options of gohbase's clients.
+func (s *settings) client() []gohbase.Option {
+	options := []gohbase.Option{
+		gohbase.Logger(quiet), gohbase.ZookeeperRoot(s.zkRoot), gohbase.RpcQueueSize(s.batch), gohbase.EffectiveUser(s.user),
+		// gohbase must not close a slow server's connection before the calls on
+		// it reach their own timeout.
+		gohbase.RegionReadTimeout(s.timeout + time.Second),
+	}
+	if s.batch > 1 {
+		options = append(options, gohbase.FlushInterval(s.wait))
+	}
+	return options
+}
+
+// dialAny checks that one of ZooKeeper's nodes answers. gohbase itself would wait
+// for ever.
+func dialAny(ctx context.Context, contact []string) (err error) {
+	var d net.Dialer
+	for _, addr := range contact {
+		conn, derr := d.DialContext(ctx, "tcp", addr)
+		if derr == nil {
+			return conn.Close()
+		}
+		err = errors.Join(err, derr)
+	}
+	return err
+}
+
+// enter begins a call. If it returns no error, the caller must end the call with
+// leave.
+func (c *cluster) enter() error {
+	if err := c.calls.Enter(); err != nil {
+		return fmt.Errorf("HBase: %w", err)
+	}
+	return nil
+}
+
+func (c *cluster) leave() { c.calls.Leave() }
+
+// during makes one call, between enter and leave. It puts what was being done before the error.
+func (c *cluster) during(what string, call func() error) error {
+	err := c.enter()
+	if err == nil {
+		defer c.leave()
+		err = call()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// close waits for the calls under way. gohbase cannot close its client of the master, so close
+// closes that client's connection.
+func (c *cluster) close() {
+	if !c.calls.Close() {
+		return
+	}
+	c.client.Close()
+	if conn := c.masterConn.Load(); conn != nil {
+		(*conn).Close()
+	}
+}
+
+func (c *cluster) newSlot() *slot {
+	sl := newSlot(c.regions, c.timeout)
+	sl.batched = c.batch > 1
+	return sl
+}
+
+// askMaster sends a request to the master.
+func (c *cluster) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
+	sl := newSlot(c.master, c.timeout)
+	defer sl.close()
+	call := sl.request(method, nil, nil)
+	call.request, call.response = request, answer
+	err := sl.send(ctx)
+	if call.conn != nil {
+		c.masterConn.Store(&call.conn)
+	}
+	return err
+}
+
+// procedure waits until the master has completed a procedure.
+func (c *cluster) procedure(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
+	defer cancel()
+	for {
+		var p pb.GetProcedureResultResponse
+		if err := c.askMaster(ctx, "getProcedureResult", &pb.GetProcedureResultRequest{ProcId: &id}, &p); err != nil {
+			return err
+		}
+		if p.GetState() != pb.GetProcedureResultResponse_RUNNING {
+			if e := p.GetException().GetGenericException(); e != nil {
+				return &javaError{class: e.GetClassName(), message: e.GetMessage()}
+			}
+			return nil
+		}
+		if err := sleep(ctx, pollInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// status asks the master how the cluster is.
+func (c *cluster) status(ctx context.Context) (*pb.ClusterStatus, error) {
+	var answer pb.GetClusterStatusResponse
+	err := c.askMaster(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &answer)
+	return answer.GetClusterStatus(), err
+}
+
+const (
+	// pollInterval is the time between two polls of the master.
+	pollInterval = 20 * time.Millisecond
+	// tableTimeout bounds the creation or removal of one table.
+	tableTimeout = 2 * time.Minute
+)
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err() // also where a busy machine let both happen
+}

@@ -1,0 +1,58 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// failing is a client whose multis end with these errors.
+type failing struct {
+	gohbase.Client
+	errs []error
+}
+
+func (f failing) SendBatch(_ context.Context, calls []hrpc.Call) (results []hrpc.RPCResult, ok bool) {
+	for _, err := range f.errs {
+		results = append(results, hrpc.RPCResult{Error: err})
+	}
+	return results, false
+}
+
+// TestMultiFails: of a multi that fails, what HBase has applied for certain is counted, and its
+// outcome is unknown if that of one change is.
+func TestMultiFails(t *testing.T) {
+	refused := errors.New("HBase Java exception org.apache.hadoop.hbase.RegionTooBusyException:\nbusy")
+	lost := errors.New("connection reset")
+	for _, c := range []struct {
+		name    string
+		errs    []error
+		done    int
+		unknown bool
+	}{
+		{"one refused", []error{nil, refused, nil}, 2, false},
+		{"one lost", []error{nil, lost, nil}, 2, true},
+		{"one refused, then one lost", []error{refused, lost, nil}, 1, true},
+		{"one lost, then one refused", []error{lost, refused, nil}, 1, true},
+		{"nothing sent", []error{refused, gohbase.NotExecutedError, gohbase.NotExecutedError}, 0, false},
+	} {
+		var m multi
+		m.begin()
+		for range c.errs {
+			e := edit{table: []byte("t"), row: []byte("r")}
+			e.put("m", e.beginQualifier("q"), drivers.Text("v"))
+			m.next().encode(&e, nil, new(pb.MutationProto_Durability))
+		}
+		done, err := m.send(t.Context(), &cluster{client: failing{errs: c.errs}}, newSlot(nil, time.Minute))
+		if done != c.done || err == nil || errors.Is(err, drivers.ErrUnknown) != c.unknown || len(m.calls) > 0 {
+			t.Errorf("%s: %d done, %v, and %d calls kept; expected %d done, unknown %v and none", c.name, done, err, len(m.calls), c.done, c.unknown)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package oraclenosql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Apply implements drivers.Store. Two clients may apply one schema at the same time: all
+// statements say IF NOT EXISTS. At the end Apply reads the namespace and compares it.
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	defer s.leave()
+	apply := s.apply
+	if s.readOnly {
+		apply = s.attach
+	}
+	if err := apply(ctx, sch); err != nil {
+		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
+	l, err := newLayout(sch, namespaceOf(s.namespace, sch.Name))
+	if err != nil {
+		return err
+	}
+	missing, err := s.missing(ctx, l, sch)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		for _, statement := range missing {
+			if err := s.run(ctx, statement); err != nil {
+				return fmt.Errorf("%w, at: %s", err, firstLine(statement))
+			}
+		}
+		if missing, err = s.missing(ctx, l, sch); err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("somebody else dropped it while it was being created; missing: %s", firstLine(missing[0]))
+		}
+	}
+	s.applied.Add(sch, l.tables)
+	return nil
+}
+
+func firstLine(statement string) string {
+	line, _, _ := strings.Cut(statement, "\n")
+	line, _, _ = strings.Cut(line, " COMMENT ")
+	return line
+}
+
+// missing returns the statements that create what the namespace lacks. It returns an error if
+// the namespace differs in any other way.
+func (s *Store) missing(ctx context.Context, l *layoutOf, sch *schemas.Schema) (statements []string, err error) {
+	n, err := s.readNamespace(ctx, l.namespace)
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]*liveTable)
+	if n == nil {
+		statements = append(statements, "CREATE NAMESPACE IF NOT EXISTS "+l.namespace)
+	} else {
+		if err := n.owned(s.namespace, sch.Name); err != nil {
+			return nil, err
+		}
+		own, err := stored(sch)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := drivers.Missing(own, n.schema(sch.Name)); err != nil {
+			return nil, fmt.Errorf("namespace %s: %w", l.namespace, err)
+		}
+		there = n.tables
+	}
+	for _, t := range l.all {
+		live := there[t.path]
+		if live == nil {
+			statements = append(statements, t.create(l.namespace, t.mark(s.namespace, sch.Name).comment()))
+		}
+		for _, x := range t.kept() {
+			if live == nil || !live.has(identifier(x.Name)) {
+				statements = append(statements, t.createIndex(x))
+			}
+		}
+	}
+	return statements, nil
+}
+
+func (t *liveTable) has(index string) bool {
+	for _, x := range t.Indexes {
+		if strings.EqualFold(x.Name, index) {
+			return true
+		}
+	}
+	return false
+}
+
+// attach is Apply of a store that is open for reading only.
+func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
+	l, err := newLayout(sch, s.place(sch.Name))
+	if err != nil {
+		return err
+	}
+	n, err := s.readNamespace(ctx, l.namespace)
+	if err == nil && n == nil {
+		err = fmt.Errorf("there is no namespace %s with tables", l.namespace)
+	}
+	if err != nil {
+		return err
+	}
+	own, err := stored(sch)
+	if err != nil {
+		return err
+	}
+	n.markAs(l, sch.Name)
+	if err := drivers.Readable(own, n.schema(sch.Name)); err != nil {
+		return fmt.Errorf("namespace %s: %w", l.namespace, err)
+	}
+	for _, t := range l.all {
+		if live := n.tables[t.path]; live != nil {
+			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool { return live.has(identifier(x.Name)) })
+		}
+	}
+	s.applied.Add(sch, l.tables)
+	return nil
+}
+
+// markAs gives tables without a mark the one that Apply would have written: somebody else made
+// the namespace.
+func (n *liveNamespace) markAs(l *layoutOf, schema string) {
+	for _, t := range l.all {
+		if live := n.tables[t.path]; live != nil && !live.marked {
+			live.mark, live.marked = t.mark("", schema), true
+		}
+	}
+}
+
+// Time limits of a change of the schema, and the time between two checks of it.
+const (
+	ddlAtMost = time.Minute
+	pollEvery = 50 * time.Millisecond
+)
+
+// run runs one statement that changes the schema, and waits until it is done.
+func (s *Store) run(ctx context.Context, statement string) error {
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	most := ddlAtMost
+	if at, ok := ctx.Deadline(); ok {
+		most = max(min(most, time.Until(at)), 2*pollEvery)
+	}
+	_, err := ask(s.ddl, ctx, true, func(left time.Duration) (struct{}, error) {
+		var err error
+		if strings.Contains(statement[:min(len(statement), 20)], "NAMESPACE") {
+			_, err = s.ddl.client.DoSystemRequestAndWait(statement, most, pollEvery)
+		} else {
+			request := &nosqldb.TableRequest{Statement: statement, Timeout: left}
+			_, err = s.ddl.client.DoTableRequestAndWait(request, most, pollEvery)
+		}
+		return struct{}{}, err
+	})
+	return readError(ctx, err)
+}

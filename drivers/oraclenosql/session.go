@@ -1,0 +1,209 @@
+package oraclenosql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// session runs statements for one worker.
+type session struct {
+	*slot
+	slots  []*slot // for requests that run in parallel
+	closed bool
+}
+
+// slot sends requests for one goroutine, one at a time.
+type slot struct {
+	store     *Store
+	client    *nosqldb.Client
+	transport *transport
+	retry     *retries
+	prepared  []*nosqldb.PreparedStatement // the slot's own copies, by the query's number
+	row       []drivers.Value
+	done      chan error // a parallel slot sends its outcome here
+	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All
+	// slots of a session share it.
+	tolerant *bool
+	read     int64 // rows that reads returned; -1 if the engine read others too
+	cost     drivers.Cost
+	sent     int64 // requests of transport that cost has
+	anew     bool  // a write is made again, because others have changed its rows
+}
+
+// settle adds what the slot has sent since the last settle to its cost. Oracle does not tell how
+// many rows it examined for a request.
+func (sl *slot) settle() {
+	r := sl.retry
+	sent, again := sl.transport.requests-sl.sent, r.repeated
+	if sl.anew {
+		again = sent
+	}
+	sl.cost.Add(&drivers.Cost{
+		Calls: sent - again, Retries: again, Untold: sent - again, Throttled: r.throttled, Backoff: r.backoff,
+	})
+	sl.sent = sl.transport.requests
+	r.repeated, r.throttled, r.backoff = 0, 0, 0
+}
+
+// anewIf says whether the requests from here on make a write again, which counts them as retries.
+func (sl *slot) anewIf(again bool) {
+	if again != sl.anew {
+		sl.settle()
+		sl.anew = again
+	}
+}
+
+// take returns the slot's cost, and forgets it.
+func (sl *slot) take() drivers.Cost {
+	sl.settle()
+	cost := sl.cost
+	sl.cost = drivers.Cost{}
+	return cost
+}
+
+var (
+	_ drivers.Session  = (*session)(nil)
+	_ drivers.Tolerant = (*session)(nil)
+)
+
+// Session implements drivers.Store.
+func (s *Store) Session() (drivers.Session, error) {
+	se, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	return se, nil
+}
+
+func (s *Store) session() (*session, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	sl, err := s.newSlot()
+	return &session{slot: sl}, err
+}
+
+// parallelSlots returns n slots for parallel requests.
+func (s *session) parallelSlots(n int) ([]*slot, error) {
+	for len(s.slots) < n {
+		sl, err := s.store.newSlot()
+		if err != nil {
+			return nil, err
+		}
+		sl.tolerant = s.tolerant
+		s.slots = append(s.slots, sl)
+	}
+	return s.slots[:n], nil
+}
+
+// Take implements drivers.Session.
+func (s *session) Take() drivers.Cost {
+	cost := s.slot.take()
+	for _, sl := range s.slots {
+		own := sl.take()
+		cost.Add(&own)
+	}
+	return cost
+}
+
+// Tolerate implements drivers.Tolerant.
+func (s *session) Tolerate(on bool) { *s.tolerant = on }
+
+// Close implements drivers.Session.
+func (s *session) Close() error {
+	s.closed, s.slots = true, nil
+	return nil
+}
+
+// enter does the checks that all calls share. If it returns no error, the caller must end
+// the call with s.store.leave.
+func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
+	st, ok := stmt.(*statement)
+	if !ok || st.store != s.store {
+		return nil, plan.Foreign(stmt)
+	}
+	if err := st.Enter(ctx, s.closed, -1); err != nil {
+		return nil, err
+	}
+	return st, s.store.enter()
+}
+
+// check checks the arguments of a call before anything is sent.
+func (st *statement) check(args []drivers.Value) error {
+	if err := st.Takes(len(args)); err != nil {
+		return err
+	}
+	key, size := 0, 0
+	for i := range args {
+		err := plan.Fits(&st.args[i].Type, &args[i])
+		if err == nil {
+			err = valid(args[i])
+		}
+		if err == nil && args[i].IsNull() && (i < st.keys || i == st.Layout.In || i == st.Layout.Element ||
+			st.Pattern().Kind == schemas.Add) {
+			err = plan.ErrNull
+		}
+		if err != nil {
+			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
+		}
+		size += args[i].Size()
+		if i < st.keys {
+			key += args[i].Size()
+		}
+	}
+	return st.store.limits.check(key, size)
+}
+
+// ask sends the requests of one SDK call. All calls of a slot go through it. again says
+// that the call may be sent twice. do gets the time that the call has left.
+func ask[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
+	sl.retry.begin(again)
+	sl.transport.begin(ctx)
+	defer sl.transport.end()
+	for try := 0; ; try++ {
+		left := sl.store.timeout
+		if at, ok := ctx.Deadline(); ok {
+			left = max(min(left, time.Until(at)), time.Millisecond)
+		}
+		r, err := do(left)
+		if err == nil || !again || try >= sl.retry.most || ctx.Err() != nil || !lost(err) {
+			return r, err
+		}
+		sl.retry.uncertain = true
+		sl.retry.repeated++
+	}
+}
+
+// statement returns the slot's own copy of a query's prepared statement.
+func (sl *slot) statement(q *query) *nosqldb.PreparedStatement {
+	for q.id >= len(sl.prepared) {
+		sl.prepared = append(sl.prepared, make([]*nosqldb.PreparedStatement, q.id+1-len(sl.prepared))...)
+	}
+	if sl.prepared[q.id] == nil {
+		own := *q.prepared
+		sl.prepared[q.id] = &own
+	}
+	return sl.prepared[q.id]
+}
+
+// request returns a request for a query with the values of its variables.
+func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
+	own := sl.statement(q)
+	for i := range q.binds {
+		v := &q.binds[i]
+		if err := own.SetVariable(v.name, v.value(in)); err != nil {
+			return nil, err
+		}
+	}
+	return &nosqldb.QueryRequest{
+		PreparedStatement: own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
+	}, nil
+}

@@ -1,0 +1,157 @@
+package oraclenosql
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// settingList are the driver settings, with their defaults.
+var settingList = []drivers.Setting{
+	{Name: "consistency", Default: "absolute", Doc: "consistency of reads: absolute (the master) or eventual (any replica)"},
+	{
+		Name: "sync", Default: "no_sync",
+		Doc: "how far a write is on the disks of the master and of the replicas when it is acknowledged: no_sync " +
+			"(in the process, as the proxy's own default), write_no_sync (the operating system) or sync (the disk)",
+	},
+	{Name: "ack", Default: "simple_majority", Doc: "replicas that acknowledge a write: simple_majority, all or none"},
+	{
+		Name: "limits", Default: "onprem",
+		Doc: "how large rows, keys and atomic batches may be: onprem (what a server takes) or cloud (what Oracle's cloud " +
+			"service takes, which the driver then holds writes to)",
+	},
+	{
+		Name: "replicas", Default: "0",
+		Doc: "how many copies the store keeps (its replication factor); the proxy does not tell it: 0 is unknown",
+	},
+	{Name: "zones", Doc: "the zones that have them, for results: the proxy does not tell them either"},
+	{Name: "timeout", Default: "10s", Doc: "timeout of a request"},
+	{Name: "retries", Default: "5", Doc: "how often a request is sent again that the server refused, or that can be repeated"},
+	{Name: "page_kb", Default: "0", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048"},
+	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
+	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM), besides the system's"},
+	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's"},
+}
+
+// settings are the parsed driver settings.
+type settings struct {
+	consistency   types.Consistency
+	durability    types.Durability
+	words         map[string]string // all settings, as text
+	timeout       time.Duration
+	limits        limits
+	retries       int
+	replicas      int
+	pageKB        int
+	tls           bool
+	tlsCA         string
+	tlsServerName string
+}
+
+var (
+	consistencies = map[string]types.Consistency{"absolute": types.Absolute, "eventual": types.Eventual}
+	syncs         = map[string]types.SyncPolicy{
+		"sync": types.SyncPolicySync, "no_sync": types.SyncPolicyNoSync, "write_no_sync": types.SyncPolicyWriteNoSync,
+	}
+	acks = map[string]types.ReplicaAckPolicy{
+		"all": types.ReplicaAckPolicyAll, "none": types.ReplicaAckPolicyNone,
+		"simple_majority": types.ReplicaAckPolicySimpleMajority,
+	}
+)
+
+func readSettings(given map[string]string) (*settings, error) {
+	values := make(map[string]string)
+	for _, s := range settingList {
+		values[s.Name] = s.Default
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := values[name]; !known {
+			return nil, fmt.Errorf("unknown setting %q; expected one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		}
+		values[name] = given[name]
+	}
+	s := &settings{words: values, tlsCA: values["tls_ca"], tlsServerName: values["tls_server_name"]}
+	var sync types.SyncPolicy
+	errs := []error{
+		oneOf(values, "consistency", consistencies, &s.consistency), oneOf(values, "sync", syncs, &sync),
+		oneOf(values, "ack", acks, &s.durability.ReplicaAck), oneOf(values, "limits", limitsOf, &s.limits),
+		oneOf(values, "tls", map[string]bool{"true": true, "false": false}, &s.tls),
+		atLeast(values, "retries", 0, &s.retries), atLeast(values, "page_kb", 0, &s.pageKB),
+		atLeast(values, "replicas", 0, &s.replicas),
+	}
+	s.durability.MasterSync, s.durability.ReplicaSync = sync, sync
+	var err error
+	if s.timeout, err = time.ParseDuration(values["timeout"]); err != nil || s.timeout < time.Millisecond {
+		errs = append(errs, fmt.Errorf("setting timeout: %q is not a duration of at least 1ms, such as 5s", values["timeout"]))
+	}
+	if !s.tls && (s.tlsCA != "" || s.tlsServerName != "") {
+		errs = append(errs, errors.New("settings tls_ca and tls_server_name need tls: true"))
+	}
+	return s, errors.Join(errs...)
+}
+
+func oneOf[T any](values map[string]string, name string, words map[string]T, to *T) error {
+	v, ok := words[strings.ToLower(values[name])]
+	if !ok {
+		return fmt.Errorf("setting %s: %q; expected one of %s", name, values[name],
+			strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+	}
+	*to = v
+	return nil
+}
+
+func atLeast(values map[string]string, name string, least int, n *int) (err error) {
+	if *n, err = strconv.Atoi(values[name]); err != nil || *n < least {
+		return fmt.Errorf("setting %s: %q is not a number of at least %d", name, values[name], least)
+	}
+	return nil
+}
+
+// durabilities are the words of the setting sync for classes of durability.
+var durabilities = map[drivers.Durability]string{
+	drivers.Memory: "no_sync", drivers.Process: "write_no_sync", drivers.Power: "sync",
+}
+
+// wants sets what a write survives, if the user asks for a class. The setting sync must
+// not say otherwise.
+func (s *settings) wants(d drivers.Durability, given map[string]string) error {
+	if d == drivers.DurabilityDefault {
+		return nil
+	}
+	word, ok := durabilities[d]
+	switch {
+	case d == drivers.Quorum && s.class() == drivers.Quorum:
+		return nil
+	case !ok:
+		return fmt.Errorf("durability %s was asked for, but the proxy does not tell how many replicas there are: ask for "+
+			"memory, process or power, or say so by the setting replicas (3 or more; the setting ack must not be none)", d)
+	case given["sync"] != "" && s.words["sync"] != word:
+		return fmt.Errorf("durability %s was asked for, but the setting sync is %s", d, s.words["sync"])
+	}
+	s.words["sync"] = word
+	s.durability.MasterSync, s.durability.ReplicaSync = syncs[word], syncs[word]
+	return nil
+}
+
+// class returns what an acknowledged write survives: on one node, unless the user says that
+// there are replicas. Only the user knows how many.
+func (s *settings) class() drivers.Durability {
+	if s.replicas >= 3 && s.durability.ReplicaAck != types.ReplicaAckPolicyNone {
+		return drivers.Quorum
+	}
+	for d, word := range durabilities {
+		if word == s.words["sync"] {
+			return d
+		}
+	}
+	return drivers.DurabilityUnknown
+}

@@ -1,0 +1,187 @@
+package oraclenosql
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Store is an open Oracle NoSQL Database.
+type Store struct {
+	*settings
+	namespace string
+	readOnly  bool
+	keyspace  string // Options.Keyspace: the namespace of every schema; "" if not given
+	login     *login // nil without a user
+
+	mu        sync.Mutex // guards the making of clients
+	endpoints []string
+	clients   int // clients made: they take turns with the endpoints
+	base      *http.Transport
+	version   atomic.Pointer[string]
+
+	admin      sync.Mutex // guards ddl: one statement at a time
+	ddl        *slot
+	statements atomic.Int32 // the number of compiled queries; each gets the next number
+	calls      plan.Calls   // calls under way
+	applied    plan.Tables[table]
+}
+
+var (
+	_ drivers.Store    = (*Store)(nil)
+	_ drivers.Settler  = (*Store)(nil)
+	_ drivers.Observer = (*Store)(nil)
+	_ drivers.Admin    = (*Store)(nil)
+	_ drivers.Comparer = (*Store)(nil)
+	_ drivers.Splitter = (*Store)(nil)
+	_ drivers.Tracer   = (*Store)(nil)
+)
+
+// idle is how long a connection is kept without requests: less than the proxy's 60 s, so
+// that no request goes to a connection that the proxy is closing.
+const idle = 50 * time.Second
+
+func open(ctx context.Context, o drivers.Options) (*Store, error) {
+	if err := o.CheckKeyspace(); err != nil {
+		return nil, err
+	}
+	set, err := readSettings(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := set.wants(o.Durability, o.Settings); err != nil {
+		return nil, err
+	}
+	s := &Store{settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace}
+	if s.endpoints, err = endpoints(o.Contact, set.tls); err != nil {
+		return nil, err
+	}
+	if s.login, err = readLogin(o, set.tls); err != nil {
+		return nil, err
+	}
+	if s.base, err = set.connections(); err != nil {
+		return nil, err
+	}
+	if s.ddl, err = s.newSlot(); err != nil {
+		return nil, err
+	}
+	if _, err := s.list(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// list asks for the tables of the system namespace: the first request of a store.
+func (s *Store) list(ctx context.Context) (*nosqldb.ListTablesResult, error) {
+	r, err := ask(s.ddl, ctx, true, func(time.Duration) (*nosqldb.ListTablesResult, error) {
+		return s.ddl.client.ListTables(&nosqldb.ListTablesRequest{Limit: 1})
+	})
+	if err != nil && classifyOpen(err) {
+		return nil, fmt.Errorf("the proxy at %s: %w: %w", strings.Join(s.endpoints, ", "), drivers.ErrUnreachable, err)
+	}
+	return r, err
+}
+
+// Capabilities implements drivers.Store.
+func (s *Store) Capabilities() drivers.Capabilities {
+	versions := s.versions()
+	version := strings.TrimSpace("oraclenosql " + versions["kv"])
+	if p := versions["proxy"]; p != "" && p != versions["kv"] {
+		version += ", proxy " + p
+	}
+	return drivers.Capabilities{
+		Engine:        engineName,
+		Version:       version,
+		Durability:    s.class(),
+		Atomic:        schemas.AtomicShard,
+		Torn:          true, // a cursor reads what is committed when it comes to a row
+		ReturnsNew:    true,
+		PlainIndexes:  true,
+		MaxBatchBytes: int64(s.limits.batch),
+		MaxCellBytes:  int64(s.limits.row),
+		MaxRowBytes:   int64(s.limits.row),
+	}
+}
+
+// versions returns the versions of proxy and kv, the store, as the proxy tells them.
+func (s *Store) versions() map[string]string {
+	all := make(map[string]string)
+	if v := s.version.Load(); v != nil {
+		for _, word := range strings.Fields(*v) { // proxy=25.3.21 kv=25.3.21
+			if name, version, _ := strings.Cut(word, "="); version != "null" { // one that has no release
+				all[name] = version
+			}
+		}
+	}
+	return all
+}
+
+// enter begins a call. If it returns no error, the caller must end the call with leave.
+func (s *Store) enter() error {
+	if err := s.calls.Enter(); err != nil {
+		return fmt.Errorf("oracle NoSQL: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.calls.Leave() }
+
+// Close implements drivers.Store. It waits for the calls under way, which all end within
+// a request's timeout. A call made from within a yield is refused.
+func (s *Store) Close() error {
+	if !s.calls.Close() {
+		return nil
+	}
+	var err error
+	if s.login != nil && s.ddl != nil {
+		err = s.ddl.client.Close() // logs out
+	}
+	s.base.CloseIdleConnections()
+	return err
+}
+
+// Settle implements drivers.Settler. The proxy does not tell what the store's cleaner and
+// checkpoints still do.
+func (s *Store) Settle(context.Context) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	defer s.leave()
+	return fmt.Errorf("settle: %w: the proxy does not tell what cleaners and checkpoints still do", drivers.ErrUntold)
+}
+
+// Observe implements drivers.Observer. The proxy tells nothing of the store's inner state.
+func (s *Store) Observe() drivers.Observation {
+	e := make(map[string]string)
+	for name, value := range s.words {
+		if value != "" {
+			e[name] = value
+		}
+	}
+	e["durability"] = s.class().String()
+	delete(e, "replicas")
+	e["replication"] = "unknown (the proxy does not tell)"
+	if s.replicas > 0 {
+		e["replication"] = fmt.Sprintf("%d (as the setting replicas says)", s.replicas)
+	}
+	if s.words["zones"] == "" {
+		e["zones"] = "unknown (the proxy does not tell)"
+	}
+	for name, version := range s.versions() {
+		e["server_version_"+name] = version
+	}
+	return drivers.Observation{
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1, Settings: e,
+	}
+}

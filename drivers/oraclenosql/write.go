@@ -1,0 +1,221 @@
+package oraclenosql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Write implements drivers.Session.
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, err := s.enter(ctx, stmt)
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	defer s.store.leave()
+	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
+		return drivers.Result{}, st.Named(plan.ErrNotWrite)
+	}
+	if err := st.check(args); err != nil {
+		return drivers.Result{}, st.Named(err)
+	}
+	r, err := s.write(ctx, st, args)
+	return r, st.Named(err)
+}
+
+// write runs one write.
+func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
+	sl.count(0, true)
+	r.Applied = true
+	switch st.action {
+	case doPut:
+		_, err = sl.put(ctx, st, args, 0)
+	case doPutAbsent:
+		var created bool
+		created, err = sl.put(ctx, st, args, types.PutIfAbsent)
+		r.Applied = created || st.Pattern().Kind != schemas.PutIf
+	case doDelete:
+		err = sl.remove(ctx, st, st.table, args)
+	case doDeleteAll:
+		err = sl.removeAll(ctx, st, args)
+	case doUpdateIf:
+		return sl.updateIf(ctx, st, args)
+	default:
+		r.Row, err = sl.update(ctx, st, args)
+	}
+	return r, err
+}
+
+// put writes a row. created is false if there was a row and the option forbids it.
+func (sl *slot) put(
+	ctx context.Context, st *statement, args []drivers.Value, option types.PutOption,
+) (created bool, err error) {
+	row := st.rowOf(args)
+	again := option != types.PutIfAbsent
+	r, err := ask(sl, ctx, again, func(left time.Duration) (*nosqldb.PutResult, error) {
+		return sl.client.Put(&nosqldb.PutRequest{
+			TableName: st.table.full, Value: row, PutOption: option, ExactMatch: true, Timeout: left,
+			Durability: sl.store.durability,
+		})
+	})
+	if err != nil {
+		return false, writeError(ctx, err, sl.retry.uncertain)
+	}
+	return r.Success(), nil
+}
+
+// rowOf returns the row that a write makes where there was none: its key and the columns
+// of the pattern.
+func (st *statement) rowOf(args []drivers.Value) *types.MapValue {
+	m := st.keyOf(args, drivers.Value{})
+	for i, f := range st.write {
+		m.Put(f.name, f.encode(args[st.Layout.Columns+i]))
+	}
+	return m
+}
+
+// attempts bounds how often a write is tried while others create and delete its row.
+const attempts = 100
+
+// update changes the row by an UPDATE. If there is no row, it puts one if absent. These are two
+// requests: if another client creates the row in between, the UPDATE is tried again.
+func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value) ([]drivers.Value, error) {
+	defer sl.anewIf(false)
+	for try := range attempts {
+		sl.anewIf(try > 0)
+		n, row, err := sl.change(ctx, st, st.queries[0], args)
+		if err != nil || n > 0 || st.Pattern().Kind == schemas.Remove {
+			return row, err
+		}
+		created, err := sl.put(ctx, st, args, types.PutIfAbsent)
+		if err != nil {
+			return nil, err
+		}
+		if created {
+			return sl.given(st, args), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("others created and deleted the row %d times meanwhile", attempts)
+}
+
+// given returns the new values of an add that made its row.
+func (sl *slot) given(st *statement, args []drivers.Value) []drivers.Value {
+	if !st.Pattern().ReturnsNew {
+		return nil
+	}
+	sl.row = plan.Grow(sl.row, len(st.write))
+	for i, f := range st.write {
+		sl.row[i] = drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64())
+	}
+	return sl.row
+}
+
+// change sends an UPDATE. It returns how many rows it changed, and their new values if it
+// returns them.
+func (sl *slot) change(
+	ctx context.Context, st *statement, q *query, args []drivers.Value,
+) (n int, row []drivers.Value, err error) {
+	request, err := sl.request(q, &inputs{args: args})
+	if err != nil {
+		return 0, nil, err
+	}
+	rows, err := ask(sl, ctx, false, func(left time.Duration) ([]*types.MapValue, error) {
+		request.Timeout = left
+		answer, err := sl.client.Query(request)
+		if err != nil {
+			return nil, err
+		}
+		return answer.GetResults()
+	})
+	if err != nil {
+		return 0, nil, writeError(ctx, err, sl.retry.uncertain)
+	}
+	if len(rows) == 0 {
+		return 0, nil, nil
+	}
+	if !st.Pattern().ReturnsNew {
+		n, ok := rows[0].GetInt("NumRowsUpdated")
+		if !ok {
+			return 0, nil, fmt.Errorf("%w: the answer to an UPDATE does not say how many rows it changed", drivers.ErrUnknown)
+		}
+		return n, nil, nil
+	}
+	sl.row = plan.Grow(sl.row, len(st.write))
+	for i, f := range st.write {
+		if sl.row[i], err = f.decode(rows[0].Map()[f.name]); err != nil {
+			return 0, nil, fmt.Errorf("%w: column %s: %w", drivers.ErrUnknown, f.name, err)
+		}
+	}
+	return len(rows), sl.row, nil
+}
+
+// updateIf changes a row if columns have the expected values. A row that is not there
+// counts as one of nulls.
+func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
+	nulls := 0
+	for i := range st.Pattern().If {
+		if args[st.Layout.If+i].IsNull() {
+			nulls |= 1 << i
+		}
+	}
+	defer sl.anewIf(false)
+	for try := range attempts {
+		sl.anewIf(try > 0)
+		n, _, err := sl.change(ctx, st, st.queries[nulls], args)
+		if err != nil || n > 0 {
+			return drivers.Result{Applied: err == nil}, err
+		}
+		if nulls != len(st.queries)-1 {
+			return r, nil
+		}
+		r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent)
+		if err != nil || r.Applied {
+			return r, err
+		}
+		// There is a row. Either it does not hold what was expected, or it was just created.
+		there, err := sl.matches(ctx, st, args)
+		if err != nil || !there {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("others created and deleted the row %d times meanwhile", attempts)
+}
+
+// matches reports whether the row is there and all expected columns are null.
+func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value) (bool, error) {
+	row, err := sl.rowAt(ctx, st, args)
+	if err != nil || row == nil {
+		return true, err // gone again: try once more
+	}
+	for _, c := range st.Pattern().If {
+		f := fieldOf(c)
+		if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rowAt reads the row of a write with its version; nil if there is none.
+func (sl *slot) rowAt(ctx context.Context, st *statement, args []drivers.Value) (*nosqldb.GetResult, error) {
+	key := st.keyOf(args, drivers.Value{})
+	r, err := ask(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
+		return sl.client.Get(&nosqldb.GetRequest{
+			TableName: st.table.full, Key: key, Timeout: left, Consistency: types.Absolute,
+		})
+	})
+	if err != nil || !r.RowExists() {
+		return nil, err
+	}
+	return r, nil
+}

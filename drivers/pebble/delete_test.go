@@ -1,0 +1,70 @@
+package pebble
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// A delete of a range takes all its rows, their index entries and the elements of their
+// collections, also beyond the rows that it deletes one by one, and nothing of its neighbours.
+func TestDeletesOfManyRows(t *testing.T) {
+	for _, n := range []int{maxPointDeletes, maxPointDeletes + 1, maxPointDeletes + 300} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+			for id := range n {
+				e.write("put", "b", "in", id%3, id, "s", id, true)
+				e.write("post", "r", id, "hi", nil, list("p"), nil)
+			}
+			for _, other := range []string{"a", "c"} {
+				e.write("put", other, "in", 1, 1, "s", 1, true)
+			}
+			for _, room := range []string{"q", "s"} {
+				e.write("post", room, 1, "hi", nil, list("p"), nil)
+			}
+			e.write("drop_folder", "b", "in")
+			e.write("leave", "r")
+
+			e.want("", "days", "b", "in", nil, nil)
+			e.want("", "id_only", "b", "in")
+			e.want("a in 1 1; c in 1 1", "all")
+			e.want("", "posts", "r")
+			for _, id := range []int{0, n - 1} { // the last in reading order, and the first
+				e.write("see", "r", id, list("new"))
+			}
+			e.want(fmt.Sprintf("r %d - - (new) -; r 0 - - (new) -", n-1), "posts", "r")
+			for _, other := range []string{"a", "c"} {
+				e.want("1 1", "id_only", other, "in")
+			}
+			for _, room := range []string{"q", "s"} {
+				e.want(room+" 1 hi - (p) -", "posts", room)
+			}
+		})
+	}
+}
+
+// A delete of a range holds the lock of each row that it may delete, so that no conditional
+// write to one of them runs beside it.
+func TestDeletesLockTheirRows(t *testing.T) {
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	s := e.sess.(*session)
+	locks := func(name string, args ...any) []uint8 {
+		t.Helper()
+		s.held = s.held[:0]
+		if err := s.noteLock(e.stmt(name).(*statement), values(args)); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(s.held)
+	}
+	for name, args := range map[string][]any{"drop_folder": {"b", "in"}, "drop_day": {"b", "in", 1}} {
+		held := locks(name, args...)
+		for id := range 2 * stripes {
+			if row := locks("swap", "b", "in", 1, id, "new", "old"); !slices.Contains(held, row[0]) {
+				t.Fatalf("%s holds %d locks, and not that of row %d", name, len(held), id)
+			}
+		}
+	}
+	s.held = s.held[:0]
+}

@@ -1,0 +1,57 @@
+package mailbench_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestNamedTests: what a document names as the test of a promise is there. TestScripts/NAME is a script
+// of the command line.
+func TestNamedTests(t *testing.T) {
+	named := regexp.MustCompile("`(Test[A-Z]\\w*)(?:/(\\w+))?`")
+	all := functions(t)
+	for _, document := range []string{"SECURITY.md", "docs/reliability.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := named.FindAllStringSubmatch(string(text), -1)
+		if len(found) < 5 {
+			t.Errorf("%s names %d tests", document, len(found))
+		}
+		for _, name := range found {
+			if !all[name[1]] {
+				t.Errorf("%s names %s, and there is no such test", document, name[1])
+			}
+			if name[2] == "" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("cmd/testdata/script", name[2]+".txt")); err != nil {
+				t.Errorf("%s names a script: %v", document, err)
+			}
+		}
+	}
+}
+
+// functions are the names of all tests.
+func functions(t *testing.T) map[string]bool {
+	t.Helper()
+	all, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, f := range declared.FindAllSubmatch(text, -1) {
+			all[string(f[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

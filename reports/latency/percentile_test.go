@@ -1,0 +1,72 @@
+package latency
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// TestAt compares percentiles with the definition: the least value with at least p·n values that
+// are not larger. Values below 2048 have a bucket each. Java's HdrHistogram has the same.
+func TestAt(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		h := hdr.New(1, int64(Highest), 3)
+		var all []int64
+		for range 1 + r.IntN(2000) {
+			v := 1 + r.Int64N(2000)
+			all = append(all, v)
+			_ = h.RecordValue(v)
+		}
+		slices.Sort(all)
+		for _, tenths := range []int{500, 900, 990, 999, 1000} { // of a percent, to count in integers
+			rank := (tenths*len(all) + 999) / 1000
+			if got, want := At(h, float64(tenths)/10), all[rank-1]; got != want {
+				t.Fatalf("p%v of %d values is %d, want %d: rank %d", float64(tenths)/10, len(all), got, want, rank)
+			}
+		}
+	}
+	if got := At(hdr.New(1, 10, 3), 50); got != 0 {
+		t.Errorf("a percentile of nothing is %d", got)
+	}
+}
+
+// TestRank has ranks that floating point gets wrong.
+func TestRank(t *testing.T) {
+	for _, c := range []struct {
+		percent float64
+		n, want int64
+	}{
+		{99, 100, 99},
+		{99, 101, 100},
+		{99.9, 1000, 999},
+		{99.9, 1513, 1512},
+		{50, 1, 1},
+		{50, 4, 2},
+		{50, 5, 3},
+		{90, 10, 9},
+		{100, 7, 7},
+		{99, 396, 393},
+		{0, 5, 1},
+	} {
+		if got := Rank(c.percent, c.n); got != c.want {
+			t.Errorf("rank of p%v of %d is %d, want %d", c.percent, c.n, got, c.want)
+		}
+	}
+}
+
+// TestLeast: of 396 values the 95% interval of p99 begins at rank 388.
+func TestLeast(t *testing.T) {
+	h := hdr.New(1, int64(Highest), 3)
+	for v := range int64(396) {
+		_ = h.RecordValue(v + 1)
+	}
+	if got := Least(h, 99); got != 388 {
+		t.Errorf("p99 of 396 is at least rank %d, want 388", got)
+	}
+	if got := Least(h, 50); got != 178 {
+		t.Errorf("p50 of 396 is at least rank %d, want 178", got)
+	}
+}

@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/lint"
+)
+
+// These marks are written behind a model's figures, or its name. The legends explain them.
+const (
+	markEmulated = "*"
+	markLint     = "^"
+	markLacks    = "°"
+)
+
+// Marker says what a reader must know about a model's operation in a run.
+type Marker struct {
+	run *results.Run
+	e   *explainer
+}
+
+// NewMarker returns a marker of the run.
+func NewMarker(r *results.Run) *Marker { return &Marker{r, newExplainer(r)} }
+
+// Of are the marks of an operation of a model on an engine in all cells of a phase, without
+// those of verdicts.
+func (m *Marker) Of(model, engine, phase, op string) OverviewMarks {
+	marks := OverviewMarks{NotOffered: true, None: true}
+	for i := range m.run.Cells {
+		if c := &m.run.Cells[i]; c.Model == model && c.Engine == engine && c.Phase == phase {
+			marks.add(c, op, m.e)
+		}
+	}
+	return marks
+}
+
+// Grown are the marks of the operation whose figure grows.
+func (m *Marker) Grown(g *results.Growth) OverviewMarks {
+	marks := m.Of(g.Model, g.Engine, g.Phase, g.Op)
+	marks.Lacks = ""
+	return marks
+}
+
+// add adds what is to be marked in a cell.
+func (m *OverviewMarks) add(c *results.Cell, op string, e *explainer) {
+	o, ok := c.Ops[op]
+	if !ok || !o.Offered() {
+		return
+	}
+	m.NotOffered = false
+	m.None = m.None && o.Count == 0
+	m.Emulated = cmp.Or(m.Emulated, o.Fallback)
+	m.Lacks = cmp.Or(m.Lacks, o.Missing)
+	for _, p := range o.Patterns {
+		if rule := e.errors[c.Model][p.Name]; rule != "" && !strings.Contains(m.Lint, p.Name+": ") {
+			m.Lint = strings.TrimPrefix(m.Lint+", "+p.Name+": "+rule, ", ")
+		}
+	}
+}
+
+// Text writes the most important mark, or "".
+func (m *OverviewMarks) Text() string {
+	switch {
+	case m.Lint != "":
+		return markLint
+	case m.Emulated != "":
+		return markEmulated
+	case m.Lacks != "":
+		return markLacks
+	}
+	return ""
+}
+
+// lintErrors are the patterns of a model's schema that schema lint calls an error, also if the
+// schema accepts that, with the rules.
+func (e *explainer) lintErrors(model string) map[string]string {
+	report, err := lint.Check(e.schemas[model], lint.Options{Engines: lint.EngineNames()})
+	if err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for _, f := range report.Findings {
+		if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
+			found[f.Pattern] = f.Rule.ID
+		}
+	}
+	return found
+}
+
+// legend collects what the marks of several operations mean.
+type legend struct{ emulated, lint, lacking []string }
+
+// add adds the marks of an operation, by the names of models.
+func (l *legend) add(op string, names []string, marks []OverviewMarks) {
+	one := func(to *[]string, of func(m *OverviewMarks) string) {
+		var all []string
+		for i := range marks {
+			if s := of(&marks[i]); s != "" {
+				all = append(all, names[i]+" ("+s+")")
+			}
+		}
+		if line := op + " of " + strings.Join(all, ", "); len(all) > 0 && !slices.Contains(*to, line) {
+			*to = append(*to, line)
+		}
+	}
+	one(&l.emulated, func(m *OverviewMarks) string { return m.Emulated })
+	one(&l.lint, func(m *OverviewMarks) string { return m.Lint })
+	one(&l.lacking, func(m *OverviewMarks) string { return m.Lacks })
+}
+
+// lines are the lines of the legend, each with its mark.
+func (l *legend) lines() [][2]string {
+	var all [][2]string
+	for _, x := range []struct {
+		mark, what string
+		of         []string
+	}{
+		{markEmulated, "emulated: ", l.emulated},
+		{markLint, "schema lint calls a pattern an error: ", l.lint},
+		{markLacks, "less to read, for the answer lacks fields: ", l.lacking},
+	} {
+		if len(x.of) > 0 {
+			all = append(all, [2]string{x.mark, x.what + strings.Join(x.of, "; ")})
+		}
+	}
+	return all
+}

@@ -1,0 +1,46 @@
+package results
+
+// Audit is what two checks found: the check against the ledger of acknowledged operations,
+// and the model's own audit. Wrong says which counts must be 0.
+type Audit struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Point  string `json:"point,omitempty"` // point of a sweep
+	Trial  int    `json:"trial,omitempty"` // from 1; 0: an earlier version did not tell
+	Shard  int    `json:"shard,omitempty"` // from 1; 0: an earlier version did not tell
+	// Fault is why the audit cannot tell whether all that was acknowledged is there: the data set's
+	// folder or its ledger is gone, or the ledger or the store is damaged.
+	Fault       string `json:"fault,omitempty"`
+	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted"`   // acknowledged deletions
+	Verified    int64  `json:"verified"`  // deliveries found byte for byte as they were delivered
+	Lost        int64  `json:"lost"`
+	Corrupt     int64  `json:"corrupt"`
+	Resurrected int64  `json:"resurrected"`        // acknowledged deletions whose message is still there
+	Unknown     int64  `json:"unknown"`            // outcome unknown when written: present or absent, both are right
+	BadUIDs     int64  `json:"bad_uids,omitempty"` // UIDs given twice in a folder, or not ascending
+	Unread      int64  `json:"unread,omitempty"`   // not checked, because the engine answered with an error
+	// Interrupted says that operations were broken off on an engine where an
+	// operation of several writes is not all or nothing. Such operations may leave
+	// dangling references and broken bodies; nothing acknowledged is wrong then.
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Exact says that no operation on the data set was broken off or is of unknown outcome, on any
+	// engine: counters that are written apart from what they count must be exact then.
+	Exact        bool     `json:"exact,omitempty"`
+	Accounts     int64    `json:"accounts"`
+	Folders      int64    `json:"folders"`
+	Messages     int64    `json:"messages"`
+	Purgeable    int64    `json:"purgeable"`
+	Unreferenced int64    `json:"unreferenced"`
+	Dangling     int64    `json:"dangling"`
+	Duplicated   int64    `json:"duplicated"`
+	BrokenBodies int64    `json:"broken_bodies"`
+	CounterDrift int64    `json:"counter_drift"` // sum of what all counters are off by
+	Notes        []string `json:"notes,omitempty"`
+}
+
+// Wrong reports whether anything acknowledged is not as it was promised, or nobody can tell.
+func (a *Audit) Wrong() bool {
+	return a.Fault != "" || a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 ||
+		!a.Interrupted && a.Dangling+a.BrokenBodies > 0 || a.Exact && a.CounterDrift > 0
+}

@@ -1,0 +1,296 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/latency"
+)
+
+// Key names a cell in run.json and in the tags of the interval log.
+type Key struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase"`
+	Point  string `json:"point,omitempty"` // value of a sweep; "": no sweep
+	Trial  int    `json:"trial"`           // from 1
+	Shard  int    `json:"shard"`           // from 1
+}
+
+// Where is the phase, and the point of a sweep if there is one. Cells of different points are
+// not trials of the same thing.
+func (k Key) Where() string {
+	if k.Point == "" {
+		return k.Phase
+	}
+	return k.Phase + " at " + k.Point
+}
+
+// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD. At a point of a sweep PHASE is
+// PHASE@POINT, with a dash for a slash.
+func (k Key) String() string {
+	phase := k.Phase
+	if k.Point != "" {
+		phase += "@" + strings.ReplaceAll(k.Point, "/", "-")
+	}
+	return k.Model + "/" + k.Engine + "/" + phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
+}
+
+// Tag names one kind of time of one operation of the cell in the interval log.
+func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op + "/" + kind }
+
+// Kinds of cells. The workload language has the same names for kinds of phases.
+const (
+	KindLoad    = "load"
+	KindSettle  = "settle"
+	KindCold    = "cold"
+	KindWarmup  = "warmup"
+	KindMeasure = "measure"
+	KindStep    = "step" // a step of the run itself (open, audit, close); only in cells that failed
+)
+
+// Cell is one phase of one model on one engine in one trial.
+type Cell struct {
+	Key
+	Kind       string        `json:"kind"`
+	Started    string        `json:"started"` // RFC 3339 with nanoseconds, UTC
+	Ended      string        `json:"ended"`
+	Seconds    float64       `json:"seconds"`
+	Arrivals   string        `json:"arrivals"` // constant, poisson, closed, or none (load, settle, cold)
+	Rate       float64       `json:"rate,omitempty"`
+	Clients    int           `json:"clients,omitempty"`
+	Durability string        `json:"durability"`
+	Verdict    Verdict       `json:"verdict"`
+	Reason     *Reason       `json:"reason,omitempty"` // why the verdict is not ok
+	Doubts     []Doubt       `json:"doubts"`
+	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
+	Stack      string        `json:"stack,omitempty"` // stack of Error, if it is a panic
+	Offered    *Offered      `json:"offered,omitempty"`
+	Ops        map[string]Op `json:"ops"`
+	Streams    []Stream      `json:"streams,omitempty"`    // empty unless the phase runs several at once
+	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
+	Objectives []Attained    `json:"objectives,omitempty"` // measured phases only
+	Timeline   []Interval    `json:"timeline,omitempty"`
+	Gap        *Gap          `json:"longest_gap,omitempty"` // longest time without an operation that was ok
+	Before     *EngineInfo   `json:"engine_before,omitempty"`
+	Engines    *EngineInfo   `json:"engine_info,omitempty"` // the engine's state at the end of the phase
+	Client     *ClientInfo   `json:"client,omitempty"`
+	Evidence   *Evidence     `json:"evidence,omitempty"`
+}
+
+// Offered is what the schedule asked for and what was carried out. The rates leave
+// out operations that the model does not offer (Skipped) and operations that found
+// nothing to work on (NoTarget).
+type Offered struct {
+	Due      int64 `json:"due"`                // operations that were due, or that clients began
+	Skipped  int64 `json:"skipped"`            // due, but not offered by the model
+	Replaced int64 `json:"replaced,omitempty"` // part of Due, in place of operations that the model does not offer
+	NoTarget int64 `json:"no_target"`          // due, but there was no live message to work on
+	Dropped  int64 `json:"dropped"`            // due, but never started
+	// Span is the length of the schedule in seconds, up to where the phase was
+	// stopped. LastStart is when the last operation was started, in seconds since
+	// the phase began.
+	Span      float64 `json:"span_seconds"`
+	LastStart float64 `json:"last_start_seconds"`
+	Rate      float64 `json:"rate"`     // operations a second that were due
+	Achieved  float64 `json:"achieved"` // operations a second that were carried out, whatever their outcome
+}
+
+// Evidence is what a phase showed about the generator and the store. Verdicts rest
+// on it. Times are nanoseconds.
+type Evidence struct {
+	InProcess bool   `json:"in_process"`         // engine and generator share a process
+	Beside    bool   `json:"beside"`             // they share a machine, in processes of their own
+	Discards  bool   `json:"discards"`           // the engine keeps nothing
+	Settled   bool   `json:"settled"`            // the store came to rest before the phase
+	Warm      bool   `json:"warm"`               // service times became steady before the phase
+	NotCold   string `json:"not_cold,omitempty"` // why the caches could not be dropped, or ""
+	// NotOffered says why the model cannot hold the workload's population. It is
+	// empty if the model can.
+	NotOffered string `json:"not_offered,omitempty"`
+	// Missed is how many of a load's Messages could not be delivered.
+	Missed   int64 `json:"missed,omitempty"`
+	Messages int64 `json:"messages,omitempty"`
+	// Copies is how many messages a load put into folders, and MailBytes is their size as mail. A
+	// message with several recipients counts for each. Earlier versions did not write them.
+	Copies    int64 `json:"copies,omitempty"`
+	MailBytes int64 `json:"mail_bytes,omitempty"`
+	// Load says how a load used an existing data set: it added to the set, or went on with an
+	// interrupted load. It is empty if the data set is new.
+	Load string `json:"load,omitempty"`
+	// Held is how many live messages there were in a measured phase of a sweep of the population.
+	Held *Held `json:"held,omitempty"`
+
+	// An operation is late if it starts more than Lateness after it was due. Late
+	// counts operations that were late although a worker was free. Queued counts
+	// operations that were late because all workers were busy.
+	Lateness int64 `json:"lateness_ns"`
+	Started  int64 `json:"started"`
+	Late     int64 `json:"late"`
+	Queued   int64 `json:"queued"`
+	// Crowded counts the operations of Queued that were late because the client has too few
+	// workers: there were as many as it may have, and the calls of those workers took no longer
+	// than usual. Cap is how many workers it may have; ClientInfo says how many there were.
+	// 0: an earlier version did not tell.
+	Crowded int64 `json:"crowded,omitempty"`
+	Cap     int   `json:"workers_cap,omitempty"`
+	// LargeWaits counts operations whose start waited for memory, because other operations on
+	// large messages had it.
+	LargeWaits int64 `json:"large_waits,omitempty"`
+	// Own is the time that workers spent between two operations when the next was
+	// due already: they made it, wrote the ledger, or recorded times. Service is the
+	// time that store and model took for the same operations.
+	Own     int64 `json:"own_ns"`
+	Service int64 `json:"service_ns"`
+	// ServiceFree is the lower quartile of the service times of operations that were ok and
+	// found a free worker. ServiceQueued is the median of those that found none. They are 0
+	// if there were too few operations to tell.
+	ServiceFree   int64 `json:"service_free_ns"`
+	ServiceQueued int64 `json:"service_queued_ns"`
+	// Occupancy is the part of the workers' time that they spent in calls.
+	Occupancy float64 `json:"occupancy"`
+
+	// Hiccups are times in which the process could not run. Delays are what the
+	// client's own delays changed.
+	Hiccups *Hiccups `json:"hiccups,omitempty"`
+	Delays  *Delays  `json:"delays,omitempty"`
+
+	// Windows are the service times of the phase's windows: a window's is the weighted mean
+	// of the medians of its operations. Lags are the mean lags of the same windows.
+	Windows []float64 `json:"windows_ns,omitempty"`
+	Lags    []int64   `json:"lags_ns,omitempty"`
+	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
+
+	// Shards are the verdicts on each shard of a merged run.
+	Shards []ShardVerdict `json:"shards,omitempty"`
+}
+
+// Held is how many live messages there were before and after a phase, and how many the workload
+// asks for (Said).
+type Held struct {
+	Said   int64 `json:"said"`
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+}
+
+// Trend is the line through the service times of a phase's windows, from the first to the
+// last, in nanoseconds. Change is how much the line rises, as a share of From. It lies
+// between Low and High with 99% confidence. A share of TrendMost means TrendMost or more.
+type Trend struct {
+	From   float64 `json:"from_ns"`
+	To     float64 `json:"to_ns"`
+	Change float64 `json:"change"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// TrendMost is the largest change that is reported.
+const TrendMost = 1000
+
+// Hiccups are times in which the load generator's process could not run. A thread
+// sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
+type Hiccups struct {
+	Count    int64   `json:"count"`
+	Total    int64   `json:"total_ns"`
+	Stopped  int64   `json:"stopped_ns"` // part of Total in which the process neither ran nor waited for a processor
+	Lateness Latency `json:"lateness"`   // how late the thread woke, over all its sleeps
+}
+
+// Delays compare the response times of all operations of a cell with those that they
+// would have had if the load generator had lost no time itself: with its timers on
+// time, without hiccups, and without the time that it takes to make operations.
+// Delays below 0.5 ms are left out.
+type Delays struct {
+	Operations int64   `json:"operations"` // operations that were delayed
+	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
+	Response   Latency `json:"response"`
+	Undelayed  Latency `json:"undelayed"`
+	// Least are the lower ends of the 95% intervals of the percentiles of Response. Earlier
+	// versions did not write it.
+	Least *Latency `json:"least,omitempty"`
+}
+
+// EngineInfo is the engine's state at one time. A number is negative if the engine does
+// not tell it.
+type EngineInfo struct {
+	Version        string `json:"version,omitempty"`
+	DiskBytes      int64  `json:"disk_bytes"`
+	LogBytes       int64  `json:"log_bytes,omitempty"` // write-ahead log, part of DiskBytes; 0: not known
+	CacheBytes     int64  `json:"cache_bytes"`
+	CompactionDebt int64  `json:"compaction_debt_bytes"`
+	WrittenBytes   int64  `json:"written_bytes"`
+	ReadBytes      int64  `json:"read_bytes"` // bytes from disk of this machine, since the store was opened
+	// CPU is the processor time of the engine's processes on this machine since they began, in
+	// nanoseconds; 0: not known.
+	CPU            int64             `json:"cpu_ns,omitempty"`
+	Tombstones     int64             `json:"tombstones"`
+	TombstonesRead int64             `json:"tombstones_read_most,omitempty"` // that one read met; 0: not known
+	Missing        []string          `json:"missing_nodes,omitempty"`        // nodes that could not be reached
+	Settings       map[string]string `json:"settings,omitempty"`
+}
+
+// ClientInfo is what the load generator used during a phase, and its limits.
+type ClientInfo struct {
+	Workers    int     `json:"workers"`    // the most that there were at one time
+	Processors int     `json:"processors"` // processors that the process may use
+	Capacity   float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
+	CPUSeconds float64 `json:"cpu_seconds"`
+	CPUShare   float64 `json:"cpu_share"` // of Capacity
+	// share of all processors that other processes and the hypervisor took; negative: not known
+	OthersShare float64 `json:"others_share"`
+	StealShare  float64 `json:"steal_share"`  // share of all processors that the hypervisor took
+	Throttled   int64   `json:"throttled_ns"` // time in which the CPU quota stopped the process
+	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
+	GCPauses    int64   `json:"gc_pause_ns"`
+	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
+	PeakRSS     int64   `json:"peak_rss_bytes"` // the most memory of the process so far; 0: not known
+	Limits      Limits  `json:"limits"`
+}
+
+// Limits are the limits in force for the generator's process.
+type Limits struct {
+	GOMAXPROCS int     `json:"gomaxprocs"`
+	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
+	GOGC       int     `json:"gogc"`       // percent; negative: off
+	CPUQuota   float64 `json:"cpu_quota"`  // processors that its cgroup may use; 0: no limit, or not known
+}
+
+// Measured reports whether the cell is a measured phase.
+func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
+
+// Reported is the kind of time that reports show of the cell: the response time. A closed
+// loop and a load have no due times, so theirs is the service time.
+func (c *Cell) Reported() latency.Kind {
+	if c.Arrivals == "closed" || !c.Measured() {
+		return latency.Service
+	}
+	return latency.Response
+}
+
+// Latency is the distribution that the reports show of an operation of the cell.
+func (c *Cell) Latency(o *Op) *Latency {
+	if c.Reported() == latency.Service {
+		return &o.Service
+	}
+	return &o.Response
+}
+
+// OpsOf lists the operations of the cells, the most frequent first.
+func OpsOf(cells []*Cell) []string {
+	asked := map[string]int64{}
+	for _, c := range cells {
+		for name, o := range c.Ops {
+			asked[name] = max(asked[name], o.Count+o.Others())
+		}
+	}
+	var names []string
+	for name := range asked {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(asked[b], asked[a]), cmp.Compare(a, b))
+	})
+	return names
+}

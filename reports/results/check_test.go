@@ -1,0 +1,33 @@
+package results
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(c *Cell)
+		want   string
+	}{
+		{"nothing", func(*Cell) {}, ""},
+		{"a gap without intervals", func(c *Cell) { c.Timeline = nil }, ""},
+		{"an operation with a negative count", func(c *Cell) { c.Ops["list"] = Op{Unknown: -1} }, "list has an impossible count"},
+		{"more operations than there can be", func(c *Cell) { c.Ops["list"] = Op{Count: 1 << 62} }, "list has an impossible count"},
+		{"an interval with a negative count", func(c *Cell) { c.Timeline[2].OK = -5 }, "interval 3 has an impossible count"},
+		{"an interval before the phase", func(c *Cell) { c.Timeline[2].At = -1 }, "interval 3 begins at -1 s and lasts 1 s"},
+		{"an interval of negative length", func(c *Cell) { c.Timeline[2].Seconds = -1 }, "interval 3 begins at 2 s and lasts -1 s"},
+		{"an interval in another age", func(c *Cell) { c.Timeline[2].At = 1e300 }, "interval 3 begins at 1e+300 s and lasts 1 s"},
+		{"an interval beyond all numbers", func(c *Cell) { c.Timeline[2].At, c.Timeline[2].Seconds = 1.7e308, 1.7e308 }, "interval 3 begins at"},
+		{"a gap before the phase", func(c *Cell) { c.Gap.At = -1 }, "its longest gap begins at -1 s and lasts 4.9 s"},
+		{"a gap in another age", func(c *Cell) { c.Gap.Seconds = 1e300 }, "its longest gap begins at 4.1 s and lasts 1e+300 s"},
+	} {
+		r := sample()
+		c.change(&r.Cells[troubled])
+		_, err := Parse([]byte(encoded(t, r)))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "cell james/embedded/measure/1/1: "+c.want)) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package results
+
+import "maps"
+
+// Interval is what became of the operations that ended or were dropped within a
+// part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: service
+// or response times, as the phase reports them. In a long phase several intervals are put
+// together. P50 is then the mean of theirs, weighted by operations, and P99 is the largest of
+// theirs. The latency log has histograms instead, for windows of its own.
+type Interval struct {
+	At      float64               `json:"at"`      // seconds since the phase began
+	Seconds float64               `json:"seconds"` // length of the interval
+	OK      int64                 `json:"ok"`
+	Failed  int64                 `json:"failed"`
+	Unknown int64                 `json:"unknown"`
+	Dropped int64                 `json:"dropped"`
+	P50     int64                 `json:"p50"`
+	P99     int64                 `json:"p99"`
+	Max     int64                 `json:"max"`
+	Ops     map[string]OpInterval `json:"ops,omitempty"`
+	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
+}
+
+// Add adds what became of other operations, of the same time or of the time that follows. P50
+// becomes the mean, weighted by operations, and P99 the larger of both.
+func (in *Interval) Add(b *Interval) {
+	in.P50, in.P99, in.Max = meanOf(in.P50, in.OK, b.P50, b.OK), max(in.P99, b.P99), max(in.Max, b.Max)
+	in.OK, in.Failed, in.Unknown, in.Dropped = in.OK+b.OK, in.Failed+b.Failed, in.Unknown+b.Unknown, in.Dropped+b.Dropped
+	in.Ops, in.Streams = addOps(in.Ops, b.Ops), addOps(in.Streams, b.Streams)
+}
+
+// PerSecond is a count of the interval as a rate.
+func (in *Interval) PerSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
+
+// Follow adds b, the interval after in.
+func (in *Interval) Follow(b *Interval) {
+	in.Add(b)
+	in.Seconds = b.At + b.Seconds - in.At
+}
+
+// addOps is the sum of a and b.
+func addOps(a, b map[string]OpInterval) map[string]OpInterval {
+	if len(b) == 0 {
+		return a
+	}
+	sum := maps.Clone(a)
+	if sum == nil {
+		sum = map[string]OpInterval{}
+	}
+	for name, o := range b {
+		p := sum[name]
+		p.Add(&o)
+		sum[name] = p
+	}
+	return sum
+}
+
+// Add adds what became of other operations, as Interval.Add does.
+func (o *OpInterval) Add(b *OpInterval) {
+	o.P50, o.P99, o.Max = meanOf(o.P50, o.OK, b.P50, b.OK), max(o.P99, b.P99), max(o.Max, b.Max)
+	o.OK += b.OK
+	o.NotFound += b.NotFound
+	o.Failed += b.Failed
+	o.Unknown += b.Unknown
+	o.Dropped += b.Dropped
+	o.TooLarge += b.TooLarge
+}
+
+// meanOf is the mean of two values, weighted by their operations.
+func meanOf(a, n, b, m int64) int64 {
+	if n+m == 0 {
+		return 0
+	}
+	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
+}
+
+// OpInterval is what became of one operation within an interval.
+type OpInterval struct {
+	OK       int64 `json:"ok,omitempty"`
+	NotFound int64 `json:"not_found,omitempty"`
+	Failed   int64 `json:"failed,omitempty"`
+	Unknown  int64 `json:"unknown,omitempty"`
+	Dropped  int64 `json:"dropped,omitempty"`
+	TooLarge int64 `json:"too_large,omitempty"`
+	P50      int64 `json:"p50,omitempty"`
+	P99      int64 `json:"p99,omitempty"`
+	Max      int64 `json:"max,omitempty"`
+}
+
+// Gap is a time in which no operation was ok.
+type Gap struct {
+	At      float64 `json:"at"` // seconds since the phase began
+	Seconds float64 `json:"seconds"`
+}
+
+// Support says how a model and engine offer an operation.
+type Support string
+
+// Kinds of support.
+const (
+	Native      Support = "native"
+	EmulatedOp  Support = "emulated"
+	NotOffered  Support = "n/a"
+	NotObserved Support = ""
+)
+
+// Op is one operation of one cell. Count is how many were ok; only they are in the
+// latency figures.
+type Op struct {
+	Count    int64   `json:"count"`
+	NotFound int64   `json:"not_found"`
+	Failed   int64   `json:"failed"`              // known to have changed nothing
+	Unknown  int64   `json:"unknown"`             // timed out: may have changed something
+	Dropped  int64   `json:"dropped"`             // due, but never started
+	NoTarget int64   `json:"no_target,omitempty"` // found no live message to work on
+	TooLarge int64   `json:"too_large,omitempty"`
+	Clamped  int64   `json:"clamped,omitempty"` // latencies beyond the histogram's range, counted at its end
+	Support  Support `json:"support"`
+	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
+	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
+	Rate     float64 `json:"rate"`               // ok operations a second
+	Response Latency `json:"response"`           // end − due
+	Service  Latency `json:"service"`            // end − start
+	Lag      Latency `json:"lag"`                // start − due
+	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
+	// service times, and ServiceFree is the service times of the others; both are left out if
+	// there are none.
+	Queued        int64    `json:"queued,omitempty"`
+	ServiceFree   *Latency `json:"service_free,omitempty"`
+	ServiceQueued *Latency `json:"service_queued,omitempty"`
+	// Undelayed is Response as it would have been if the load generator had lost no
+	// time. It is left out if it is the same.
+	Undelayed *Latency `json:"undelayed,omitempty"`
+	// Least are the lower ends of the 95% intervals of the percentiles of Response (in a closed
+	// loop of Service). It is there with Undelayed.
+	Least *Latency `json:"least,omitempty"`
+	// Withheld names the percentiles that the client's own delays changed, such as p99: see
+	// Tells. Package judge sets it.
+	Withheld []string `json:"withheld,omitempty"`
+	// Due is the response time of all operations that were due: also of those that
+	// were not found, failed or have an unknown outcome. A dropped operation never
+	// ended: a percentile among dropped operations is NeverEnded. Due is left out if it
+	// is the same as Response.
+	Due *Latency `json:"due,omitempty"`
+	// Quantiles are the same times at QuantileShares. From those of several operations follow the
+	// percentiles of a mix of them. Earlier versions did not write them.
+	Quantiles []int64   `json:"quantiles,omitempty"`
+	Store     StoreCost `json:"store"`
+	// Patterns are the access patterns that ran, the most calls first.
+	Patterns []PatternCalls `json:"patterns,omitempty"`
+	// Errors are the first few error texts and how often each came, the most frequent
+	// first. Texts that differ only in addresses and numbers count as one. The last may
+	// be OtherErrors.
+	Errors []ErrorCount `json:"errors,omitempty"`
+}
+
+// Others counts the outcomes that are not in the latency figures.
+func (o *Op) Others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
+
+// Offered reports whether the model offers the operation.
+func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.Others() > 0 }
+
+// PatternCalls is how many calls of an operation ran a pattern, on average.
+type PatternCalls struct {
+	Name  string  `json:"name"`
+	Calls float64 `json:"calls"`
+}
+
+// ErrorCount is an error's text and how many operations ended with it.
+type ErrorCount struct {
+	Text  string `json:"text"`
+	Count int64  `json:"count"`
+}
+
+// OtherErrors is the text for all errors beyond the first few.
+const OtherErrors = "other errors"
+
+// NeverEnded is the value of a percentile that lies among operations that were due and never
+// started.
+const NeverEnded = -1
+
+// Latency is a distribution in nanoseconds.
+type Latency struct {
+	P50  int64   `json:"p50"`
+	P90  int64   `json:"p90"`
+	P99  int64   `json:"p99"`
+	P999 int64   `json:"p99_9"`
+	Max  int64   `json:"max"`
+	Mean float64 `json:"mean"`
+}
+
+// StoreCost is what one operation asked of the store, on average.
+type StoreCost struct {
+	Calls float64 `json:"calls"` // requests that went to the engine, without Retries
+	// Retries are further attempts of requests. How many there are depends on the machine.
+	Retries float64 `json:"retries,omitempty"`
+	// Throttled are requests that the engine refused because the client may not ask for so much in
+	// a time. Backoff is how long the driver waited after them, in nanoseconds.
+	Throttled float64 `json:"throttled,omitempty"`
+	Backoff   float64 `json:"backoff_ns,omitempty"`
+	// RowsExamined are the rows and index entries that the engine read, returned or not. It is
+	// left out if nobody knows. Traced is of how many operations it is the mean, if the engine
+	// only told it of some that were traced after the phase; 0: of all measured operations.
+	RowsExamined *float64 `json:"rows_examined,omitempty"`
+	Traced       int64    `json:"rows_examined_traced,omitempty"`
+	RowsRead     float64  `json:"rows_read"` // rows that the engine returned
+	RowsWritten  float64  `json:"rows_written"`
+	BytesRead    float64  `json:"bytes_read"`
+	BytesWritten float64  `json:"bytes_written"`
+	// The deviations are standard deviations between operations. Rows and bytes are those
+	// read and written together.
+	CallsDeviation float64 `json:"calls_deviation,omitempty"`
+	// ExaminedDeviation is that of RowsExamined.
+	ExaminedDeviation float64 `json:"rows_examined_deviation,omitempty"`
+	RowsDeviation     float64 `json:"rows_deviation,omitempty"`
+	BytesDeviation    float64 `json:"bytes_deviation,omitempty"`
+}

@@ -1,0 +1,150 @@
+package results
+
+// Format is the version of run.json. Within a version fields may be added, and
+// a reader ignores those that it does not know; a field is never removed or
+// given another meaning. docs/results.md describes the format.
+const Format = "mailbench.run/2"
+
+// Run is one run: run.json. It holds all that is needed to judge the run again,
+// to compare it, to merge it with other shards, and to repeat it.
+type Run struct {
+	Format      string            `json:"format"`
+	Workload    Workload          `json:"workload"`
+	Seed        uint64            `json:"seed"`
+	Command     []string          `json:"command"` // the command line, program name included
+	Started     string            `json:"started"` // RFC 3339, UTC
+	Ended       string            `json:"ended,omitempty"`
+	Seconds     float64           `json:"seconds"` // wall time of the whole run
+	Interrupted bool              `json:"interrupted,omitempty"`
+	Machine     Machine           `json:"machine"`
+	Shard       Shard             `json:"shard"`
+	Shards      []ShardRun        `json:"shards,omitempty"` // the shards of a merged run
+	Environment Environment       `json:"environment"`
+	Config      Config            `json:"config"`
+	Settings    map[string]string `json:"settings"` // settings of the engines' clients
+	Schemas     []Schema          `json:"schemas"`
+	Phases      []Phase           `json:"phases"`
+	Objectives  []Objective       `json:"objectives,omitempty"`
+	Mail        *MailInfo         `json:"mail,omitempty"`
+	Searches    []Search          `json:"searches,omitempty"`
+	Sweep       *Sweep            `json:"sweep,omitempty"`
+	Floor       []Floor           `json:"floor,omitempty"`
+	Audits      []Audit           `json:"audits,omitempty"`
+	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
+	LatencyLog  *LogDigest        `json:"latency_log,omitempty"`
+	Cells       []Cell            `json:"cells"`
+}
+
+// LogDigest says what latency.hlog is. While the run goes on, the file may have more than that.
+type LogDigest struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Workload is the workload as it was run.
+type Workload struct {
+	Name      string   `json:"name"`
+	Text      string   `json:"text"`   // the whole file as YAML, overrides applied
+	SHA256    string   `json:"sha256"` // digest of Text
+	Overrides []string `json:"overrides,omitempty"`
+}
+
+// Schema is the schema that a model ran with.
+type Schema struct {
+	Model  string `json:"model"`
+	Text   string `json:"text"` // YAML
+	SHA256 string `json:"sha256"`
+}
+
+// Machine identifies the machine of the load generator. ID is made from the
+// operating system's machine identity, and tells nothing else about the machine. It is
+// empty if the system has no such identity.
+type Machine struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"` // host name
+}
+
+// Shard is the part of a run that one load generator carried out. A run of one
+// generator is shard 1 of 1. Start is the time at which all shards were told to begin.
+type Shard struct {
+	Index int    `json:"index"` // from 1
+	Of    int    `json:"of"`
+	Start string `json:"start,omitempty"`
+}
+
+// Config is what the command line said about the run.
+type Config struct {
+	Models     []string `json:"models"`
+	Engines    []string `json:"engines"`
+	Trials     int      `json:"trials"`
+	Durability string   `json:"durability"` // the class that was asked for, or default
+	CacheBytes int64    `json:"cache_bytes,omitempty"`
+	Workers    int      `json:"workers"`
+	MaxLag     float64  `json:"max_lag_seconds"`
+	Audit      string   `json:"audit"`
+	MailFile   string   `json:"mail_file,omitempty"`
+	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
+	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
+	NoFloor    bool     `json:"no_floor,omitempty"`         // the harness's own cost was not measured
+	FindMax    *FindMax `json:"find_max,omitempty"`
+}
+
+// FindMax is how a run searched for highest rates.
+type FindMax struct {
+	From      float64 `json:"from_rate,omitempty"` // left out: the rate of each phase
+	Max       float64 `json:"max_rate"`
+	Precision float64 `json:"precision"`
+	Step      float64 `json:"step_seconds"` // 0: the default of each engine
+}
+
+// Phase is a phase of the workload with the digest of its plan: two runs with
+// equal digests were asked for the same first operations at the same times. SHA256
+// is the digest of the first Digested operations: operation, user, folders, message,
+// recipients and due time. The workload's text and the contents of mail decide the rest.
+type Phase struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Point    string `json:"point,omitempty"` // point of a sweep
+	Digested int64  `json:"digested,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+	// Trials are the digests of all trials; SHA256 is that of the first trial.
+	Trials []string `json:"trials_sha256,omitempty"`
+	// Trace is the SHA-256 of the file that the phase replays.
+	Trace string `json:"trace_sha256,omitempty"`
+}
+
+// Environment is where a run was made.
+type Environment struct {
+	Version  string `json:"version"` // mailbench's version
+	Commit   string `json:"commit,omitempty"`
+	Dirty    bool   `json:"dirty,omitempty"`
+	Go       string `json:"go"`
+	GOGC     string `json:"gogc"`
+	MaxProcs int    `json:"gomaxprocs"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+	Kernel   string `json:"kernel,omitempty"`
+	CPU      string `json:"cpu,omitempty"`
+	CPUs     int    `json:"cpus"`
+	Memory   int64  `json:"memory_bytes,omitempty"`
+	Disk     string `json:"disk,omitempty"` // file system type of the data folder
+}
+
+// MailInfo is what was read from a mail file.
+type MailInfo struct {
+	File      string `json:"file"`
+	Messages  int64  `json:"messages"`
+	Bytes     int64  `json:"bytes"`
+	Malformed int64  `json:"malformed"` // messages that are delivered all the same
+	SHA256    string `json:"sha256,omitempty"`
+}
+
+// Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an
+// operation, for a model it is the time of its calls over an engine that does nothing.
+type Floor struct {
+	Model  string  `json:"model"` // "" for the bare harness
+	Op     string  `json:"op,omitempty"`
+	NS     float64 `json:"ns"`              // nanoseconds an operation
+	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
+	Error  string  `json:"error,omitempty"` // why it could not be measured
+}

@@ -1,0 +1,225 @@
+package trials
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports/results"
+)
+
+// Value is the figure of one column.
+type Value struct {
+	Known bool
+	// Median is the median of the trials, Low and High are the least and the most of them.
+	// With one trial Low and High bound the middle half of the intervals of a time; they are
+	// equal to Median for a counted figure. A time is infinite where operations at that
+	// percentile never ended.
+	Median, Low, High float64
+	Ratio             float64 // ratio to the best column's median
+	Best              bool    // no column has less
+	Same              bool    // it differs from the best by less than a tenth
+	Unsure            bool    // nobody can tell whether it differs from the best
+
+	n         int64   // operations of all trials
+	deviation float64 // standard deviation between operations, of a counted figure
+	Trials    int
+}
+
+// Counted is a counted figure of an operation of the column.
+func (cs Column) Counted(op string, f results.Figure) Value {
+	v := Value{}
+	var means []float64
+	var squares float64
+	row, _ := cs.Row(op)
+	for _, o := range row.Used {
+		if o.Count == 0 {
+			continue
+		}
+		mean, deviation := o.Counted(f)
+		if math.IsNaN(mean) {
+			return Value{} // a trial whose rows examined nobody knows
+		}
+		n := o.Count
+		if f == results.Examined && o.Store.Traced > 0 {
+			n = o.Store.Traced
+		}
+		means = append(means, mean)
+		v.n += n
+		squares += deviation * deviation * float64(n)
+	}
+	v.of(means)
+	v.deviation = math.Sqrt(squares / math.Max(float64(v.n), 1))
+	return v
+}
+
+// Timed is a time of an operation of the column. Trials whose verdict is not ok are
+// left out.
+func (cs Column) Timed(op string, f results.Figure) Value {
+	v, intervals := cs.Times(op, f)
+	if v.Trials == 1 {
+		v.spread(intervals)
+	}
+	return v
+}
+
+// Times is a time of an operation of the column, and that time in each interval of the last
+// trial.
+func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float64) {
+	var times []float64
+	for _, c := range cs {
+		o, ok := c.Ops[op]
+		if !ok || c.Verdict != results.OK || !o.Tells(f.Percentile()) || timerShows(c, op) {
+			continue
+		}
+		times = append(times, c.Time(&o, f))
+		intervals = c.Times(op, f)
+		if o.DueDiffers() { // intervals have only operations that were ok
+			intervals = slices.Repeat(times[:1], tellIntervals)
+		}
+		v.n += o.Count
+	}
+	v.of(times)
+	return v, intervals
+}
+
+// of sets the value from the values of the trials.
+func (v *Value) of(trials []float64) {
+	if len(trials) == 0 {
+		return
+	}
+	v.Known, v.Trials, v.Median = true, len(trials), results.Median(trials)
+	v.Low, v.High = slices.Min(trials), slices.Max(trials)
+}
+
+// These bounds say how large a difference must be before the overview shows it as one. The
+// overview is no test of significance; mailbench compare is.
+const (
+	// The ranges of n trials of two equal stores lie apart with the probability
+	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
+	tellTrials = 4
+	// With fewer trials than tellTrials one value must also be this many times the other,
+	// because nobody knows how far off another trial would be.
+	tellFactor = 1.5
+	// A single trial needs this many intervals with enough operations. The middle half of
+	// their values is its range.
+	tellIntervals = 5
+	// A counted figure is a mean over drawn messages. A difference must be more than
+	// tellErrors standard errors, and each mean must be of at least tellOperations
+	// operations, unless all operations have the same value.
+	tellErrors     = 3
+	tellOperations = 30
+)
+
+// Differs reports whether b is more than a by more than the noise.
+func Differs(f results.Figure, a, b *Value) bool {
+	if f.Counted() {
+		if a.deviation+b.deviation == 0 {
+			return b.Median > a.Median
+		}
+		if min(a.n, b.n) < tellOperations {
+			return false
+		}
+		variance := a.deviation*a.deviation/float64(a.n) + b.deviation*b.deviation/float64(b.n)
+		return b.Median-a.Median > tellErrors*math.Sqrt(variance)
+	}
+	if b.Low <= a.High {
+		return false
+	}
+	return min(a.Trials, b.Trials) >= tellTrials || b.Median >= tellFactor*a.Median
+}
+
+// Rank compares the values with the best of them. It returns false if there is nothing
+// to compare: there are fewer than two values, or the best is 0 or infinite.
+func Rank(f results.Figure, values []Value) bool {
+	var best *Value
+	known := 0
+	for i := range values {
+		v := &values[i]
+		if !v.Known {
+			continue
+		}
+		known++
+		if best == nil || v.Median < best.Median {
+			best = v
+		}
+	}
+	if known < 2 || math.IsInf(best.Median, 1) || best.Median <= 0 {
+		return false
+	}
+	for i := range values {
+		if v := &values[i]; v.Known {
+			v.Ratio = v.Median / best.Median
+			v.Best = v.Median == best.Median
+			v.Same = !v.Best && Same(f, best, v)
+			v.Unsure = !v.Best && !v.Same && !Differs(f, best, v)
+		}
+	}
+	return true
+}
+
+// RankApart compares counted figures as Rank does, and times with those of the same class only, since
+// a store that promises less is faster. With several classes it returns true if there are two values.
+func RankApart(f results.Figure, values []Value, class []string) bool {
+	if f.Counted() || !slices.ContainsFunc(class, func(c string) bool { return c != class[0] }) {
+		return Rank(f, values)
+	}
+	known := 0
+	for i := range values {
+		if values[i].Known {
+			known++
+		}
+		if slices.Index(class, class[i]) < i {
+			continue // it was ranked with the first of its class
+		}
+		var same []int
+		var of []Value
+		for k := range values {
+			if class[k] == class[i] {
+				same, of = append(same, k), append(of, values[k])
+			}
+		}
+		Rank(f, of)
+		for n, k := range same {
+			values[k] = of[n]
+		}
+	}
+	return known > 1
+}
+
+// sameMost is by which share two values may differ that are called the same.
+const sameMost = 0.1
+
+// Same reports whether a difference of more than sameMost between a and b is excluded: by the ranges
+// of trials, or by tellErrors standard errors of a counted figure.
+func Same(f results.Figure, a, b *Value) bool {
+	if !f.Counted() {
+		return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low)
+	}
+	if a.deviation+b.deviation > 0 && min(a.n, b.n) < tellOperations {
+		return false
+	}
+	variance := a.deviation*a.deviation/float64(a.n) + b.deviation*b.deviation/float64(b.n)
+	return math.Abs(b.Median-a.Median)+tellErrors*math.Sqrt(variance) <= sameMost*min(a.Median, b.Median)
+}
+
+// spread sets the range of a single trial from its intervals. With too few of them the
+// value is not known well enough to be compared.
+func (v *Value) spread(intervals []float64) {
+	if len(intervals) < tellIntervals {
+		v.Known = false
+		return
+	}
+	slices.Sort(intervals)
+	n := len(intervals)
+	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
+}
+
+// timerShows reports whether the times of an operation are largely the delays of the
+// generator's own timer. A doubt of the cell says so.
+func timerShows(c *results.Cell, op string) bool {
+	return slices.ContainsFunc(c.Doubts, func(d results.Doubt) bool {
+		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o results.OpCount) bool {
+			return o.Op == op
+		}))
+	})
+}

@@ -1,0 +1,163 @@
+package schemas
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+)
+
+// other reads what a schema, table or pattern carries through.
+func (p *parser) other(f map[string]strict.Entry, where string) (all []Setting) {
+	e, ok := f["other"]
+	if !ok {
+		return nil
+	}
+	for _, s := range p.Mapping(e.Value, "other of "+where) {
+		if s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null" {
+			p.Fail(s.Value, "%s in other of %s must be one value, found %s", s.Name, where, strict.Found(s.Value))
+			continue
+		}
+		all = append(all, Setting{s.Name, s.Value.Value})
+	}
+	return all
+}
+
+// from reads where something was before schema import, or nil.
+func (p *parser) from(f map[string]strict.Entry, where string) *Pos {
+	e, ok := f["at"]
+	if !ok {
+		return nil
+	}
+	text, ok := p.Text(e.Value, "at of "+where)
+	if !ok {
+		return nil
+	}
+	i := strings.LastIndexByte(text, ':')
+	line, err := strconv.Atoi(text[i+1:])
+	if i < 1 || err != nil || line < 1 {
+		p.Fail(e.Value, "at of %s must be FILE:LINE, found %s", where, strict.Found(e.Value))
+		return nil
+	}
+	return &Pos{Line: line, Column: 1, File: text[:i]}
+}
+
+// lines moves the columns and indexes of a table to their lines in the file of at.
+func (p *parser) lines(t *Table, f map[string]strict.Entry) {
+	e, ok := f["lines"]
+	if !ok {
+		return
+	}
+	where := "lines of table " + t.Name
+	if t.Imported == nil {
+		p.Fail(e.Key, "%s needs at, the file that they are of", where)
+		return
+	}
+	for _, s := range p.Mapping(e.Value, where) {
+		pos := Pos{Line: p.Count(s.Value, s.Name+" in "+where), Column: 1, File: t.Imported.File}
+		c, x := t.Column(s.Name), t.Index(s.Name)
+		switch {
+		case c == nil && x == nil:
+			p.Unknown(s.Key, "column", s.Name, "in "+where, columnNames(t))
+		case c != nil:
+			c.Pos = pos
+		default:
+			x.Pos = pos
+		}
+	}
+}
+
+// other adds what is carried through, unless there is nothing.
+func (b *block) other(all []Setting) {
+	if len(all) == 0 {
+		return
+	}
+	settings := newBlock()
+	for _, s := range all {
+		settings.add(s.Name, textNode(s.Text))
+	}
+	b.add("other", settings.node())
+}
+
+// at adds the place before schema import.
+func (b *block) at(from *Pos) {
+	if from != nil {
+		b.text("at", from.File+":"+strconv.Itoa(from.Line))
+	}
+}
+
+// lines adds the lines of columns and indexes that are not that of their table.
+func (b *block) lines(t *Table) {
+	if t.Imported == nil {
+		return
+	}
+	lines := newBlock()
+	lines.Style = yaml.FlowStyle
+	add := func(name string, pos Pos) {
+		if pos.File == t.Imported.File && pos.Line != t.Imported.Line {
+			lines.count(name, pos.Line)
+		}
+	}
+	for _, c := range slices.Concat(t.Partition, t.Clustering[t.Inherited:], t.Static, t.Columns) {
+		if !(t.Parent != nil && c.Role == Partition) {
+			add(c.Name, c.Pos)
+		}
+	}
+	for _, x := range t.Indexes {
+		if t.Column(x.Name) == nil {
+			add(x.Name, x.Pos)
+		}
+	}
+	if len(lines.Content) > 0 {
+		b.add("lines", lines.node())
+	}
+}
+
+// CassandraOnly names the first thing in a schema that no engine but Cassandra has, or "".
+func (s *Schema) CassandraOnly() string {
+	for _, t := range s.Tables {
+		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+			if c.Type.cassandraOnly() {
+				return "column " + c.Name + " of table " + t.Name + " is " + c.Type.String() + " of CQL"
+			}
+		}
+	}
+	for _, p := range s.Patterns {
+		if why := p.CassandraOnly(); why != "" {
+			return "pattern " + p.Name + " " + why
+		}
+	}
+	return ""
+}
+
+func (t Type) cassandraOnly() bool {
+	return t.Foreign != "" || t.Key != nil && t.Key.cassandraOnly() || t.Elem != nil && t.Elem.cassandraOnly()
+}
+
+// CassandraOnly says why no engine but Cassandra could run a pattern, whatever the types, or "".
+func (p *Pattern) CassandraOnly() string {
+	switch {
+	case p.Imported == nil:
+		return ""
+	case len(p.Other) > 0:
+		return "has clauses of CQL: " + p.Other[0].Name + " " + p.Other[0].Text
+	case p.Present:
+		return "writes only if the row is there"
+	case p.Kind == Slice && p.In != nil && p.In.Role == Partition:
+		return "reads several partitions"
+	}
+	for _, c := range p.Filter {
+		if c.Role != Plain || c.Type.Collection() {
+			return "filters by " + c.Name + ", " + describe(c)
+		}
+	}
+	for _, c := range p.Columns {
+		if (p.Kind == Append || p.Kind == Remove) && c.Type.Kind != List {
+			return "changes elements of " + c.Name + ", " + describe(c)
+		}
+	}
+	return ""
+}

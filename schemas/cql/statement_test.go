@@ -1,0 +1,171 @@
+package cql_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// statements are texts with what is read from them. The texts and places are checked apart.
+var statements = map[string]cql.Statement{
+	"SELECT * FROM ks.t": {Kind: cql.Select, Table: cql.Name{"ks", "t"}},
+	`SELECT json, "A", m['x'], p.city, count(*) AS n, ks.f(b, c + 1), writetime(d) FROM t`: {
+		Kind: cql.Select, Table: cql.Name{"", "t"}, Select: []cql.Selector{
+			{Column: "json", Columns: []string{"json"}, Text: "json"},
+			{Column: "A", Columns: []string{"A"}, Text: `"A"`},
+			{Column: "m", Within: true, Columns: []string{"m"}, Text: "m['x']"},
+			{Column: "p", Within: true, Columns: []string{"p"}, Text: "p.city"},
+			{Text: "count(*)"},
+			{Columns: []string{"b", "c"}, Text: "ks.f(b, c + 1)"},
+			{Columns: []string{"d"}, Text: "writetime(d)"},
+		},
+	},
+	`SELECT JSON DISTINCT a FROM t WHERE a = f47ac10b-58cc-4372-a567-0e02b2c3d479 AND b IN (1, -2.5e-3) AND (c, d) > (?, :x)
+AND token(a, b) <= token(1, 2) AND m['k'] = 'it''s' AND e CONTAINS KEY ? AND g IN :gs AND h IS NOT NULL
+GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`: {
+		Kind: cql.Select, Table: cql.Name{"", "t"}, JSON: true, Distinct: true,
+		Select: []cql.Selector{{Column: "a", Columns: []string{"a"}, Text: "a"}},
+		Where: []cql.Relation{
+			{
+				Columns: []string{"a"}, Op: "=", Terms: []cql.Term{{Text: "f47ac10b-58cc-4372-a567-0e02b2c3d479"}},
+				Text: "a = f47ac10b-58cc-4372-a567-0e02b2c3d479",
+			},
+			{Columns: []string{"b"}, Op: "in", Terms: []cql.Term{{Text: "1"}, {Text: "-2.5e-3"}}, Text: "b IN (1, -2.5e-3)"},
+			{
+				Columns: []string{"c", "d"}, Tuple: true, Op: ">", Terms: []cql.Term{{"?", true}, {":x", true}},
+				Text: "(c, d) > (?, :x)",
+			},
+			{
+				Columns: []string{"a", "b"}, Token: true, Op: "<=", Terms: []cql.Term{{Text: "token(1, 2)"}},
+				Text: "token(a, b) <= token(1, 2)",
+			},
+			{Columns: []string{"m"}, Within: true, Op: "=", Terms: []cql.Term{{Text: "'it''s'"}}, Text: "m['k'] = 'it''s'"},
+			{Columns: []string{"e"}, Op: "contains key", Terms: []cql.Term{{"?", true}}, Text: "e CONTAINS KEY ?"},
+			{Columns: []string{"g"}, Op: "in", Terms: []cql.Term{{":gs", true}}, Text: "g IN :gs"},
+			{Columns: []string{"h"}, Op: "is not null", Text: "h IS NOT NULL"},
+		},
+		GroupBy: []string{"a", "b"}, OrderBy: []cql.Ordering{{"c", true, false}, {"d", false, false}},
+		PerPartition: &cql.Term{Text: "2"}, Limit: &cql.Term{"?", true}, AllowFiltering: true,
+	},
+	"INSERT INTO t (a, b, c) VALUES (?, {'x': [1, ?], 'y': []}, (int) 3) IF NOT EXISTS USING TTL 60 AND TIMESTAMP ?": {
+		Kind: cql.Insert, Table: cql.Name{"", "t"}, Columns: []string{"a", "b", "c"},
+		Values: []cql.Term{{"?", true}, {Text: "{'x': [1, ?], 'y': []}"}, {Text: "(int) 3"}}, IfNotExists: true,
+		Using: []cql.Using{{"ttl", cql.Term{Text: "60"}}, {"timestamp", cql.Term{"?", true}}},
+	},
+	"INSERT INTO t JSON ? DEFAULT UNSET": {
+		Kind: cql.Insert, Table: cql.Name{"", "t"}, JSON: true, Values: []cql.Term{{"?", true}},
+	},
+	"UPDATE t USING TTL ? SET a = ?, n = n + 1, l = [?] + l, s -= {1}, m['x'] = 2, u.f = now() WHERE k = 0xcafe IF b = 1 AND c != ?": {
+		Kind: cql.Update, Table: cql.Name{"", "t"}, Using: []cql.Using{{"ttl", cql.Term{"?", true}}},
+		Set: []cql.Assignment{
+			{Column: "a", Value: cql.Term{"?", true}, Text: "a = ?"},
+			{Column: "n", Add: true, Value: cql.Term{Text: "1"}, Text: "n = n + 1"},
+			{Column: "l", Add: true, Prepend: true, Value: cql.Term{Text: "[?] + l"}, Text: "l = [?] + l"},
+			{Column: "s", Remove: true, Value: cql.Term{Text: "{1}"}, Text: "s -= {1}"},
+			{Column: "m", Within: true, Value: cql.Term{Text: "2"}, Text: "m['x'] = 2"},
+			{Column: "u", Within: true, Value: cql.Term{Text: "now()"}, Text: "u.f = now()"},
+		},
+		Where: []cql.Relation{{Columns: []string{"k"}, Op: "=", Terms: []cql.Term{{Text: "0xcafe"}}, Text: "k = 0xcafe"}},
+		If: []cql.Relation{
+			{Columns: []string{"b"}, Op: "=", Terms: []cql.Term{{Text: "1"}}, Text: "b = 1"},
+			{Columns: []string{"c"}, Op: "!=", Terms: []cql.Term{{"?", true}}, Text: "c != ?"},
+		},
+	},
+	"DELETE a, m[?] FROM t USING TIMESTAMP 5 WHERE k = ? IF EXISTS": {
+		Kind: cql.Delete, Table: cql.Name{"", "t"}, Using: []cql.Using{{"timestamp", cql.Term{Text: "5"}}},
+		Delete: []cql.Selector{
+			{Column: "a", Columns: []string{"a"}, Text: "a"}, {Column: "m", Within: true, Columns: []string{"m"}, Text: "m[?]"},
+		},
+		Where:    []cql.Relation{{Columns: []string{"k"}, Op: "=", Terms: []cql.Term{{"?", true}}, Text: "k = ?"}},
+		IfExists: true,
+	},
+	"BEGIN UNLOGGED BATCH USING TIMESTAMP 1\nINSERT INTO t (a) VALUES (1);\nDELETE FROM t WHERE a = 1\nAPPLY BATCH": {
+		Kind: cql.Batch, Batch: "unlogged", Using: []cql.Using{{"timestamp", cql.Term{Text: "1"}}}, Parts: []cql.Statement{
+			{
+				Kind: cql.Insert, Table: cql.Name{"", "t"}, Line: 2, Text: "INSERT INTO t (a) VALUES (1)",
+				Columns: []string{"a"}, Values: []cql.Term{{Text: "1"}},
+			},
+			{
+				Kind: cql.Delete, Table: cql.Name{"", "t"}, Line: 3, Text: "DELETE FROM t WHERE a = 1",
+				Where: []cql.Relation{{Columns: []string{"a"}, Op: "=", Terms: []cql.Term{{Text: "1"}}, Text: "a = 1"}},
+			},
+		},
+	},
+}
+
+func TestStatements(t *testing.T) {
+	for text, want := range statements {
+		want.Text, want.Line = text, 1
+		got := cql.Parse(text)
+		if len(got.Unread) > 0 || len(got.Statements) != 1 {
+			t.Errorf("%s: %+v", text, got)
+		} else if !reflect.DeepEqual(got.Statements[0], want) {
+			t.Errorf("%s\ngot  %+v\nwant %+v", text, got.Statements[0], want)
+		}
+	}
+}
+
+// TestLines: statements need no semicolon if each begins on a line of its own, and know
+// the comments right above them.
+func TestLines(t *testing.T) {
+	s := cql.Parse(`USE shop;
+-- far: away
+
+-- page: the newest
+// accept queue: few
+SELECT a
+  FROM t WHERE b = ?  -- inside
+UPDATE t SET a = 1 WHERE b = 2
+DELETE FROM other.t WHERE b = 2; INSERT INTO t (b) VALUES (1)
+BEGIN BATCH
+  INSERT INTO t (b) VALUES (1)
+  DELETE FROM t WHERE b = 1
+APPLY BATCH
+SELECT c FROM t`)
+	if len(s.Unread) > 0 {
+		t.Fatalf("%+v", s.Unread)
+	}
+	var lines []int
+	for _, st := range s.Statements {
+		lines = append(lines, st.Line)
+	}
+	if want := []int{6, 8, 9, 9, 10, 14}; !reflect.DeepEqual(lines, want) {
+		t.Fatalf("lines %v, want %v", lines, want)
+	}
+	if want := []string{"page: the newest", "accept queue: few"}; !reflect.DeepEqual(s.Statements[0].Comments, want) {
+		t.Errorf("comments %q", s.Statements[0].Comments)
+	}
+	if a, b := s.Statements[0].Table.Keyspace, s.Statements[2].Table.Keyspace; a != "shop" || b != "other" {
+		t.Errorf("keyspaces %q, %q", a, b)
+	}
+}
+
+func TestUnreadStatements(t *testing.T) {
+	for text, reason := range map[string]string{
+		"SELECT FROM t":                                 `expected "from"`,
+		"SELECT a FROM t WHERE a ~ 1":                   "comparison",
+		"SELECT a FROM t WHERE expr(i, 'x')":            `comparison, found "("`,
+		"SELECT a FROM t WHERE a = x":                   `expected a value, found "x"`,
+		"SELECT a FROM t LIMIT":                         "where a value should be",
+		"SELECT a FROM t x":                             "end of the statement",
+		"INSERT INTO t (a, b) VALUES (1)":               "2 columns and 1 values",
+		"INSERT INTO t (a) VALUES (1) USING NODE 1":     "TTL or TIMESTAMP",
+		"UPDATE t SET a = b + 1 WHERE a = 1":            `expected a value, found "b"`,
+		"UPDATE t SET a = 1":                            `expected "where"`,
+		"DELETE a t WHERE a = 1":                        `expected "from"`,
+		"BEGIN BATCH APPLY BATCH":                       "without statements",
+		"BEGIN BATCH SELECT a FROM t; APPLY BATCH":      "a batch holds",
+		"CREATE MATERIALIZED VIEW v AS SELECT a FROM t": "not a CREATE",
+		"ALTER TABLE t ADD a int":                       "not a CREATE",
+	} {
+		s := cql.Parse(text + ";\nSELECT a FROM t")
+		if len(s.Unread) != 1 || !strings.Contains(s.Unread[0].Reason, reason) || s.Unread[0].Text != text {
+			t.Errorf("%s: unread %+v", text, s.Unread)
+		}
+		if len(s.Statements) != 1 {
+			t.Errorf("%s: read %+v", text, s.Statements)
+		}
+	}
+}

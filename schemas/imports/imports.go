@@ -1,0 +1,195 @@
+package imports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// A Source is a CQL text with the name of its file.
+type Source struct{ File, Text string }
+
+// Unread is a statement that is carried through as a whole, and why.
+type Unread struct {
+	File   string
+	Line   int
+	Text   string
+	Reason string
+}
+
+// Result is an imported schema.
+type Result struct {
+	Schema     *schemas.Schema
+	Text       []byte // the schema's file
+	Statements int    // how many were read: several equal ones are one pattern
+	Unread     []Unread
+}
+
+// Import reads tables and statements, both of any of the sources. Keyspace is the one to read; "" is
+// the only one that they name.
+func Import(keyspace string, sources ...Source) (*Result, error) {
+	im := importer{
+		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace,
+		tables: make(map[string]*schemas.Table), shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
+		marks: make(map[*schemas.Table]mark),
+	}
+	scripts := make([]cql.Script, len(sources))
+	for i, s := range sources {
+		scripts[i] = cql.Parse(s.Text)
+	}
+	if err := im.chooseKeyspace(scripts); err != nil {
+		return nil, err
+	}
+	im.schema.Name = schemaName(im.keyspace, sources)
+	for i, s := range scripts {
+		im.file = sources[i].File
+		for _, u := range s.Unread {
+			im.unread(u.Line, u.Text, u.Reason)
+		}
+		im.create(s)
+	}
+	im.nest()
+	for i, s := range scripts {
+		im.file = sources[i].File
+		for _, st := range s.Statements {
+			if err := im.statement(st); err != nil {
+				im.unread(st.Line, st.Text, err.Error())
+			}
+		}
+	}
+	if len(im.schema.Tables) == 0 {
+		return nil, im.nothing()
+	}
+	return im.finish()
+}
+
+type importer struct {
+	res      *Result
+	schema   *schemas.Schema
+	keyspace string
+	file     string                    // the source that is read
+	tables   map[string]*schemas.Table // by their names in CQL
+	shapes   map[string]*schemas.Pattern
+	named    map[string]bool // patterns whose names the sources say
+	marks    map[*schemas.Table]mark
+	rows     []rows
+}
+
+// chooseKeyspace finds the only keyspace that has tables.
+func (im *importer) chooseKeyspace(scripts []cql.Script) error {
+	var names []string
+	for _, s := range scripts {
+		for _, t := range s.Tables {
+			if k := t.Keyspace; k != "" && !slices.Contains(names, k) {
+				names = append(names, k)
+			}
+		}
+	}
+	switch {
+	case im.keyspace == "" && len(names) > 1:
+		return fmt.Errorf("there are tables of %d keyspaces (%s); name one", len(names), strings.Join(names, ", "))
+	case im.keyspace == "" && len(names) == 1:
+		im.keyspace = names[0]
+	case im.keyspace != "" && len(names) > 0 && !slices.Contains(names, im.keyspace):
+		return fmt.Errorf("there are no tables of keyspace %s, but of %s", im.keyspace, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// schemaName is the keyspace's name, or that of the first file.
+func schemaName(keyspace string, sources []Source) string {
+	name := keyspace
+	if name == "" && len(sources) > 0 {
+		base := filepath.Base(sources[0].File)
+		name = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_.-0123456789")
+	return cmp.Or(name[:min(len(name), maxName)], "imported")
+}
+
+// own reports whether a name is of the keyspace that is imported.
+func (im *importer) own(n cql.Name) bool {
+	return n.Keyspace == "" || im.keyspace == "" || n.Keyspace == im.keyspace
+}
+
+func (im *importer) at(line int) *schemas.Pos {
+	return &schemas.Pos{File: filepath.ToSlash(im.file), Line: line, Column: 1}
+}
+
+func (im *importer) unread(line int, text, reason string) {
+	im.res.Unread = append(im.res.Unread, Unread{im.file, line, text, reason})
+}
+
+// nothing is the error of sources without tables.
+func (im *importer) nothing() error {
+	for _, u := range im.res.Unread {
+		if strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") {
+			return fmt.Errorf("no table could be read; the first that could not is at %s:%d: %s", u.File, u.Line, u.Reason)
+		}
+	}
+	return errors.New("there is no CREATE TABLE")
+}
+
+// finish adds what could not be read to the schema, and reads the schema's text.
+func (im *importer) finish() (*Result, error) {
+	taken := make(map[string]int)
+	for _, u := range im.res.Unread {
+		key := fmt.Sprintf("%s:%d", filepath.ToSlash(u.File), u.Line)
+		if taken[key]++; taken[key] > 1 {
+			key = fmt.Sprintf("%s (%d)", key, taken[key])
+		}
+		im.schema.Other = append(im.schema.Other, schemas.Setting{Name: key, Text: u.Reason + ": " + u.Text})
+	}
+	im.res.Text = schemas.Format(im.schema)
+	s, err := schemas.Parse(im.schema.Name+".yaml", im.res.Text)
+	if err != nil {
+		return nil, fmt.Errorf("the imported schema is not one; this is a defect of mailbench: %w", err)
+	}
+	for _, r := range im.rows {
+		if s, err = s.WithRows(im.names(r.table), r.text); err != nil {
+			return nil, fmt.Errorf("%s:%d: rows in the comment of table %s: %w", r.at.File, r.at.Line, r.table.Name, err)
+		}
+	}
+	im.res.Schema, im.res.Text = s, schemas.Format(s)
+	return im.res, nil
+}
+
+// rows are what a comment says of the rows of a table.
+type rows struct {
+	table *schemas.Table
+	text  string
+	at    schemas.Pos
+}
+
+// names returns the name that a table has in the schema.
+func (im *importer) names(t *schemas.Table) string {
+	if own := im.tables[t.Name]; own != nil {
+		return own.Name
+	}
+	return t.Name
+}
+
+// refused says why the language cannot have a table, or a pattern with its parts, or nil.
+func (im *importer) refused(tables []*schemas.Table, patterns ...*schemas.Pattern) error {
+	for _, t := range tables {
+		for t = t.Parent; t != nil && !slices.Contains(tables, t); t = t.Parent {
+			tables = append(tables, t)
+		}
+	}
+	s := &schemas.Schema{Name: "a", Native: im.schema.Native, Types: im.schema.Types, Tables: tables, Patterns: patterns}
+	_, err := schemas.Parse("", schemas.Format(s))
+	var faults schemas.Errors
+	if errors.As(err, &faults) {
+		return errors.New(faults[0].Msg)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package imports_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/imports"
+)
+
+var update = flag.Bool("update", false, "rewrite the imported schemas in testdata")
+
+// TestImport: each keyspace in testdata is imported as its yaml file says, which Format does not change.
+func TestImport(t *testing.T) {
+	files, err := filepath.Glob("testdata/*-queries.cql")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, queries := range files {
+		base := strings.TrimSuffix(queries, "-queries.cql")
+		r := read(t, "", base+".cql", queries)
+		golden := base + ".yaml"
+		if *update {
+			if err := os.WriteFile(golden, r.Text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(r.Text)); d != "" {
+			t.Errorf("%s (-want +got); -update rewrites it:\n%s", golden, d)
+		}
+		s, err := schemas.Parse(golden, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := schemas.Format(s); string(again) != string(want) {
+			t.Errorf("%s: Format changes it:\n%s", golden, cmp.Diff(string(want), string(again)))
+		}
+	}
+}
+
+func read(t *testing.T, keyspace string, files ...string) *imports.Result {
+	t.Helper()
+	var sources []imports.Source
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, imports.Source{File: filepath.Base(f), Text: string(text)})
+	}
+	r, err := imports.Import(keyspace, sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// table is a keyspace for single statements.
+const table = `CREATE TABLE t (a int, b text, c timeuuid, d timeuuid, e int, f map<text, int>, g list<int>, h text,
+  s int static, "1x" int, PRIMARY KEY ((a, b), c, d)) WITH CLUSTERING ORDER BY (c DESC, d DESC);
+CREATE INDEX ON t (h);
+CREATE TABLE n (k text PRIMARY KEY, x counter);
+`
+
+// TestStatements: what each statement is as a pattern, without its place.
+func TestStatements(t *testing.T) {
+	ddl := strings.Replace(table, `"1x" int, `, "", 1)
+	for statement, want := range map[string]string{
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND c = ? AND d = ?":      "get: t",
+		"SELECT e FROM t WHERE b = ? AND a = 1 AND c = ? AND d IN ?":     "get: t|in: d|columns: [e]",
+		"SELECT f['x'] FROM t WHERE a = 1 AND b = ? AND c = ? AND d = ?": "get: t|element: f",
+		"SELECT DISTINCT s FROM t WHERE a = 1 AND b = ?":                 "get: t|static: true|columns: [s]",
+		"SELECT DISTINCT a, b, s FROM t":                                 "scan: t|static: true",
+		"SELECT * FROM t WHERE a = 1 AND b = ?":                          "slice: t|by: [a, b]",
+		"SELECT * FROM t WHERE a = 1 AND b IN (?, ?)":                    "slice: t|by: [a]|in: b",
+		"SELECT * FROM t WHERE a IN ? AND b = ?":                         "slice: t|by: [a, b]|other:|  where: a in ?",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND c < ? LIMIT 25":       "slice: t|by: [a, b]|after: [c]|limit: 25",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND c > ? LIMIT 25":       "slice: t|by: [a, b]|from: c open|limit: 25",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND c > ? ORDER BY c LIMIT ?": "slice: t|by: [a, b]|after: [c]|reverse: true|" +
+			"limit: arg",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND c >= ? AND c < ?":      "slice: t|by: [a, b]|from: c|to: c open",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND (c, d) < (?, ?)":       "slice: t|by: [a, b]|after: [c, d]",
+		"SELECT * FROM t WHERE a = 1 AND b = ? AND e > 1 ALLOW FILTERING": "slice: t|by: [a, b]|filter: [e]|other:|  where: e > ?",
+		"SELECT * FROM t WHERE h = 'x' LIMIT 3":                           "slice: t|index: t_h_idx|by: [h]|limit: 3",
+		"SELECT count(*) FROM t WHERE f CONTAINS KEY 'x' ALLOW FILTERING": "scan: t|filter: [f]|columns: [a, b]|other:|" +
+			"  select: count(*)|  where: f contains key ?",
+		"SELECT a FROM t WHERE token(a, b) > ?":                                   "scan: t|columns: [a]|other:|  where: token(a, b) > ?",
+		"INSERT INTO t (a, b, c, d, e, f, g, h) VALUES (1, 2, 3, 4, 5, 6, 7, 8)":  "put: t",
+		"INSERT INTO t (a, b, c, d, h) VALUES (?, ?, ?, ?, ?) IF NOT EXISTS":      "put-if: t|columns: [h]|if: absent",
+		"INSERT INTO t (a, b, s) VALUES (?, ?, ?)":                                "put: t|static: true",
+		"UPDATE t SET e = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4 IF h = 'x'": "put-if: t|columns: [e]|if: [h]",
+		"UPDATE t SET e = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4 IF EXISTS":  "put-if: t|columns: [e]|if: present",
+		"UPDATE t SET f['x'] = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4":       "append: t|columns: [f]",
+		"UPDATE t SET g = g - [1] WHERE a = 1 AND b = 2 AND c = 3 AND d IN (4)": "remove: t|columns: [g]|other:|" +
+			"  where: d in ?",
+		"UPDATE n SET x = x - 1 WHERE k = ?":                        "add: n|columns: [x]",
+		"DELETE h FROM t WHERE a = 1 AND b = 2 AND c = 3 AND d = 4": "put: t|columns: [h]|other:|  delete: h",
+		"DELETE FROM t WHERE a = 1 AND b = 2":                       "delete: t|by: [a, b]",
+		"DELETE FROM t WHERE a = 1 AND b = 2 AND c > 3":             "delete: t|by: [a, b]|other:|  where: c > ?",
+		"DELETE FROM t WHERE a = 1 AND b = 2 AND c = 3 AND d = 4":   "delete: t|by: [a, b, c, d]",
+	} {
+		r, err := imports.Import("", imports.Source{File: "t.cql", Text: ddl + statement})
+		if err != nil || len(r.Unread) > 0 || len(r.Schema.Patterns) != 1 {
+			t.Errorf("%s: %v, unread %+v", statement, err, r)
+			continue
+		}
+		got := strings.ReplaceAll(strings.TrimSpace(r.Schema.Patterns[0].Shape()), "\n", "|")
+		if got = strings.ReplaceAll(got, "|    ", "|  "); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", statement, got, want)
+		}
+	}
+}
+
+// TestUnread: what is no pattern is named, and the schema has it under other.
+func TestUnread(t *testing.T) {
+	for statement, reason := range map[string]string{
+		"SELECT * FROM t":                                    "there is no table t", // for its column 1x
+		"SELECT y FROM n":                                    "table n has no column y",
+		"INSERT INTO n (x) VALUES (1)":                       "the whole primary key",
+		"UPDATE n SET x = 1 WHERE x = 1":                     "the whole key",
+		"DELETE FROM n WHERE x = 1":                          "partition key",
+		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH": "line 5: there is no table m",
+		"DROP TABLE n":                                       "not a CREATE",
+	} {
+		r, err := imports.Import("", imports.Source{File: "t.cql", Text: table + statement})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(r.Unread); n < 2 || !strings.Contains(r.Unread[n-1].Reason+r.Unread[0].Reason, reason) {
+			t.Errorf("%s: unread %+v", statement, r.Unread)
+		}
+		text := string(r.Text)
+		if !strings.Contains(text, "t.cql:5: ") && !strings.Contains(text, "t.cql:5") {
+			t.Errorf("%s is dropped:\n%s", statement, text)
+		}
+	}
+	for text, reason := range map[string]string{
+		"SELECT * FROM t":        "there is no CREATE TABLE",
+		"CREATE TABLE t (a int)": "no table could be read; the first that could not is at t.cql:1: a table without",
+		"CREATE TABLE a.t (a int PRIMARY KEY); CREATE TABLE b.t (a int PRIMARY KEY)": "2 keyspaces (a, b)",
+	} {
+		if _, err := imports.Import("", imports.Source{File: "t.cql", Text: text}); err == nil ||
+			!strings.Contains(err.Error(), reason) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package imports
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// notes are what the comments above a statement say.
+type notes struct {
+	name, doc string
+	accept    []schemas.Acceptance
+	purposes  map[schemas.Purpose][]string
+	rows      []string // YAML, as in the list rows of a table
+}
+
+var (
+	acceptNote = regexp.MustCompile(`^accept ([a-z-]+): *(\S.*)$`)
+	nameNote   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]{0,47}):(?: +(.*))?$`)
+	sqlcNote   = regexp.MustCompile(`^name: *([A-Za-z][A-Za-z0-9_.-]{0,47})\b *(:\w+)? *$`) // as sqlc names queries
+)
+
+// readNotes reads the comments above a statement, or above a table: those say more.
+func readNotes(comments []string, table bool) (n notes) {
+	var doc []string
+	for _, c := range comments {
+		if m := acceptNote.FindStringSubmatch(c); m != nil {
+			n.accept = append(n.accept, schemas.Acceptance{Rule: m[1], Reason: m[2]})
+			continue
+		}
+		if m := sqlcNote.FindStringSubmatch(c); m != nil && n.name == "" {
+			n.name = m[1]
+			continue
+		}
+		if m := nameNote.FindStringSubmatch(c); m != nil {
+			if table && n.purpose(m[1], m[2]) {
+				continue
+			}
+			if table && m[1] == "rows" {
+				n.rows = append(n.rows, m[2])
+				continue
+			}
+			if n.name == "" && len(doc) == 0 {
+				n.name, c = m[1], m[2]
+			}
+		}
+		if c != "" {
+			doc = append(doc, c)
+		}
+	}
+	n.doc = strings.Join(doc, " ")
+	return n
+}
+
+// purpose reads "bucket: day".
+func (n *notes) purpose(word, columns string) bool {
+	for _, p := range schemas.Purposes {
+		if p.String() == word {
+			if n.purposes == nil {
+				n.purposes = make(map[schemas.Purpose][]string)
+			}
+			n.purposes[p] = strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || r == ' ' })
+			return true
+		}
+	}
+	return false
+}
+
+// nameOf makes a name for a pattern that has none.
+func nameOf(p *schemas.Pattern) string {
+	if p.Kind == schemas.Batch {
+		words := []string{"batch"}
+		for _, part := range p.Parts {
+			words = append(words, part.Pattern.Table.Name)
+		}
+		return strings.Join(words, "_")
+	}
+	words := []string{p.Table.Name}
+	switch p.Kind {
+	case schemas.Scan:
+		words = []string{"all", p.Table.Name}
+		words = append(words, schemas.Names(p.Filter)...)
+	case schemas.Get, schemas.Slice:
+		words = append(words, "by")
+		words = append(words, schemas.Names(p.By)...)
+		if p.In != nil {
+			words = append(words, p.In.Name)
+		}
+		words = append(words, schemas.Names(p.Filter)...)
+	case schemas.Put:
+		words = []string{"put", p.Table.Name}
+		if len(p.Columns) < len(p.Table.Columns) && len(p.Columns) <= 2 {
+			words = append(words, schemas.Names(p.Columns)...)
+		}
+	case schemas.PutIf:
+		words = []string{"change", p.Table.Name}
+		if p.Absent {
+			words[0] = "create"
+		}
+	default:
+		words = []string{p.Kind.String(), p.Table.Name}
+		if p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow {
+			words = append(append(words, "by"), schemas.Names(p.By)...)
+		}
+	}
+	return strings.Join(words, "_")
+}
+
+// free returns the name, or one like it that no pattern has.
+func (im *importer) free(name string) string {
+	name = strings.TrimRight(name[:min(len(name), maxName-4)], "_.-")
+	for i := 1; ; i++ {
+		tried := name
+		if i > 1 {
+			tried = fmt.Sprintf("%s_%d", name, i)
+		}
+		if im.schema.Pattern(tried) == nil {
+			return tried
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package imports
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// options divides the settings of a table into those that a schema file has as hints,
+// and others. It returns the mark that mailbench leaves in the comment of its own tables.
+func options(t *schemas.Table, all []cql.Option) (marked mark) {
+	for _, o := range all {
+		value := unquote(o.Value)
+		ok := true
+		switch o.Name {
+		case "comment":
+			if m, ok := readMark(value); ok {
+				marked = m
+			} else {
+				t.Doc = strings.TrimSpace(value)
+			}
+		case "default_time_to_live":
+			if ok = whole.MatchString(value); ok && value != "0" {
+				hint(t, schemas.ExpirySetting, value)
+			}
+		case "gc_grace_seconds":
+			if ok = whole.MatchString(value); ok {
+				hint(t, o.Name, value)
+			}
+		case "bloom_filter_fp_chance":
+			if ok = fraction.MatchString(value); ok {
+				hint(t, o.Name, value)
+			}
+		case "compaction", "compression", "caching":
+			var words string
+			if words, ok = mapWords(o.Name, o.Value); ok {
+				hint(t, o.Name, words)
+			}
+		default:
+			ok = false
+		}
+		if !ok {
+			t.Other = append(t.Other, schemas.Setting{Name: o.Name, Text: o.Value})
+		}
+	}
+	return marked
+}
+
+var (
+	whole    = regexp.MustCompile(`^[0-9]{1,9}$`)
+	fraction = regexp.MustCompile(`^(0\.[0-9]*[1-9]|1(\.0)?)$`)
+	pair     = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*'?([^'\s=]+)'?\s*$`)
+)
+
+func unquote(text string) string {
+	if len(text) > 1 && text[0] == '\'' {
+		return strings.ReplaceAll(text[1:len(text)-1], "''", "'")
+	}
+	return text
+}
+
+// mapWords writes {'class': 'A', 'b': 'c'} as A b=c, the form of hints. ok is false if a value
+// cannot be a word.
+func mapWords(name, text string) (words string, ok bool) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
+		return "", false
+	}
+	var class string
+	var rest []string
+	if inner := strings.TrimSpace(text[1 : len(text)-1]); inner != "" {
+		for part := range strings.SplitSeq(inner, ",") {
+			m := pair.FindStringSubmatch(part)
+			switch {
+			case m == nil:
+				return "", false
+			case m[1] == "enabled" && m[2] == "false" && name == "compression":
+				return "none", true
+			case m[1] == "class", m[1] == "sstable_compression":
+				class = m[2][strings.LastIndexByte(m[2], '.')+1:]
+			default:
+				rest = append(rest, m[1]+"="+m[2])
+			}
+		}
+	}
+	slices.Sort(rest)
+	switch {
+	case name == "caching" && class == "" && len(rest) > 0:
+		return strings.Join(rest, " "), true
+	case name == "caching" || class == "":
+		return "", false
+	}
+	return strings.Join(append([]string{class}, rest...), " "), true
+}

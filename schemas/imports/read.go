@@ -1,0 +1,219 @@
+package imports
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// read makes a get, slice or scan of a SELECT.
+func (im *importer) read(t *schemas.Table, st cql.Statement) (*schemas.Pattern, error) {
+	c, err := im.conditions(t, st.Where)
+	if err != nil {
+		return nil, err
+	}
+	p := &schemas.Pattern{Table: t}
+	if err := selectColumns(p, st); err != nil {
+		return nil, err
+	}
+	limited := im.limit(p, st.Limit)
+	switch {
+	case c.bindsPartition():
+		slice(p, c, st, limited)
+	case !throughIndex(p, c):
+		p.Kind = schemas.Scan
+		if onlyPartitions(p, st) {
+			p.Static = true
+		}
+	}
+	if p.Kind == schemas.Get { // it compares nothing else, and has one row
+		if left := c.filters(); len(left) > 0 {
+			c.rest = append(c.rest, strings.Join(schemas.Names(left), ", ")+" = ?")
+		}
+		if limited {
+			other(p, "limit", st.Limit.Text)
+			p.Limit, p.LimitArg = 0, false
+		}
+	} else {
+		p.Filter = c.filters()
+	}
+	other(p, "where", strings.Join(c.rest, " and "))
+	carried(p, st)
+	return p, nil
+}
+
+// selectColumns sets what a SELECT yields.
+func selectColumns(p *schemas.Pattern, st cql.Statement) error {
+	t := p.Table
+	computed := false
+	for _, x := range st.Select {
+		computed = computed || x.Column == "" || x.Within
+		for _, name := range x.Columns {
+			c := t.Column(name)
+			if c == nil {
+				return fmt.Errorf("table %s has no column %s", t.Name, name)
+			}
+			if !slices.Contains(p.Columns, c) {
+				p.Columns = append(p.Columns, c)
+			}
+		}
+	}
+	if st.Select == nil {
+		p.Columns = slices.Concat(t.Key(), t.Static, t.Columns)
+	} else if len(p.Columns) == 0 { // count(*)
+		p.Columns = t.Partition
+	}
+	if computed && !element(p, st) {
+		var words []string
+		for _, x := range st.Select {
+			words = append(words, x.Text)
+		}
+		other(p, "select", strings.Join(words, ", "))
+	}
+	return nil
+}
+
+// element reports whether a SELECT reads one element of a map: m[?].
+func element(p *schemas.Pattern, st cql.Statement) bool {
+	if len(st.Select) != 1 || !strings.HasSuffix(st.Select[0].Text, "]") || p.Columns[0].Type.Kind != schemas.Map {
+		return false
+	}
+	for _, c := range p.Table.Key() {
+		if !slices.ContainsFunc(st.Where, func(r cql.Relation) bool {
+			return r.Op == "=" && slices.Contains(r.Columns, c.Name)
+		}) {
+			return false
+		}
+	}
+	p.Element, p.Columns = p.Columns[0], nil
+	return true
+}
+
+// limit reports whether there is one.
+func (im *importer) limit(p *schemas.Pattern, limit *cql.Term) bool {
+	if limit == nil {
+		return false
+	}
+	if n, err := strconv.Atoi(limit.Text); err == nil && n > 0 {
+		p.Limit = n
+	} else {
+		p.LimitArg = true
+	}
+	return true
+}
+
+// slice makes a get or slice of conditions that bind the partition key.
+func slice(p *schemas.Pattern, c *conditions, st cql.Statement, limited bool) {
+	t := p.Table
+	p.Kind = schemas.Slice
+	if st.Distinct && onlyPartitions(p, st) && len(t.Clustering) > 0 {
+		p.Kind, p.Static = schemas.Get, true
+	}
+	p.By = c.prefix()
+	key := t.Key()
+	if len(p.By) < len(key) {
+		next := key[len(p.By)]
+		reverses(p, st)
+		switch {
+		case take(&c.in, next):
+			p.In = next
+		case len(c.after) > 0 && after(p, c):
+		default:
+			p.From, p.To = takeBound(&c.low, next), takeBound(&c.high, next)
+			pages(p, next, limited)
+		}
+	}
+	bound := len(p.By)
+	if p.In != nil {
+		bound++
+	}
+	if bound == len(key) {
+		p.Kind, p.Reverse = schemas.Get, false
+	}
+}
+
+// onlyPartitions reports whether a SELECT DISTINCT yields static columns of partitions.
+func onlyPartitions(p *schemas.Pattern, st cql.Statement) bool {
+	return st.Distinct && len(p.Table.Static) > 0 && !slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool {
+		return c.Role != schemas.Partition && c.Role != schemas.Static
+	})
+}
+
+// reverses sets whether ORDER BY is against the clustering order.
+func reverses(p *schemas.Pattern, st cql.Statement) {
+	for _, o := range st.OrderBy {
+		c := p.Table.Column(o.Column)
+		if c != nil && c.Role == schemas.Clustering && !o.ANN {
+			p.Reverse = o.Descending != c.Desc
+			return
+		}
+	}
+}
+
+// pages makes "id < ? LIMIT ?" a page after a row, if id descends. With two ends it is a range.
+func pages(p *schemas.Pattern, column *schemas.Column, limited bool) {
+	begin := &p.From
+	if p.From != nil && p.To != nil {
+		return
+	}
+	if column.Desc != p.Reverse {
+		begin = &p.To
+	}
+	if limited && *begin != nil && (*begin).Open {
+		p.After, *begin = []*schemas.Column{column}, nil
+	}
+}
+
+// after makes (a, b) < (?, ?) a page after a row, if that is the reading order.
+func after(p *schemas.Pattern, c *conditions) bool {
+	rest := p.Table.Key()[len(p.By):]
+	if len(c.after) > len(rest) || !slices.Equal(c.after, rest[:len(c.after)]) {
+		return false
+	}
+	ascends := rest[0].Desc == p.Reverse
+	if ascends != (c.sign == ">") {
+		return false
+	}
+	p.After, c.after = c.after, nil
+	return true
+}
+
+// throughIndex makes a slice through an index on one of the columns that = binds.
+func throughIndex(p *schemas.Pattern, c *conditions) bool {
+	for _, x := range p.Table.Indexes {
+		if first := x.Columns[0].Column; !first.Type.Collection() && take(&c.equal, first) {
+			p.Kind, p.Index, p.By = schemas.Slice, x, []*schemas.Column{first}
+			return true
+		}
+	}
+	return false
+}
+
+// carried adds the clauses of a SELECT that the language does not have.
+func carried(p *schemas.Pattern, st cql.Statement) {
+	if st.Distinct && !p.Static {
+		other(p, "distinct", "true")
+	}
+	if st.JSON {
+		other(p, "json", "true")
+	}
+	other(p, "group by", strings.Join(st.GroupBy, ", "))
+	for _, o := range st.OrderBy {
+		switch c := p.Table.Column(o.Column); {
+		case o.ANN:
+			other(p, "order by", o.Column+" ann of ?")
+		case c == nil || c.Role != schemas.Clustering || p.Kind == schemas.Scan || p.Index != nil:
+			other(p, "order by", o.Column)
+		}
+	}
+	if st.PerPartition != nil {
+		other(p, "per partition limit", st.PerPartition.Text)
+	}
+	if st.AllowFiltering && len(p.Filter) == 0 {
+		other(p, "allow filtering", "true")
+	}
+}

@@ -1,0 +1,265 @@
+package imports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// statement adds the patterns of a statement. The error says why there are none.
+func (im *importer) statement(st cql.Statement) error {
+	if st.Kind != cql.Batch && !im.own(st.Table) {
+		return fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
+	}
+	n := readNotes(st.Comments, false)
+	if st.Kind == cql.Batch {
+		return im.batch(st, n)
+	}
+	patterns, err := im.patterns(st)
+	if err != nil {
+		return err
+	}
+	if err := im.refused([]*schemas.Table{patterns[0].Table}, placed(im, patterns, st.Line)...); err != nil {
+		return err
+	}
+	im.res.Statements++
+	if len(patterns) == 1 {
+		im.add(patterns[0], n)
+		return nil
+	}
+	whole := &schemas.Pattern{Kind: schemas.Batch, Atomic: schemas.AtomicRow, Imported: im.at(st.Line)}
+	for _, p := range patterns {
+		part := notes{}
+		if n.name != "" {
+			part.name = n.name + "_" + p.Kind.String()
+			if p.Static {
+				part.name = n.name + "_static"
+			}
+		}
+		if p.Static || patterns[0].Static {
+			whole.Atomic = schemas.AtomicPartition
+		}
+		whole.Parts = append(whole.Parts, schemas.Part{Pattern: im.add(unconditional(p, whole), part)})
+	}
+	im.add(whole, n)
+	return nil
+}
+
+// patterns returns those of a statement that is no batch. They have no names yet.
+func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
+	t := im.tables[st.Table.Name]
+	if t == nil {
+		return nil, fmt.Errorf("there is no table %s", st.Table.Name)
+	}
+	if st.Kind != cql.Select {
+		return im.writes(t, st)
+	}
+	p, err := im.read(t, st)
+	return []*schemas.Pattern{p}, err
+}
+
+// placed gives patterns the place of their statement, and names for a check.
+func placed(im *importer, patterns []*schemas.Pattern, line int) []*schemas.Pattern {
+	for i, p := range patterns {
+		p.Imported = im.at(line)
+		p.Name = fmt.Sprintf("p%d", i)
+	}
+	return patterns
+}
+
+// unconditional makes a put of a conditional one: a part of a batch has no condition, the batch
+// carries it.
+func unconditional(p, whole *schemas.Pattern) *schemas.Pattern {
+	if p.Kind != schemas.PutIf {
+		return p
+	}
+	text := "not exists"
+	switch {
+	case p.Present:
+		text = "exists"
+	case !p.Absent:
+		text = ""
+		for i, c := range p.If {
+			if i > 0 {
+				text += " and "
+			}
+			text += c.Name + " = ?"
+		}
+	}
+	other(whole, "if", text)
+	p.Kind, p.If, p.Absent, p.Present = schemas.Put, nil, false, false
+	return p
+}
+
+// add adds a pattern, and returns the equal one that is there already, if there is one. Patterns that
+// the sources name differently are different.
+func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
+	p.Name = ""
+	shape := p.Shape()
+	there := im.shapes[shape]
+	if there == nil {
+		there = im.page(p, n)
+	}
+	if there != nil && (n.name == "" || n.name == there.Name || !im.named[there.Name]) {
+		if n.name != "" && n.name != there.Name && im.schema.Pattern(n.name) == nil {
+			there.Name = n.name
+			im.named[n.name] = true
+		}
+		there.Doc = cmp.Or(there.Doc, n.doc)
+		for _, a := range n.accept {
+			if !slices.ContainsFunc(there.Accept, func(b schemas.Acceptance) bool { return a.Rule == b.Rule }) {
+				there.Accept = append(there.Accept, a)
+			}
+		}
+		return there
+	}
+	p.Name = im.free(cmp.Or(n.name, nameOf(p)))
+	if p.Kind == schemas.Batch {
+		im.holds(p)
+	}
+	im.named[p.Name] = n.name != ""
+	p.Doc, p.Accept = n.doc, n.accept
+	im.shapes[shape] = p
+	im.schema.Patterns = append(im.schema.Patterns, p)
+	return p
+}
+
+// holds makes a batch one of separate parts if the language does not have it as it is.
+func (im *importer) holds(whole *schemas.Pattern) {
+	var tables []*schemas.Table
+	var patterns []*schemas.Pattern
+	for _, part := range whole.Parts {
+		patterns = append(patterns, part.Pattern)
+		if !slices.Contains(tables, part.Pattern.Table) {
+			tables = append(tables, part.Pattern.Table)
+		}
+	}
+	if err := im.refused(tables, append(patterns, whole)...); err != nil {
+		other(whole, "atomic", whole.Atomic.String()+": "+err.Error())
+		whole.Atomic = schemas.AtomicNone
+	}
+}
+
+// page finds the pattern of which p is the first page, or the next one: it has after and all else is
+// equal. It is then the pattern of both.
+func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
+	if p.Kind != schemas.Slice {
+		return nil
+	}
+	for _, q := range im.schema.Patterns {
+		apart := n.name != "" && n.name != q.Name && im.named[q.Name]
+		if q.Kind != schemas.Slice || q.Table != p.Table || q.Limit == 0 && !q.LimitArg || apart {
+			continue
+		}
+		a, b := *p, *q
+		a.After, b.After = nil, nil
+		if a.Shape() != b.Shape() || len(p.After) > 0 && len(q.After) > 0 && !slices.Equal(p.After, q.After) {
+			continue
+		}
+		if len(q.After) == 0 {
+			q.After = p.After
+		}
+		im.shapes[q.Shape()] = q
+		return q
+	}
+	return nil
+}
+
+// batch adds a batch with its parts.
+func (im *importer) batch(st cql.Statement, n notes) error {
+	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: im.at(st.Line)}
+	var parts []*schemas.Pattern
+	var tables []*schemas.Table
+	for _, part := range st.Parts {
+		if !im.own(part.Table) {
+			return fmt.Errorf("a part is of keyspace %s", part.Table.Keyspace)
+		}
+		patterns, err := im.patterns(part)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", part.Line, err)
+		}
+		for _, p := range placed(im, patterns, part.Line) {
+			parts = append(parts, unconditional(p, whole))
+			if !slices.Contains(tables, p.Table) {
+				tables = append(tables, p.Table)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return errors.New("it has no parts")
+	}
+	for i, p := range parts {
+		p.Name = fmt.Sprintf("p%d", i)
+	}
+	if err := im.refused(tables, parts...); err != nil {
+		return err
+	}
+	whole.Atomic = atomicity(st, parts)
+	if st.Batch == "unlogged" && whole.Atomic == schemas.AtomicNone {
+		hint(parts[0].Table, "batches", "unlogged")
+	}
+	if st.Batch == "counter" {
+		other(whole, "batch", "counter")
+	}
+	for _, u := range st.Using {
+		other(whole, u.Name, u.Value.Text)
+	}
+	im.res.Statements++
+	for _, p := range parts {
+		added := im.add(p, notes{})
+		at := slices.IndexFunc(whole.Parts, func(part schemas.Part) bool { return part.Pattern == added })
+		if at < 0 {
+			whole.Parts = append(whole.Parts, schemas.Part{Pattern: added})
+		} else {
+			whole.Parts[at].Each = "row"
+		}
+	}
+	im.add(whole, n)
+	return nil
+}
+
+// atomicity is that of a batch: its parts are in one partition if they are in one table, or tables
+// nested in it, and name the same values for its key.
+func atomicity(st cql.Statement, parts []*schemas.Pattern) schemas.Atomicity {
+	if slices.ContainsFunc(parts, func(p *schemas.Pattern) bool { return p.Table.Root() != parts[0].Table.Root() }) ||
+		!sameKey(st.Parts, parts[0].Table) {
+		if st.Batch == "logged" {
+			return schemas.AtomicAll
+		}
+		return schemas.AtomicNone
+	}
+	return schemas.AtomicPartition
+}
+
+// sameKey reports whether statements give equal texts for the partition key of a table. Two
+// question marks can be different values.
+func sameKey(parts []cql.Statement, t *schemas.Table) bool {
+	for _, c := range t.Partition {
+		var first string
+		for i, part := range parts {
+			text := valueOf(part, c.Name)
+			if text == "" || text == "?" && len(parts) > 1 || i > 0 && text != first {
+				return false
+			}
+			first = text
+		}
+	}
+	return true
+}
+
+// valueOf returns the value that a write gives a column of the key, as the text has it.
+func valueOf(st cql.Statement, column string) string {
+	if i := slices.Index(st.Columns, column); i >= 0 {
+		return st.Values[i].Text
+	}
+	for _, r := range st.Where {
+		if r.Op == "=" && len(r.Columns) == 1 && r.Columns[0] == column && !r.Within {
+			return r.Terms[0].Text
+		}
+	}
+	return ""
+}

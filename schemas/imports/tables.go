@@ -1,0 +1,158 @@
+package imports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+)
+
+// maxName is how many characters a name of the language has at most.
+const maxName = 48
+
+// create adds the types, tables and indexes of a source.
+func (im *importer) create(s cql.Script) {
+	for _, k := range s.Keyspaces {
+		if k.Name == im.keyspace || im.keyspace == "" {
+			for _, o := range k.Options {
+				im.schema.Other = append(im.schema.Other, schemas.Setting{Name: o.Name, Text: o.Value})
+			}
+		}
+	}
+	for _, u := range s.Types {
+		if im.own(u.Name) {
+			im.userType(u)
+		}
+	}
+	for _, t := range s.Tables {
+		if im.own(t.Name) {
+			im.table(t)
+		}
+	}
+	for _, x := range s.Indexes {
+		if im.own(x.Table) {
+			if err := im.index(x); err != nil {
+				im.unread(x.Line, "CREATE INDEX "+x.Name.Name+" ON "+x.Table.Name+" ("+x.Target+")", err.Error())
+			}
+		}
+	}
+}
+
+// typeOf returns a type. The names of types are those of CQL, without quotes.
+func typeOf(text string) schemas.Type { return schemas.TypeOfCQL(strings.ReplaceAll(text, `"`, "")) }
+
+func (im *importer) userType(u cql.UserType) {
+	own := &schemas.UserType{Name: u.Name.Name}
+	for _, f := range u.Fields {
+		own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
+	}
+	im.schema.Types = append(im.schema.Types, own)
+	column := &schemas.Column{Name: "a", Type: schemas.Type{Kind: schemas.Int}, Role: schemas.Partition}
+	if err := im.refused([]*schemas.Table{{Name: "a", Partition: []*schemas.Column{column}}}); err != nil {
+		im.schema.Types = im.schema.Types[:len(im.schema.Types)-1]
+		im.unread(u.Line, "CREATE TYPE "+u.Name.Name, err.Error())
+	}
+}
+
+func (im *importer) table(ct cql.Table) {
+	t := &schemas.Table{Name: ct.Name.Name, Imported: im.at(ct.Line)}
+	for _, c := range ct.Columns {
+		col := &schemas.Column{Name: c.Name, Type: typeOf(c.Type), Pos: *im.at(c.Line)}
+		switch {
+		case c.Static:
+			col.Role = schemas.Static
+			t.Static = append(t.Static, col)
+		case !slices.Contains(ct.Partition, c.Name) && !ct.Clusters(c.Name):
+			t.Columns = append(t.Columns, col)
+		}
+	}
+	key := func(name string, role schemas.Role, desc bool) *schemas.Column {
+		c := ct.Columns[slices.IndexFunc(ct.Columns, func(c cql.Column) bool { return c.Name == name })]
+		return &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *im.at(c.Line)}
+	}
+	for _, name := range ct.Partition {
+		t.Partition = append(t.Partition, key(name, schemas.Partition, false))
+	}
+	for _, o := range ct.Cluster {
+		t.Clustering = append(t.Clustering, key(o.Column, schemas.Clustering, o.Descending))
+	}
+	if m := options(t, ct.Options); m.Table != "" {
+		im.marks[t] = m
+	}
+	n := readNotes(ct.Comments, true)
+	if n.name != "" && n.name != t.Name {
+		n.doc = n.name + ": " + n.doc
+	}
+	t.Doc, t.Accept = cmp.Or(t.Doc, n.doc), n.accept
+	for purpose, names := range n.purposes {
+		if t.Purposes == nil {
+			t.Purposes = make(map[schemas.Purpose][]*schemas.Column)
+		}
+		for _, name := range names {
+			if c := t.Column(name); c != nil {
+				t.Purposes[purpose] = append(t.Purposes[purpose], c)
+			}
+		}
+	}
+	err := im.refused([]*schemas.Table{t})
+	if err == nil && im.tables[t.Name] != nil {
+		err = fmt.Errorf("there is a table %s already", t.Name)
+	}
+	if err != nil {
+		im.unread(ct.Line, "CREATE TABLE "+t.Name, err.Error())
+		return
+	}
+	for _, text := range n.rows {
+		im.rows = append(im.rows, rows{t, text, *im.at(ct.Line)})
+	}
+	im.tables[ct.Name.Name] = t
+	im.schema.Tables = append(im.schema.Tables, t)
+}
+
+// index adds an index to its table.
+func (im *importer) index(x cql.Index) error {
+	t := im.tables[x.Table.Name]
+	if t == nil {
+		return fmt.Errorf("there is no table %s", x.Table.Name)
+	}
+	c := t.Column(x.Target)
+	if c == nil {
+		return fmt.Errorf("table %s has no column %s", t.Name, x.Target)
+	}
+	own := &schemas.Index{
+		Name:    cmp.Or(x.Name.Name, strings.Join([]string{t.Name, x.Target, "idx"}, "_")), // as Cassandra does
+		Columns: []schemas.IndexColumn{{Column: c}}, Pos: *im.at(x.Line),
+	}
+	t.Indexes = append(t.Indexes, own)
+	if err := im.refused([]*schemas.Table{t}); err != nil {
+		t.Indexes = t.Indexes[:len(t.Indexes)-1]
+		return err
+	}
+	var more []string
+	if x.Part != "" && x.Part != "values" {
+		more = append(more, x.Part+"("+x.Target+")")
+	}
+	switch class := x.Using[strings.LastIndexByte(x.Using, '.')+1:]; {
+	case strings.EqualFold(class, "sai"), class == "StorageAttachedIndex":
+		hint(t, "indexes", "sai")
+	case class != "" && class != "legacy_local_table":
+		more = append(more, "USING '"+x.Using+"'")
+	}
+	if x.Options != "" {
+		more = append(more, "WITH OPTIONS = "+x.Options)
+	}
+	if len(more) > 0 {
+		t.Other = append(t.Other, schemas.Setting{Name: "index " + own.Name, Text: strings.Join(more, " ")})
+	}
+	return nil
+}
+
+func hint(t *schemas.Table, name, value string) {
+	if t.Hints == nil {
+		t.Hints = map[string]map[string]string{"cassandra": {}}
+	}
+	t.Hints["cassandra"][name] = value
+}

@@ -1,0 +1,83 @@
+// Package plainfile opens files that a user names, or that others have made. It opens plain files
+// only: a named pipe makes its reader wait for ever, and a device such as /dev/zero has no end.
+package plainfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrNotPlain is what errors are of a file that is no plain one, or too large.
+var ErrNotPlain = errors.New("no file to read")
+
+type notPlain string
+
+func (e notPlain) Error() string        { return string(e) }
+func (e notPlain) Is(target error) bool { return target == ErrNotPlain }
+
+// Open opens a plain file for reading. It follows a link to one.
+func Open(name string) (*os.File, error) {
+	info, err := os.Stat(name) // to open a named pipe would wait for who writes into it
+	if err == nil {
+		err = check(name, info)
+	}
+	if errors.Is(err, ErrNotPlain) || errors.Is(err, syscall.EISDIR) {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = check(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func check(name string, info fs.FileInfo) error {
+	switch {
+	case info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return &fs.PathError{Op: "read", Path: name, Err: syscall.EISDIR}
+	}
+	return notPlain(fmt.Sprintf("%s is no plain file (%v); name one that is", name, info.Mode().Type()))
+}
+
+// OpenIn opens a plain file in a folder that others may have made. It follows no link.
+func OpenIn(dir, file string) (*os.File, error) {
+	name := filepath.Join(dir, file)
+	if info, err := os.Lstat(name); err != nil {
+		return nil, err
+	} else if info.Mode()&fs.ModeSymlink != 0 {
+		return nil, notPlain(name + " is a link, which is not followed: put the file itself there")
+	}
+	return Open(name)
+}
+
+// Read reads a plain file that has at most so many bytes.
+func Read(name string, most int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadAll(f, most)
+}
+
+// ReadAll reads an open file that has at most so many bytes.
+func ReadAll(f *os.File, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = notPlain(fmt.Sprintf("%s has more than %d MB; expected less", f.Name(), most>>20))
+	}
+	return b, err
+}

@@ -1,0 +1,147 @@
+package schemas
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Added reports whether what a difference says is missing is an addition: a table,
+// column or index that the schema's document does not have.
+func (s *Schema) Added(d Difference) bool {
+	t := s.Table(d.Table)
+	if t == nil {
+		return false
+	}
+	added := false
+	for at := t; at != nil; at = at.Parent {
+		added = added || at.Addition != ""
+	}
+	switch d.Kind {
+	case MissingTable:
+		return added
+	case MissingColumn:
+		c := t.Column(d.Part)
+		return added || c != nil && c.Addition != ""
+	case MissingIndex:
+		x := t.Index(d.Part)
+		return added || x != nil && (x.Addition != "" || slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool {
+			return ic.Column.Addition != ""
+		}))
+	}
+	return false
+}
+
+// Without returns another parse of the schema without the tables and plain or static
+// columns that are missing, and names what went with them: references, counts and
+// patterns. It ignores other kinds of difference.
+func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, err error) {
+	own, err = Parse(s.File, s.Source)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read schema %s again: %w", s.Name, err)
+	}
+	r := remover{gone: make(map[*Column]bool), tables: make(map[*Table]bool)}
+	for _, d := range missing {
+		t := own.Table(d.Table)
+		switch {
+		case t == nil:
+		case d.Kind == MissingTable:
+			r.tables[t] = true
+			r.skip("table %s", d.Table)
+		case d.Kind == MissingColumn:
+			r.gone[t.Column(d.Part)] = true
+			r.skip("column %s of table %s", d.Part, d.Table)
+		}
+	}
+	r.from(own)
+	return own, r.skipped, nil
+}
+
+// remover takes tables and columns out of a schema, with all that needs them.
+type remover struct {
+	tables  map[*Table]bool
+	gone    map[*Column]bool
+	skipped []string
+}
+
+func (r *remover) skip(format string, args ...any) {
+	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
+}
+
+func (r *remover) from(s *Schema) {
+	for _, t := range s.Tables { // parents come first
+		r.tables[t] = r.tables[t] || r.tables[t.Parent]
+	}
+	lost := func(t *Table) bool { return r.tables[t] }
+	s.Tables = slices.DeleteFunc(s.Tables, lost)
+	for _, t := range s.Tables {
+		t.Children = slices.DeleteFunc(t.Children, lost)
+		has := func(c *Column) bool { return r.gone[c] }
+		// Patterns share these lists.
+		t.Static = slices.DeleteFunc(slices.Clone(t.Static), has)
+		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), has)
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *Index) bool {
+			return slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return r.gone[ic.Column] })
+		})
+		for _, rows := range t.Rows {
+			rows.Sizes = slices.DeleteFunc(rows.Sizes, func(size ColumnSize) bool { return r.gone[size.Column] })
+		}
+		t.Refers = slices.DeleteFunc(t.Refers, func(ref *Reference) bool {
+			return r.join(&ref.Join, "reference "+ref.Name+" of table "+t.Name)
+		})
+		t.Counts = slices.DeleteFunc(t.Counts, func(c *Count) bool {
+			what := "count " + c.Name + " of table " + t.Name
+			if r.gone[c.Column] || r.gone[c.Sum] {
+				r.skip("%s", what)
+				return true
+			}
+			return r.join(&c.Join, what)
+		})
+	}
+	r.patterns(s)
+}
+
+// join reports whether a join needs what is gone.
+func (r *remover) join(j *Join, what string) bool {
+	matches := slices.Concat(j.From, j.At)
+	needs := r.tables[j.To] || slices.ContainsFunc(matches, func(m Match) bool { return r.gone[m.Column] })
+	if needs {
+		r.skip("%s", what)
+	}
+	return needs
+}
+
+// patterns removes the patterns that need what is gone: their callers expect all columns.
+func (r *remover) patterns(s *Schema) {
+	removed := make(map[*Pattern]bool)
+	for again := true; again; {
+		again = false
+		for _, p := range s.Patterns {
+			part := slices.ContainsFunc(p.Parts, func(part Part) bool { return removed[part.Pattern] })
+			if !removed[p] && (part || r.needs(p)) {
+				removed[p], again = true, true
+			}
+		}
+	}
+	lost := func(p *Pattern) bool { return removed[p] }
+	for _, p := range s.Patterns {
+		if removed[p] {
+			r.skip("pattern %s", p.Name)
+		}
+		if removed[p.Fallback] {
+			p.Fallback = nil
+		}
+	}
+	s.Patterns = slices.DeleteFunc(s.Patterns, lost)
+	s.Workflow = slices.DeleteFunc(s.Workflow, func(step Step) bool { return removed[step.Pattern] })
+	for i := range s.Workflow {
+		s.Workflow[i].Next = slices.DeleteFunc(s.Workflow[i].Next, lost)
+	}
+}
+
+func (r *remover) needs(p *Pattern) bool {
+	if p.Table == nil {
+		return false
+	}
+	return r.tables[p.Table] || r.gone[p.Element] || slices.ContainsFunc(
+		slices.Concat(p.Columns, p.Filter, p.If), func(c *Column) bool { return r.gone[c] })
+}

@@ -1,0 +1,48 @@
+package drive
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/subject"
+)
+
+// TestLedgerFirst: no message can be chosen before its record is in the ledger. Else a process that
+// is killed between the two leaves a deletion of a message of which the ledger has no delivery.
+// Here the ledger takes nothing, so nothing may become live.
+func TestLedgerFirst(t *testing.T) {
+	for name, done := range map[string]func(*worker) error{
+		"delivered": func(w *worker) error { return delivered(&w.task, latency.OK) },
+		"moved":     func(w *worker) error { return moved(&w.task, latency.OK) },
+		"put back":  func(w *worker) error { return w.putBack(latency.Failed) },
+	} {
+		for _, whole := range []bool{true, false} {
+			w := hotWorkerOf(t, workloads.Phase{Kind: workloads.Measure, Operations: 1, Mix: workloads.Mix{workloads.Deliver: 1}})
+			acknowledged, err := ledger.Create(filepath.Join(t.TempDir(), "ledger"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !whole {
+				if err := acknowledged.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.target.Acknowledged = acknowledged
+			a, b := &w.live.Accounts[0], &w.live.Accounts[1]
+			h := models.Handle{1}
+			w.account, w.from, w.to = a, a.Folders[0], b.Folders[0]
+			w.handle, w.many, w.handles = h, []models.Handle{h}, []models.Handle{h}
+			w.sets = []*subject.FolderSet{a.Folders[0].FolderSet}
+			err = done(w)
+			live := a.Folders[0].Len() + b.Folders[0].Len()
+			if want := map[bool]int{true: 1, false: 0}[whole]; live != want || (err == nil) != whole {
+				t.Errorf("%s, with a ledger that takes its record: %v: %d messages can be chosen, want %d; %v", name, whole,
+					live, want, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// how is a How with its defaults filled in, as a plan uses it. It does not change.
+type how struct {
+	*keySet
+	timeout  time.Duration
+	page     int
+	depth    int         // 0: not given
+	messages random.Dist // nil: 1
+	flags    []workloads.Mark
+	on       float64
+	width    workloads.Width
+	age      time.Duration
+}
+
+var onlySeen = []workloads.Mark{workloads.FlagSeen}
+
+// how fills the defaults in.
+func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
+	full := how{
+		keySet: p.users, timeout: timeout, page: workloads.DefaultPage, depth: h.Depth,
+		messages: h.Messages, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
+	}
+	if h.Keys != nil {
+		full.keySet = keysOf(h.Keys, p.census)
+	}
+	if h.Timeout > 0 {
+		full.timeout = h.Timeout
+	}
+	if h.Page > 0 {
+		full.page = h.Page
+	}
+	if len(h.Flags) > 0 {
+		full.flags = h.Flags
+	}
+	if h.On != nil {
+		full.on = *h.On
+	}
+	return full
+}
+
+// keySet chooses users, folders and messages.
+type keySet struct {
+	user     random.Chooser
+	bySize   []int32          // users in order of size, if the largest is the most popular; else nil
+	folders  []random.Chooser // folders[i] is for users with i+1 folders
+	ofFolder random.Chooser   // chooses messages of a folder
+	deep     float64
+}
+
+// keysOf returns the choosers of these keys for a population.
+func keysOf(k *workloads.Keys, c *Census) *keySet {
+	s := &keySet{user: k.Users.Chooser(c.Users()), ofFolder: k.Messages.Chooser(1), deep: k.Deep}
+	if k.Users.Largest {
+		s.bySize = c.bySize()
+	}
+	for n := range c.mostFolders() {
+		s.folders = append(s.folders, k.Folders.Chooser(n+1))
+	}
+	return s
+}
+
+// users draws a user.
+func (s *keySet) users(r *random.Rand) int {
+	u := s.user.Choose(r)
+	if s.bySize != nil {
+		u = int(s.bySize[u])
+	}
+	return u
+}
+
+// bySize returns the users, those with the most messages first.
+func (c *Census) bySize() []int32 {
+	users, sizes := make([]int32, c.Users()), make([]int, c.Users())
+	for u := range users {
+		users[u] = int32(u)
+		for f := range c.FolderCount(u) {
+			sizes[u] += c.FolderMessages(u, f)
+		}
+	}
+	slices.SortStableFunc(users, func(a, b int32) int { return sizes[b] - sizes[a] })
+	return users
+}

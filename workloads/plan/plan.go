@@ -1,0 +1,297 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// The streams of chance, one for each purpose.
+const (
+	streamArrivals uint64 = iota
+	streamOperation
+	streamPick
+	streamUser
+	streamFolder
+	streamLoad
+	streamReplace
+	streamSession
+	streamUserOfSession
+	streamThink
+)
+
+// Operation is one operation as it is made before the clock starts. Fields that its
+// kind does not need are zero.
+type Operation struct {
+	N      uint64 // number in its phase, from 0
+	Op     workloads.Op
+	User   int // whose mailbox
+	Folder int // of the user; 0 is the inbox
+	To     int // move: the folder to move to; label: the folder that shows the message, too
+	// Pick is the random number from which Choose draws a place among a folder's live
+	// messages, and Window a span of time.
+	Pick uint64
+	Deep bool // list: begin behind the message picked, not at the newest
+	On   bool // flag, label, subscribe: set, or clear
+	// Message is the number of the message to deliver. For search-sender, it is that of
+	// a message whose sender is searched for.
+	Message uint64
+	// Recipients are the users that a delivery goes to, into folder 0, each
+	// once; the first is User.
+	Recipients []int
+	// Date is when the message of a delivery arrives, as its header will say.
+	Date time.Time
+
+	Stream int // place of its stream in the phase, from 0
+	// Replaces: it was drawn in place of an operation that the model lacks.
+	Replaces bool
+	Session  uint64         // number of the session that it is a step of
+	Page     int            // entries that one call asks for
+	Skip     int            // list: begin behind so many of the newest messages
+	Messages int            // how many messages a move, delete or flag is about
+	Flag     workloads.Mark // to set or clear
+	Size     int            // deliver: bytes of the whole message; 0: as the workload says
+	Age      time.Duration  // purge: how long ago a message was deleted, at least
+	Think    time.Duration  // closed loop: how long the client waits before
+	Timeout  time.Duration  // 0: none
+
+	rand   random.Rand
+	how    *how
+	client *client // the closed loop's client that carries it out; nil: an open loop
+}
+
+// client is one client of a closed loop.
+type client struct {
+	number int   // from 1
+	visit  visit // its session
+}
+
+// clear empties the operation. Its buffers and its client stay.
+func (o *Operation) clear() {
+	recipients, by := o.Recipients[:0], o.client
+	*o = Operation{}
+	o.Recipients, o.client = recipients, by
+}
+
+// Plan makes the operations of one stream of a phase: a pure function of (seed, n), so
+// that a run replays exactly. It does not change once made; all workers share
+// it.
+type Plan struct {
+	census   *Census
+	seed     uint64
+	stream   uint64        // Phase.stream: number of phase and stream
+	draws    random.Source // what operations are drawn from
+	messages uint64        // number of the first message
+	mix      chooser
+	lacks    [workloads.NumOps]bool
+	offered  chooser // the mix without what the model lacks
+	hows     []how   // by operation, or by step of the session
+	session  *workloads.Session
+	users    *keySet
+	spread   random.Dist // recipients of a delivery
+	widest   int         // the most recipients that a delivery can have
+	arrived  time.Time   // when the phase's first delivery arrives
+}
+
+// New returns the plan of a phase that runs operations and has no streams, or of one
+// stream of a phase.
+func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
+	keys := &w.Keys
+	if phase.Keys != nil {
+		keys = phase.Keys
+	}
+	p := &Plan{
+		census:   c,
+		seed:     seedOf(phase, w.Seed),
+		stream:   streamOf(phase),
+		draws:    random.NewSource(seedOf(phase, w.Seed), streamOperation+streamOf(phase)<<8),
+		messages: uint64(phase.Number+1)*workloads.PhaseMessages + uint64(phase.Stream)*streamMessages,
+		session:  phase.Session,
+		users:    keysOf(keys, c),
+		spread:   w.Mail.Recipients,
+		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), workloads.MaxRecipients)),
+		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
+	}
+	if phase.Session != nil {
+		for i := range phase.Session.Steps {
+			p.hows = append(p.hows, p.how(&phase.Session.Steps[i].How, phase.Timeout))
+		}
+		return p
+	}
+	p.mix = chooserOf(&phase.Mix)
+	for op := range phase.How {
+		p.hows = append(p.hows, p.how(&phase.How[op], phase.Timeout))
+	}
+	offered := phase.Mix
+	for op, lacks := range phase.Lacks {
+		if lacks {
+			offered[op] = 0
+		}
+	}
+	if offered != (workloads.Mix{}) {
+		p.offered, p.lacks = chooserOf(&offered), phase.Lacks
+	}
+	return p
+}
+
+// streamMessages is how far apart the message numbers of a phase's streams begin.
+const streamMessages = workloads.PhaseMessages / workloads.MaxStreams
+
+// Next makes operation n of a mix into o, whose buffers are used again.
+func (p *Plan) Next(n uint64, o *Operation) {
+	o.clear()
+	o.N = n
+	r := &o.rand
+	p.draws.Seed(r, n)
+	o.Op = p.mix.choose(r)
+	if p.lacks[o.Op] {
+		var again random.Rand // of its own, so that all else is drawn as for other models
+		again.Seed(p.seed, streamReplace+p.stream<<8, n)
+		o.Op, o.Replaces = p.offered.choose(&again), true
+	}
+	o.how = &p.hows[o.Op]
+	o.User = o.how.users(r)
+	if p.ofFolder(n, o) {
+		o.Folder = o.how.folders[p.census.FolderCount(o.User)-1].Choose(r)
+		o.Pick = r.Uint64()
+		p.draw(o)
+	}
+}
+
+// Given makes operation n into o. Its kind, user and folder are given, and everything
+// else is drawn.
+func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) {
+	o.clear()
+	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
+	p.draws.Seed(&o.rand, n)
+	if p.ofFolder(n, o) {
+		o.Folder, o.Pick = folder, o.rand.Uint64()
+		p.draw(o)
+	}
+}
+
+// AddRecipient adds a user to those that a delivery goes to, unless it is one of them.
+func (o *Operation) AddRecipient(user int) {
+	if !slices.Contains(o.Recipients, user) {
+		o.Recipients = append(o.Recipients, user)
+	}
+}
+
+// step makes the next operation of a session into o.
+func (p *Plan) step(v *visit, o *Operation) {
+	o.clear()
+	o.Op, o.how, o.Session = p.session.Steps[v.now].Op, &p.hows[v.now], v.number
+	n := v.number*workloads.MostSteps + uint64(v.done) - 1
+	r := &o.rand
+	r.Seed(p.seed, streamUserOfSession+p.stream<<8, v.number)
+	o.User = p.users.users(r)
+	folder := p.users.folders[p.census.FolderCount(o.User)-1].Choose(r)
+	p.draws.Seed(r, n)
+	if !p.ofFolder(n, o) {
+		return
+	}
+	o.Folder, o.Pick = folder, r.Uint64()
+	p.draw(o)
+	switch o.Op {
+	case workloads.List: // page after page
+		o.Deep, o.Skip = false, o.Skip+int(v.lists-1)*o.Page
+	case workloads.Open, workloads.Raw, workloads.Attachment, workloads.Flag, workloads.Label, workloads.Move,
+		workloads.Delete, workloads.Seen:
+		if v.opened > 0 && o.Op != workloads.Open { // on the message that the session opened last
+			var opened random.Rand
+			p.draws.Seed(&opened, v.number*workloads.MostSteps+uint64(v.opened)-1)
+			o.Pick = opened.Uint64()
+		}
+	}
+}
+
+// ofFolder sets the fields of all operations, and all those of a delivery. It reports whether
+// the operation works on one folder or its messages.
+func (p *Plan) ofFolder(n uint64, o *Operation) bool {
+	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age
+	switch o.Op {
+	case workloads.Deliver:
+		o.Message = p.messages + n
+		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
+		p.recipients(&o.rand, o)
+		return false
+	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount:
+		return false // they work on the account as a whole
+	}
+	return true
+}
+
+// draw draws the remaining fields of an operation that works on a folder.
+func (p *Plan) draw(o *Operation) {
+	r, h := &o.rand, o.how
+	switch o.Op {
+	case workloads.List:
+		if o.Deep = h.deep > 0 && r.Chance(h.deep); h.depth > 0 {
+			o.Deep, o.Skip = false, (h.depth-1)*o.Page
+		}
+	case workloads.Flag, workloads.Label, workloads.Subscribe:
+		o.On = r.Chance(h.on)
+	case workloads.SearchSender:
+		o.Message = uint64(r.IntN(max(1, p.census.all)))
+	}
+	if o.Op == workloads.Move || o.Op == workloads.Label {
+		if folders := p.census.FolderCount(o.User); folders > 1 {
+			o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
+		}
+	}
+	if o.Op == workloads.Flag {
+		o.Flag = h.flags[0]
+		if len(h.flags) > 1 {
+			o.Flag = h.flags[r.IntN(len(h.flags))]
+		}
+	}
+	if h.messages != nil {
+		o.Messages = int(min(max(1, h.messages.Draw(r)), workloads.MaxMessages))
+	}
+}
+
+// recipients draws who a delivery goes to: the operation's user and others, by popularity.
+// If a user is drawn again, the next user takes the place, so that the number stays.
+func (p *Plan) recipients(r *random.Rand, o *Operation) {
+	o.Recipients = append(o.Recipients, o.User)
+	if p.widest == 1 {
+		return
+	}
+	count := int(min(p.spread.Draw(r), int64(p.widest)))
+	for len(o.Recipients) < count {
+		u := o.how.users(r)
+		for slices.Contains(o.Recipients, u) {
+			if u++; u == p.census.Users() {
+				u = 0
+			}
+		}
+		o.Recipients = append(o.Recipients, u)
+	}
+}
+
+// Choose returns which of a folder's live messages the operation asks for: 0 is
+// the newest. There must be one at least.
+func (o *Operation) Choose(live int) int {
+	var r random.Rand
+	r.Seed(o.Pick, streamPick, 0)
+	return o.how.ofFolder.Among(live, &r)
+}
+
+// Window returns the span of time that a slice asks for, anywhere from first to last: a
+// hundredth of that time, if the workload does not say.
+func (o *Operation) Window(first, last time.Time) (from, to time.Time) {
+	var r random.Rand
+	r.Seed(o.Pick, streamPick, 0)
+	all := last.Sub(first)
+	width := all / 100
+	switch w := o.how.width; {
+	case w.Time > 0:
+		width = min(all, w.Time)
+	case w.Share > 0:
+		width = time.Duration(w.Share * float64(all))
+	}
+	from = first.Add(time.Duration(r.Float64() * float64(all-width)))
+	return from, from.Add(width)
+}

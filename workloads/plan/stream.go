@@ -1,0 +1,356 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// Stream makes the operations of a phase, one after another. Several workers share
+// one; each operation is made by the worker that will carry it out.
+type Stream interface {
+	// Next makes the next operation into o, whose buffers are used again, and
+	// returns when it is due after the start of the phase. Now is the caller's last
+	// reading of the clock, since the start of the phase; it ends a closed loop. Ok
+	// is false when the phase has no more. A caller passes the same o each time: in a
+	// closed loop, o identifies the client.
+	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
+	// Open reports whether operations are due by a schedule: an open loop.
+	Open() bool
+	// Span is how long the schedule is: as long as the phase, or else up to the last
+	// operation that Next has made. It is 0 for a closed loop.
+	Span() time.Duration
+}
+
+// Recorded is a file of operations that was read (Phase.Replay).
+type Recorded interface {
+	// Stream returns the operations for a phase.
+	Stream(w *workloads.Workload, p *workloads.Phase, c *Census) Stream
+}
+
+// StreamOf returns the operations of a warm-up or a measured phase. If the census is that of a
+// shard, it returns those of the shard's users.
+func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
+	if p.Replay != nil {
+		return c.shard.of(p.Replay.Source.(Recorded).Stream(w, p, c), c.Users())
+	}
+	s := &merged{phase: *p, open: p.Arrivals != workloads.Closed}
+	if len(p.Streams) == 0 {
+		s.parts = []part{partOf(w, p, c)}
+	}
+	for i := range p.Streams {
+		one := p.Streams[i]
+		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
+		one.Trial, one.Lacks = p.Trial, p.Lacks
+		s.parts = append(s.parts, partOf(w, &one, c))
+	}
+	if len(s.parts) == 1 && s.parts[0].session == nil {
+		s.even, _ = s.parts[0].schedule.(*constant)
+	}
+	return c.shard.of(s, c.Users())
+}
+
+// merged is the streams of a phase, in the order in which their operations are due. The lock
+// is held only to take a number and its due time, since the operation is a pure function of
+// its number. At a constant rate so is the due time, which then needs no lock.
+type merged struct {
+	phase workloads.Phase
+	open  bool
+	parts []part
+	even  *constant // the schedule, if there is one stream, of a mix at a constant rate; else nil
+
+	claimed atomic.Uint64 // numbers taken from even, including those behind its end
+	mu      sync.Mutex
+	next    uint64        // number of the next operation, if even is nil
+	last    time.Duration // due time of the operation taken last
+	clients int           // clients of a closed loop that have called Next
+}
+
+// part is one stream.
+type part struct {
+	*Plan
+	place    int      // among the streams of the phase, from 0
+	schedule Schedule // nil: closed loop
+	clients  int
+	think    random.Dist
+	duration time.Duration
+
+	next   uint64        // number of the next operation, or of the next session
+	due    time.Duration // when next is due, if ahead
+	ahead  bool          // due is known
+	ended  bool          // the schedule has no more
+	visits visits        // sessions under way
+}
+
+func partOf(w *workloads.Workload, p *workloads.Phase, c *Census) part {
+	return part{
+		Plan: New(w, p, c), place: p.Stream, schedule: ScheduleOf(p, w.Seed), clients: p.Clients,
+		think: p.Think, duration: p.Duration,
+	}
+}
+
+// Next implements Stream.
+func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
+	if s.even != nil {
+		number := s.claimed.Add(1) - 1
+		if due, ok = s.even.at(number); ok {
+			s.parts[0].Plan.Next(number, o)
+		}
+		return due, ok
+	}
+	if !s.open {
+		return 0, s.closed(now, o)
+	}
+	if len(s.parts) == 1 && s.parts[0].session == nil {
+		return s.one(o)
+	}
+	var v visit
+	s.mu.Lock()
+	p := s.first()
+	if p == nil || s.phase.Operations > 0 && s.next >= s.phase.Operations {
+		s.mu.Unlock()
+		return 0, false
+	}
+	number, own := s.next, p.next
+	due = p.take(&v)
+	s.next++
+	s.last = due
+	s.mu.Unlock()
+
+	if p.session != nil {
+		p.step(&v, o)
+	} else {
+		p.Plan.Next(own, o)
+	}
+	o.N, o.Stream = number, p.place
+	return due, true
+}
+
+// one makes the next operation if there is one stream, of a mix.
+func (s *merged) one(o *Operation) (due time.Duration, ok bool) {
+	p := &s.parts[0]
+	s.mu.Lock()
+	number := s.next
+	if due, ok = p.schedule.Next(); ok {
+		s.next++
+		s.last = due
+	}
+	s.mu.Unlock()
+	if ok {
+		p.Plan.Next(number, o)
+	}
+	return due, ok
+}
+
+// first returns the stream whose operation is due first, or nil if there is none.
+func (s *merged) first() *part {
+	var first *part
+	for i := range s.parts {
+		if p := &s.parts[i]; p.head() && (first == nil || p.at() < first.at()) {
+			first = p
+		}
+	}
+	return first
+}
+
+// head reports whether the stream has another operation. It begins all sessions that are
+// due no later than that operation.
+func (p *part) head() bool {
+	if p.session == nil {
+		return p.look()
+	}
+	for p.look() && (len(p.visits) == 0 || p.due <= p.visits[0].due) {
+		var v visit
+		if v.begin(p.session, p.seed, p.stream, p.next, p.due) {
+			p.visits.push(&v)
+		}
+		p.next++
+		p.ahead = false
+	}
+	return len(p.visits) > 0
+}
+
+// look finds out when the next operation of the mix, or the next session, is due.
+func (p *part) look() bool {
+	if !p.ahead && !p.ended {
+		p.due, p.ahead = p.schedule.Next()
+		p.ended = !p.ahead
+	}
+	return p.ahead
+}
+
+// at is when the next operation is due. Head must have returned true.
+func (p *part) at() time.Duration {
+	if p.session != nil {
+		return p.visits[0].due
+	}
+	return p.due
+}
+
+// take takes the next operation and returns when it is due. For a session, v gets its
+// state. A session ends before a step that is due after the end of the phase.
+func (p *part) take(v *visit) time.Duration {
+	if p.session == nil {
+		p.next++
+		p.ahead = false
+		return p.due
+	}
+	top := &p.visits[0]
+	*v = *top
+	more := top.next(p.session)
+	if more {
+		top.due += top.think(p.session, p.think)
+		more = p.duration == 0 || top.due < p.duration
+	}
+	p.visits.fix(!more)
+	return v.due
+}
+
+// closed makes the next operation of a closed loop's client, which o identifies.
+func (s *merged) closed(now time.Duration, o *Operation) bool {
+	s.mu.Lock()
+	f := &s.phase
+	if f.Operations > 0 && s.next >= f.Operations || f.Duration > 0 && now >= f.Duration {
+		s.mu.Unlock()
+		return false
+	}
+	if o.client == nil {
+		s.clients++
+		o.client = &client{number: s.clients}
+	}
+	p, v := s.of(o.client.number), &o.client.visit
+	number, own := s.next, p.next
+	s.next++
+	if p.session == nil || v.done == 0 || !v.next(p.session) {
+		p.next++
+		if p.session != nil {
+			v.begin(p.session, p.seed, p.stream, own, 0)
+		}
+	}
+	s.mu.Unlock()
+
+	var think time.Duration
+	if p.session != nil {
+		think = v.think(p.session, p.think)
+		p.step(v, o)
+	} else {
+		p.Plan.Next(own, o)
+		if p.think != nil {
+			o.rand.Seed(p.seed, streamThink+p.stream<<8, own)
+			think = time.Duration(p.think.Draw(&o.rand))
+		}
+	}
+	o.N, o.Think, o.Stream = number, think, p.place
+	return true
+}
+
+// of returns the stream of a client.
+func (s *merged) of(client int) *part {
+	if len(s.parts) == 1 {
+		return &s.parts[0]
+	}
+	client = (client - 1) % max(1, s.phase.Clients)
+	i := 0
+	for i < len(s.parts)-1 && client >= s.parts[i].clients {
+		client -= s.parts[i].clients
+		i++
+	}
+	return &s.parts[i]
+}
+
+// Open implements Stream.
+func (s *merged) Open() bool { return s.open }
+
+// Span implements Stream. A schedule of so many operations ends one interval of the
+// mean rate after the last.
+func (s *merged) Span() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, last := s.next, s.last
+	if s.even != nil {
+		next, last = s.even.last(s.claimed.Load())
+	}
+	if !s.open || next == 0 {
+		return 0
+	}
+	if s.phase.Duration > 0 {
+		return s.phase.Duration
+	}
+	return last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
+}
+
+// Digested is how many operations of a phase its digest is made from, at most.
+const Digested = 10_000
+
+// PlanDigest returns the SHA-256, in hex, of the first operations of a phase with
+// their due times, and how many they are. Two runs with the same digest ask for the
+// same first operations at the same times. Which message an operation chooses is drawn
+// among those that are live when it comes up, and is not part of the plan.
+func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum string, operations int64) {
+	s, h := StreamOf(w, p, c), sha256.New()
+	clients := make([]Operation, max(1, p.Clients)) // they take turns
+	for operations < Digested {
+		o := &clients[operations%int64(len(clients))]
+		due, ok := s.Next(0, o)
+		if !ok {
+			break
+		}
+		operations++
+		o.digest(h, due)
+	}
+	return hex.EncodeToString(h.Sum(nil)), operations
+}
+
+// digest writes all that the plan says of an operation.
+func (o *Operation) digest(h hash.Hash, due time.Duration) {
+	var b [8]byte
+	write := func(v uint64) {
+		binary.LittleEndian.PutUint64(b[:], v)
+		h.Write(b[:])
+	}
+	flags := uint64(0)
+	if o.Deep {
+		flags |= 1
+	}
+	if o.On {
+		flags |= 2
+	}
+	for _, v := range []uint64{
+		o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message,
+		uint64(o.Date.UnixNano()), uint64(due),
+	} {
+		write(v)
+	}
+	for _, u := range o.Recipients {
+		write(uint64(u))
+	}
+	if o.how == nil {
+		return // the load
+	}
+	// A usual value is left out, so that files from before these keys keep their digests.
+	for i, v := range []struct{ value, usual uint64 }{
+		{uint64(o.Page), workloads.DefaultPage},
+		{uint64(o.Skip), 0},
+		{uint64(o.Messages), 1},
+		{uint64(o.Flag), 0},
+		{uint64(o.Size), 0},
+		{uint64(o.Age), 0},
+		{uint64(o.Think), 0},
+		{uint64(o.Timeout), 0},
+		{uint64(o.how.width.Time), 0},
+		{math.Float64bits(o.how.width.Share), 0},
+	} {
+		if v.value != v.usual {
+			write(uint64(i))
+			write(v.value)
+		}
+	}
+}

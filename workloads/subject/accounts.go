@@ -1,0 +1,206 @@
+package subject
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/plan"
+)
+
+// Populate makes the accounts of the population, or finds those of a data set that
+// is there already. It returns the load that the data set lacks, or nil.
+func (t *Target) Populate(ctx context.Context) (*Load, error) {
+	t.makeLive()
+	t.Dataset.Closed, t.Dataset.Durability = false, t.Caps.Durability.String()
+	if t.reused {
+		load, err := t.complete(ctx)
+		t.offersOfPromise()
+		return load, err
+	}
+	t.Dataset.begin(&plan.Growth{}, t.Census)
+	if err := t.note(); err != nil {
+		return nil, err
+	}
+	t.kept = t.Keep
+	if err := t.createAccounts(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.findOffers(ctx); err != nil {
+		return nil, err
+	}
+	stream, err := t.Census.LoadStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Load{Stream: stream, Messages: int64(t.Census.Messages())}, nil
+}
+
+// findOffers finds out which reads and flags the model offers.
+func (t *Target) findOffers(ctx context.Context) error {
+	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
+		return err
+	}
+	t.offersOfPromise()
+	// An audit must know the promise, also if this process is killed meanwhile.
+	return t.note()
+}
+
+// makeLive makes an empty live set for the population.
+func (t *Target) makeLive() {
+	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
+	t.remember()
+}
+
+// remember finds out what the live set must remember for the workload's operations.
+func (t *Target) remember() {
+	for i := range t.Workload.Phases {
+		mix := &t.Workload.Phases[i].Mix
+		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
+		t.Live.keepAttached = t.Live.keepAttached || mix.Has(workloads.Attachment)
+	}
+}
+
+// createAccounts makes all users with their folders and enters them into the live
+// set. Where all share one folder, it is the inbox of user 0, and the others join.
+func (t *Target) createAccounts(ctx context.Context) error {
+	var shared *Folder
+	if t.Census.Shared() {
+		f, err := t.createShared(ctx)
+		if err != nil {
+			return err
+		}
+		shared = f
+	}
+	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		if shared != nil && u == 0 {
+			return nil
+		}
+		if shared == nil {
+			_, err := t.createAccount(ctx, mb, u, t.folderNames(u))
+			return err
+		}
+		a, err := t.createAccount(ctx, mb, u, nil)
+		if err != nil {
+			return err
+		}
+		f, err := mb.(models.Poster).Join(ctx, a, shared.Ref)
+		if err != nil {
+			return fmt.Errorf("account %s joins the shared folder: %w", plan.Address(u), err)
+		}
+		t.Live.Accounts[u] = Account{Ref: a, Folders: []Folder{{f, shared.FolderSet}}}
+		return nil
+	})
+}
+
+// createAccount makes user u with the folders named.
+func (t *Target) createAccount(
+	ctx context.Context, mb models.Mailbox, u int, folders []string,
+) (*models.Account, error) {
+	a, err := mb.CreateUser(ctx, plan.Address(u), folders)
+	if errors.Is(err, models.ErrExists) && t.Caps.Discards {
+		a, err = mb.Login(ctx, plan.Address(u)) // the null engine finds any account once it has one
+	}
+	if errors.Is(err, models.ErrExists) {
+		return nil, fmt.Errorf("the store holds another data set already: account %s: %w", plan.Address(u), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create account %s: %w", plan.Address(u), err)
+	}
+	return a, t.enter(u, a, folders)
+}
+
+// createShared makes user 0 with the folder that all others join.
+func (t *Target) createShared(ctx context.Context) (*Folder, error) {
+	err := t.withMailbox(func(mb models.Mailbox) error {
+		_, err := t.createAccount(ctx, mb, 0, t.folderNames(0))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &t.Live.Accounts[0].Folders[0], nil
+}
+
+// enter puts an account with the folders named into the live set.
+func (t *Target) enter(u int, a *models.Account, folders []string) error {
+	account := &t.Live.Accounts[u]
+	account.Ref = a
+	for i := len(account.Folders); i < len(folders); i++ {
+		name := folders[i]
+		f := a.Folder(name)
+		if f == nil {
+			return fmt.Errorf("account %s: folder %s: %w", a.Address, name, models.ErrNotFound)
+		}
+		place := ledger.Place{Account: uint32(u), Folder: uint16(i)}
+		account.Folders = append(account.Folders, Folder{f, &FolderSet{Place: place}})
+	}
+	return nil
+}
+
+func (t *Target) folderNames(u int) []string {
+	names := make([]string, t.Census.FolderCount(u))
+	for i := range names {
+		names[i] = plan.FolderName(i)
+	}
+	return names
+}
+
+// eachAccount calls do for all users, by several workers.
+func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, mb models.Mailbox, u int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	n := min(max(1, t.Workers), t.Census.Users())
+	for i := range n {
+		some := func(mb models.Mailbox) error {
+			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+				if !t.Census.Has(u) {
+					continue
+				}
+				if err := do(ctx, mb, u); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		}
+		g.Go(func() error { return crash.Guard(func() error { return t.withMailbox(some) }) })
+	}
+	return g.Wait()
+}
+
+// findPromise asks for the raw form and an attachment of a message that does not
+// exist. A model that keeps them says not found; a model that does not keep them
+// says not offered.
+func (t *Target) findPromise(ctx context.Context) error {
+	return t.withMailbox(func(mb models.Mailbox) error {
+		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
+		_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)
+		_, attErr := mb.Attachment(ctx, f, models.Handle{}, "", io.Discard)
+		t.Dataset.Promise = ledger.Promise{
+			Raw: !errors.Is(rawErr, models.ErrNotOffered), Attachments: !errors.Is(attErr, models.ErrNotOffered),
+		}
+		return nil
+	})
+}
+
+// withMailbox calls do with a mailbox on a session of its own.
+func (t *Target) withMailbox(do func(models.Mailbox) error) error {
+	s, err := t.Store.Session()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer s.Close()
+	return do(t.Bound.Mailbox(s))
+}
+
+// offersOfPromise sets Offers for the two reads that depend on the promise.
+func (t *Target) offersOfPromise() {
+	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
+}

@@ -1,0 +1,311 @@
+package subject
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
+)
+
+// Files of a target's folder.
+const (
+	datasetFile = "dataset.json" // what was loaded, and where on a shared engine
+	ledgerFile  = "ledger"       // what was acknowledged
+	storeFolder = "store"        // the embedded engine's files
+)
+
+// Dataset says what a store was loaded with. It is written before the load
+// begins (on a shared engine: before anything is made there) and again when it
+// is complete.
+type Dataset struct {
+	Model    string    `json:"model"`
+	Engine   string    `json:"engine"`
+	Workload string    `json:"workload"` // its name, for messages
+	Mail     string    `json:"mail"`     // digest of what mail and population come from
+	Contents string    `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
+	Schema   string    `json:"schema"`   // digest of the schema's tables
+	Seed     uint64    `json:"seed"`
+	Chunk    int       `json:"chunk_size,omitempty"`     // the models' chunk size in bytes; 0: the default
+	Overflow int       `json:"overflow_after,omitempty"` // messages that one label takes; 0: the default
+	Shard    int       `json:"shard,omitempty"`          // number of the shard whose users it has; 0: all users
+	Of       int       `json:"of,omitempty"`             // number of shards
+	Began    time.Time `json:"began"`
+	Complete bool      `json:"complete"`
+	// Steps are the load and the growths, each with the messages that it delivers. The
+	// last is under way unless Complete. The ledger tells how far it has come.
+	Steps []Step `json:"steps,omitempty"`
+	// Records is how many records the ledger had when this was written: it cannot have fewer.
+	Records int64 `json:"records,omitempty"`
+	// Durability of the last run on the data set. With memory, a killed run may have lost data.
+	Durability string `json:"durability,omitempty"`
+	// Closed: the last run that worked on the data set closed it. Interrupted: one before
+	// did not, and may have left operations half done.
+	Closed      bool `json:"closed"`
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Namespace is where the data is on a shared engine. It is "" for an embedded engine,
+	// whose data is beside this file.
+	Namespace string         `json:"namespace,omitempty"`
+	Promise   ledger.Promise `json:"promise"`
+}
+
+// StoreDir is where the embedded engine's files are, in the folder of a data set.
+func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
+
+// ReadDataset reads the data set's file; nil if the folder has none. It refuses a folder
+// that is not private.
+func ReadDataset(dir string) (*Dataset, error) {
+	err := private.Check(dir)
+	var b []byte
+	if err == nil {
+		b, err = private.ReadFile(filepath.Join(dir, datasetFile))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	d := new(Dataset)
+	if err == nil {
+		err = json.Unmarshal(b, d)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+// write replaces the data set's file.
+func (d *Dataset) write(dir string) error {
+	b, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write data set: %w", err)
+	}
+	if err := private.WriteFile(filepath.Join(dir, datasetFile), append(b, '\n')); err != nil {
+		return fmt.Errorf("write data set: %w", err)
+	}
+	return nil
+}
+
+// Within reports whether the data set can be used for a census, or grow to it: whether the
+// census has at least what complete and interrupted loads put into the data set.
+func (d *Dataset) Within(c *plan.Census) bool {
+	if len(d.Steps) == 0 {
+		return true
+	}
+	last := d.last()
+	return last.end() <= uint64(c.Messages()) && last.Users <= c.Users() && last.Folders <= c.Folders()
+}
+
+// Delivered returns how many messages loads have delivered to the data set in a folder. It
+// is 0 without a data set.
+func Delivered(dir string) (n int64, err error) {
+	d, err := ReadDataset(dir)
+	switch {
+	case d == nil || err != nil || len(d.Steps) == 0:
+		return 0, err
+	case d.Complete:
+		return int64(d.last().end()), nil
+	}
+	h, err := d.history(dir)
+	if err != nil {
+		return 0, err
+	}
+	return loaded(h, d.last().end()).sum(), nil
+}
+
+// fits returns an error that says why the data set can neither be used as the one wanted,
+// nor be completed or grown to it.
+func (d *Dataset) fits(want *Dataset, dir string) error {
+	var differ []string
+	switch {
+	case d.Mail == want.Mail:
+	case d.Contents == "": // an earlier version loaded it
+		differ = append(differ, fmt.Sprintf("the workload's mail or population (it was loaded by %q)", d.Workload))
+	case d.Contents != want.Contents:
+		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
+	}
+	if d.Schema != want.Schema {
+		differ = append(differ, "the schema of "+d.Model)
+	}
+	if d.Seed != want.Seed {
+		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
+	}
+	if d.Chunk != want.Chunk || d.Overflow != want.Overflow {
+		differ = append(differ, "the parameters of models")
+	}
+	if d.Shard != want.Shard || d.Of != want.Of {
+		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
+	}
+	audit := fmt.Sprintf("%s, or audit it with --audit=only", d.removal())
+	switch {
+	case len(differ) > 0:
+		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
+			dir, strings.Join(differ, " and "), d.removal())
+	case d.Complete && d.Mail == want.Mail:
+		return nil
+	case len(d.Steps) == 0:
+		return fmt.Errorf("the data set in %s was not loaded to the end, and its version did not note how far it came; %s",
+			dir, audit)
+	case !d.Closed && d.Durability == drivers.Memory.String():
+		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
+			"may have lost what it acknowledged; %s", dir, audit)
+	case d.Mail != want.Mail && d.Of > 0:
+		return fmt.Errorf("the data set in %s has another population, and a shard's data set cannot grow; %s or name another",
+			dir, d.removal())
+	}
+	return nil
+}
+
+// shard names the shard whose users the data set has.
+func (d *Dataset) shard() string {
+	if d.Of == 0 {
+		return "the whole run"
+	}
+	return fmt.Sprintf("%d of %d", d.Shard, d.Of)
+}
+
+// removal says how to get rid of the data set.
+func (d *Dataset) removal() string {
+	if d.Namespace == "" {
+		return "remove that folder"
+	}
+	return fmt.Sprintf("remove that folder (after %q)", d.clean())
+}
+
+// clean is the command that drops the data set's namespace.
+func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
+
+// dataset describes the data set that a workload with that mail wants.
+func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
+	d := &Dataset{
+		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
+		Mail: mailDigest(w, s), Contents: contentsDigest(w, s), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+	}
+	d.Chunk, d.Overflow = w.Model.ChunkSize, w.Model.OverflowAfter
+	if s := t.Census.Shard(); s.Divides() {
+		d.Shard, d.Of = s.Index, s.Of
+	}
+	return d
+}
+
+// openDataset looks at what an earlier run left in the folder.
+func (t *Target) openDataset() error {
+	want := t.dataset(t.Workload, t.Mail)
+	have, err := ReadDataset(t.Dir)
+	if err != nil {
+		return err
+	}
+	if have == nil && t.AuditOnly {
+		return fmt.Errorf("there is no data set in %s to audit", t.Dir)
+	}
+	if t.Dataset = want; have == nil {
+		if t.Engine.Remote {
+			want.Namespace = cmp.Or(t.Namespace, newNamespace())
+		}
+		return nil
+	}
+	if !t.AuditOnly {
+		if err := have.fits(want, t.Dir); err != nil {
+			return err
+		}
+	}
+	have.Interrupted = have.Interrupted || !have.Closed
+	t.Dataset, t.wanted, t.reused, t.kept = have, want, true, true
+	return nil
+}
+
+// Broken notes that an operation ended where nobody knows what it did: an audit of the data
+// set judges it like one whose run was killed.
+func (t *Target) Broken() { t.Dataset.Interrupted = true }
+
+// Loaded notes that the data set is complete.
+func (t *Target) Loaded() error {
+	t.Dataset.Complete = true
+	return t.note()
+}
+
+// note writes the data set's file, which says how many records the ledger has. They are synced
+// before.
+func (t *Target) note() error {
+	if t.Acknowledged != nil {
+		if err := t.Acknowledged.Sync(); err != nil {
+			return err
+		}
+		t.Dataset.Records = int64(t.Acknowledged.Records())
+	}
+	return t.Dataset.write(t.Dir)
+}
+
+// Exact reports whether counters of the data set in a folder must be exact: no operation on it was
+// broken off or is of unknown outcome. It is the rule of audits.
+func (d *Dataset) Exact(dir string) (bool, error) {
+	h, err := d.history(dir)
+	if errors.Is(err, ledger.ErrUnfit) {
+		return false, nil // nobody can tell; audits say so
+	} else if err != nil {
+		return false, err
+	}
+	return d.Closed && !d.Interrupted && h.Unknown == 0 && !h.Torn, nil
+}
+
+// history reads the data set's ledger. The error is ledger.ErrUnfit if the ledger is gone, damaged
+// or lacks records.
+func (d *Dataset) history(dir string) (*ledger.History, error) {
+	h, err := ledger.ReadHistory(filepath.Join(dir, ledgerFile))
+	if err == nil {
+		err = d.lacks(h)
+	}
+	return h, err
+}
+
+// lacks returns an error if the ledger has fewer records than it had. Data sets of before
+// 2026-11-23 did not note how many that were.
+func (d *Dataset) lacks(h *ledger.History) error {
+	least := d.Records
+	if least == 0 && d.Complete && len(d.Steps) > 0 && d.last().end() > 0 {
+		least = 1
+	}
+	return h.Lacks(least)
+}
+
+func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }
+
+// Digest is the SHA-256 of b in hex.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// schemaDigest is the digest of what a schema stores: its tables in canonical form,
+// without documentation and patterns.
+func schemaDigest(s *schemas.Schema) string { return Digest(schemas.Format(schemas.Canonical(s))) }
+
+// mailDigest is the digest of everything that a data set is made from: a workload's
+// mail and population, and the mail file.
+func mailDigest(w *workloads.Workload, s messages.Source) string {
+	m, p := &w.Mail, &w.Population
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
+		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
+}
+
+// contentsDigest is the digest of what the messages of a data set are made from, however
+// many they are.
+func contentsDigest(w *workloads.Workload, s messages.Source) string {
+	m := &w.Mail
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v | %s",
+		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+		w.Population.Shared, s.Info().SHA256))
+}

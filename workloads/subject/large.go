@@ -1,0 +1,138 @@
+package subject
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mailbench/mailbench/models"
+)
+
+// Budget bounds the bytes of large messages that operations hold at a time. An operation
+// that needs more than Most takes all of it.
+type Budget struct {
+	*semaphore.Weighted
+	Most int64
+}
+
+// NewBudget returns a budget of most bytes.
+func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
+
+// Take waits until n bytes may be in memory. It returns how many of them the caller must
+// release, 0 if n is small, and whether it had to wait.
+func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, err error) {
+	if n = min(n, b.Most); n <= models.LargeMessage {
+		return 0, false, nil
+	}
+	if b.TryAcquire(n) {
+		return n, false, nil
+	}
+	if err := b.Acquire(ctx, n); err != nil {
+		return 0, true, err
+	}
+	return n, true, nil
+}
+
+// Hold waits as Take does, and returns a function that gives the bytes back.
+func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
+	held, _, err := b.Take(ctx, n)
+	return func() { b.Release(held) }, err
+}
+
+// Release gives n bytes back to the budget.
+func (b *Budget) Release(n int64) {
+	if n == 0 {
+		return
+	}
+	if n >= collectFrom && b.Most == largeLeast {
+		collect()
+	}
+	b.Weighted.Release(n)
+}
+
+// An operation that holds collectFrom bytes or more collects its garbage, unless the user
+// allows more memory.
+const collectFrom = 8 << 20
+
+// collect runs the garbage collector if there may be a few large messages to collect. By
+// itself the collector runs beside the threads that make garbage. With two processors for
+// twenty threads it comes too late. With a large live heap, a collection is too expensive.
+func collect() {
+	s := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
+	}
+	metrics.Read(s)
+	objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
+	if objects > live+2*collectFrom && scanned < 64<<20 {
+		runtime.GC()
+	}
+}
+
+// largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
+// mail take less than 300 MB.
+const largeLeast = 32 << 20
+
+// largeAtOnce is the budget in bytes: a third of GOMEMLIMIT if the user sets it, since an
+// engine makes copies of its own while it writes.
+func largeAtOnce() int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		return largeLeast
+	}
+	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
+}
+
+// large remembers how many bytes calls on large messages hold. Most data sets have none.
+type large struct {
+	some atomic.Bool
+	mu   sync.RWMutex
+	held map[models.Handle]models.Holding
+}
+
+// add remembers a message if a call on it holds many bytes. If two folders have messages of
+// the same handle, the larger one counts.
+func (l *large) add(h models.Handle, held models.Holding) {
+	if held.Reading() <= models.LargeMessage {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = make(map[models.Handle]models.Holding)
+	}
+	if old := l.held[h]; old.Reading() < held.Reading() {
+		l.held[h] = held
+	}
+	l.some.Store(true)
+}
+
+// LargestRow is the most bytes that a call holds of one row of the folder. It is 0 if they
+// are few or not known. It does not fall when messages go.
+func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
+
+func (f *FolderSet) noteRow(n int64) {
+	for n > models.LargeMessage {
+		if old := f.largestRow.Load(); n <= old || f.largestRow.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// SomeLarge reports whether calls on some message held many bytes.
+func (l *Live) SomeLarge() bool { return l.large.some.Load() }
+
+// Holding returns how many bytes calls on a message hold. It is zero if they are few or not
+// known, as with older ledgers.
+func (l *Live) Holding(h models.Handle) models.Holding {
+	if !l.SomeLarge() {
+		return models.Holding{}
+	}
+	l.large.mu.RLock()
+	defer l.large.mu.RUnlock()
+	return l.large.held[h]
+}

@@ -1,0 +1,254 @@
+package subject
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/workloads/ledger"
+)
+
+// Live is the live set of one store: its accounts as the model resolved them, and
+// the live messages in their folders. Operations choose from it what they work on.
+type Live struct {
+	Accounts []Account // those of other shards have no folders
+	// The live set remembers some deleted messages if the workload restores any, and some
+	// with attachments if it reads those.
+	keepDeleted, keepAttached bool
+	large                     large
+}
+
+// Account is a user of the population.
+type Account struct {
+	Ref     *models.Account
+	Folders []Folder
+
+	// Changes is held for reading by operations that change counters of the account, and for
+	// writing by a recount.
+	Changes sync.RWMutex
+
+	mu        sync.Mutex
+	deleted   []ledger.Key // newest last, at most deletedMost
+	restoring int          // restores under way: a purge must wait for them
+	purging   bool         // a purge is under way: restores do not begin
+	counting  bool         // a recount is under way
+}
+
+// Folder is a folder of an account. Accounts that share a folder have a Ref of
+// their own each, and the FolderSet in common.
+type Folder struct {
+	Ref *models.Folder
+	*FolderSet
+}
+
+// FolderSet holds the live messages of one folder.
+type FolderSet struct {
+	liveMessages
+	Place ledger.Place
+
+	largestRow atomic.Int64
+
+	extra    sync.Mutex
+	labelled []DoubleLabelled // oldest first
+	attached []attached       // some live messages with an attachment, at most attachedMost
+}
+
+// DoubleLabelled is a message that a label operation showed in a second folder. It
+// stays owned, so that it is not deleted under that label.
+type DoubleLabelled struct {
+	Handle models.Handle
+	Second Folder
+}
+
+type attached struct {
+	handle models.Handle
+	name   string
+}
+
+const (
+	deletedMost  = 64
+	attachedMost = 16
+	labelledMost = 16
+)
+
+// Add enters a message that was delivered to, or arrived in, the folder. m is nil if its
+// attachments are not known. held is how many bytes calls on it hold.
+func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
+	l.large.add(h, held)
+	f.noteRow(held.Row)
+	f.Add(h)
+	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
+		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
+	}
+}
+
+// extend makes room for more users. Call it between two phases, when no worker runs.
+func (l *Live) extend(users int) {
+	accounts := make([]Account, max(users, len(l.Accounts)))
+	for i := range l.Accounts {
+		a := &l.Accounts[i]
+		accounts[i].Ref, accounts[i].Folders, accounts[i].deleted = a.Ref, a.Folders, a.deleted
+	}
+	l.Accounts = accounts
+}
+
+// After returns the next user of this shard. There must be one.
+func (l *Live) After(user int) int {
+	for {
+		if user = (user + 1) % len(l.Accounts); len(l.Accounts[user].Folders) > 0 {
+			return user
+		}
+	}
+}
+
+// Messages counts the live messages in all folders. Call it between two phases, when no
+// worker runs.
+func (l *Live) Messages() int {
+	n := 0
+	var last *FolderSet // accounts that share a folder have it in common
+	for i := range l.Accounts {
+		for _, f := range l.Accounts[i].Folders {
+			if f.FolderSet != last {
+				n += f.Len()
+			}
+			last = f.FolderSet
+		}
+	}
+	return n
+}
+
+// attach remembers that a message has an attachment of that name.
+func (f *FolderSet) attach(h models.Handle, name string) {
+	f.extra.Lock()
+	defer f.extra.Unlock()
+	if len(f.attached) == attachedMost {
+		copy(f.attached, f.attached[1:])
+		f.attached = f.attached[:attachedMost-1]
+	}
+	f.attached = append(f.attached, attached{h, name})
+}
+
+// Remove takes the message of that rank, or the next older free one, out of
+// the folder.
+func (f *FolderSet) Remove(rank int) (models.Handle, bool) {
+	f.extra.Lock()
+	defer f.extra.Unlock()
+	h, ok := f.take(rank)
+	for i := range f.attached {
+		if ok && f.attached[i].handle == h {
+			f.attached = append(f.attached[:i], f.attached[i+1:]...)
+			break
+		}
+	}
+	return h, ok
+}
+
+// ReadAttached pins one of the messages with an attachment, for reading, and returns the
+// attachment's name.
+func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok bool) {
+	f.extra.Lock()
+	defer f.extra.Unlock()
+	if len(f.attached) == 0 {
+		return h, "", false
+	}
+	a := f.attached[len(f.attached)-1-rank%len(f.attached)]
+	f.pin(a.handle)
+	return a.handle, a.name, true
+}
+
+// Unlabel returns the message that has had a second label longest, once labelledMost have
+// one. From then on labels are taken off as often as they are put on.
+func (f *FolderSet) Unlabel() (DoubleLabelled, bool) {
+	f.extra.Lock()
+	defer f.extra.Unlock()
+	if len(f.labelled) < labelledMost {
+		return DoubleLabelled{}, false
+	}
+	l := f.labelled[0]
+	f.labelled = append(f.labelled[:0], f.labelled[1:]...)
+	return l, true
+}
+
+// Label remembers a message that has a second label now.
+func (f *FolderSet) Label(l DoubleLabelled) {
+	f.extra.Lock()
+	defer f.extra.Unlock()
+	f.labelled = append(f.labelled, l)
+}
+
+// Discard remembers a deleted message of the account, for restoring it.
+func (l *Live) Discard(a *Account, k ledger.Key) {
+	if !l.keepDeleted {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.deleted) == deletedMost {
+		copy(a.deleted, a.deleted[1:])
+		a.deleted = a.deleted[:deletedMost-1]
+	}
+	a.deleted = append(a.deleted, k)
+}
+
+// BeginRestore takes the message that was deleted last, unless a purge is
+// under way.
+func (a *Account) BeginRestore() (ledger.Key, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.deleted) - 1
+	if n < 0 || a.purging {
+		return ledger.Key{}, false
+	}
+	k := a.deleted[n]
+	a.deleted = a.deleted[:n]
+	a.restoring++
+	return k, true
+}
+
+// EndRestore ends a restore.
+func (a *Account) EndRestore() {
+	a.mu.Lock()
+	a.restoring--
+	a.mu.Unlock()
+}
+
+// BeginPurge forgets all deleted messages, unless one is being restored or
+// another purge is under way.
+func (a *Account) BeginPurge() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.restoring > 0 || a.purging {
+		return false
+	}
+	a.purging = true
+	a.deleted = a.deleted[:0]
+	return true
+}
+
+// EndPurge ends a purge.
+func (a *Account) EndPurge() {
+	a.mu.Lock()
+	a.purging = false
+	a.mu.Unlock()
+}
+
+// BeginRecount begins a recount of the account's counters, unless one is under way: two at
+// a time would both add what is missing.
+func (a *Account) BeginRecount() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counting {
+		return false
+	}
+	a.counting = true
+	return true
+}
+
+// EndRecount ends a recount.
+func (a *Account) EndRecount() {
+	a.mu.Lock()
+	a.counting = false
+	a.mu.Unlock()
+}

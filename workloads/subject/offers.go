@@ -1,0 +1,65 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// offered reports whether a mailbox has an operation that not every model has.
+var offered = map[workloads.Op]func(models.Mailbox) bool{
+	workloads.Label:        is[models.Labeler],
+	workloads.Restore:      is[models.Purger],
+	workloads.Purge:        is[models.Purger],
+	workloads.Recount:      is[models.Recounter],
+	workloads.SearchSender: is[models.SenderSearcher],
+	workloads.Slice:        is[models.Slicer],
+	workloads.Seen:         is[models.Seer],
+	workloads.Subscribe:    is[models.Subscriber],
+}
+
+func is[T any](mb models.Mailbox) bool {
+	_, ok := mb.(T)
+	return ok
+}
+
+// Lacks returns the operations that the model does not offer.
+func (t *Target) Lacks() (lacks [workloads.NumOps]bool) {
+	for op, offered := range t.Offers {
+		lacks[op] = !offered
+	}
+	return lacks
+}
+
+// probe finds out what the model lacks, before anything is measured.
+func (t *Target) probe() error {
+	return t.withMailbox(func(mb models.Mailbox) error {
+		for i := range t.Offers {
+			has := offered[workloads.Op(i)]
+			t.Offers[i] = has == nil || has(mb)
+		}
+		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
+			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
+		}
+		return nil
+	})
+}
+
+// findFlags tries a message that does not exist, to learn which of the workload's flags
+// the model does not store.
+func (t *Target) findFlags(ctx context.Context) error {
+	return t.withMailbox(func(mb models.Mailbox) error {
+		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
+		for m, flag := range map[workloads.Mark]models.Flag{
+			workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged,
+		} {
+			if t.Workload.Sets(m) {
+				t.LacksFlag[m] = errors.Is(mb.Flag(ctx, f, models.Handle{}, flag, true), models.ErrNotOffered)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,224 @@
+package subject
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/meet"
+)
+
+// applyAtMost is how long an engine may take to make all tables of a schema, or to prepare
+// all its statements. HBase makes tables one by one, in a second or two each.
+const applyAtMost = 3 * time.Minute
+
+// Reach opens an engine that is reached over the network as the workload says,
+// with the namespace named. The error says what to do if nobody answers.
+func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
+	if config := w.Engines[e.Name]; config != nil {
+		o.Contact, o.Named, o.Settings = config.Contact, config.Named, config.Settings
+	}
+	return e.Reach(ctx, o)
+}
+
+// Open opens the store, applies the schema, binds the model, and finds out what it
+// offers. A data set that is in the folder is used again if it fits.
+func Open(ctx context.Context, c Config) (_ *Target, err error) {
+	t := &Target{Config: c, Large: NewBudget(largeAtOnce())}
+	if t.Schema, err = c.Model.Schema(); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
+	}
+	if err := private.Make(c.Dir); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	if err := t.openDataset(); err != nil {
+		return nil, err
+	}
+	if err := t.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := crash.Guard(func() error { return t.bind(ctx) }); err != nil {
+		err = errors.Join(err, t.Close(ctx))
+		if t.left != "" {
+			err = fmt.Errorf("%w; %s", err, t.left)
+		}
+		return nil, err
+	}
+	return t, nil
+}
+
+// bind applies the schema, binds the model to the store and opens the ledger.
+func (t *Target) bind(ctx context.Context) (err error) {
+	t.Caps = t.Store.Capabilities()
+	if t.Caps.Discards {
+		t.reused = false // a null engine kept nothing of an earlier run
+	}
+	if err := t.openLedger(); err != nil {
+		return err
+	}
+	if err := t.claim(ctx); err != nil {
+		return err
+	}
+	if err := t.apply(ctx); err != nil {
+		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
+	}
+	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
+		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
+		if err == nil {
+			t.Bound, err = t.Model.Bind(ctx, p, t.Options)
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
+	}
+	return t.probe()
+}
+
+// openLedger opens the ledger of a data set, or makes that of a new one. An audit does neither: it
+// only reads. A data set of an engine that keeps nothing has none.
+func (t *Target) openLedger() (err error) {
+	switch {
+	case !t.Config.Ledger || t.Caps.Discards || t.AuditOnly:
+	case t.reused:
+		if t.Acknowledged, err = ledger.Open(t.ledgerName()); err != nil {
+			return fmt.Errorf("the data set in %s cannot be used again: %w; %s", t.Dir, err, t.Dataset.removal())
+		}
+	default:
+		t.Acknowledged, err = ledger.Create(t.ledgerName())
+	}
+	return err
+}
+
+// apply makes the tables. If the run has shards, the first makes them, since an engine may
+// fail if several clients make the same tables at once.
+func (t *Target) apply(ctx context.Context) error {
+	apply := func() error {
+		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
+	}
+	if t.Shards == nil {
+		return apply()
+	}
+	return t.Shards.First(ctx, "tables", t.Dataset.Namespace, apply)
+}
+
+func (t *Target) openStore(ctx context.Context) (err error) {
+	o := t.EngineOptions
+	if t.Engine.Remote {
+		o.Namespace = t.Dataset.Namespace
+		t.Beside = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
+		t.readBefore = drivers.DiskReads(t.Processes...)
+		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
+		return err
+	}
+	o.Dir = StoreDir(t.Dir)
+	if config := t.Workload.Engines[t.Engine.Name]; config != nil {
+		o.Settings = config.Settings
+	}
+	if t.Store, err = t.Engine.Open(ctx, o); err != nil {
+		return fmt.Errorf("open %s: %w", t.Engine.Name, err)
+	}
+	return nil
+}
+
+// claim writes down which namespace of a shared engine belongs to a new data set, before
+// anything is made in it. So a user finds the data of a killed run again. For an older data
+// set, claim checks that its namespace is there.
+func (t *Target) claim(ctx context.Context) error {
+	switch {
+	case !t.Engine.Remote:
+		return nil
+	case !t.reused:
+		return t.Dataset.write(t.Dir)
+	}
+	names, err := drivers.Namespaces(ctx, t.Store)
+	if err != nil {
+		return fmt.Errorf("list the namespaces of %s: %w", t.Engine.Name, err)
+	}
+	if !slices.Contains(names, t.Dataset.Namespace) {
+		return fmt.Errorf("the data set in %s is in namespace %s, which this %s does not have; "+
+			"name the cluster it was loaded into, or remove that folder",
+			t.Dir, t.Dataset.Namespace, t.Engine.Name)
+	}
+	return nil
+}
+
+// newNamespace makes a name that no other run has.
+func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
+
+// Close releases the store and the ledger. It drops the namespace on a shared
+// engine unless that is kept, also when ctx has ended.
+func (t *Target) Close(ctx context.Context) error {
+	var err error
+	recorded := true
+	if t.Acknowledged != nil {
+		recorded = t.Acknowledged.Whole()
+		t.Dataset.Records = int64(t.Acknowledged.Records())
+		err = errors.Join(t.Acknowledged.Sync(), t.Acknowledged.Close())
+		t.Acknowledged = nil
+	}
+	if t.Store != nil {
+		if t.Engine.Remote && !t.kept {
+			t.leave(ctx)
+		}
+		if cerr := t.Store.Close(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
+		}
+		t.Store = nil
+	}
+	if t.kept && !t.AuditOnly && recorded {
+		t.Dataset.Closed = true
+		err = errors.Join(err, t.Dataset.write(t.Dir))
+	}
+	return err
+}
+
+// leave drops the namespace. If the run has shards, the first drops it when all others are
+// done. An interrupted shard does not wait for them.
+func (t *Target) leave(ctx context.Context) {
+	if t.Shards != nil {
+		if err := t.Shards.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
+			t.left = fmt.Sprintf("not all shards are known to be done: %v; namespace %s is left on %s, and %q drops it",
+				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
+			return
+		}
+		if t.Shards.FirstGone() {
+			t.left = fmt.Sprintf("shard 1, which drops namespace %s of %s, is gone; %q drops it",
+				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
+			return
+		}
+		if t.Shards.Shard.Index > 1 {
+			_ = os.Remove(filepath.Join(t.Dir, datasetFile)) // the first shard has the note
+			return
+		}
+	}
+	t.drop(context.WithoutCancel(ctx))
+}
+
+// drop removes the namespace. A failure is no error, since the figures are right without it:
+// the result says what was left.
+func (t *Target) drop(ctx context.Context) {
+	t.step("drop")
+	if err := drivers.Drop(ctx, t.Store); err != nil {
+		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
+			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
+		return
+	}
+	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
+		return
+	}
+	if left := drivers.Left(t.Store); left != "" {
+		t.left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
+	}
+}
