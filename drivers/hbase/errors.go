@@ -127,6 +127,12 @@ func scannerLost(err error) bool {
 	return errors.As(err, &j) && j.is(scannerGone)
 }
 
+// isMoved reports whether an error is an exception of a region that has moved, or is not ready.
+func isMoved(err error) bool {
+	var j *javaError
+	return errors.As(err, &j) && j.is(moved)
+}
+
 // isClass reports whether an error is an exception of a class, whatever its package.
 func isClass(err error, class string) bool {
 	var j *javaError

@@ -27,15 +27,36 @@ type fleet struct {
 // compaction running or queued, and until the master knows their sizes. It does not wait for
 // other tables of the cluster or for replicas.
 func (f *fleet) settle(ctx context.Context) error {
+	return f.everywhere(ctx, func(servers []server) error { return f.flushAll(ctx, servers) })
+}
+
+// everywhere calls do with the servers of our regions, and waits for their next reports. If a
+// region has moved, it begins anew: only those reports tell where the region is.
+func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
 	servers, all, err := f.servers(ctx)
 	if err == nil && !all { // some tables are younger than the last reports
 		if err = f.awaitReports(ctx); err == nil {
 			servers, _, err = f.servers(ctx)
 		}
 	}
-	if err != nil {
-		return err
+	for {
+		if err == nil {
+			err = do(servers)
+		}
+		again := isMoved(err)
+		if err != nil && !again {
+			return err
+		}
+		if err = f.awaitReports(ctx); err != nil || !again {
+			return err
+		}
+		servers, _, err = f.servers(ctx)
 	}
+}
+
+// flushAll makes the servers write their regions' memory to files, and waits until they
+// compact none of them.
+func (f *fleet) flushAll(ctx context.Context, servers []server) error {
 	for _, server := range servers {
 		if err := server.flush(ctx, f.timeout); err != nil {
 			return err
@@ -57,7 +78,7 @@ func (f *fleet) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.awaitReports(ctx)
+	return nil
 }
 
 // awaitReports waits until each live region server has sent the master one more report.
@@ -156,8 +177,7 @@ func (sv *server) compacting(ctx context.Context, timeout time.Duration) (busy b
 const adminService = region.ClientType("AdminService")
 
 // each sends a request for each of our regions, over a connection of its own:
-// gohbase's client knows only one service of region servers. It skips regions that
-// have moved.
+// gohbase's client knows only one service of region servers.
 func (sv *server) each(
 	ctx context.Context, timeout time.Duration, method string,
 	request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func(),
@@ -172,11 +192,7 @@ func (sv *server) each(
 	for _, name := range sv.regions {
 		c := sl.request(method, nil, nil)
 		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer
-		err := sl.send(ctx)
-		switch {
-		case isClass(err, "NotServingRegionException"):
-			continue
-		case err != nil:
+		if err := sl.send(ctx); err != nil {
 			return fmt.Errorf("region server %s: %s: %w", sv.addr, method, err)
 		}
 		got()

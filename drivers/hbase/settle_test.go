@@ -1,13 +1,14 @@
 package hbase
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tsuna/gohbase/pb"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -33,6 +34,60 @@ func TestSettleYoung(t *testing.T) {
 	}
 	if o := st.Observe(); o.DiskBytes < 7<<20 {
 		t.Errorf("%d bytes are in files, expected at least 7 MiB", o.DiskBytes)
+	}
+}
+
+// TestSettleMoved: a region that moves while HBase settles is flushed where it is.
+func TestSettleMoved(t *testing.T) {
+	t.Parallel()
+	st := openLive(t, newNamespace(), nil)
+	s := parse(t, tiesSchema)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	awaitRegions(t, st, 2)
+	reported, _, err := st.fleet.servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	err = st.fleet.everywhere(t.Context(), func(servers []server) error {
+		if first { // what servers tells is old now
+			first = false
+			servers = reported
+			for _, sv := range servers {
+				for _, r := range sv.regions {
+					move(t, st, r)
+				}
+			}
+		}
+		return st.fleet.flushAll(t.Context(), servers)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, _, err := st.fleet.servers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sv := range reported {
+		for _, r := range sv.regions {
+			if slices.ContainsFunc(now, func(n server) bool {
+				return n.addr == sv.addr && slices.ContainsFunc(n.regions, func(k []byte) bool { return bytes.Equal(k, r) })
+			}) {
+				t.Errorf("%s has region %s still", sv.addr, r)
+			}
+		}
+	}
+}
+
+// move makes the master move a region to another server, and waits until it is there.
+func move(t *testing.T, st *Store, region []byte) {
+	t.Helper()
+	encoded := bytes.Split(region, []byte("."))
+	request := &pb.MoveRegionRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_ENCODED_REGION_NAME.Enum(), Value: encoded[len(encoded)-2]}}
+	if err := st.fleet.askMaster(t.Context(), "MoveRegion", request, &pb.MoveRegionResponse{}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -87,25 +142,17 @@ func TestSettle(t *testing.T) {
 		}
 		check("flushed", round)
 	}
-	servers, _, err := st.fleet.servers(t.Context())
+	majorCompact(t, st)
+	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
+		for _, sv := range servers {
+			if busy, err := sv.compacting(t.Context(), st.timeout); busy || err != nil {
+				return fmt.Errorf("settled, and compacting %v: %w", busy, err)
+			}
+		}
+		return nil
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sv := range servers {
-		err := sv.each(t.Context(), st.timeout, "CompactRegion",
-			func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r, Major: yes} },
-			&pb.CompactRegionResponse{}, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := st.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, sv := range servers {
-		if busy, err := sv.compacting(t.Context(), st.timeout); busy || err != nil {
-			t.Errorf("settled, and compacting %v, %v", busy, err)
-		}
+		t.Error(err)
 	}
 	check("compacted", 3)
 	noise := rand.NewChaCha8([32]byte{1})

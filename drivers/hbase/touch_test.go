@@ -126,17 +126,19 @@ func majorCompact(t *testing.T, st *Store) {
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	servers, _, err := st.fleet.servers(t.Context())
+	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
+		for _, sv := range servers {
+			err := sv.each(t.Context(), time.Minute, "CompactRegion", func(r *pb.RegionSpecifier) proto.Message {
+				return &pb.CompactRegionRequest{Region: r, Major: proto.Bool(true)}
+			}, &pb.CompactRegionResponse{}, func() {})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, sv := range servers {
-		err := sv.each(t.Context(), time.Minute, "CompactRegion", func(r *pb.RegionSpecifier) proto.Message {
-			return &pb.CompactRegionRequest{Region: r, Major: proto.Bool(true)}
-		}, &pb.CompactRegionResponse{}, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
