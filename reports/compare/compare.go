@@ -95,6 +95,7 @@ type Figure struct {
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
 	kind   *figure
+	trials int     // trials of each side that have a timed figure: the lesser number
 	spread float64 // standard deviation of the logarithm between trials
 }
 
@@ -186,10 +187,11 @@ func (p *pair) cell(gates []Gate) Cell {
 	return c
 }
 
-// has reports whether all trials have a timed figure.
+// has reports whether all trials have a timed figure. One that is withheld counts: nobody can tell
+// whether it is worse.
 func has(trials []trial, s operation, f *figure) bool {
 	for _, t := range trials {
-		if math.IsNaN(f.timeOf(t, s)) {
+		if math.IsNaN(f.timeOf(t, s)) && !f.withheld(t, s) {
 			return false
 		}
 	}
@@ -221,6 +223,7 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	c.Paired = c.Interleaved && bases == news && bases >= leastPaired
 	for i, e := range judgeAll(samples, matters, c.Paired, permutations) {
 		f := of[i]
+		f.trials = min(known(samples[i].base), known(samples[i].new))
 		f.Base, f.New = number(math.Exp(median(samples[i].base))), number(math.Exp(median(samples[i].new)))
 		f.Ratio, f.spread = number(math.Exp(e.ratio)), e.spread
 		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
@@ -237,6 +240,16 @@ func (f *Figure) values(trials []trial, n int) []float64 {
 		}
 	}
 	return values
+}
+
+// known is how many values are not NaN.
+func known(values []float64) (n int) {
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			n++
+		}
+	}
+	return n
 }
 
 // number is nil for NaN and infinities.
@@ -258,7 +271,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 		case p.why != "":
 			f.cannotTell(p.why)
 		case f.kind.timed():
-			f.judgeTime(min(cell.BaseTimed, cell.NewTimed), c.Interleaved)
+			f.judgeTime(c.Interleaved)
 		default:
 			p.compareCount(f)
 			p.release(f)
@@ -329,11 +342,11 @@ const leastTrials = 4
 // deviations of the trials. If trials vary much, so do hours.
 const drifts = 2
 
-// judgeTime sets the verdict of a timed figure. Trials is how many each side has at least.
-func (f *Figure) judgeTime(trials int, interleaved bool) {
+// judgeTime sets the verdict of a timed figure.
+func (f *Figure) judgeTime(interleaved bool) {
 	limit := math.Log1p(f.Limit)
 	switch {
-	case trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0:
+	case f.trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0:
 		f.Low, f.High = nil, nil
 		f.cannotTell(fmt.Sprintf("it takes %d trials of each side at least", leastTrials))
 		f.Needed = leastTrials
@@ -352,7 +365,7 @@ func (f *Figure) judgeTime(trials int, interleaved bool) {
 	default:
 		width := (high - low) / 2
 		f.cannotTell(tooDifferent)
-		f.Needed = max(trials+1, int(math.Ceil(float64(trials)*(width/limit)*(width/limit))))
+		f.Needed = max(f.trials+1, int(math.Ceil(float64(f.trials)*(width/limit)*(width/limit))))
 	}
 }
 

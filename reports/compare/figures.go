@@ -17,6 +17,8 @@ type figure struct {
 	text  func(v float64) string
 	// time is the logarithm of a timed figure, or NaN if a trial does not have it.
 	time func(c *results.Cell, o *results.Op) float64
+	// share is the share of operations below a percentile. It is 0 for other figures.
+	share float64
 	// found is the figure of a search for the highest rate: see maxRate.
 	found func(*results.SearchResult) (value, uncertain float64)
 	// count is a counted figure: its mean over operations, its standard deviation, and the
@@ -33,7 +35,16 @@ func (f *figure) timeOf(t trial, s operation) float64 {
 		return math.Log(rate)
 	}
 	c, o := t.of(s)
+	if t.force {
+		o.Withheld = nil
+	}
 	return f.time(c, &o)
+}
+
+// withheld reports whether a trial has operations enough for a percentile and no sound one.
+func (f *figure) withheld(t trial, s operation) bool {
+	_, o := t.of(s)
+	return f.share > 0 && o.Count >= results.EnoughFor(f.share) && o.Withholds(f.share)
 }
 
 // higherIsBetter is true only for rates.
@@ -76,7 +87,7 @@ func figureNames() []string {
 
 // percentile is the figure for the percentile p, 0 to 1, of everything that was due.
 func percentile(name string, p, limit float64, of func(*results.Latency) int64) *figure {
-	return &figure{name: name, limit: limit, text: words.Duration, time: func(c *results.Cell, o *results.Op) float64 {
+	return &figure{name: name, limit: limit, share: p, text: words.Duration, time: func(c *results.Cell, o *results.Op) float64 {
 		ns := of(c.Due(o))
 		if !o.Tells(p) || ns <= 0 { // too few, or it never ended
 			return math.NaN()

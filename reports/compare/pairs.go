@@ -25,6 +25,7 @@ type trial struct {
 	cell  *results.Cell
 	began string // RFC 3339 in UTC
 	out   bool   // the trial's times are left out
+	force bool   // withheld percentiles are compared all the same
 }
 
 // pair holds the trials of one key on both sides, in the order in which they began.
@@ -95,6 +96,7 @@ func (p *pair) check(force bool) {
 	}{{"base", p.base}, {"new", p.new}} {
 		invalid := 0
 		for i, t := range side.trials {
+			side.trials[i].force = force
 			switch v := t.cell.Verdict; {
 			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
 			case v == results.Invalid:

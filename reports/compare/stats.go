@@ -193,12 +193,18 @@ func (a *permuter) pairDeviation(i int) (difference, err float64) {
 }
 
 // critical is a number of standard errors: in no more than 5% of the permutations some figure
-// deviates by more.
+// deviates by more. Figures of too few trials get no verdict, and have no part in it.
 func (a *permuter) critical() float64 {
+	var judged []int
+	for i, v := range a.values {
+		if min(known(v[:a.base]), known(v[a.base:])) >= leastTrials {
+			judged = append(judged, i)
+		}
+	}
 	var largest []float64
 	for range a.permutations() {
 		most := 0.0
-		for i := range a.values {
+		for _, i := range judged {
 			d, err := a.deviation(i)
 			if z := math.Abs(d) / err; z > most { // false for NaN
 				most = z

@@ -133,6 +133,16 @@ func (j *Judgement) withhold(c *results.Cell) {
 		"processors", strings.Join(parts, "; "))
 }
 
+// withholdAll withholds all percentiles of a cell whose times are invalid.
+func (j *Judgement) withholdAll(c *results.Cell) {
+	j.Withheld = map[string][]string{}
+	for name := range c.Ops {
+		for _, q := range results.Percentiles {
+			j.Withheld[name] = append(j.Withheld[name], q.Name)
+		}
+	}
+}
+
 // blameless reports whether the engine may have taken the processors when the client
 // was late: it runs on them, and neither other programs nor a quota nor a signal kept
 // the client from running.

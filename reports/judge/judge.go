@@ -40,6 +40,9 @@ func Judge(c *results.Cell) Judgement {
 			j.doubt(CodeNotCold, "not cold: %s; what follows ran warm", c.Evidence.NotCold)
 		}
 	}
+	if j.Verdict == results.Invalid {
+		j.withholdAll(c)
+	}
 	if c.Error != "" {
 		j.because(results.Failed, CodeError, "%s", c.Error)
 	}

@@ -584,7 +584,13 @@ func (c *judged) cell() *results.Cell {
 func TestJudge(t *testing.T) {
 	for _, c := range slices.Concat(verdicts, doubts) {
 		t.Run(c.name, func(t *testing.T) {
-			got := Judge(c.cell())
+			cell := c.cell()
+			got := Judge(cell)
+			for name := range cell.Ops {
+				if got.Verdict == results.Invalid && len(got.Withheld[name]) != len(results.Percentiles) {
+					t.Errorf("the cell is invalid, and of the percentiles of %s only %q are withheld", name, got.Withheld[name])
+				}
+			}
 			text := ""
 			if n := len(got.Doubts); n > 0 {
 				text = got.Doubts[n-1].String()
