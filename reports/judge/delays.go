@@ -48,11 +48,11 @@ func (j *Judgement) delays(c *results.Cell, e *results.Evidence) {
 	if dropped := share(count, e.Started+count); d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d) {
 		what, changed = most+percent(dropped)+" of the operations were dropped because of its delays", true
 	}
-	if !blameless(c, e) {
-		j.withhold(c)
-	}
 	switch {
 	case !changed:
+		if !blameless(c, e) {
+			j.withhold(c)
+		}
 		if delayed := share(d.Operations, e.Started); delayed > lateDoubt {
 			j.doubt(CodeLateStarts, "late starts: mailbench itself started %.2f%% of the operations late, and their "+
 				"response times contain that; distrust p99.9", 100*delayed)

@@ -40,9 +40,6 @@ func Judge(c *results.Cell) Judgement {
 			j.doubt(CodeNotCold, "not cold: %s; what follows ran warm", c.Evidence.NotCold)
 		}
 	}
-	if j.Verdict == results.Invalid {
-		j.withholdAll(c)
-	}
 	if c.Error != "" {
 		j.because(results.Failed, CodeError, "%s", c.Error)
 	}
@@ -70,6 +67,9 @@ func (j *Judgement) measured(c *results.Cell) {
 		j.generator(c, e)
 		j.store(c, e)
 		j.saturated(c, e)
+		if j.Verdict == results.Invalid { // a later verdict may be worse
+			j.withholdAll(c)
+		}
 	}
 	j.lacking(c)
 	j.operations(c)
