@@ -2,6 +2,7 @@ package drive
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -11,39 +12,27 @@ import (
 // changes of the account that are under way, and those that come wait for it. That wait is before
 // the call: it is in response times and not in service times.
 
-// hold takes the accounts of an operation, if the model has recounts.
-func (t *task) hold() {
-	if !t.target.Offers[workloads.Recount] {
-		return
-	}
-	switch t.op.Op {
-	case workloads.Deliver:
+// hold takes the accounts that an operation changes, if the model has recounts.
+func (t *task) hold() { t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock) }
+
+// letGo gives back what hold took.
+func (t *task) letGo() { t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock) }
+
+// changes calls alone for the account of a recount, and beside for each one that another operation
+// changes.
+func (t *task) changes(alone, beside func(*sync.RWMutex)) {
+	switch {
+	case !t.target.Offers[workloads.Recount] || !t.op.Op.Changes():
+	case t.op.Op == workloads.Recount:
+		alone(&t.account.Changes)
+	case t.op.Op == workloads.Deliver:
 		// All deliveries take accounts in one order. Else two of them would wait for recounts that
 		// wait for the other.
 		slices.Sort(t.op.Recipients)
 		for _, u := range t.op.Recipients {
-			t.live.Accounts[u].Changes.RLock()
+			beside(&t.live.Accounts[u].Changes)
 		}
-	case workloads.Flag, workloads.Label, workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge:
-		t.account.Changes.RLock()
-	case workloads.Recount:
-		t.account.Changes.Lock()
-	}
-}
-
-// letGo gives back what hold took.
-func (t *task) letGo() {
-	if !t.target.Offers[workloads.Recount] {
-		return
-	}
-	switch t.op.Op {
-	case workloads.Deliver:
-		for _, u := range t.op.Recipients {
-			t.live.Accounts[u].Changes.RUnlock()
-		}
-	case workloads.Flag, workloads.Label, workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge:
-		t.account.Changes.RUnlock()
-	case workloads.Recount:
-		t.account.Changes.Unlock()
+	default:
+		beside(&t.account.Changes)
 	}
 }
