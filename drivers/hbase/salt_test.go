@@ -1,10 +1,13 @@
 package hbase
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
@@ -108,6 +111,7 @@ func TestSalt(t *testing.T) {
 func TestSaltSpreads(t *testing.T) {
 	in := live.HBase2(t)
 	st := drivertest.OpenLive(t, Engine(), drivers.Options{Contact: in.Contact(), Namespace: newNamespace()}).(*Store)
+	balancer(t, st, false)
 	s := parse(t, saltSchema)
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -129,6 +133,22 @@ func TestSaltSpreads(t *testing.T) {
 			t.Errorf("table %s: one region server takes %.0f %% of %d writes", table, 100*share, all)
 		}
 	}
+}
+
+// balancer turns HBase's balancer on or off for a test: a region that moves counts its writes anew.
+func balancer(t *testing.T, st *Store, on bool) {
+	t.Helper()
+	var before pb.SetBalancerRunningResponse
+	request := &pb.SetBalancerRunningRequest{On: &on, Synchronous: yes}
+	if err := st.askMaster(t.Context(), "SetBalancerRunning", request, &before); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		request := &pb.SetBalancerRunningRequest{On: before.PrevBalanceValue, Synchronous: yes}
+		if err := st.askMaster(context.Background(), "SetBalancerRunning", request, &before); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // writesOf returns how many writes each region server has counted for a table's regions.
