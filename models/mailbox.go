@@ -39,7 +39,8 @@ type Parameter struct{ Name, Value, Doc string }
 // Options configure a model. The zero Options are the values of the documents and
 // the real clock.
 type Options struct {
-	// Now returns the time of a delivery, a deletion or a view. Nil means time.Now.
+	// Now returns the time of a delivery, unless the message says when it arrived, of a deletion or a
+	// view. Nil means time.Now.
 	Now func() time.Time
 	// Node seeds the node and clock-sequence bits of TimeUUIDs, so that
 	// processes that share a store do not collide. 0 means random bits.
@@ -58,6 +59,14 @@ func (o Options) Clock() func() time.Time {
 		return o.Now
 	}
 	return time.Now
+}
+
+// Arrival is when a message arrived: a delivery of now, unless the message says.
+func Arrival(m *mail.Message, now func() time.Time) time.Time {
+	if m.Arrived.IsZero() {
+		return now()
+	}
+	return m.Arrived
 }
 
 // Bound is a model on a store. Mailbox returns the mailbox of one worker. It runs

@@ -176,8 +176,8 @@ var howKeys = []struct {
 		key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"},
 		[]Op{Flag, Label, Subscribe},
 	},
-	{key{"width", formWidth, "how much time a slice spans: a time, or a share of the time since the first message " +
-		"(default 0.01)"}, []Op{Slice}},
+	{key{"width", formWidth, "what a slice asks for: a share of the messages (default 0.01), or a time, of the year in which " +
+		"the load arrived"}, []Op{Slice}},
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }
 

@@ -78,9 +78,9 @@ func (m *mailbox) encode(c mail.Content) ([]byte, error) {
 func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder,
 	handles []models.Handle,
 ) error {
-	now := m.now()
+	arrived := models.Arrival(msg, m.now)
 	return m.Spread(ctx, m.posts, len(to), m.size, func(i int) {
-		id := m.ids.Next(now)
+		id := m.ids.Next(arrived)
 		handles[i] = handleOf(id)
 		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),
 			drivers.SetOf(m.recipients),

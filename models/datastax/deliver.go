@@ -14,7 +14,7 @@ import (
 // then the rows that show the email in one batch, then the counters.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
 	err := m.row.Check(msg.Body.Content, nil)
-	id := m.ids.Next(m.now())
+	id := m.ids.Next(models.Arrival(msg, m.now))
 	if err == nil {
 		err = m.putAttachments(ctx, id, msg.Attachments)
 	}

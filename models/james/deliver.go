@@ -46,7 +46,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 }
 
 func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid int64) error {
-	r := record{date: m.now(), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
+	r := record{date: models.Arrival(msg, m.now), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
 	m.Calls.Reset()
 	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
 	defer m.release()

@@ -21,6 +21,7 @@ type Address struct {
 //     the bytes that the message had there.
 type Message struct {
 	Date        time.Time // date of the Date header, or the time of arrival without one
+	Arrived     time.Time // when it arrived; zero: when it is delivered
 	MessageID   string
 	From        Address
 	To, Cc, Bcc []Address

@@ -81,6 +81,9 @@ func testSlice(t *testing.T, s *suite) {
 		at = append(at, diff.clock.now())
 	}
 	diff.deliver(sample(12).Message(), a.folders[1])
+	next := sample(13).Message() // its own time of arrival counts, not that of its delivery
+	next.Arrived = at[11].Add(24 * time.Hour)
+	diff.deliver(next, f)
 	ms := time.Millisecond
 	for _, r := range [][2]time.Time{
 		{at[0], at[11]},
@@ -92,6 +95,7 @@ func testSlice(t *testing.T, s *suite) {
 		{at[6], at[3]},
 		{time.Unix(0, 0), at[2]},
 		{at[9], at[11].Add(time.Hour)},
+		{next.Arrived, next.Arrived},
 	} {
 		for _, limit := range []int{1, 3, 100} {
 			got := entries(t, func(y func(*models.Entry) error) error {

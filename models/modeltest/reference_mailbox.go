@@ -122,7 +122,7 @@ func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.F
 	if _, err := io.Copy(io.Discard, io.NewSectionReader(m.Raw, 0, m.Raw.Size())); err != nil {
 		return fmt.Errorf("read message: %w", err)
 	}
-	mail := &refMail{Message: m, at: r.now()}
+	mail := &refMail{Message: m, at: models.Arrival(m, r.now)}
 	r.mails = append(r.mails, mail)
 	number := r.number()
 	for i, f := range to {

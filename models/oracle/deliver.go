@@ -86,11 +86,11 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
 	}
-	now := m.now()
+	arrived := models.Arrival(msg, m.now)
 	m.Arena.Reset()
 	return m.Spread(ctx, m.deliver, len(to), msg.Raw.Size(), func(i int) {
 		r := ref(to[i])
-		id, created := m.newMessage(now)
+		id, created := m.newMessage(arrived)
 		handles[i] = handleOf(id, created, r)
 		var messageID [32]byte
 		hex.Encode(messageID[:], id[:])

@@ -224,15 +224,6 @@ func TestSequentialRunsAreExact(t *testing.T) {
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
-	// But how many messages a span of time holds is the clock's.
-	for rows, s := range []Side{base, fresh} {
-		o := op(40, 900_000, 900_000)
-		o.Store.RowsRead = float64(rows + 1)
-		s.Runs[0].Cells[0].Ops["slice"] = o
-	}
-	if f := figureOf(t, compared(t, base, fresh, "*", false), "slice", "rows"); f.Verdict != CannotTell {
-		t.Errorf("rows of slices: %s", f.Verdict)
-	}
 	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 2, 2 // which draws other operations
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
 		t.Errorf("in another trial: %s", f.Verdict)

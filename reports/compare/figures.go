@@ -87,13 +87,14 @@ func figureNames() []string {
 
 // percentile is the figure for the percentile p, 0 to 1, of everything that was due.
 func percentile(name string, p, limit float64, of func(*results.Latency) int64) *figure {
-	return &figure{name: name, limit: limit, share: p, text: words.Duration, time: func(c *results.Cell, o *results.Op) float64 {
+	time := func(c *results.Cell, o *results.Op) float64 {
 		ns := of(c.Due(o))
 		if !o.Tells(p) || ns <= 0 { // too few, or it never ended
 			return math.NaN()
 		}
 		return math.Log(float64(ns))
-	}}
+	}
+	return &figure{name: name, limit: limit, share: p, text: words.Duration, time: time}
 }
 
 // rate is the throughput of a closed loop. An open loop offers a rate of its own.

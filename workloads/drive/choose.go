@@ -126,7 +126,7 @@ func chooseSender(t *task) (ok bool, err error) {
 }
 
 func chooseSlice(t *task) (bool, error) {
-	t.since, t.until = t.op.Window(t.target.Dataset.Began, t.clock.base)
+	t.since, t.until = t.op.Window(t.arrivals)
 	return chooseFolder(t)
 }
 
@@ -196,6 +196,7 @@ func chooseRecipients(t *task) (ok bool, err error) {
 	} else {
 		err = t.mail.Message(t.op.Message, t.op.Date, &t.message)
 	}
+	t.message.Arrived = t.op.Date
 	if err == nil && t.target.Acknowledged != nil {
 		t.digest, err = t.digester.Message(&t.message)
 	}

@@ -27,6 +27,7 @@ type task struct {
 	mb       models.Mailbox
 	mail     messages.Reader
 	digester *ledger.Digester
+	arrivals plan.Timeline // when the messages of the data set arrived
 
 	account *subject.Account
 	from    subject.Folder // where the message is

@@ -279,19 +279,21 @@ func (o *Operation) Choose(live int) int {
 	return o.how.ofFolder.Among(live, &r)
 }
 
-// Window returns the span of time that a slice asks for, anywhere from first to last: a
-// hundredth of that time, if the workload does not say.
-func (o *Operation) Window(first, last time.Time) (from, to time.Time) {
+// Window returns the span of time that a slice asks for, anywhere among the arrivals of a data set:
+// in it is that share of the messages that the workload says, by default a hundredth, or it is as
+// long as the workload says.
+func (o *Operation) Window(t Timeline) (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	all := last.Sub(first)
-	width := all / 100
-	switch w := o.how.width; {
-	case w.Time > 0:
-		width = min(all, w.Time)
-	case w.Share > 0:
-		width = time.Duration(w.Share * float64(all))
+	width, share := o.how.width, 0.01
+	switch {
+	case width.Time > 0:
+		where := r.Float64() // from the first arrival, for 0, to the last one at its end, for 1
+		from = t.at(where).Add(-time.Duration(where * float64(width.Time)))
+		return from, from.Add(width.Time)
+	case width.Share > 0:
+		share = width.Share
 	}
-	from = first.Add(time.Duration(r.Float64() * float64(all-width)))
-	return from, from.Add(width)
+	begin := r.Float64() * (1 - share)
+	return t.at(begin), t.at(begin + share)
 }

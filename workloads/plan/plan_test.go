@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -134,12 +135,44 @@ func TestOperationsAreWhole(t *testing.T) {
 	if wide != 25 {
 		t.Errorf("the widest delivery goes to %d of 25 users", wide)
 	}
-	first, last := time.Unix(1000, 0), time.Unix(2000, 0)
-	for n := range uint64(100) {
-		op.Pick = n
-		from, to := op.Window(first, last)
-		if from.Before(first) || to.After(last) || to.Sub(from) != 10*time.Second {
-			t.Fatalf("a window from %v to %v", from, to)
+}
+
+// TestWindow: windows have their share of the messages on the mean, wherever those lie: also in a data
+// set that grew tenfold in a day, after the year of its load.
+func TestWindow(t *testing.T) {
+	for _, steps := range [][]int64{{20_000}, {2000, 18_000}, {2000, 4000, 14_000}, {0, 20_000}} {
+		var dates []time.Time
+		var arrivals Timeline
+		for step, n := range steps {
+			arrivals.Add(n)
+			end, span := (&Growth{Step: step}).time()
+			for i := range n {
+				dates = append(dates, end.Add(-time.Duration(float64(span)*float64(i+1)/float64(n+1))))
+			}
+		}
+		for _, width := range []workloads.Width{{}, {Share: 0.2}, {Share: 1}} {
+			want := 20_000 * cmp.Or(width.Share, 0.01)
+			for pick := range uint64(50) {
+				op := Operation{Pick: pick, how: &how{width: width}}
+				from, to := op.Window(arrivals)
+				n := 0
+				for _, d := range dates {
+					if !d.Before(from) && !d.After(to) {
+						n++
+					}
+				}
+				if math.Abs(float64(n)-want) > 2 {
+					t.Errorf("steps %v, window %v: %d messages, want %.0f, from %v to %v", steps, width, n, want, from, to)
+				}
+			}
+		}
+		op := Operation{how: &how{width: workloads.Width{Time: time.Hour}}}
+		for op.Pick = range 50 {
+			from, to := op.Window(arrivals)
+			first, last := arrivals.at(0), arrivals.at(1)
+			if to.Sub(from) != time.Hour || to.Before(first) || from.After(last) {
+				t.Errorf("steps %v: an hour from %v to %v, and mail arrived from %v to %v", steps, from, to, first, last)
+			}
 		}
 	}
 }

@@ -62,6 +62,15 @@ type Dataset struct {
 	Promise   ledger.Promise `json:"promise"`
 }
 
+// Arrivals are when the messages of its load and growths arrived.
+func (d *Dataset) Arrivals() plan.Timeline {
+	var t plan.Timeline
+	for _, s := range d.Steps {
+		t.Add(s.Messages)
+	}
+	return t
+}
+
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
 func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
 
