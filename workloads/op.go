@@ -36,14 +36,12 @@ var opNames = [NumOps]string{
 // String returns the operation's name in workloads and results.
 func (o Op) String() string { return opNames[o] }
 
+// changing are the operations that change what is stored.
+const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Restore | 1<<Purge | 1<<Recount |
+	1<<Subscribe
+
 // Changes reports whether the operation changes what is stored.
-func (o Op) Changes() bool {
-	switch o {
-	case Deliver, Flag, Label, Move, Delete, Restore, Purge, Recount, Subscribe:
-		return true
-	}
-	return false
-}
+func (o Op) Changes() bool { return changing>>o&1 == 1 }
 
 // OpNames returns the names of all operations.
 func OpNames() []string { return opNames[:] }

@@ -13,19 +13,29 @@ import (
 // the call: it is in response times and not in service times.
 
 // hold takes the accounts that an operation changes, if the model has recounts.
-func (t *task) hold() { t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock) }
+func (t *task) hold() {
+	if t.excludes() {
+		t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
+	}
+}
 
 // letGo gives back what hold took.
-func (t *task) letGo() { t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock) }
+func (t *task) letGo() {
+	if t.excludes() {
+		t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
+	}
+}
+
+// excludes reports whether the operation and a recount exclude each other.
+func (t *task) excludes() bool { return t.op.Op.Changes() && t.target.Offers[workloads.Recount] }
 
 // changes calls alone for the account of a recount, and beside for each one that another operation
 // changes.
 func (t *task) changes(alone, beside func(*sync.RWMutex)) {
-	switch {
-	case !t.target.Offers[workloads.Recount] || !t.op.Op.Changes():
-	case t.op.Op == workloads.Recount:
+	switch t.op.Op {
+	case workloads.Recount:
 		alone(&t.account.Changes)
-	case t.op.Op == workloads.Deliver:
+	case workloads.Deliver:
 		// All deliveries take accounts in one order. Else two of them would wait for recounts that
 		// wait for the other.
 		slices.Sort(t.op.Recipients)

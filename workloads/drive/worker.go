@@ -10,7 +10,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
@@ -158,7 +157,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		tally.due--
 		return o.finish(&w.task, latency.Dropped)
 	}
-	if held == 0 && w.op.Timeout == 0 && !w.target.Offers[workloads.Recount] { // nothing to undo at the end
+	if held == 0 && w.op.Timeout == 0 && !w.excludes() { // nothing to undo at the end
 		_, err = w.timed(opCtx, o, due)
 	} else {
 		_, err = w.carryOut(opCtx, o, due, held)
