@@ -111,8 +111,8 @@ type Options struct {
 	permutations int // permutations that are tried; 0: maxPermutations
 }
 
-// Runs compares two sides. Its error is *Incomparable if the runs differ in more than the
-// build, unless o.Force is set.
+// Runs compares two sides. Its error is *Apart if they have nothing in common, and *Incomparable if
+// the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []Cell{}, Regressions: []string{},
@@ -124,13 +124,13 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			}
 		}
 	}
+	all, alone := pairs(base, new, o.Force)
+	if len(all) == 0 {
+		return nil, &Apart{base.Name, new.Name, alone}
+	}
 	var held []string
 	if c.Forced, held = differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {
 		return nil, &Incomparable{c.Forced}
-	}
-	all, alone := pairs(base, new, o.Force)
-	if len(all) == 0 {
-		return nil, &Incomparable{append([]string{"no model, engine and phase was measured in both"}, alone...)}
 	}
 	for _, d := range held {
 		c.Notes = append(c.Notes, "the builds differ in "+d)

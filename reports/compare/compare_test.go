@@ -430,8 +430,7 @@ func TestRefused(t *testing.T) {
 		"search for the highest rate: none in old, from the phase's rate up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *results.Run) {
 			r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
 		},
-		"fresh was interrupted":                           func(r *results.Run) { r.Interrupted = true },
-		"no model, engine and phase was measured in both": func(r *results.Run) { r.Cells = nil },
+		"fresh was interrupted": func(r *results.Run) { r.Interrupted = true },
 	} {
 		base, fresh := pairOf(4)
 		change(fresh.Runs[0])
@@ -458,6 +457,28 @@ func TestRefused(t *testing.T) {
 		if _, err := Runs(twice, base, Options{Gates: gates, Builds: true}); err == nil && held {
 			t.Errorf("of builds: runs of one side differ in %s", want)
 		}
+	}
+}
+
+// TestApart: what has nothing in common is told with what each side has, also by force, and before
+// what else differs.
+func TestApart(t *testing.T) {
+	base, fresh := pairOf(4)
+	for i := range fresh.Runs[0].Cells {
+		fresh.Runs[0].Cells[i].Model = "oracle"
+	}
+	fresh.Runs[0].Seed = 9
+	for _, force := range []bool{false, true} {
+		_, err := Runs(base, fresh, Options{Force: force})
+		var apart *Apart
+		want := "only old has james/embedded/measure; only fresh has oracle/embedded/measure (mailbench report old fresh"
+		if !errors.As(err, &apart) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--force") {
+			t.Errorf("force %v: %v", force, err)
+		}
+	}
+	fresh.Runs[0].Cells, base.Runs[0].Cells = nil, nil
+	if _, err := Runs(base, fresh, Options{}); err == nil || !strings.Contains(err.Error(), "neither has a measured phase") {
+		t.Error(err)
 	}
 }
 

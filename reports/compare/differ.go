@@ -20,6 +20,18 @@ func (e *Incomparable) Error() string {
 	return "the runs cannot be compared: " + strings.Join(e.Differences, "; ") + " (--force compares them all the same)"
 }
 
+// Apart is the error for runs that measured nothing in common: there is nothing to force.
+type Apart struct {
+	Base, New string   // folders of the runs
+	Alone     []string // what only one side has
+}
+
+// Error names what each side has.
+func (e *Apart) Error() string {
+	return fmt.Sprintf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report %s %s "+
+		"puts them side by side)", cmp.Or(strings.Join(e.Alone, "; "), "neither has a measured phase"), e.Base, e.New)
+}
+
 // differences are what the runs differ in besides the build. If the sides are commits,
 // differences in what a commit contains are in held instead. All runs of both sides are
 // compared with the first run of the base.
