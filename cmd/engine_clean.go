@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -92,12 +93,12 @@ func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []
 	if err != nil {
 		return err
 	}
+	if asJSON {
+		return printJSON(out, listedNamespaces(there))
+	}
 	known := []string{}
 	for _, n := range there {
 		known = append(known, n.Name)
-	}
-	if asJSON {
-		return printJSON(out, known)
 	}
 	if len(names) == 0 {
 		if len(there) == 0 {
@@ -124,30 +125,55 @@ func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []
 	return nil
 }
 
-// listNamespaces prints namespaces with what the engine and the folders of this machine tell of
-// them. Only temporary folders are searched: nobody knows where users keep theirs (--data).
-func listNamespaces(w io.Writer, all []drivers.Namespace) error {
+// listedNamespace is a namespace with what the engine and the folders of this machine tell of it.
+type listedNamespace struct {
+	Name   string     `json:"namespace"`
+	Tables int        `json:"tables,omitempty"` // 0: the engine does not tell
+	Bytes  *int64     `json:"bytes,omitempty"`  // nil: the engine does not tell
+	Since  *time.Time `json:"since,omitempty"`  // nil: nobody tells
+	Owner  string     `json:"owner,omitempty"`  // folder of the run; "": not known here
+	State  string     `json:"state"`
+}
+
+// listedNamespaces looks only into temporary folders: nobody knows where users keep theirs (--data).
+func listedNamespaces(all []drivers.Namespace) []listedNamespace {
 	notes := subject.Notes(os.TempDir(), run.TemporaryPattern)
-	var rows [][]string
+	list := []listedNamespace{}
 	for _, n := range all {
-		tables, size, age, owner, state := "-", "-", "-", "-", "kept by --data, or of another machine"
+		l := listedNamespace{Name: n.Name, Tables: n.Tables, State: "kept by --data, or of another machine"}
 		note, here := notes[n.Name]
 		if here {
-			owner, state = note.Folder, "run goes on"
+			l.Owner, l.State = note.Folder, "run goes on"
 			if scratch.Abandoned(note.Folder) {
-				state = "run was killed"
+				l.State = "run was killed"
 			}
 		}
-		if n.Tables > 0 {
-			tables = fmt.Sprint(n.Tables)
-		}
 		if n.Bytes >= 0 {
-			size = words.Size(float64(n.Bytes))
+			l.Bytes = &n.Bytes
 		}
-		if since := latest(n.Since, note.Began); !since.IsZero() {
-			age = time.Since(since).Round(time.Second).String()
+		if since := latest(n.Since, note.Began).UTC(); !since.IsZero() {
+			l.Since = &since
 		}
-		rows = append(rows, []string{n.Name, tables, size, age, owner, state})
+		list = append(list, l)
+	}
+	return list
+}
+
+// listNamespaces prints namespaces as a table.
+func listNamespaces(w io.Writer, all []drivers.Namespace) error {
+	var rows [][]string
+	for _, l := range listedNamespaces(all) {
+		tables, size, age := "-", "-", "-"
+		if l.Tables > 0 {
+			tables = fmt.Sprint(l.Tables)
+		}
+		if l.Bytes != nil {
+			size = words.Size(float64(*l.Bytes))
+		}
+		if l.Since != nil {
+			age = time.Since(*l.Since).Round(time.Second).String()
+		}
+		rows = append(rows, []string{l.Name, tables, size, age, cmp.Or(l.Owner, "-"), l.State})
 	}
 	return table(w, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, rows)
 }

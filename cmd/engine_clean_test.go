@@ -115,6 +115,18 @@ func TestCleanSaysWhose(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, &out)
 		}
 	}
+	out.Reset()
+	if err := printJSON(&out, listedNamespaces(all)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"namespace": "dead",\s+"since": "20[^"]+Z",\s+"owner": "` + temp + `/mailbench-dead",\s+"state": "run was killed"`,
+		`"namespace": "one",\s+"tables": 2,\s+"bytes": 3\d+,\s+"since": "20[^"]+Z",\s+"state": "kept by --data`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
 }
 
 func (c *cluster) Close() error { return nil }
