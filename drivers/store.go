@@ -261,6 +261,9 @@ type Capabilities struct {
 	// MaxSpreadBytes is the limit of a batch whose rows lie in several partitions,
 	// if that is less than MaxBatchBytes.
 	MaxSpreadBytes int64
+	// MaxKeyBytes is the limit of a row's key, and MaxBatchParts that of the parts of an atomic
+	// batch. Beyond them a call returns ErrTooLarge. 0: no limit is known.
+	MaxKeyBytes, MaxBatchParts int
 	// InProcess: engine and client share a process and its CPU.
 	InProcess bool
 	// Discards: the engine keeps nothing (null). Reads yield rows that nobody wrote.

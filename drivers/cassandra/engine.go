@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gocql/gocql"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
@@ -88,6 +90,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		MaxSpreadBytes: s.limits.batch,
 		MaxCellBytes:   s.limits.mutation,
 		MaxRowBytes:    s.limits.mutation,
+		MaxBatchParts:  gocql.BatchSizeMaximum,
 	}
 }
 

@@ -43,6 +43,7 @@ func batches(t testing.TB, open Open) {
 	}
 	if s.offers("in_partition") {
 		onePartition(c)
+		manyParts(c)
 	}
 	if s.offers("in_all") {
 		severalTables(c)
@@ -194,6 +195,22 @@ func spread(c *client) {
 	quarter := half[:len(half)/4]
 	must(c, c.batch("in_all", with(0, "spread", 3, quarter, nil), with(1, "spread elsewhere", quarter)))
 	c.expect([]string{row(quarter)}, "other", "spread elsewhere")
+}
+
+// manyParts tests an atomic batch of more parts than the engine takes, if that has a limit.
+func manyParts(c *client) {
+	c.fail.Helper()
+	if c.caps.MaxBatchParts == 0 {
+		return
+	}
+	parts := make([]part, c.caps.MaxBatchParts+1)
+	for k := range parts {
+		parts[k] = with(0, "too many", k, "v", nil)
+	}
+	if err := c.batch("in_partition", parts...); !errors.Is(err, drivers.ErrTooLarge) {
+		c.Errorf("a batch of %d parts: %v, expected ErrTooLarge", len(parts), err)
+	}
+	c.expect(nil, "boxes", "too many")
 }
 
 // isolation tests readers while atomic batches run. They see a batch whole or

@@ -117,6 +117,11 @@ func large(t testing.TB, open Open) {
 	c.write("put_a", "p", 9, text[:min(most-4096, int64(len(text)))])
 	c.expect([]string{row(9, text[:min(most-4096, int64(len(text)))])}, "several", "p", list{9})
 
+	if limit := s.caps.MaxKeyBytes; limit > 0 {
+		if _, err := c.try("put_b", strings.Repeat("k", limit+1), 1, []byte("x")); !errors.Is(err, drivers.ErrTooLarge) {
+			t.Errorf("a key of more than MaxKeyBytes (%d): %v, expected ErrTooLarge", limit, err)
+		}
+	}
 	if limit := s.caps.MaxCellBytes; limit > 0 && limit < biggest {
 		c.write("put_b", "over", 1, []byte("kept"))
 		_, err := c.try("put_b", "over", 1, bytes.Repeat([]byte("x"), int(limit)+1))

@@ -111,6 +111,8 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		MaxBatchBytes: int64(s.limits.batch),
 		MaxCellBytes:  int64(s.limits.row),
 		MaxRowBytes:   int64(s.limits.row),
+		MaxKeyBytes:   s.limits.key,
+		MaxBatchParts: s.limits.parts,
 	}
 }
 
