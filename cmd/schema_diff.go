@@ -17,6 +17,7 @@ import (
 func newSchemaDiff(known registry) *cobra.Command {
 	var f storeFlags
 	var asJSON bool
+	var ignore []string
 	cmd := &cobra.Command{
 		Use:   "diff MODEL|FILE.yaml",
 		Short: "Compare a schema with the tables that an engine has",
@@ -25,8 +26,15 @@ different, and what is there besides. The most harmful differences come first,
 each with the statements that would mend it. Those that would remove data are
 comments. mailbench runs none of them, and only reads.
 
-Options such as compaction, compression, time to live and bloom filters are
-compared too, also those that the schema does not set.
+Options such as compaction, compression, time to live, bloom filters,
+read_repair, speculative_retry, memtable_flush_period_in_ms and cdc are compared
+too, also those that the schema does not set. So are Cassandra's types, and
+replication, as the schema says it under "other" where schema import wrote it.
+
+--ignore leaves out what is meant to differ: a setting, column, index or type
+(read_repair; compaction has all its fields), one of a table
+(orders.read_repair), a table, or a kind ("extra column"). The output says what
+was ignored, and which words name no difference.
 
 The tables need not be mailbench's: --keyspace and --namespace name those of
 anybody in full. Without mailbench's mark HBase knows no columns and types, so
@@ -37,6 +45,7 @@ nothing is proposed for it: a store as the document has it need not have it.
 
 The exit status is 0 if nothing else differs and 3 if something does.`,
 		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
+  mailbench schema diff shop.yaml -e cassandra --ignore read_repair,orders.ttl
   mailbench schema diff mine.yaml -e hbase --namespace mail --contact 10.0.0.1
   mailbench schema diff james -e embedded --data mydata --json`,
 		Args: oneSchema,
@@ -54,6 +63,7 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 			if err != nil {
 				return err
 			}
+			idle := c.Ignore(ignore)
 			out, version := cmd.OutOrStdout(), st.Capabilities().Version
 			stored, err := st.Stored(s)
 			if err != nil {
@@ -67,6 +77,7 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
 			default:
 				writeDiff(out, s, version, c)
+				writeIgnored(out, c, idle)
 			}
 			if err == nil && !c.AsDocument() {
 				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
@@ -76,6 +87,7 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 	}
 	f.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "`WORDS` that name what may differ, separated by commas (can be repeated)")
 	return cmd
 }
 
@@ -103,6 +115,8 @@ func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
 // is printed with the first of them.
 func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
 	switch {
+	case len(c.Drifts) == 0 && len(c.Ignored) > 0:
+		fmt.Fprintf(out, "%s (%s) is as schema %s says, but for what is ignored.\n", c.Where, version, s.Name)
 	case len(c.Drifts) == 0:
 		fmt.Fprintf(out, "%s (%s) is as schema %s says: no difference.\n", c.Where, version, s.Name)
 	case c.AsDocument():
@@ -132,20 +146,36 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 	}
 }
 
+// writeIgnored says what --ignore left out.
+func writeIgnored(out io.Writer, c *drivers.Comparison, idle []string) {
+	if len(c.Ignored) > 0 {
+		fmt.Fprintf(out, "\n%s ignored:\n", words.Plural(len(c.Ignored), "difference"))
+	}
+	for _, d := range c.Ignored {
+		fmt.Fprintf(out, "  %s\n", d)
+	}
+	if len(idle) > 0 {
+		fmt.Fprintf(out, "\n--ignore names no difference: %s\n", strings.Join(idle, ", "))
+	}
+}
+
 func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *drivers.Comparison) error {
 	type difference struct {
 		Harm  string   `json:"harm"`
 		Kind  string   `json:"kind"`
 		Table string   `json:"table,omitempty"` // "": all tables
-		Part  string   `json:"part,omitempty"`  // a column, an index or ENGINE.SETTING
+		Part  string   `json:"part,omitempty"`  // a column, an index, a type or ENGINE.SETTING
 		Want  string   `json:"want"`
 		Have  string   `json:"have"`
 		Text  string   `json:"text"`
 		Mend  []string `json:"mend"` // null: nothing is to be mended
 	}
-	all := []difference{}
-	for _, d := range c.Drifts {
-		all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Mend})
+	list := func(drifts []drivers.Drift) []difference {
+		all := []difference{}
+		for _, d := range drifts {
+			all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Mend})
+		}
+		return all
 	}
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
@@ -156,6 +186,7 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 		Version     string       `json:"version"`
 		Where       string       `json:"where"`
 		Differences []difference `json:"differences"`
+		Ignored     []difference `json:"ignored"`
 		Unseen      []string     `json:"unseen,omitempty"`
-	}{s.Name, engine, version, c.Where, all, c.Unseen})
+	}{s.Name, engine, version, c.Where, list(c.Drifts), list(c.Ignored), c.Unseen})
 }

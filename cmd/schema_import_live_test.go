@@ -47,7 +47,12 @@ func TestImportLiveCassandra(t *testing.T) {
 		m.mailbench(t, exitOK, "schema", "import", "-e", "cassandra", "--contact", contact, "--keyspace", ks, "--save-cql", saved, "-o", shown)
 		for _, schema := range []string{text, shown} {
 			diff := []string{"schema", "diff", schema, "-e", "cassandra", "--contact", contact, "--keyspace", ks}
-			if out := m.mailbench(t, exitOK, diff...); !strings.Contains(out, "no difference") {
+			want := "no difference"
+			if d.name == "sensors" && schema == text { // its CQL says how it is replicated, in a datacenter of their own
+				m.mailbench(t, exitBroken, diff...)
+				diff, want = append(diff, "--ignore", "replication"), "but for what is ignored"
+			}
+			if out := m.mailbench(t, exitOK, diff...); !strings.Contains(out, want) {
 				t.Errorf("%s: %s differs:\n%s", d.name, filepath.Base(schema), out)
 			}
 		}
@@ -55,7 +60,7 @@ func TestImportLiveCassandra(t *testing.T) {
 		if err := s.Query(strings.ReplaceAll(d.change, "KS", ks)).Exec(); err != nil {
 			t.Fatal(err)
 		}
-		diff := []string{"schema", "diff", text, "-e", "cassandra", "--contact", contact, "--keyspace", ks}
+		diff := []string{"schema", "diff", text, "-e", "cassandra", "--contact", contact, "--keyspace", ks, "--ignore", "replication"}
 		if out := m.mailbench(t, exitBroken, diff...); !strings.Contains(out, d.found) {
 			t.Errorf("%s: diff does not say %q:\n%s", d.name, d.found, out)
 		}

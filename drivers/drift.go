@@ -42,6 +42,8 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 type Comparison struct {
 	Where  string  // "keyspace mailbench_james"
 	Drifts []Drift // the most harmful first
+	// Ignored are the differences that the user does not want to hear of.
+	Ignored []Drift
 	// Unseen lists what Compare cannot learn from the engine, a sentence each.
 	Unseen []string
 }
@@ -93,10 +95,12 @@ func (c *Comparison) AsDocument() bool {
 func (h Harm) String() string { return harmWords[h] }
 
 var harms = map[schemas.DifferenceKind]Harm{
-	schemas.MissingTable: CallsFail, schemas.MissingColumn: CallsFail, schemas.DifferentKey: CallsFail,
+	schemas.MissingTable: CallsFail, schemas.MissingType: CallsFail, schemas.DifferentFields: CallsFail,
+	schemas.MissingColumn: CallsFail, schemas.DifferentKey: CallsFail,
 	schemas.DifferentType: CallsFail, schemas.DifferentRole: CallsFail,
 	schemas.DifferentExpiry: RowsWrong, schemas.DifferentOrder: RowsWrong,
 	schemas.MissingIndex: ReadsFail, schemas.DifferentIndex: ReadsFail,
 	schemas.DifferentSetting: CostsMore,
 	schemas.ExtraColumn:      OnlyThere, schemas.ExtraIndex: OnlyThere, schemas.ExtraTable: OnlyThere,
+	schemas.ExtraType: OnlyThere,
 }

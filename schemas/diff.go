@@ -15,6 +15,8 @@ type DifferenceKind uint8
 // wrong or not at all, then reads fail or are slow, then what only costs something.
 const (
 	MissingTable     DifferenceKind = iota // every pattern of the table fails
+	MissingType                            // a type that the engine has by name
+	DifferentFields                        // such a type with other fields
 	MissingColumn                          // a static or plain column
 	DifferentKey                           // other key columns, or nested in another table
 	DifferentType                          // a column of another type
@@ -27,12 +29,14 @@ const (
 	ExtraColumn
 	ExtraIndex // costs every write
 	ExtraTable
+	ExtraType
 )
 
 var differenceNames = [...]string{
-	"missing table", "missing column", "different key", "different type", "different role", "different expiry",
+	"missing table", "missing type", "different fields", "missing column", "different key", "different type",
+	"different role", "different expiry",
 	"different order", "missing index", "different index", "different setting",
-	"extra column", "extra index", "extra table",
+	"extra column", "extra index", "extra table", "extra type",
 }
 
 // String returns the kind in two words.
@@ -46,7 +50,7 @@ const ExpirySetting = "ttl"
 type Difference struct {
 	Kind  DifferenceKind
 	Table string // "" is all of them, such as a keyspace
-	// Part is the column, the index or, for a setting, "engine.setting"; "" if the
+	// Part is the column, the index, the type or, for a setting, "engine.setting"; "" if the
 	// whole table differs.
 	Part string
 	// Want and Have are what should be there and what is, in the words of the
@@ -61,6 +65,12 @@ func (d Difference) String() string {
 		return fmt.Sprintf("table %s is missing", d.Table)
 	case ExtraTable:
 		return fmt.Sprintf("table %s is there and should not be", d.Table)
+	case MissingType:
+		return fmt.Sprintf("type %s is missing", d.Part)
+	case ExtraType:
+		return fmt.Sprintf("type %s is there and should not be", d.Part)
+	case DifferentFields:
+		return fmt.Sprintf("type %s has the fields (%s); it should have (%s)", d.Part, d.Have, d.Want)
 	case MissingColumn:
 		return fmt.Sprintf("table %s has no column %s; it should have %s", d.Table, d.Part, d.Want)
 	case MissingIndex:

@@ -74,8 +74,11 @@
 // # Imported schemas
 //
 // "mailbench schema import" makes a schema of CQL. "other" of the schema, a table or a
-// pattern has what the language cannot say: settings, clauses, whole statements. Nothing
-// judges it, and an engine does not run a pattern that has some. "at" is where a table or
+// pattern has what the language cannot say: settings, clauses, whole statements. No rule
+// judges it, and an engine does not run a pattern that has some. Cassandra's tables get, and
+// "mailbench schema diff" compares, read_repair, speculative_retry, additional_write_policy,
+// memtable_flush_period_in_ms and cdc of a table; of the schema, replication and
+// durable_writes are compared. "at" is where a table or
 // pattern was in the CQL, "lines" where its columns and indexes were: findings point there.
 //
 // A pattern with "at" may be what only CQL has: a filter over any column, a slice with in

@@ -37,7 +37,7 @@ func (a *administration) compare(ctx context.Context, sch *schemas.Schema) (*dri
 		return nil, err
 	}
 	exact := a.settings.replication != 0 || a.settings.replicas != nil
-	return d.Compare(there, extra, exact, a.server[defaultCompaction]), nil
+	return d.Compare(there, extra, exact, a.server[defaultCompaction])
 }
 
 // extras finds what a schema never has: views, which cost every write of their table,
@@ -50,7 +50,7 @@ func extras(ctx context.Context, session *gocql.Session, keyspace string) (all [
 		it := session.Query(query, keyspace).WithContext(ctx).Iter()
 		var name, table string
 		for it.Scan(&name, &table) {
-			drop := fmt.Sprintf("DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
+			drop := fmt.Sprintf("-- removes its rows: DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
 			if what == "TRIGGER" {
 				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s;", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
 			}

@@ -13,6 +13,7 @@ import (
 )
 
 const drifting = `
+types: {address: {street: text, place: 'tuple<double,double>', tags: 'frozen<set<text>>'}}
 tables:
   mail:
     partition: [u text]
@@ -81,6 +82,47 @@ var rounds = [][]drift{
 		{
 			`ALTER TABLE KS.plain WITH gc_grace_seconds = 1`,
 			"other costs: setting cassandra.gc_grace_seconds of table plain is 1; it should be 864000", "",
+		},
+	},
+	{ // what the schema has no hint for
+		{
+			`ALTER KEYSPACE KS WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
+			"rows are lost or wrong: setting cassandra.replication.class is SimpleStrategy; it should be NetworkTopologyStrategy", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH additional_write_policy = 'ALWAYS'`,
+			"other costs: setting cassandra.additional_write_policy of table plain is always; it should be 99p", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH memtable_flush_period_in_ms = 60000`,
+			"other costs: setting cassandra.memtable_flush_period_in_ms of table plain is 60000; it should be 0", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH read_repair = 'NONE'`,
+			"other costs: setting cassandra.read_repair of table plain is NONE; it should be BLOCKING", "",
+		},
+		{
+			`ALTER TABLE KS.plain WITH speculative_retry = '50PERCENTILE'`,
+			"other costs: setting cassandra.speculative_retry of table plain is 50p; it should be 99p", "",
+		},
+		{`CREATE TYPE KS.stray (a int)`, "not in the schema: type stray is there and should not be", `DROP TYPE KS.stray`},
+	},
+	{
+		{`DROP TYPE KS.address`, "calls fail: type address is missing", ""},
+	},
+	{
+		{
+			`DROP TYPE KS.address; CREATE TYPE KS.address (street text)`,
+			"calls fail: type address has the fields (street text); it should have " +
+				"(street text, place tuple<double,double>, tags frozen<set<text>>)", "",
+		},
+	},
+	{
+		{
+			`ALTER TYPE KS.address ADD more int`,
+			"not in the schema: type address has the fields (street text, place tuple<double,double>, tags frozen<set<text>>, more int); " +
+				"it should have (street text, place tuple<double,double>, tags frozen<set<text>>)",
+			`DROP TYPE KS.address; CREATE TYPE KS.address (street text, place tuple<double, double>, tags frozen<set<text>>)`,
 		},
 	},
 	{ // what only a new table mends
@@ -158,6 +200,13 @@ func TestDrift(t *testing.T) {
 		found := compare()
 		if got := told(found); !slices.Equal(got, expected) {
 			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
+		}
+		for _, d := range found { // what loses data is for people to run
+			for _, stmt := range d.Mend {
+				if strings.Contains(stmt, "DROP ") && !strings.HasPrefix(stmt, "--") && !strings.HasPrefix(stmt, "DROP INDEX") {
+					t.Errorf("%s is not a comment", stmt)
+				}
+			}
 		}
 		for _, d := range round {
 			if d.mend != "" {

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -19,24 +20,10 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*dd
 	if err := it.Close(); err != nil || !there {
 		return nil, err
 	}
-	it = session.Query("SELECT table_name, comment, bloom_filter_fp_chance, gc_grace_seconds, caching, compaction, "+
-		"compression,"+
-		" default_time_to_live FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
-	for {
-		var table string
-		var chance float64
-		var grace int
-		var caching, compaction, compression map[string]string
-		t := &ddl.LiveTable{Indexes: make(map[string]string), Kinds: make(map[string]bool)}
-		if !it.Scan(&table, &t.Comment, &chance, &grace, &caching, &compaction, &compression, &t.Expiry) {
-			break
-		}
-		t.Mark, t.Marked = ddl.ReadMark(t.Comment)
-		t.Numbers = map[string]string{
-			"bloom_filter_fp_chance": strconv.FormatFloat(chance, 'g', -1, 64), "gc_grace_seconds": strconv.Itoa(grace),
-		}
-		t.Fields = map[string]map[string]string{"caching": caching, "compaction": compaction, "compression": compression}
-		k.Tables[table] = t
+	// All columns: which of the options there are depends on the version.
+	it = session.Query("SELECT * FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+	for row := make(map[string]any); it.MapScan(row); row = make(map[string]any) {
+		readTable(k, row)
 	}
 	if err := it.Close(); err != nil {
 		return nil, err
@@ -66,5 +53,39 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*dd
 			t.Indexes[index] = strings.ReplaceAll(strings.Trim(options["target"], `"`), `""`, `"`)
 		}
 	}
+	if err := it.Close(); err != nil {
+		return nil, err
+	}
+	it = session.Query("SELECT type_name, field_names, field_types FROM system_schema.types WHERE keyspace_name = ?",
+		name).WithContext(ctx).Iter()
+	for t := (ddl.LiveType{}); it.Scan(&t.Name, &t.Fields, &t.Types); t = (ddl.LiveType{}) {
+		k.Types = append(k.Types, t)
+	}
 	return k, it.Close()
+}
+
+// readTable adds a table to the keyspace: a row of system_schema.tables.
+func readTable(k *ddl.LiveKeyspace, row map[string]any) {
+	t := &ddl.LiveTable{
+		Indexes: make(map[string]string), Kinds: make(map[string]bool), Carried: make(map[string]string),
+	}
+	t.Comment, _ = row["comment"].(string)
+	t.Expiry, _ = row["default_time_to_live"].(int)
+	t.Mark, t.Marked = ddl.ReadMark(t.Comment)
+	chance, _ := row["bloom_filter_fp_chance"].(float64)
+	grace, _ := row["gc_grace_seconds"].(int)
+	t.Numbers = map[string]string{
+		"bloom_filter_fp_chance": strconv.FormatFloat(chance, 'g', -1, 64), "gc_grace_seconds": strconv.Itoa(grace),
+	}
+	t.Fields = make(map[string]map[string]string)
+	for _, name := range []string{"caching", "compaction", "compression"} {
+		t.Fields[name], _ = row[name].(map[string]string)
+	}
+	for _, name := range ddl.CarriedOptions() {
+		if value, there := row[name]; there {
+			t.Carried[name] = fmt.Sprint(value)
+		}
+	}
+	name, _ := row["table_name"].(string)
+	k.Tables[name] = t
 }

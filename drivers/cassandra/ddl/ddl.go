@@ -63,8 +63,9 @@ type Definition struct {
 	Tables      []TableDefinition
 	namespace   string
 	types       []*schemas.UserType
-	Stored      *schemas.Schema // as Inspect will return it
-	ThrowAway   string          // options that end each CREATE TABLE: throwAway or ""
+	other       []schemas.Setting // of the schema
+	Stored      *schemas.Schema   // as Inspect will return it
+	ThrowAway   string            // options that end each CREATE TABLE: throwAway or ""
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
@@ -82,7 +83,7 @@ type TableDefinition struct {
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (*Definition, error) {
-	d := &Definition{Replication: r, namespace: namespace, types: s.Types}
+	d := &Definition{Replication: r, namespace: namespace, types: s.Types, other: s.Other}
 	var err error
 	if d.Stored, err = Stored(s); err != nil {
 		return nil, err

@@ -64,5 +64,8 @@ func (m *comparison) defaultOf(name string, others map[string]string) (value str
 	case "gc_grace_seconds":
 		return "864000", true
 	}
+	if o := carriedOf(name); o != nil {
+		return o.usual, true
+	}
 	return "", false
 }

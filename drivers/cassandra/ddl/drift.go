@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,14 +16,18 @@ import (
 // and strategy is the class of the nodes' default compaction, "" if they do not tell one.
 func (d *Definition) Compare(
 	there *LiveKeyspace, extra []drivers.Drift, exact bool, strategy string,
-) *drivers.Comparison {
+) (*drivers.Comparison, error) {
 	m := &comparison{Definition: d, there: there, exact: exact, strategy: strategy}
 	c := &drivers.Comparison{Where: "keyspace " + d.Keyspace}
 	if there == nil {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("There is no keyspace %s.", d.Keyspace))
 		m.there = &LiveKeyspace{Name: d.Keyspace}
 	} else {
-		c.Drifts = append(m.keyspaceDrifts(), m.markDrifts()...)
+		of, err := m.keyspaceDrifts()
+		if err != nil {
+			return nil, err
+		}
+		c.Drifts = slices.Concat(of, m.typeDrifts(), m.markDrifts())
 	}
 	have := m.there.Schema(d.Stored.Name)
 	want := d.Stored // addDefaults may change it: define made it for this call
@@ -43,7 +48,7 @@ func (d *Definition) Compare(
 				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
 				strings.Join(foreign, ", ")))
 	}
-	return c
+	return c, nil
 }
 
 // unmarked returns the tables of a schema that lack mailbench's mark.
@@ -57,33 +62,97 @@ func (k *LiveKeyspace) unmarked(definitions []TableDefinition) (names []string) 
 	return names
 }
 
-// keyspaceDrifts compares what belongs to the whole keyspace. More replicas than
-// wanted matter only where the setting names their number.
-func (m *comparison) keyspaceDrifts() (all []drivers.Drift) {
-	for dc, want := range m.Replication.All() {
-		is := m.there.factor(dc)
-		if n, err := strconv.Atoi(is); err == nil && (n == want || n > want && !m.exact) {
-			continue
-		}
+// keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication
+// that the schema says under "other", or else the store's own.
+func (m *comparison) keyspaceDrifts() (all []drivers.Drift, err error) {
+	said, err := replicationOf(m.other)
+	if err != nil {
+		return nil, err
+	}
+	if all = m.replicationDrifts(); said != nil {
+		all = m.saidReplication(said)
+	}
+	if want := strconv.FormatBool(durable(m.other)); want != strconv.FormatBool(m.there.Durable) {
 		all = append(all, drivers.Drift{
-			Difference: schemas.Difference{
-				Kind: schemas.DifferentSetting, Part: EngineName + ".replication." + dc, Want: strconv.Itoa(want), Have: is,
-			},
-			Harm: drivers.RowsWrong,
+			Difference: keyspaceSetting("durable_writes", want, strconv.FormatBool(m.there.Durable)),
+			Harm:       drivers.RowsWrong, // acknowledged writes are lost with the process
+			Mend: []string{m.unless(want == "false", "acknowledged writes can be lost",
+				fmt.Sprintf("ALTER KEYSPACE %s WITH durable_writes = %s;", Quote(m.Keyspace), want))},
+		})
+	}
+	return all, nil
+}
+
+func keyspaceSetting(name, want, have string) schemas.Difference {
+	return schemas.Difference{Kind: schemas.DifferentSetting, Part: EngineName + "." + name, Want: want, Have: have}
+}
+
+// unless returns a statement, as a comment with the reason if it loses something.
+func (*comparison) unless(loses bool, what, stmt string) string {
+	if loses {
+		return "-- " + what + ": " + stmt
+	}
+	return stmt
+}
+
+const (
+	byDatacenter = "NetworkTopologyStrategy"
+	classField   = "replication.class"
+)
+
+// replicationDrifts compares with the replication that Apply would give the keyspace. More replicas
+// than wanted matter only where the setting names their number.
+func (m *comparison) replicationDrifts() (all []drivers.Drift) {
+	repair := "-- then, on every node: nodetool repair --full " + m.Keyspace
+	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s;", Quote(m.Keyspace), m.Replication.cql())
+	class := m.there.class()
+	if class != byDatacenter {
+		all = append(all, drivers.Drift{
+			Difference: keyspaceSetting(classField, byDatacenter, class),
+			Harm:       drivers.RowsWrong, // copies may be in one rack or datacenter, and go with it
 			Mend: []string{
-				fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s;", Quote(m.Keyspace), m.Replication.cql()),
-				"-- then, on every node: nodetool repair --full " + m.Keyspace,
+				m.unless(m.there.more(m.Replication), "removes copies of rows", alter), repair,
 			},
 		})
 	}
-	if !m.there.Durable {
+	for dc, want := range m.Replication.All() {
+		is := m.there.factor(dc)
+		n, err := strconv.Atoi(is)
+		if err == nil && (n == want || n > want && !m.exact) {
+			continue
+		}
 		all = append(all, drivers.Drift{
-			Difference: schemas.Difference{
-				Kind: schemas.DifferentSetting, Part: EngineName + ".durable_writes", Want: "true", Have: "false",
-			},
-			Harm: drivers.RowsWrong, // acknowledged writes are lost with the process
-			Mend: []string{fmt.Sprintf("ALTER KEYSPACE %s WITH durable_writes = true;", Quote(m.Keyspace))},
+			Difference: keyspaceSetting("replication."+dc, strconv.Itoa(want), is), Harm: drivers.RowsWrong,
+			Mend: []string{m.unless(n > want, "removes copies of rows", alter), repair},
 		})
+	}
+	return all
+}
+
+// saidReplication compares with the class and the replicas that the schema says, which must be just so.
+func (m *comparison) saidReplication(said map[string]string) (all []drivers.Drift) {
+	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s;", Quote(m.Keyspace), cqlMap(said))
+	loses := false
+	for name, is := range m.there.Replication {
+		have, _ := strconv.Atoi(is)
+		want, _ := strconv.Atoi(said[name])
+		loses = loses || have > want
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(said)), slices.Collect(maps.Keys(m.there.Replication)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		have := m.there.Replication[name]
+		if name == "class" {
+			have = m.there.class()
+		}
+		if have != said[name] {
+			all = append(all, drivers.Drift{
+				Difference: keyspaceSetting("replication."+name, said[name], have), Harm: drivers.RowsWrong,
+				Mend: []string{
+					m.unless(loses, "removes copies of rows", alter), "-- then, on every node: nodetool repair --full " + m.Keyspace,
+				},
+			})
+		}
 	}
 	return all
 }

@@ -137,7 +137,8 @@ func options(t *schemas.Table) ([]option, error) {
 		}
 		all = append(all, o)
 	}
-	return all, nil
+	more, err := carried(t)
+	return append(all, more...), err
 }
 
 func readHint(name, value string) (option, error) {
@@ -202,6 +203,9 @@ func (o option) pairs(words []string) error {
 
 // String returns the option as CQL writes it.
 func (o option) String() string {
+	if c := carriedOf(o.name); c != nil {
+		return o.name + " = " + c.cql(o.number)
+	}
 	if o.fields == nil {
 		return o.name + " = " + o.number
 	}

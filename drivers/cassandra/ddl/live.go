@@ -18,6 +18,7 @@ type LiveKeyspace struct {
 	Replication map[string]string
 	Durable     bool                  // writes go into the commit log
 	Tables      map[string]*LiveTable // by name
+	Types       []LiveType
 }
 
 type LiveTable struct {
@@ -28,6 +29,7 @@ type LiveTable struct {
 	Indexes map[string]string            // name → column
 	Kinds   map[string]bool              // the kinds of its indexes: legacy, sai, or another class
 	Numbers map[string]string            // the options that are numbers
+	Carried map[string]string            // those of CarriedOptions that the cluster knows
 	Fields  map[string]map[string]string // the options that are maps
 	Expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
 }
@@ -92,6 +94,25 @@ func (k *LiveKeyspace) factor(datacenter string) string {
 		return n
 	}
 	return k.Replication["replication_factor"]
+}
+
+// class returns the keyspace's replication strategy.
+func (k *LiveKeyspace) class() string {
+	class := k.Replication["class"]
+	return class[strings.LastIndexByte(class, '.')+1:]
+}
+
+// more reports whether the keyspace has more copies of its rows than r.
+func (k *LiveKeyspace) more(r Replication) bool {
+	have, want := 0, 0
+	for _, n := range k.Replication {
+		copies, _ := strconv.Atoi(n) // the class is no number
+		have += copies
+	}
+	for _, n := range r.All() {
+		want += n
+	}
+	return have > want
 }
 
 // ofKind returns the columns of a kind in order: key columns by position, others by
@@ -160,6 +181,9 @@ func (t *LiveTable) table() *schemas.Table {
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex)
 	for name, number := range t.Numbers {
 		addSettings(settings, name, number, nil)
+	}
+	for name, value := range t.Carried {
+		settings[name] = carriedOf(name).plain(value)
 	}
 	for name, fields := range t.Fields {
 		addSettings(settings, name, "", fields)

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -34,8 +35,11 @@ func (m *comparison) mend(f schemas.Difference) []string {
 	case schemas.ExtraColumn:
 		return []string{fmt.Sprintf("-- removes its values: ALTER TABLE %s DROP %s;", table, Quote(f.Part))}
 	case schemas.DifferentExpiry:
+		alter := fmt.Sprintf("ALTER TABLE %s WITH default_time_to_live = %s;", table, f.Want)
+		want, _ := strconv.Atoi(f.Want)
+		have, _ := strconv.Atoi(f.Have)
 		return []string{
-			fmt.Sprintf("ALTER TABLE %s WITH default_time_to_live = %s;", table, f.Want),
+			m.unless(want > 0 && (have == 0 || want < have), "new rows are lost after "+f.Want+" seconds", alter),
 			"-- existing rows keep the time to live that they were written with",
 		}
 	}
@@ -123,6 +127,9 @@ func (m *comparison) setting(td TableDefinition, name string, f schemas.Differen
 		return stmts
 	}
 	option, _, isMap := strings.Cut(name, ".")
+	if c := carriedOf(name); c != nil {
+		f.Want = c.cql(f.Want)
+	}
 	if !isMap {
 		return []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s;", table, name, f.Want)}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// Stored returns the tables, indexes and options that Cassandra keeps of a schema, in canonical form.
 func Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	own := schemas.Canonical(sch)
 	for _, t := range own.Tables {
@@ -27,7 +28,11 @@ func Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		if len(t.Indexes) > 0 {
 			settings[indexesHint] = kind
 		}
-		for _, o := range options {
+		more, err := carried(sch.Table(t.Name)) // Canonical leaves out what it says under "other"
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range append(options, more...) {
 			if o.name == expiryOption {
 				o.name = schemas.ExpirySetting
 			}

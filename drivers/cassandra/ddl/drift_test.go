@@ -1,0 +1,136 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+const said = `schema: 1
+name: shop
+other:
+  replication: "{'class': 'org.apache.cassandra.locator.NetworkTopologyStrategy', 'dc1': '3', 'dc2': 2}"
+  durable_writes: "false"
+tables:
+  orders:
+    partition: [k text]
+    columns: {v: text}
+    hints: {cassandra: {ttl: 60}}
+    other: {cdc: "true", speculative_retry: "'99.0PERCENTILE'", read_repair: "'none'", memtable_flush_period_in_ms: "7"}
+`
+
+// TestDriftSaid: what a schema says under "other" is wanted, and is what CREATE TABLE says. A
+// statement that loses something is a comment.
+func TestDriftSaid(t *testing.T) {
+	s, err := schemas.Parse("shop.yaml", []byte(said))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := strings.Join(d.Statements(), "\n")
+	for _, want := range []string{
+		"cdc = true", "speculative_retry = '99p'", "read_repair = 'NONE'", "memtable_flush_period_in_ms = 7",
+	} {
+		if !strings.Contains(made, want) {
+			t.Errorf("CREATE TABLE lacks %q:\n%s", want, made)
+		}
+	}
+	live := func(replication, options map[string]string, durable bool, ttl int) *LiveKeyspace {
+		return &LiveKeyspace{Name: "shop", Replication: replication, Durable: durable, Tables: map[string]*LiveTable{"orders": {
+			Columns: []LiveColumn{{Name: "k", Type: "text", Kind: "partition_key"}, {Name: "v", Type: "text", Kind: "regular"}},
+			Mark:    mark{Table: "orders"}, Carried: options, Expiry: ttl,
+		}}}
+	}
+	class := "org.apache.cassandra.locator.NetworkTopologyStrategy"
+	as := map[string]string{"cdc": "true", "speculative_retry": "99p", "read_repair": "NONE", "memtable_flush_period_in_ms": "7"}
+	usual := map[string]string{"cdc": "false", "speculative_retry": "99p", "read_repair": "BLOCKING", "memtable_flush_period_in_ms": "0"}
+	for _, x := range []struct {
+		there *LiveKeyspace
+		want  []string
+		first string // the first statement of the first difference
+	}{
+		{live(map[string]string{"class": class, "dc1": "3", "dc2": "2"}, as, false, 60), nil, ""},
+		{
+			live(map[string]string{"class": class, "dc1": "1", "dc3": "1"}, as, true, 60),
+			[]string{
+				"setting cassandra.replication.dc1 is 1; it should be 3", "setting cassandra.replication.dc2 is not set; it should be 2",
+				"setting cassandra.replication.dc3 is 1; it should be not set", "setting cassandra.durable_writes is true; it should be false",
+			},
+			"-- removes copies of rows: ALTER KEYSPACE",
+		},
+		{
+			live(map[string]string{"class": class, "dc1": "1", "dc2": "2"}, as, false, 60),
+			[]string{"setting cassandra.replication.dc1 is 1; it should be 3"},
+			`ALTER KEYSPACE "shop" WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3', 'dc2': '2'};`,
+		},
+		{
+			live(map[string]string{"class": class, "dc1": "3", "dc2": "2"}, usual, false, 60),
+			[]string{
+				"setting cassandra.cdc of table orders is false; it should be true",
+				"setting cassandra.memtable_flush_period_in_ms of table orders is 0; it should be 7",
+				"setting cassandra.read_repair of table orders is BLOCKING; it should be NONE",
+			},
+			`ALTER TABLE "shop"."orders" WITH cdc = true;`,
+		},
+		{
+			live(map[string]string{"class": class, "dc1": "3", "dc2": "2"}, as, false, 0),
+			[]string{"setting cassandra.ttl of table orders is 0; it should be 60"},
+			`-- new rows are lost after 60 seconds: ALTER TABLE "shop"."orders" WITH default_time_to_live = 60;`,
+		},
+		{
+			live(map[string]string{"class": class, "dc1": "3", "dc2": "2"}, as, false, 90),
+			[]string{"setting cassandra.ttl of table orders is 90; it should be 60"},
+			"-- new rows are lost after 60 seconds",
+		},
+		{
+			live(map[string]string{"class": class, "dc1": "3", "dc2": "2"}, as, false, 30),
+			[]string{"setting cassandra.ttl of table orders is 30; it should be 60"},
+			"ALTER TABLE",
+		},
+	} {
+		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Keyspace = "shop"
+		c, err := d.Compare(x.there, nil, false, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, drift := range c.Drifts {
+			got = append(got, drift.String())
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(x.want, "\n  "))
+		} else if len(got) > 0 && !strings.HasPrefix(c.Drifts[0].Mend[0], x.first) {
+			t.Errorf("%s: mended by %s, want %s", got[0], c.Drifts[0].Mend[0], x.first)
+		}
+	}
+}
+
+// TestCarriedRefused: an option that Cassandra does not know is named before anything is asked.
+func TestCarriedRefused(t *testing.T) {
+	for _, x := range []struct{ old, new, want string }{
+		{"cdc: \"true\"", "cdc: often", "cdc under other is often"},
+		{"'none'", "'sometimes'", "its default is BLOCKING"},
+		{"'class': 'org.apache.cassandra.locator.NetworkTopologyStrategy', ", "", "such as {'class'"},
+	} {
+		s, err := schemas.Parse("shop.yaml", []byte(strings.Replace(said, x.old, x.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		if err == nil {
+			_, err = d.Compare(&LiveKeyspace{}, nil, false, "")
+		}
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: error %v does not say %q", x.new, err, x.want)
+		}
+	}
+}
