@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,9 +44,14 @@ folder, a message and an attachment make, and how large they are. The workload
 says how many of them there are (population) and what messages are like (mail).
 Each folder then goes on as it did in the year of the load: it receives as many
 messages a year as it has at the start. --per-day says otherwise. The mix of
-the workload says how many messages are moved and deleted.`,
+the workload says how many messages are moved and deleted.
+
+Rows of other things say how many there are, and no workload is asked:
+    rows: [{each: order, per: {day: 5000}, partition: {of: 300, every: month},
+            sizes: {note: 80}}]`,
 		Example: `  mailbench schema forecast james -e hbase
   mailbench schema forecast mine.yaml --set population.users=10000
+  mailbench schema forecast shop.yaml -e cassandra --years 2
   mailbench schema forecast datastax --mail archive.mbox --per-day 150`,
 		Args: oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,6 +90,9 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	if err != nil {
 		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
 	}
+	if forecast.Own(s) {
+		return f.own(cmd, s, engine, e.Name)
+	}
 	var mail messages.Source
 	if f.mail != "" {
 		if mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, defaultMail); err != nil {
@@ -101,6 +110,26 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 		reports = append(reports, r)
 	}
 	return f.print(cmd, reports)
+}
+
+// own forecasts a schema whose rows are not mail.
+func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, engine forecast.Engine, name string) error {
+	for _, flag := range []string{"workload", "set", "mail", "seed", "per-day"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s: schema %s has no rows of mail; its rows say how many there are (count, per)", flag, s.Name)
+		}
+	}
+	made, err := forecast.Make(s, nil, engine)
+	if err != nil {
+		return usage(err)
+	}
+	years := []float64{schemas.Years("month"), 1}
+	if f.years > 1 {
+		years = append(years, float64(f.years))
+	}
+	r := made.Report(nil, cmp.Or(f.replicas, engine.Space().Replicas), years)
+	r.Engine = name
+	return f.print(cmd, []*forecast.Report{r})
 }
 
 // pickEngine returns the engine named. Without a name it returns the schema's native engine if

@@ -200,6 +200,18 @@
 // a column that the rows do not have. A collection is {cells: SUM, bytes: SUM}.
 // Columns of other types have their type's size.
 //
+// Rows of other things than mail say how many there are, and no workload is asked:
+//
+//	rows:
+//	  - {each: order, per: {day: 5000}, partition: {of: 300, every: month}, sizes: {note: 80}}
+//	  - {each: product, count: 20000, sizes: {name: 40}}
+//
+// each is a word of the schema's own. count is how many there are at the start, per how
+// many more come in an hour, day, week, month or year. partition says that "of" partitions
+// share the rows at a time, one a customer for example, and that every period begins new
+// ones; busiest: 10 gives one of them ten times the mean share. "all" is a single partition.
+// Without it, each has a partition of its own. sizes are numbers.
+//
 // # Text and comparison
 //
 // [Format] writes a schema as its canonical text, which Parse reads back.

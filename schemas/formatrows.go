@@ -23,7 +23,9 @@ func formatRows(t *Table) *yaml.Node {
 			p.count("bytes", r.Piece)
 			b.add("pieces", p.node())
 		}
-		if r.Partition != own {
+		if r.Growth != nil {
+			formatGrowth(b, r)
+		} else if r.Partition != own {
 			b.text("partition", r.Partition)
 		}
 		if len(r.Sizes) > 0 {

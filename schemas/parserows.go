@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	rowsKeys   = []string{"each", "times", "shared", "static", "pieces", "partition", "sizes", "ends"}
+	rowsKeys   = []string{"each", "times", "shared", "static", "pieces", "partition", "sizes", "ends", "count", "per"}
+	ownKeys    = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
 	piecesKeys = []string{"of", "bytes"}
 	sizeKeys   = []string{"cells", "bytes"}
 )
@@ -43,7 +44,11 @@ func (r *rowsReader) read(n *yaml.Node) *Rows {
 		return nil
 	}
 	r.Pos, r.Times = r.At(n), 1
-	if r.Each = r.word(f, "each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
+	_, counted := f["count"]
+	_, grows := f["per"]
+	if counted || grows {
+		r.growth(n, f)
+	} else if r.Each = r.word(f, "each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
 		r.Fail(n, "%s: no key \"each\"; expected one of %s", r.where, strings.Join(Entities, ", "))
 	}
 	if e, ok := f["times"]; ok {
@@ -59,7 +64,9 @@ func (r *rowsReader) read(n *yaml.Node) *Rows {
 	if len(r.Errs) > before {
 		return nil
 	}
-	r.partitionOf(n, f)
+	if r.Growth == nil {
+		r.partitionOf(n, f)
+	}
 	r.sizes(n, f)
 	if e, ok := f["ends"]; ok {
 		for _, item := range r.List(e.Value, "ends of "+r.where) {

@@ -9,7 +9,7 @@ import (
 // table may have several kinds: one for each sub-column of a super column, say.
 // Forecasts, lint rules and reports use them.
 type Rows struct {
-	Each   string // one of Entities: there is a row for each of these
+	Each   string // one of Entities, or a word of the schema's own with Growth: there is a row for each of these
 	Times  int    // rows of this kind for each; 1 unless the file says otherwise
 	Shared bool   // stored once for all recipients of a delivery
 	Static bool   // the static columns of a partition
@@ -20,10 +20,36 @@ type Rows struct {
 	// Partition names the entity whose rows share one partition: one of Entities,
 	// "piece", or "all" for a single partition.
 	Partition string
-	Sizes     []ColumnSize
+	// Growth says how many rows of an entity of the schema's own there are; nil for Entities.
+	Growth *Growth
+	Sizes  []ColumnSize
 	// Ends are the operations that delete such a row (RowEnds).
 	Ends []string
 	Pos  Pos
+}
+
+// Growth is how many there are of an entity of the schema's own, such as orders, and how their
+// rows share partitions.
+type Growth struct {
+	Count int    // at the start
+	Per   int    // as many more come in each Unit; 0 for none
+	Unit  string // one of Periods, or ""
+	// Of is how many partitions there are at a time, such as one a customer; 0: each row has its own.
+	Of int
+	// Every is the period after which rows go to new partitions, one of Periods; "" is never.
+	Every string
+	// Busiest is how many times the mean share the busiest of the partitions gets; 1 is an even spread.
+	Busiest int
+}
+
+// Periods are the words for times in Growth.
+var Periods = []string{"hour", "day", "week", "month", "year"}
+
+// Years returns a period in years of 365 days. A month is a twelfth of it.
+func Years(period string) float64 {
+	return map[string]float64{
+		"hour": 1. / 24 / 365, "day": 1. / 365, "week": 7. / 365, "month": 1. / 12, "year": 1,
+	}[period]
 }
 
 // ColumnSize says how large the values of a column are.

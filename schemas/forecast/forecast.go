@@ -15,9 +15,14 @@ type Forecast struct {
 	Tables []*Table // those that are not row headers, in the schema's order
 }
 
-// Make forecasts a schema. The error says what the schema or the population lacks.
+// Make forecasts a schema. The population is not asked if [Own] is true, and may be nil. The error says what
+// the schema or the population lacks.
 func Make(s *schemas.Schema, p *Population, e Engine) (*Forecast, error) {
-	if err := cmp.Or(declared(s), p.check()); err != nil {
+	err := declared(s)
+	if err == nil && !Own(s) {
+		err = p.check()
+	}
+	if err != nil {
 		return nil, err
 	}
 	f := &Forecast{Schema: s, Engine: e}
@@ -41,7 +46,7 @@ type Table struct {
 // Group is the partitions of a table that hold the rows of one kind of entity: one
 // partition for each user, say.
 type Group struct {
-	Each  string // user, folder, message, attachment, piece or all
+	Each  string // user, folder, message, attachment, piece or all; of the schema's own, see label
 	table *Table
 	kinds []*kind
 	// owners are users or folders, at most mostOwners, in ascending order of their
@@ -51,11 +56,16 @@ type Group struct {
 	step   float64
 	// units are partitions of one sampled message or less, in ascending order of bytes.
 	units []unit
+	own   *own // of an entity of the schema's own, which has no owners and units
 }
 
 func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	tb := &Table{Table: t, population: p, engine: e}
 	for _, r := range t.Rows {
+		if r.Growth != nil {
+			tb.Groups = append(tb.Groups, tb.newOwn(r))
+			continue
+		}
 		k := p.measure(t, r, e, 1, 1) // beside needs the number of rows, which is the same for any beside and around
 		beside := p.beside(t, k, k.Partition)
 		around := beside
@@ -67,7 +77,9 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 		g.kinds = append(g.kinds, k)
 	}
 	for _, g := range tb.Groups {
-		g.fill(p)
+		if g.own == nil {
+			g.fill(p)
+		}
 	}
 	return tb
 }
@@ -107,7 +119,7 @@ func (p *Population) beside(t *schemas.Table, k *kind, of string) float64 {
 
 func (t *Table) group(each string) *Group {
 	for _, g := range t.Groups {
-		if g.Each == each {
+		if g.Each == each && g.own == nil {
 			return g
 		}
 	}
@@ -221,6 +233,10 @@ type Part struct {
 // each yields partitions of a group after some years, the small first, and how many
 // partitions each represents.
 func (g *Group) each(years float64, yield func(p Part, times float64)) {
+	if g.own != nil {
+		g.own.each(years, func(n, times float64) { yield(g.ownPart(n), times) })
+		return
+	}
 	p := g.table.population
 	for i := range g.owners {
 		yield(g.part(&g.owners[i], years), g.step)
@@ -271,6 +287,9 @@ func (g *Group) Count(years float64) (n float64) {
 // Quantile returns the partition at quantile q of a group, from 0 to 1 (the largest),
 // after some years. Partitions are ranked by their size at the start.
 func (g *Group) Quantile(q, years float64) Part {
+	if g.own != nil {
+		return g.ownQuantile(q, years)
+	}
 	if n := len(g.owners); n > 0 {
 		return g.part(&g.owners[max(0, int(math.Ceil(q*float64(n)))-1)], years)
 	}

@@ -152,6 +152,7 @@ func declared(s *schemas.Schema) error {
 	}
 	t := s.Tables[0]
 	return fmt.Errorf("%s: no table of schema %s says which rows mail leaves in it, and a forecast is made from them; "+
-		"write, in table %s for example, rows: [{each: message, partition: folder, sizes: {COLUMN: BYTES}}]",
+		"write, in table %s for example, rows: [{each: message, partition: folder, sizes: {COLUMN: BYTES}}], "+
+		"or of what is not mail rows: [{each: order, per: {day: 5000}, sizes: {COLUMN: BYTES}}]",
 		t.Pos.In(s.File), s.Name, t.Name)
 }

@@ -14,7 +14,8 @@ type Report struct {
 	// Daily is how many messages all folders receive in a day.
 	Daily    float64 `json:"messages_received_daily"`
 	Replicas int     `json:"replicas"`
-	// Years are the times after the start for which there are sizes: 0 is now.
+	// Years are the times after the start for which there are sizes: 0 is now. Those of a
+	// schema without mail begin with a month.
 	Years      []float64     `json:"years"`
 	Tables     []TableReport `json:"tables"`
 	Partitions []GroupReport `json:"partitions"`
@@ -85,12 +86,13 @@ type Compressed struct {
 }
 
 // Report sums a forecast up at some years after the start; the largest is the horizon
-// for limits. The caller fills in Engine, Workload and Compressed.
+// for limits. p is nil for a schema that has no rows of mail. The caller fills in Engine, Workload and Compressed.
 func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report {
-	t := p.totals()
-	r := &Report{
-		Schema: f.Schema.Name, Users: len(p.Users), Folders: int(t.folders), Messages: int(t.messages),
-		Daily: t.messages * p.Growth.Yearly / 365, Replicas: replicas, Years: years,
+	r := &Report{Schema: f.Schema.Name, Replicas: replicas, Years: years}
+	if p != nil {
+		t := p.totals()
+		r.Users, r.Folders, r.Messages = len(p.Users), int(t.folders), int(t.messages)
+		r.Daily = t.messages * p.Growth.Yearly / 365
 	}
 	space := f.Engine.Space()
 	r.Space = SpaceReport{

@@ -12,9 +12,13 @@ import (
 // WriteText writes a report in lines of at most 80 columns.
 func (r *Report) WriteText(to io.Writer) error {
 	w := &writer{to: to}
-	w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
-	w.line("%s users, %s folders, %s messages; %s more are received a day",
-		count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
+	if r.Workload == "" {
+		w.line("%s on %s with the rows that the schema says", r.Schema, r.Engine)
+	} else {
+		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
+		w.line("%s users, %s folders, %s messages; %s more are received a day",
+			count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
+	}
 	w.line("Sizes are those of one copy, compacted and not compressed.")
 	w.tables(r)
 	w.partitions(r)
@@ -46,7 +50,11 @@ func (w *writer) table(left int, rows [][]string) {
 }
 
 func (w *writer) tables(r *Report) {
-	rows := [][]string{{"TABLE", "ROWS"}}
+	rows, last := [][]string{{"TABLE", "ROWS"}}, 0
+	if r.Years[0] > 0 {
+		last = len(r.Years) - 1
+		w.rows(r)
+	}
 	for _, y := range r.Years {
 		rows[0] = append(rows[0], strings.ToUpper(after(y)))
 	}
@@ -57,12 +65,15 @@ func (w *writer) tables(r *Report) {
 		}
 		rows = append(rows, row)
 	}
+	if r.Years[0] > 0 {
+		rows[0][1] = "ROWS IN " + strings.ToUpper(after(r.Years[last]))
+	}
 	undeclared := ""
 	for _, t := range r.Tables {
 		if t.Undeclared {
 			undeclared += " " + t.Table
 		}
-		row := []string{t.Table, count(t.Rows[0])}
+		row := []string{t.Table, count(t.Rows[last])}
 		for _, n := range t.Bytes {
 			row = append(row, words.Size(n))
 		}
@@ -78,8 +89,28 @@ func (w *writer) tables(r *Report) {
 	}
 }
 
+// rows writes how many rows there are at each time.
+func (w *writer) rows(r *Report) {
+	rows := [][]string{{"ROWS"}}
+	for _, y := range r.Years {
+		rows[0] = append(rows[0], strings.ToUpper(after(y)))
+	}
+	for _, t := range r.Tables {
+		row := []string{t.Table}
+		for _, n := range t.Rows {
+			row = append(row, count(n))
+		}
+		rows = append(rows, row)
+	}
+	w.table(1, rows)
+}
+
 func (w *writer) partitions(r *Report) {
-	sizes := [][]string{{"PARTITIONS NOW", "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
+	first := "NOW"
+	if r.Years[0] > 0 {
+		first = "IN " + strings.ToUpper(after(r.Years[0]))
+	}
+	sizes := [][]string{{"PARTITIONS " + first, "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
 	last := len(r.Years) - 1
 	head := "LARGEST"
 	if last > 0 {

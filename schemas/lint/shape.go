@@ -43,6 +43,9 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 // gathers reports whether messages of a user or folder, or rows of all users, come
 // together in one partition.
 func gathers(r *schemas.Rows) bool {
+	if g := r.Growth; g != nil {
+		return !r.Static && g.Of > 0 && g.Every == "" && g.Per > 0
+	}
 	ofMany := r.Partition == "user" || r.Partition == "folder"
 	return !r.Static && (r.Partition == "all" || ofMany && (r.Each == "message" || r.Each == "attachment"))
 }

@@ -1,0 +1,153 @@
+package forecast
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Own reports whether all rows of a schema are of entities of its own, so that its forecast needs no mail.
+func Own(s *schemas.Schema) bool {
+	own := false
+	for _, t := range s.Tables {
+		for _, r := range t.Rows {
+			if r.Growth == nil {
+				return false
+			}
+			own = true
+		}
+	}
+	return own
+}
+
+// own are the partitions of rows of an entity of the schema's own.
+type own struct {
+	*schemas.Growth
+	lives float64 // years after which rows expire; +Inf is never
+}
+
+// newOwn returns the group of a kind of row.
+func (t *Table) newOwn(r *schemas.Rows) *Group {
+	o := &own{Growth: r.Growth, lives: lives(t.Table)}
+	if t.engine.Unit(t.Table) > len(t.Partition) && !r.Static {
+		alone := *r.Growth // each row is a unit
+		alone.Of, alone.Every, alone.Busiest = 0, "", 1
+		o.Growth = &alone
+	}
+	k := &kind{Rows: r, table: t.Table, unit: r.Each}
+	nothing := func(string) float64 { return 0 }
+	beside := max(1, o.mean(1)*float64(r.Times))
+	m := measurer{kind: k, engine: t.engine, beside: beside, around: beside, span: 365 * 24 * 3600}
+	k.each.add(float64(r.Times), m.row(nothing))
+	return &Group{Each: o.label(r.Each), table: t, kinds: []*kind{k}, own: o}
+}
+
+// lives returns after how many years the rows of a table expire by the hints for Cassandra, or else HBase.
+func lives(t *schemas.Table) float64 {
+	for _, engine := range []string{"cassandra", "hbase"} {
+		if seconds, err := strconv.ParseFloat(t.Hints[engine][schemas.ExpirySetting], 64); err == nil && seconds > 0 {
+			return seconds / (365 * 24 * 3600)
+		}
+	}
+	return math.Inf(1)
+}
+
+// label says what has a partition: an entity, a period, a part of all rows, or all.
+func (o *own) label(each string) string {
+	switch {
+	case o.Of == 0:
+		return each
+	case o.Every != "":
+		return o.Every
+	case o.Of == 1:
+		return "all"
+	}
+	return "part"
+}
+
+// rate is how many come in a year.
+func (o *own) rate() float64 {
+	if o.Per == 0 {
+		return 0
+	}
+	return float64(o.Per) / schemas.Years(o.Unit)
+}
+
+// there is how many there are after some years: those of the start, and those that came and did not expire.
+func (o *own) there(years float64) float64 {
+	n := o.rate() * min(years, o.lives)
+	if years < o.lives {
+		n += float64(o.Count)
+	}
+	return n
+}
+
+// mean is how many are in a partition of the mean share, once it is full.
+func (o *own) mean(years float64) float64 {
+	n := o.there(years)
+	switch {
+	case o.Of == 0:
+		return min(1, n)
+	case o.Every != "":
+		n = min(n, o.rate()*schemas.Years(o.Every))
+	}
+	return n / min(float64(o.Of), max(1, n))
+}
+
+// each yields how many are in a partition after some years, and how many such partitions there are.
+func (o *own) each(years float64, yield func(n, times float64)) {
+	there := o.there(years)
+	switch {
+	case there == 0:
+	case o.Of == 0:
+		yield(1, there)
+	case o.Every == "":
+		o.share(there, 1, yield)
+	default:
+		period := o.rate() * schemas.Years(o.Every)
+		whole := math.Floor(there/period + 1e-9)
+		if whole > 0 {
+			o.share(period, whole, yield)
+		}
+		if rest := there - whole*period; rest > 1e-6*period {
+			o.share(rest, 1, yield)
+		}
+	}
+}
+
+// share divides n among the partitions of one time, for so many times.
+func (o *own) share(n, times float64, yield func(n, times float64)) {
+	of := min(float64(o.Of), max(1, n))
+	busiest := min(float64(o.Busiest), of)
+	if of > 1 {
+		yield(n/of*(of-busiest)/(of-1), (of-1)*times)
+	}
+	if of == 1 {
+		busiest = 1
+	}
+	yield(n/of*busiest, times)
+}
+
+// ownPart is a partition of n entities.
+func (g *Group) ownPart(n float64) (p Part) {
+	p.add(n, g.kinds[0].each)
+	if n > 0 {
+		p.Bytes += g.table.engine.Partition(&Partition{g.table.Table, g.kinds[0].key, p.Size})
+	}
+	return p
+}
+
+// ownQuantile is the partition at a quantile after some years, of those that are full.
+func (g *Group) ownQuantile(q, years float64) Part {
+	o := g.own
+	n := o.mean(years)
+	if of := float64(o.Of); of > 1 && o.Busiest > 1 {
+		if q > 1-1/of {
+			n *= float64(o.Busiest)
+		} else {
+			n *= (of - float64(o.Busiest)) / (of - 1)
+		}
+	}
+	return g.ownPart(n)
+}
