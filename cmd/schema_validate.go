@@ -52,6 +52,9 @@ operation was broken off or is of unknown outcome. Broken data leads to exit
 status 4; so does an audit that the data stops. What was found until then is
 printed in any case.
 
+With --sample only some parts of each table are read, at random. The output then
+says which share of broken rows that cannot exclude.
+
 Records of rows are kept in a temporary folder (TMPDIR says where), 20 to 150
 bytes for each row that refers to another or is counted.`,
 		Example: `  mailbench schema validate james -e embedded --data mydata
