@@ -68,15 +68,26 @@ func describeEngine(w io.Writer, e *drivers.Engine) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := table(w, []string{"SETTING", "DEFAULT", "WHAT IT IS"}, rows); err != nil || len(e.Environment) == 0 {
+	if err := table(w, []string{"SETTING", "DEFAULT", "WHAT IT IS"}, rows); err != nil {
 		return err
 	}
-	rows = nil
-	for _, v := range e.Environment {
-		rows = append(rows, []string{v.Name, v.Doc})
+	if err := named(w, []string{"ENVIRONMENT", "WHAT IT IS"}, e.Environment); err != nil {
+		return err
+	}
+	return named(w, []string{"WHERE A CLUSTER LACKS", "THIS HAPPENS"}, e.Lacking)
+}
+
+// named prints a table of names with what is said of each, unless there are none.
+func named(w io.Writer, head []string, all []drivers.Setting) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, s := range all {
+		rows = append(rows, []string{s.Name, s.Doc})
 	}
 	fmt.Fprintln(w)
-	return table(w, []string{"ENVIRONMENT", "WHAT IT IS"}, rows)
+	return table(w, head, rows)
 }
 
 // settingsOf are the settings of an engine: name, default and meaning.

@@ -65,6 +65,7 @@ type (
 		Remote      bool            `json:"remote"` // the engine is reached over the network
 		Settings    []listedSetting `json:"settings"`
 		Environment []listedSetting `json:"environment"`
+		Lacking     []listedSetting `json:"lacking,omitempty"` // what a server may lack, and what happens then
 	}
 	listedSetting struct {
 		Name    string `json:"name"`
@@ -129,6 +130,9 @@ func listEngine(e *drivers.Engine) listedEngine {
 	}
 	for _, v := range e.Environment {
 		one.Environment = append(one.Environment, listedSetting{Name: v.Name, Doc: v.Doc})
+	}
+	for _, v := range e.Lacking {
+		one.Lacking = append(one.Lacking, listedSetting{Name: v.Name, Doc: v.Doc})
 	}
 	return one
 }

@@ -38,6 +38,9 @@ type Engine struct {
 	// CheckHints says which hints of a table (hints: {ENGINE: …}) the engine does not
 	// know, or which value it does not take. nil: the engine has no hints.
 	CheckHints func(t *schemas.Table) error
+	// Lacking says what mailbench does where a server that speaks the engine's protocol lacks
+	// something. Name is what is lacking.
+	Lacking []Setting
 	// Namespace is the engine's own word for what Options.Keyspace names: keyspace or
 	// namespace; "" if it has none.
 	Namespace string

@@ -68,9 +68,10 @@ func (a *administration) apply(ctx context.Context, sch *schemas.Schema) error {
 
 // adapt has the definition use what this cluster knows.
 func (a *administration) adapt(d *ddl.Definition) {
-	if a.throwsAway {
+	if a.knows.throwAway {
 		d.ThrowAway = throwAway
 	}
+	d.NoTablets = a.knows.tablets
 	d.NamesLegacy = a.server[defaultIndex] != ""
 }
 

@@ -146,7 +146,7 @@ func (a *administration) Drop(ctx context.Context) error {
 // Left implements drivers.Leaver. A cluster without the options throwAway keeps snapshots unless
 // its auto_snapshot is off. If it does not show auto_snapshot, Left assumes that it is on.
 func (a *administration) Left() string {
-	if a.throwsAway || a.server["auto_snapshot"] == "false" {
+	if a.knows.throwAway || a.server["auto_snapshot"] == "false" {
 		return ""
 	}
 	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot), and none of its "+

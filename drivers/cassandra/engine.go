@@ -53,6 +53,7 @@ func Engine() drivers.Engine {
 		Compile:    compileWithout,
 		CheckHints: ddl.CheckHints,
 		Namespace:  "keyspace",
+		Lacking:    lacking,
 		TraceDoc: `NODES are replicas that read or wrote; READ and TOMBSTONES are counted on each.
 TIME is what coordinators took, added up. All this is from Cassandra's tracing.`,
 	}
@@ -102,4 +103,26 @@ func (s *Store) Close() error {
 		s.session.Close()
 	}
 	return nil
+}
+
+// lacking is what clusters may lack, with what happens then.
+var lacking = []drivers.Setting{
+	{
+		Name: "system_views",
+		Doc: "ScyllaDB and most managed clusters have none of it, and ordinary roles may not read it: results have no durability, " +
+			"sizes on disk, tombstones and settings of nodes, and are \"not settled\"",
+	},
+	{
+		Name: "replicas by token",
+		Doc: "ScyllaDB with tablets: keyspaces are created without them, because gocql would send requests to nodes that are no " +
+			"replicas, and older versions have no counters and no conditional writes with tablets",
+	},
+	{
+		Name: "allow_auto_snapshot",
+		Doc:  "ScyllaDB, and Cassandra before 5.0: a dropped table may leave a snapshot, and the end of the run says so",
+	},
+	{
+		Name: "SAI, unified compaction",
+		Doc:  "ScyllaDB, and Cassandra before 5.0: the cluster refuses tables with hints for them",
+	},
 }

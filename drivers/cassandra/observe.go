@@ -157,6 +157,9 @@ func (ob *observer) effective() map[string]string {
 		"compression":        map[bool]string{false: "none (of requests)", true: "snappy (of requests)"}[ob.settings.snappy],
 		"protocol":           strconv.Itoa(protocol),
 	}
+	if ob.knows.tablets {
+		e["tablets"] = "off"
+	}
 	options := make(map[string][]string)
 	for t := range ob.compiler.applied.All() {
 		for name, value := range t.options {

@@ -24,7 +24,7 @@ type cluster struct {
 	version     string
 	durability  drivers.Durability
 	limits      limits
-	throwsAway  bool              // the cluster knows the table options throwAway
+	knows       known
 	server      map[string]string // settings of the cluster that matter to results
 }
 
@@ -94,7 +94,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	if c.server, err = c.serverSettings(ctx); err != nil {
 		return err
 	}
-	if c.throwsAway, err = knowsThrowAway(ctx, c.session); err != nil {
+	if c.knows, err = readKnown(ctx, c.session); err != nil {
 		return err
 	}
 	c.limits = limitsOf(c.server)
@@ -178,7 +178,8 @@ var serverSettingNames = []string{
 }
 
 // serverPropertyNames are the properties of a node's Java that matter to results. Cassandra shows
-// neither the heap nor the collector; memtable_heap_space is a quarter of the heap by default.
+// neither the heap nor the collector; drivers.JavaOptions has those of nodes on this machine, and
+// memtable_heap_space is a quarter of the heap by default.
 var serverPropertyNames = []string{"java.vm.name", "java.version", "os.arch"}
 
 // defaultIndex is the kind of the indexes whose statement names none, since Cassandra 5.0.

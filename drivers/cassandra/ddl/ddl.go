@@ -66,6 +66,7 @@ type Definition struct {
 	other       []schemas.Setting // of the schema
 	Stored      *schemas.Schema   // as Inspect will return it
 	ThrowAway   string            // options that end each CREATE TABLE: throwAway or ""
+	NoTablets   bool              // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
@@ -153,7 +154,12 @@ func (d *Definition) createAll(t TableDefinition) []string {
 }
 
 func (d *Definition) createKeyspace() string {
-	return fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s\n  WITH replication = %s", Quote(d.Keyspace), d.Replication.cql())
+	tablets := ""
+	if d.NoTablets {
+		tablets = " AND tablets = {'enabled': false}"
+	}
+	return fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s\n  WITH replication = %s%s", Quote(d.Keyspace), d.Replication.cql(),
+		tablets)
 }
 
 func (d *Definition) createTypes() (all []string) {

@@ -1,0 +1,135 @@
+package cassandra
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// poor passes frames between clients and a Cassandra, and renames in them what other clusters lack,
+// so that the node knows nothing of it. What it says of views passes for what ScyllaDB says of
+// keyspaces with tablets. Both words of a pair are equally long.
+type poor struct {
+	withoutTablets atomic.Int64 // statements that asked for no tablets
+}
+
+const noTablets = " AND tablets = {'enabled': false}"
+
+var inRequests, inAnswers = [][2]string{
+	{"system_views", "system_viewz"},
+	{`"IndexInfo"`, `"IndexInfa"`},
+	{"'scylla_keyspaces'", "'views'           "},
+	{noTablets, strings.Repeat(" ", len(noTablets))},
+}, [][2]string{
+	{"allow_auto_snapshot", "allow_auto_snapshos"},
+	{"base_table_name", "initial_tablets"},
+}
+
+// listen listens on a free port for clients of the node.
+func (p *poor) listen(t *testing.T, node string) (at string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", node)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go p.pass(server, client, inRequests)
+			go p.pass(client, server, inAnswers)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// pass passes frames on: a header of 9 bytes that ends with the body's length, and the body.
+func (p *poor) pass(to, from net.Conn, words [][2]string) {
+	defer to.Close()
+	for header := make([]byte, 9); ; {
+		if _, err := io.ReadFull(from, header); err != nil {
+			return
+		}
+		body := make([]byte, binary.BigEndian.Uint32(header[5:]))
+		if _, err := io.ReadFull(from, body); err != nil {
+			return
+		}
+		if bytes.Contains(body, []byte(noTablets)) {
+			p.withoutTablets.Add(1)
+		}
+		for _, w := range words {
+			body = bytes.ReplaceAll(body, []byte(w[0]), []byte(w[1]))
+		}
+		if _, err := to.Write(append(header, body...)); err != nil {
+			return
+		}
+	}
+}
+
+// TestLacking: a cluster without system_views, the view of built indexes and options of Cassandra
+// 5.0, and with tablets, is used all the same. What it does not tell is told as unknown.
+func TestLacking(t *testing.T) {
+	node, p := live.Contact(t, "cassandra"), new(poor)
+	at := p.listen(t, node)
+	st := drivertest.OpenLive(t, Engine(), drivers.Options{
+		Contact: []string{at}, Namespace: newNamespace(), Settings: map[string]string{"addresses": node + "=" + at},
+	}).(*Store)
+	if st.knows.throwAway || !st.knows.tablets {
+		t.Errorf("the cluster knows %+v, want tablets only", st.knows)
+	}
+	r := run(t, st, schemaOf(t, "flags", flagsBody))
+	if n := p.withoutTablets.Load(); n != 1 {
+		t.Errorf("%d statements asked for no tablets, want that of the keyspace", n)
+	}
+	if !r.write("create", drivers.Text("p"), drivers.Int(1), drivers.Bigint(7), drivers.Boolean(false)) {
+		t.Errorf("a conditional write of a new row was refused")
+	}
+	if c, err := st.Compare(t.Context(), r.schema); err != nil || len(c.Drifts) > 0 {
+		t.Errorf("differences %+v, %v", c, err)
+	}
+	if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUntold) {
+		t.Errorf("settle: %v, want ErrUntold", err)
+	}
+	o := st.Observe()
+	if o.DiskBytes != -1 || o.CacheBytes != -1 || o.CompactionDebt != -1 || o.TombstonesRead != 0 || o.Settings["tablets"] != "off" {
+		t.Errorf("observed %+v", o)
+	}
+	if got := st.Capabilities().Durability; got != drivers.DurabilityUnknown || st.Left() == "" {
+		t.Errorf("durability %s, left %q; want it unknown, and a snapshot", got, st.Left())
+	}
+	all, err := drivers.Describe(t.Context(), st)
+	if err != nil || len(all) == 0 {
+		t.Errorf("namespaces %+v, %v", all, err)
+	}
+	for _, topic := range drivertest.Topics() {
+		switch topic.Name {
+		case "indexes", "counters", "batches":
+			t.Run(topic.Name, func(t *testing.T) {
+				topic.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
+					if err := st.Apply(t.Context(), s); err != nil {
+						t.Fatal(err)
+					}
+					return st
+				})
+			})
+		}
+	}
+}
