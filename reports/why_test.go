@@ -67,9 +67,9 @@ func TestWhy(t *testing.T) {
 			"oracle": asked(sameCalls, one("folders")),
 		}, 4, "james: its pattern mailboxes_of scans all of JAMES_MAILBOXES, and rows that it drops are not counted"},
 		{"times that a comparison explains", map[string]results.Op{
-			"james":  slow(asked(sameCalls, one("flag_seen"))),
+			"james":  slow(asked(sameCalls, one("claim"))),
 			"oracle": asked(sameCalls, one("put_message")),
-		}, 4, "james: its pattern flag_seen compares before it writes"},
+		}, 4, "james: its pattern claim compares before it writes"},
 		{"times that nothing explains", map[string]results.Op{
 			"james":  slow(asked(sameCalls, one("page"))),
 			"oracle": asked(sameCalls, one("inbox")),

@@ -167,9 +167,9 @@
 //
 //	schema: 1
 //	variant of: james
-//	name: james@plain-flags
+//	name: james@conditional-flags
 //	patterns:
-//	  flag_seen: {put-if: ~, if: ~, put: JAMES_MESSAGES}
+//	  flag_seen: {put: ~, put-if: JAMES_MESSAGES, if: size}
 //
 // Mappings are merged key by key, "~" removes a key, and anything else (a list, a
 // type) replaces what the base has. The name is BASE@WORD. The model of the

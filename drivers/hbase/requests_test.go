@@ -83,7 +83,7 @@ func TestRequests(t *testing.T) {
 		run  func() error
 		want string
 	}{
-		{"a mailbox", write(james, "mailbox_put", box, drivers.Text("joe"), drivers.Text("inbox"), null, null), "Multi"}, // nulls are deletes
+		{"a mailbox", write(james, "mailbox_put", box, drivers.Text("joe"), drivers.Text("inbox")), "Mutate"},
 		{"a UID", write(james, "next_uid", box, uid(1)), "Mutate"},
 		{"its count", write(james, "count", box, uid(1)), "Mutate"},
 		{"a message of one chunk, both families", batch(james, "append", chunk(1, 1), message(1, 1)), "Mutate"},
@@ -94,10 +94,14 @@ func TestRequests(t *testing.T) {
 		{"the page behind it", read(james, "page", 0, box, uid(1), uid(2)), "Scan"},
 		{"metadata", read(james, "message", 1, box, uid(1)), "Get"},
 		{"a chunk", read(james, "chunk", 1, box, uid(1), uid(1)), "Get"},
-		{"a flag, if the message is there", write(james, "flag_seen", box, uid(1), drivers.Boolean(true), uid(4)), "Mutate"},
+		{"a flag", write(james, "flag_seen", box, uid(1), drivers.Boolean(true)), "Mutate"},
 		{"a name, if it is free", write(james, "claim", drivers.Text("joe"), drivers.Text("inbox"), box), "Mutate"},
 		{"a message goes, both families", batch(james, "remove", row(0, 1), row(1, 1)), "Mutate"},
 		{"all chunks of one", write(james, "data_delete", box, uid(2)), "Mutate"},
+		{
+			"metadata with a null, which is a delete", write(james, "message_put", drivers.UUID([16]byte{2}), uid(1), drivers.Timestamp(1), uid(4), drivers.Int(4),
+				drivers.Boolean(true), drivers.Boolean(true), drivers.Boolean(true), null), "Multi",
+		},
 
 		{
 			"sub-columns of a message, and two labels", batch(inbox, "store", column(0, 1, "from"), column(0, 1, "to"), column(1, 1, "parts"),

@@ -60,8 +60,7 @@ func (m *mailbox) take(ctx context.Context, user, name string, id mailboxID) err
 }
 
 func (m *mailbox) addMailbox(f *models.Folder) {
-	m.Calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name), drivers.Bigint(0),
-		drivers.Bigint(0))
+	m.Calls.Add(createMailbox, key(f), drivers.Text(f.Account.Address), drivers.Text(f.Name))
 }
 
 // Login implements models.Mailbox: a scan of all mailboxes.

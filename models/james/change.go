@@ -8,10 +8,10 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox. Its put is conditional on the message's size, so
-// it changes nothing if the message is gone. A variant's put may have no condition.
-// Then the message is read first, and a flag can still bring back one that is deleted
-// in between.
+// Flag implements models.Mailbox. A flag is one put, before which the message is read. The
+// flag of a message that is deleted in between leaves a row of one flag, which is no message.
+// A variant's put may be conditional on the message's size, which never changes. Then
+// nothing is read first.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	stmt := m.flagSeen
 	switch flag {

@@ -10,9 +10,8 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// A handle is the UID and the size of the message, both big-endian. The size
-// never changes. A flag update is conditional on it, so that it cannot bring back a
-// deleted message.
+// A handle is the UID and the size of the message, both big-endian. The size never
+// changes, so a variant's flags can be conditional on it.
 
 func handleOf(uid, size int64) (h models.Handle) {
 	binary.BigEndian.PutUint64(h[:], uint64(uid))
