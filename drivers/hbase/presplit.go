@@ -18,21 +18,22 @@ func (r *root) splits(regions int) [][]byte {
 	return keys
 }
 
+// letters are those with which texts in keys are assumed to begin, such as mail addresses and
+// hexadecimal ids.
+const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+
 // splitKeys returns the keys that divide the keys of one kind evenly. It returns none for numbers
 // and times, whose range is unknown: see the hint salt.
-func splitKeys(kind schemas.Kind, regions int) [][]byte {
-	first, last := 0, 1<<16
-	switch kind {
-	case schemas.Text: // keys are assumed to begin with a letter or digit
-		first, last = '0'<<8, ('z'+1)<<8
-	case schemas.Blob, schemas.UUID:
-	default:
-		return nil
-	}
-	var keys [][]byte
+func splitKeys(kind schemas.Kind, regions int) (keys [][]byte) {
 	for i := 1; i < regions; i++ {
-		at := first + (last-first)*i/regions
-		keys = append(keys, []byte{byte(at >> 8), byte(at)})
+		switch kind {
+		case schemas.Text:
+			at := len(letters) * len(letters) * i / regions
+			keys = append(keys, []byte{letters[at/len(letters)], letters[at%len(letters)]})
+		case schemas.Blob, schemas.UUID:
+			at := 1 << 16 * i / regions
+			keys = append(keys, []byte{byte(at >> 8), byte(at)})
+		}
 	}
 	return keys
 }

@@ -158,6 +158,16 @@ func TestPreSplit(t *testing.T) {
 	if got := splitKeys(schemas.Text, 1); got != nil {
 		t.Errorf("one region begins at %x", got)
 	}
+	used := make(map[int]bool) // regions that mail addresses are in, of 16
+	for c := byte('a'); c <= 'z'; c++ {
+		for d := byte('a'); d <= 'z'; d++ {
+			at, _ := slices.BinarySearchFunc(splitKeys(schemas.Text, 16), []byte{c, d, '.'}, slices.Compare[[]byte])
+			used[at] = true
+		}
+	}
+	if len(used) < 12 {
+		t.Errorf("mail addresses are in %d of 16 regions, expected 12", len(used))
+	}
 	st := openLive(t, newNamespace(), map[string]string{"pre_split": "4"})
 	s := parse(t, "schema: 1\nname: split\ntables:\n  a: {partition: [p uuid], columns: {v: text}}\n")
 	if err := st.Apply(t.Context(), s); err != nil {

@@ -19,7 +19,10 @@ import (
 var settingList = []drivers.Setting{
 	{Name: "batching", Default: "off", Doc: "the client's own batching of calls: off, or calls/wait as in 100/20ms"},
 	{Name: "connect_timeout", Default: "5s", Doc: "how long opening may take"},
-	{Name: "pre_split", Default: "1", Doc: "regions that a new table begins with, where its key is a text, blob or uuid, or salted"},
+	{
+		Name: "pre_split", Default: "1",
+		Doc: "regions that a new table begins with, where its key is a text of a-z and 0-9, blob or uuid, or salted",
+	},
 	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
 	{Name: "user", Default: "root", Doc: "the name that HBase knows the client by, where it asks for no Kerberos"},
 	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
