@@ -110,9 +110,17 @@ func (t *text) shortHead(r *results.Run) {
 	}
 }
 
-// EnginesIn names the engines of the measured phases with their versions and durability.
+// EnginesIn names the engines of the measured phases with their versions and durability, and how they
+// compress their files, if they differ in that.
 func EnginesIn(r *results.Run) []string {
-	var engines []string
+	var engines, compressions []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Engines != nil && c.Measured() && compression(c) != "" {
+			compressions = append(compressions, compression(c))
+		}
+	}
+	slices.Sort(compressions)
+	differ := len(slices.Compact(compressions)) > 1
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Engines == nil || !c.Measured() {
@@ -122,6 +130,9 @@ func EnginesIn(r *results.Run) []string {
 			strings.TrimSpace(c.Engine + " " + c.Engines.Version), "durability " + c.Durability,
 			setting(c, "replication"), setting(c, "consistency"),
 		})
+		if differ {
+			s = joined([]string{s, compression(c)})
+		}
 		if !slices.Contains(engines, s) {
 			engines = append(engines, s)
 		}
@@ -135,6 +146,20 @@ func setting(c *results.Cell, name string) string {
 		return name + " " + v
 	}
 	return ""
+}
+
+// compression says how the engine of a cell compresses its files; "" if that is not known. Cassandra's
+// setting compression is that of requests, and that of files one of tables.
+func compression(c *results.Cell) string {
+	by := cmp.Or(c.Engines.Settings["table_compression"], c.Engines.Settings["compression"])
+	by, _, _ = strings.Cut(by, " ") // without the options of its class
+	switch by {
+	case "":
+		return ""
+	case "none":
+		return "files not compressed"
+	}
+	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
 }
 
 // clip writes a text beside a label, in at most so many lines.

@@ -85,7 +85,8 @@ func (c *compiler) descriptors() map[string]string {
 }
 
 // observe returns what the client can see. It does not report replication: HDFS replicates, and
-// HBase's clients cannot see it. Nor do they see the servers' garbage collector and log.
+// HBase's clients cannot see it. Nor do they see the servers' log and garbage collector, of which
+// drivers.JavaOptions tells those on this machine.
 func (f *fleet) observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,

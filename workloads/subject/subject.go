@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -130,6 +131,7 @@ func (t *Target) Observe() *results.EngineInfo {
 	if now := drivers.DiskReads(t.Processes...); s.ReadBytes < 0 && t.readBefore >= 0 && now >= t.readBefore {
 		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has begun anew
 	}
+	maps.Copy(s.Settings, drivers.JavaOptions(t.Processes...))
 	return &results.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
 		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
