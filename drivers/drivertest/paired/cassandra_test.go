@@ -32,6 +32,37 @@ func BenchmarkCassandra(b *testing.B) {
 	b.Run("read", func(b *testing.B) { inTurns(b, bare.Read, driver.Read) })
 }
 
+// BenchmarkFlushed compares reads of rows in memtables with those of rows in files, which Settle
+// flushes: a phase after a load reads files.
+//
+//	MAILBENCH_PAIRS=12 go test -run '^$' -bench Flushed -benchtime 1s ./drivers/drivertest/paired
+func BenchmarkFlushed(b *testing.B) {
+	read := make(map[string]Side)
+	for _, name := range []string{"memtables", "files"} {
+		st := drivertest.OpenLive(b, cassandra.Engine(), drivers.Options{
+			Contact: []string{live.Contact(b, "cassandra")}, Namespace: newNamespace(),
+		})
+		s, err := Schema()
+		if err == nil {
+			err = st.Apply(b.Context(), s)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		sides := Driver(b, st, s)
+		Each(b, sides.Write, Rows)
+		if name == "files" {
+			err = st.(drivers.Settler).Settle(b.Context())
+		}
+		if on := st.(drivers.Observer).Observe().DiskBytes; err != nil || on > 0 != (name == "files") {
+			b.Fatalf("%s: %d bytes on disk, %v", name, on, err)
+		}
+		sides.Read.Name = name
+		read[name] = sides.Read
+	}
+	inTurns(b, read["memtables"], read["files"])
+}
+
 // openCassandra returns both loops, over one table and the same statements.
 func openCassandra(t testing.TB) (bare, driver Sides) {
 	t.Helper()
