@@ -49,7 +49,7 @@ func (r registry) completeSet(workload, typed string) []string {
 	if err != nil {
 		return nil
 	}
-	all := w.Paths()
+	all := append(w.Paths(), r.parameterKeys()...)
 	for i := range r.engines {
 		for _, s := range settingsOf(&r.engines[i]) {
 			all = append(all, "engines."+r.engines[i].Name+"."+s[0]+"=")

@@ -67,6 +67,9 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
 		return nil, blameSweep(err, f.sweep)
 	}
+	if err := known.checkModels(c.Workload); err != nil {
+		return nil, blameSweep(err, f.sweep)
+	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, usage(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/describe"
 	"github.com/mailbench/mailbench/schemas/words"
 )
@@ -71,11 +70,7 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 			return err
 		}
 	}
-	var parameters []models.Parameter
-	if known, err := r.pickModels([]string{name}); err == nil { // a schema file has no parameters
-		parameters = known[0].Parameters
-	}
-	d, err := describe.Make(s, parameters, shown, len(engines) > 0)
+	d, err := describe.Make(s, shown, len(engines) > 0)
 	if err != nil {
 		return usage(err)
 	}

@@ -42,6 +42,9 @@ func (f *liveFlags) run(
 	if err := w.CheckEngines(engineWords(known.engines)); err != nil {
 		return usage(err)
 	}
+	if err := known.checkModels(w); err != nil {
+		return err
+	}
 	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
 	report, err := trace.Run(cmd.Context(), trace.Config{
 		Model: picked[0], Engine: e, Workload: w,

@@ -86,12 +86,8 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	if len(f.workloads) == 0 {
 		return usagef("--workload: no workload named; mailbench workloads lists them")
 	}
-	engine, err := e.Forecast(s)
-	if err != nil {
-		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
-	}
 	if forecast.Own(s) {
-		return f.own(cmd, s, engine, e.Name)
+		return f.own(cmd, s, e)
 	}
 	var mail messages.Source
 	if f.mail != "" {
@@ -102,18 +98,21 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	}
 	var reports []*forecast.Report
 	for _, workload := range f.workloads {
-		r, err := f.report(cmd.Context(), known, workload, s, engine, mail)
+		r, err := f.report(cmd.Context(), known, workload, s, e, mail)
 		if err != nil {
 			return err
 		}
-		r.Engine = e.Name
 		reports = append(reports, r)
 	}
 	return f.print(cmd, reports)
 }
 
 // own forecasts a schema whose rows are not mail.
-func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, engine forecast.Engine, name string) error {
+func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, e drivers.Engine) error {
+	engine, err := e.Forecast(s)
+	if err != nil {
+		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
+	}
 	for _, flag := range []string{"workload", "set", "mail", "seed", "per-day"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s: schema %s has no rows of mail; its rows say how many there are (count, per)", flag, s.Name)
@@ -128,7 +127,7 @@ func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, engine foreca
 		years = append(years, float64(f.years))
 	}
 	r := made.Report(nil, cmp.Or(f.replicas, engine.Space().Replicas), years)
-	r.Engine = name
+	r.Engine = e.Name
 	return f.print(cmd, []*forecast.Report{r})
 }
 
@@ -167,7 +166,7 @@ func forecastable(known registry) (names []string) {
 }
 
 func (f *forecastFlags) report(
-	ctx context.Context, known registry, workload string, s *schemas.Schema, engine forecast.Engine, mail messages.Source,
+	ctx context.Context, known registry, workload string, s *schemas.Schema, e drivers.Engine, mail messages.Source,
 ) (*forecast.Report, error) {
 	var more []string
 	if f.seed != 0 {
@@ -176,6 +175,16 @@ func (f *forecastFlags) report(
 	w, err := f.workload(known.engines, workload, more...)
 	if err != nil {
 		return nil, err
+	}
+	if err := known.checkModels(w, s); err != nil {
+		return nil, err
+	}
+	if s, err = s.With(w.ValuesOf(s.Name)); err != nil {
+		return nil, usage(err)
+	}
+	engine, err := e.Forecast(s)
+	if err != nil {
+		return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
 	}
 	if mail == nil {
 		mail = messages.NewGenerator(w)
@@ -200,7 +209,7 @@ func (f *forecastFlags) report(
 		years = append(years, float64(f.years))
 	}
 	r := made.Report(p, replicas, years)
-	r.Workload = w.Name
+	r.Workload, r.Engine = w.Name, e.Name
 	if c := engine.Compression(); c != nil {
 		if r.Compressed, err = population.Compress(ctx, w, mail, c); err != nil {
 			return nil, err

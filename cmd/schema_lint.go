@@ -107,6 +107,12 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	for i, s := range read {
 		o := lint.Options{Engines: engines, Hints: known.checkHints}
 		if mail != nil {
+			if err := known.checkModels(mail.from, s); err != nil {
+				return err
+			}
+			if s, err = s.With(mail.from.ValuesOf(s.Name)); err != nil {
+				return usage(err)
+			}
 			if o.Numbers, err = mail.numbers(known, s); err != nil {
 				return err
 			}

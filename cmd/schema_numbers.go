@@ -7,6 +7,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/population"
@@ -15,6 +16,7 @@ import (
 // lintMail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type lintMail struct {
 	workload     string
+	from         *workloads.Workload
 	people       *forecast.Population
 	user, folder float64 // shares of operations that the hottest user and the hottest folder get
 }
@@ -31,7 +33,7 @@ func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &lintMail{workload: w.Name}
+	m := &lintMail{workload: w.Name, from: w}
 	if m.people, err = population.Of(ctx, w, messages.NewGenerator(w), population.SampleSize); err != nil {
 		return nil, err
 	}

@@ -122,6 +122,15 @@ func (s *Prepared) Arg(name, arg string) int {
 	return slices.IndexFunc(stmt.Pattern().Args(), func(a schemas.Arg) bool { return a.Name == arg })
 }
 
+// Parameter returns the value of a parameter of the schema. The error says that it has none of
+// that name.
+func (s *Prepared) Parameter(name string) (int, error) {
+	if q := s.schema.Parameter(name); q != nil {
+		return q.Value, nil
+	}
+	return 0, fmt.Errorf("schema %s declares no parameter %q, which its model needs", s.schema.Name, name)
+}
+
 // Conditional reports whether calls of a pattern give a condition: the fallback of
 // an add may be a compare-and-set.
 func (s *Prepared) Conditional(name string) bool {

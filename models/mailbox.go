@@ -29,15 +29,23 @@ type Model struct {
 	Schema func() (*schemas.Schema, error) // its bundled schema file
 	// Bind connects the model to the statements that were prepared on one store.
 	Bind func(ctx context.Context, p *drivers.Prepared, o Options) (Bound, error)
-	// Parameters are the options that the model uses, with the values of the zero Options.
-	Parameters []Parameter
 }
 
-// Parameter describes one parameter of a model.
-type Parameter struct{ Name, Value, Doc string }
+// With returns the model with other values of the parameters that its schema declares.
+func (m Model) With(values map[string]int) Model {
+	if schema := m.Schema; len(values) > 0 {
+		m.Schema = func() (*schemas.Schema, error) {
+			s, err := schema()
+			if err != nil {
+				return nil, err
+			}
+			return s.With(values)
+		}
+	}
+	return m
+}
 
-// Options configure a model. The zero Options are the values of the documents and
-// the real clock.
+// Options configure a model. The zero Options are the values of its schema and the real clock.
 type Options struct {
 	// Now returns the time of a delivery, unless the message says when it arrived, of a deletion or a
 	// view. Nil means time.Now.
@@ -45,12 +53,24 @@ type Options struct {
 	// Node seeds the node and clock-sequence bits of TimeUUIDs, so that
 	// processes that share a store do not collide. 0 means random bits.
 	Node uint64
-	// ChunkSize is the size in bytes of the chunks of a raw message (elasticinbox, james) or
-	// an attachment (datastax). 0 means the default: 128 KiB, 1 MiB, 1,024,000.
-	ChunkSize int
-	// OverflowAfter is the number of messages that one label takes before
-	// deliveries go to an overflow label (datastax). 0 means the default.
-	OverflowAfter int
+	// Values are those of parameters in place of the schema's. Tests choose smaller ones than the
+	// schema allows. A model ignores those that it does not have.
+	Values map[string]int
+}
+
+// Parameters sets each number to the value of the parameter with its key as name. The error is
+// that of a parameter that the schema does not declare.
+func (o Options) Parameters(p *drivers.Prepared, byName map[string]*int) error {
+	for name, n := range byName {
+		v, err := p.Parameter(name)
+		if err != nil {
+			return err
+		}
+		if *n = v; o.Values[name] > 0 {
+			*n = o.Values[name]
+		}
+	}
+	return nil
 }
 
 // Clock returns Now, or time.Now if that is nil.

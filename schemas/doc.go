@@ -152,6 +152,14 @@
 //	atomic          batch: none (unless it says otherwise), row, partition, shard, all
 //	batch           a list of PATTERN or {run: PATTERN, each: word}
 //
+// # Parameters
+//
+// A schema may have numbers that the user of its model chooses ("models" of a workload):
+//
+//	parameters: {chunk_size: {default: 1MiB, least: 1KB, most: 50MB, doc: bytes of a message in one cell}}
+//
+// bytes of pieces, most of rows and parallel of a pattern may name one in place of a number.
+//
 // # Workflow
 //
 // A schema may say in which order a mail client reads: each pattern with those
@@ -193,7 +201,8 @@
 // delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
 // for each piece. partition names the entity whose rows share one partition; without
 // it, every row's entity (or piece) has a partition of its own. ends are the
-// operations (move, delete, purge) that delete such a row and leave a tombstone.
+// operations (move, delete, purge) that delete such a row and leave a tombstone. most is
+// how many rows the partition of a user or folder takes before a further one begins.
 //
 // sizes are bytes of text, blob and collection columns: a sum of numbers and
 // quantities ([Quantities]) such as "2 + 1.34*attachment-bytes", or none for

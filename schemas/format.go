@@ -35,6 +35,7 @@ func Format(s *Schema) []byte {
 		}
 		root.add("types", types.node())
 	}
+	root.parameters(s.Parameters)
 	tables := newBlock()
 	for _, t := range s.Tables {
 		tables.add(t.Name, formatTable(t))

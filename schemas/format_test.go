@@ -109,6 +109,9 @@ func roundTrip(t *testing.T, s *Schema) {
 // that are written down and empty.
 func unplace(s *Schema) {
 	s.File, s.Source, s.engines = "", nil, nil
+	for _, q := range s.Parameters {
+		q.Pos = Pos{}
+	}
 	for _, t := range s.Tables {
 		t.Pos = Pos{}
 		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {

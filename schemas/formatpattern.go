@@ -53,7 +53,7 @@ func (b *block) batch(p *Pattern) {
 	if p.Atomic != AtomicNone {
 		b.text("atomic", p.Atomic.String())
 	}
-	b.count("parallel", p.Parallel)
+	b.number("parallel", p.Parallel, p.ParallelBy)
 }
 
 func (b *block) body(p *Pattern) {
@@ -107,7 +107,7 @@ func (b *block) body(p *Pattern) {
 	if p.ReturnsNew {
 		b.text("returns", "new")
 	}
-	b.count("parallel", p.Parallel)
+	b.number("parallel", p.Parallel, p.ParallelBy)
 }
 
 func (b *block) bound(key string, end *Bound) {

@@ -20,7 +20,7 @@ func formatRows(t *Table) *yaml.Node {
 			p := newBlock()
 			p.Style = yaml.FlowStyle
 			p.text("of", r.Of)
-			p.count("bytes", r.Piece)
+			p.number("bytes", r.Piece, r.PieceBy)
 			b.add("pieces", p.node())
 		}
 		if r.Growth != nil {
@@ -28,6 +28,7 @@ func formatRows(t *Table) *yaml.Node {
 		} else if r.Partition != own {
 			b.text("partition", r.Partition)
 		}
+		b.number("most", r.Most, r.MostBy)
 		if len(r.Sizes) > 0 {
 			sizes := newBlock()
 			sizes.Style = yaml.FlowStyle

@@ -9,7 +9,9 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-var schemaKeys = []string{"schema", "name", "doc", "native", "types", "other", "tables", "patterns", "workflow"}
+var schemaKeys = []string{
+	"schema", "name", "doc", "native", "types", "parameters", "other", "tables", "patterns", "workflow",
+}
 
 // parser holds what is known while one file is read.
 type parser struct {
@@ -18,6 +20,7 @@ type parser struct {
 	broken map[*Table]bool // tables with faults: patterns and joins of them are not checked
 	types  []string        // the names of the types that the file defines
 	lax    bool            // any name can be that of a type
+	values map[string]int  // values of parameters, in place of their defaults
 }
 
 // Parse reads a schema file; file is its name in messages. The error, if there
@@ -28,10 +31,18 @@ func Parse(file string, src []byte) (*Schema, error) { return ParseWith(file, sr
 // ParseWith is Parse of a file that may be a variant of other schemas: find returns
 // the schema that "variant of" names.
 func ParseWith(file string, src []byte, find func(name string) (*Schema, error)) (*Schema, error) {
+	return parse(file, src, find, nil)
+}
+
+// parse reads a schema file with these values of parameters.
+func parse(
+	file string, src []byte, find func(name string) (*Schema, error), values map[string]int,
+) (*Schema, error) {
 	p := &parser{
 		Decoder: strict.Decoder{File: file},
 		schema:  &Schema{File: file, Source: src},
 		broken:  make(map[*Table]bool),
+		values:  values,
 	}
 	if root := p.Document(src, "a schema (schema, name, tables, patterns)"); root != nil {
 		if of := variantOf(root); of != nil {
@@ -68,6 +79,9 @@ func (p *parser) parse(root *yaml.Node) {
 	p.schema.Other = p.other(f, "the schema")
 	if e, ok := f["types"]; ok {
 		p.userTypes(e.Value)
+	}
+	if e, ok := f["parameters"]; ok {
+		p.parameters(e.Value)
 	}
 	if e, ok := f["tables"]; !ok {
 		p.Fail(root, `no key "tables"; expected the tables of the schema`)

@@ -23,7 +23,7 @@ func (r *patternReader) batch(byName map[string]*patternReader, known []string) 
 	}
 	r.atomic()
 	if p, ok := r.fields["parallel"]; ok {
-		r.Parallel = r.Count(p.Value, "parallel of "+r.where)
+		r.Parallel, r.ParallelBy = r.number(p.Value, "parallel of "+r.where)
 		if r.Atomic != AtomicNone {
 			r.Fail(p.Key, "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
 		}

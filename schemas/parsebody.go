@@ -223,7 +223,7 @@ func (r *patternReader) limits() {
 		r.varies(e.Value)
 	}
 	if e, ok := r.fields["parallel"]; ok {
-		r.Parallel = r.Count(e.Value, "parallel of "+r.where)
+		r.Parallel, r.ParallelBy = r.number(e.Value, "parallel of "+r.where)
 		if r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
 			r.Fail(e.Key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
 		}

@@ -12,7 +12,9 @@ import (
 )
 
 var (
-	rowsKeys   = []string{"each", "times", "shared", "static", "pieces", "partition", "sizes", "ends", "count", "per"}
+	rowsKeys = []string{
+		"each", "times", "shared", "static", "pieces", "partition", "most", "sizes", "ends", "count", "per",
+	}
 	ownKeys    = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
 	piecesKeys = []string{"of", "bytes"}
 	sizeKeys   = []string{"cells", "bytes"}
@@ -67,6 +69,11 @@ func (r *rowsReader) read(n *yaml.Node) *Rows {
 	if r.Growth == nil {
 		r.partitionOf(n, f)
 	}
+	if e, ok := f["most"]; ok {
+		if r.Most, r.MostBy = r.number(e.Value, "most of "+r.where); r.Partition != "user" && r.Partition != "folder" {
+			r.Fail(e.Key, "%s: most bounds the rows of the partition of a user or a folder", r.where)
+		}
+	}
 	r.sizes(n, f)
 	if e, ok := f["ends"]; ok {
 		for _, item := range r.List(e.Value, "ends of "+r.where) {
@@ -106,7 +113,7 @@ func (r *rowsReader) pieces(e strict.Entry) {
 	}
 	known := r.quantitiesOf()
 	r.Of = r.word(f, "of", "quantity", known)
-	r.Piece = r.Count(f["bytes"].Value, "bytes of "+where)
+	r.Piece, r.PieceBy = r.number(f["bytes"].Value, "bytes of "+where)
 }
 
 // partitionOf reads which entity's rows share one partition: the row's own entity, or

@@ -139,8 +139,9 @@ type Pattern struct {
 	Scope Scope
 	// ReturnsNew: an add gives back the values of Columns after it ("returns: new").
 	ReturnsNew bool
-	Static     bool // get/put of a partition's static columns: By is the partition key; scan of all partitions'
-	Parallel   int  // at most so many calls at once (get with in over partitions, batch with atomic none)
+	Static     bool       // get/put of a partition's static columns: By is the partition key; scan of all partitions'
+	Parallel   int        // at most so many calls at once (get with in over partitions, batch with atomic none)
+	ParallelBy *Parameter // the parameter that Parallel comes from, or nil
 	Atomic     Atomicity
 	Parts      []Part
 

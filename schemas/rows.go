@@ -17,6 +17,11 @@ type Rows struct {
 	// row for each; "" is none.
 	Of    string
 	Piece int
+	// PieceBy and MostBy are the parameters that Piece and Most come from, or nil.
+	PieceBy, MostBy *Parameter
+	// Most is how many rows a partition has before others go to a further partition; 0: there
+	// is one partition, however many they are.
+	Most int
 	// Partition names the entity whose rows share one partition: one of Entities,
 	// "piece", or "all" for a single partition.
 	Partition string

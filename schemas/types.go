@@ -233,8 +233,10 @@ type Schema struct {
 	Types    []*UserType
 	Tables   []*Table
 	Patterns []*Pattern
-	Workflow []Step    // how a mail client goes from one read to the next; no step leads back
-	Other    []Setting // carried through, judged by nothing
+	// Parameters are the numbers that the user of its model may choose.
+	Parameters []*Parameter
+	Workflow   []Step    // how a mail client goes from one read to the next; no step leads back
+	Other      []Setting // carried through, judged by nothing
 
 	engines []engineName // engines that the file names, in file order
 }

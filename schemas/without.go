@@ -35,7 +35,7 @@ func (s *Schema) Added(d Difference) bool {
 // columns that are missing, and names what went with them: references, counts and
 // patterns. It ignores other kinds of difference.
 func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, err error) {
-	own, err = Parse(s.File, s.Source)
+	own, err = parse(s.File, s.Source, Bundled, s.Values())
 	if err != nil {
 		return nil, nil, fmt.Errorf("read schema %s again: %w", s.Name, err)
 	}

@@ -196,13 +196,14 @@ func schemaOf(f form) object {
 		return anyOf(ref("time"), object{"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 	case formEngines:
 		return object{"type": "object"}
-	case formSize:
-		return ref("size")
+	case formModels:
+		value := anyOf(ref("size"), object{"type": "integer", "minimum": 1})
+		return object{"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": value}}
 	}
 	if name, ok := map[form]string{
 		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
 		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
-		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep", formModel: "model",
+		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep",
 	}[f]; ok {
 		return ref(name)
 	}

@@ -45,8 +45,7 @@ const (
 	formExpect
 	formMissing
 	formSweep
-	formModel
-	formSize
+	formModels
 )
 
 // section is a mapping of the language.
@@ -71,7 +70,10 @@ var sections = []section{
 		{"phases", formPhases, "what is done, in order; the first phase is load"},
 		{"expect", formExpect, "bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"},
 		{"sweep", formSweep, "one key and its values, to measure how cost grows with it; see 'Sweeps' below"},
-		{"model", formModel, "parameters of models"},
+		{
+			"models", formModels,
+			"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model",
+		},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
 		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},
@@ -100,13 +102,6 @@ var sections = []section{
 			{"deep", formShare, "share of lists that begin behind a message chosen as above, not at the newest (default 0)"},
 		},
 	},
-	{"model", "Parameters of models. A model ignores those that it does not have.", []key{
-		{
-			"chunk-size", formSize,
-			"bytes of a body in one row (default 128KiB for elasticinbox, 1MiB for james, 1024000 for datastax)",
-		},
-		{"overflow-after", formWhole, "messages that a label takes before deliveries go to an overflow label (datastax)"},
-	}},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
 		{"clients", formWhole, "how many loaders there are (default --workers)"},
 	}},

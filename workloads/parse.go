@@ -71,7 +71,7 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 		d.w.Seed = d.whole(e.Value, "seed", 0, math.MaxUint64)
 	}
 	d.engines(f)
-	d.model(f)
+	d.models(f)
 	d.mail(f)
 	d.population(root, f)
 	d.keys(f)
@@ -88,30 +88,6 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	}
 	return f
 }
-
-func (d *decoder) model(root map[string]strict.Entry) {
-	e, ok := root["model"]
-	if !ok {
-		return
-	}
-	f := d.Fields(e.Value, "model", keysIn("model"))
-	if e, ok := f["chunk-size"]; ok {
-		size, err := random.ParseSize(e.Value.Value)
-		if err != nil || e.Value.Kind != yaml.ScalarNode || size < leastChunk || size > MaxMessage {
-			d.Fail(e.Value, "model.chunk-size must be a size from %s to %s, found %s", leastChunk,
-				random.Size(MaxMessage), strict.Found(e.Value))
-		}
-		d.w.Model.ChunkSize = int(size)
-	}
-	if e, ok := f["overflow-after"]; ok {
-		d.w.Model.OverflowAfter = int(d.whole(e.Value, "model.overflow-after", 1, mostOverflow))
-	}
-}
-
-const (
-	leastChunk   = random.KB
-	mostOverflow = 1_000_000_000
-)
 
 func (d *decoder) mail(root map[string]strict.Entry) {
 	m := &d.w.Mail

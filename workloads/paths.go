@@ -2,7 +2,7 @@ package workloads
 
 import "slices"
 
-// Paths are the keys that --set may change, except those of engines: KEY= for each key, and
+// Paths are the keys that --set may change, except those of engines and models: KEY= for each key, and
 // KEY=VALUE if the language lists the values. A key inside a list, such as that of one
 // stream of several, has no path.
 func (w *Workload) Paths() []string {
@@ -37,7 +37,7 @@ func (k *key) paths(prefix string) []string {
 	var below []key
 	var words []string
 	switch k.form {
-	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep:
+	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep, formModels:
 		return nil
 	case formMail:
 		below = sectionKeys("mail")
@@ -45,8 +45,6 @@ func (k *key) paths(prefix string) []string {
 		below = sectionKeys("attachments")
 	case formPopulation:
 		below = sectionKeys("population")
-	case formModel:
-		below = sectionKeys("model")
 	case formKeys:
 		below = sectionKeys("keys")
 	case formReplay:

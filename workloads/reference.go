@@ -119,7 +119,7 @@ var formTexts = map[form]string{
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
-	formSweep: "see there", formModel: "see there", formSize: "size",
+	formSweep: "see there", formModels: "settings",
 }
 
 // Reference is the reference of the language, in lines of at most 80 columns.

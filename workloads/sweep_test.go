@@ -32,7 +32,7 @@ func TestSweep(t *testing.T) {
 		{"{phases.measure.mix.list.page: [25, 50]}", "phases.measure.mix.list.page", []string{"25", "50"}, []float64{25, 50}},
 		{"{population.messages.lognormal: {median: [10, 20]}}", "", nil, nil}, // there is no p99
 		{"{phases.measure.timeout: {from: 1s, to: 3s, step: 1s}}", "phases.measure.timeout", []string{"1s", "2s", "3s"}, []float64{1, 2, 3}},
-		{"{model.chunk-size: [4KiB, 64KiB]}", "model.chunk-size", []string{"4KiB", "64KiB"}, []float64{4096, 65536}},
+		{"{models.james.chunk_size: [4KiB, 64KiB]}", "models.james.chunk_size", []string{"4KiB", "64KiB"}, []float64{4096, 65536}},
 	} {
 		w, err := Parse("swept.yaml", []byte(swept+"sweep: "+c.sweep+"\n"))
 		if c.path == "" {
@@ -107,7 +107,7 @@ func TestSweepFaults(t *testing.T) {
 		{"{population.messages: {from: x, to: 2, step: 1}}", "from must be a number above 0"},
 		{"{'': [1, 2]}", "sweep: with =1"},
 		{"{population.messages.x: [1, 2]}", "sweep: with population.messages.x=1"},
-		{"{model.chunk-size: [1, 2KB]}", "model.chunk-size must be a size from 1KB"},
+		{"{models.james.chunk_size: [1x, 2KB]}", "must be a number above 0"},
 	} {
 		w, err := Parse("swept.yaml", []byte(swept+"sweep: "+c.sweep+"\n"))
 		if err == nil {

@@ -17,9 +17,9 @@ type Workload struct {
 	Population Population
 	Keys       Keys
 	Phases     []Phase
-	Expect     []Expectation // bounds for measured phases
-	Model      Model
-	Sweep      *Sweep // nil: there is none
+	Expect     []Expectation     // bounds for measured phases
+	Models     map[string]*Model // parameters of models, by name; only those with a section in the file
+	Sweep      *Sweep            // nil: there is none
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
@@ -31,13 +31,6 @@ type Mail struct {
 	HTML        float64     // share of messages that carry the text as HTML too
 	Attachments Attachments
 	Recipients  random.Dist // mailboxes that one delivery goes to
-}
-
-// Model are parameters of models. 0 is the model's default. A model ignores those that it
-// does not have.
-type Model struct {
-	ChunkSize     int // bytes of a body in one row
-	OverflowAfter int // messages that one label takes
 }
 
 // Attachments says which messages carry how many of which size.

@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -53,7 +54,7 @@ func pattern(n int) []byte {
 // TestChunks is the document's example: with chunks of 1000 KB, a file of 530 KB
 // is one and one of 2416 KB is three.
 func TestChunks(t *testing.T) {
-	const kb = 1024
+	const kb, chunkSize, window = 1024, 1000 * 1024, 4
 	for _, x := range []struct {
 		size int
 		want []int
@@ -100,12 +101,12 @@ func TestChunks(t *testing.T) {
 
 // TestChunkSizeChanged reads what was written with chunks of another size.
 func TestChunkSizeChanged(t *testing.T) {
-	w := start(t, models.Options{ChunkSize: 100})
+	w := start(t, modeltest.Sized(100, 0))
 	in := w.user("a@example.org", "inbox").Folders[0]
 	content := pattern(1950)
 	h := w.deliverFile(in, content)
 	for _, size := range []int{1, 99, 100, 101, 1000, 5000} {
-		mb := w.bind(models.Options{ChunkSize: size})
+		mb := w.bind(modeltest.Sized(size, 0))
 		var out bytes.Buffer
 		if _, err := mb.Attachment(t.Context(), in, h, "f", &out); err != nil || !bytes.Equal(out.Bytes(), content) {
 			t.Errorf("chunks of 100 read with a chunk size of %d: %d bytes, %v", size, out.Len(), err)
@@ -126,7 +127,7 @@ func TestDamagedChunks(t *testing.T) {
 		"missing":        {schemas.Delete, "", drivers.Value{}},
 	} {
 		for chunk := range int32(3) {
-			w := start(t, models.Options{ChunkSize: 100})
+			w := start(t, modeltest.Sized(100, 0))
 			in := w.user("a@example.org", "inbox").Folders[0]
 			h := w.deliverFile(in, content)
 			w.whole()
@@ -173,7 +174,7 @@ func (s *windows) Batch(ctx context.Context, st drivers.Statement, parts []drive
 // TestWindow counts how many chunks are in one batch and how many are asked
 // for at once: memory is bounded by them.
 func TestWindow(t *testing.T) {
-	w := start(t, models.Options{ChunkSize: 10})
+	w := start(t, modeltest.Sized(10, 0))
 	in := w.user("a@example.org", "inbox").Folders[0]
 	var at []int64
 	w.Meter.Session = &windows{Session: w.Meter.Session, at: &at}

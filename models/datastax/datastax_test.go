@@ -143,7 +143,7 @@ func TestStoredOnce(t *testing.T) {
 }
 
 func TestAttachmentsOfAnUnreferencedEmailAreWhole(t *testing.T) {
-	w := start(t, models.Options{ChunkSize: 100})
+	w := start(t, modeltest.Sized(100, 0))
 	in := w.user("a@example.org", "inbox").Folders[0]
 	h := w.deliverFile(in, make([]byte, 250))
 	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))

@@ -23,7 +23,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	}
 	m.text = models.Reuse(m.text)
 	if msg.Raw.Size() > models.KeepBuffer {
-		m.window = [window][]byte{}
+		clear(m.writing)
 		m.Forget()
 	}
 	if err == nil {
@@ -38,7 +38,7 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 // Holds implements models.Holder: a window of chunks, and then the body. A move writes
 // neither.
 func (m *mailbox) Holds(msg *mail.Message) models.Holding {
-	body, chunks := m.row.Holds(msg.Body.Content, nil), models.HoldsChunks(msg, window*int64(m.chunk))
+	body, chunks := m.row.Holds(msg.Body.Content, nil), models.HoldsChunks(msg, int64(m.window)*int64(m.chunk))
 	return models.Holding{Deliver: max(body.Deliver, chunks.Deliver), Open: body.Open, Attachment: chunks.Attachment}
 }
 
@@ -105,7 +105,7 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Text(p.Name), drivers.Int(int32(chunk)),
 				drivers.Blob(b), drivers.Bigint(int64(models.Checksum(0, b))))
 			chunk++
-			if len(m.Calls.List) == window {
+			if len(m.Calls.List) == m.window {
 				if err := m.flushChunks(ctx); err != nil {
 					return err
 				}
@@ -131,7 +131,7 @@ func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
 	if b, ok := c.(mail.BytesContent); ok {
 		return b[off : off+n], nil
 	}
-	buf := &m.window[len(m.Calls.List)]
+	buf := &m.writing[len(m.Calls.List)]
 	*buf = slices.Grow((*buf)[:0], int(n))[:n]
 	return *buf, mail.ReadFull(c, *buf, off)
 }

@@ -25,28 +25,14 @@
 package datastax
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
-)
-
-const (
-	// chunkSize is the document's 1000 KB.
-	chunkSize = 1_024_000
-	// window is how many chunks are written or read at once; the schema says
-	// the same (parallel).
-	window = 4
-	// overflowAfter is how many emails a label takes. The row of an email has about
-	// 100 bytes (id, sender, subject, flag and overhead), so a partition stays near
-	// 100 MB. Larger partitions slow Cassandra down.
-	overflowAfter = 1_000_000
 )
 
 // Model returns the model's entry for the list of models.
@@ -56,13 +42,6 @@ func Model() models.Model {
 		Doc:    "emails stored once, shown by labels with overflow; attachments in parallel chunks",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("datastax") },
 		Bind:   bind,
-		Parameters: []models.Parameter{
-			{Name: "chunk size", Value: strconv.Itoa(chunkSize), Doc: "bytes of an attachment in one row"},
-			{
-				Name: "overflow after", Value: strconv.Itoa(overflowAfter),
-				Doc: "messages of a label before deliveries go to an overflow label",
-			},
-		},
 	}
 }
 
@@ -106,19 +85,25 @@ func (s *statements) byName() map[string]*drivers.Statement {
 
 type bound struct {
 	statements
-	now   func() time.Time
-	ids   *models.TimeUUIDs
-	chunk int
-	limit int64 // emails a label takes
-	row   models.RowLimit
+	now    func() time.Time
+	ids    *models.TimeUUIDs
+	row    models.RowLimit
+	chunk  int // bytes of an attachment in one row
+	limit  int // emails a label takes
+	window int // chunks that are written or read at once
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{
-		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), chunk: cmp.Or(o.ChunkSize, chunkSize),
-		limit: int64(cmp.Or(o.OverflowAfter, overflowAfter)), row: models.NewRowLimit(p.Capabilities()),
+		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities()),
 	}
-	if err := p.Fill(b.byName()); err != nil {
+	err := p.Fill(b.byName())
+	if err == nil {
+		err = o.Parameters(p, map[string]*int{
+			"chunk_size": &b.chunk, "overflow_after": &b.limit, "parallel": &b.window,
+		})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bind datastax: %w", err)
 	}
 	return b, nil
@@ -126,7 +111,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b}
+	m := &mailbox{bound: b, writing: make([][]byte, b.window)}
 	m.Start("datastax", s)
 	// Method values are made once, since each one is an allocation.
 	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
@@ -142,12 +127,12 @@ type mailbox struct {
 	models.Caller
 	models.NoRaw
 
-	hides  models.Calls // deletes of label rows, which come after all other changes
-	deltas []delta
-	text   []byte          // text of the body being delivered
-	elems  []drivers.Value // elements of a set or list argument
-	files  []drivers.Value // attachments of the message being delivered: name, size, name, size …
-	window [window][]byte  // chunks being written, of content that is not in memory
+	hides   models.Calls // deletes of label rows, which come after all other changes
+	deltas  []delta
+	text    []byte          // text of the body being delivered
+	elems   []drivers.Value // elements of a set or list argument
+	files   []drivers.Value // attachments of the message being delivered: name, size, name, size …
+	writing [][]byte        // chunks being written, of content that is not in memory
 
 	flag  bool // overflow mark that isOverflowed has read
 	label label

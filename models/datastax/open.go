@@ -98,7 +98,7 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) 
 	for d.written < d.size {
 		// Enough chunks if they were written with the current chunk size. If they
 		// are smaller, more windows follow.
-		n := min(window, (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
+		n := min(int64(m.window), (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
 		m.elems = m.elems[:0]
 		for i := range n {
 			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))

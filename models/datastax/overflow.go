@@ -14,7 +14,7 @@ const lookEvery = 16
 
 // share returns how many emails a label of that size takes before its size is read
 // again.
-func (b *bound) share(size int64) int64 { return max(1, (b.limit-size)/lookEvery) }
+func (b *bound) share(size int64) int64 { return max(1, (int64(b.limit)-size)/lookEvery) }
 
 // label is the label that takes a folder's new emails, and its size in emails.
 type label struct {
@@ -51,7 +51,7 @@ func (m *mailbox) place(ctx context.Context, f *folder) (int32, error) {
 		return 0, err
 	}
 	l := m.label
-	if l.size >= m.limit {
+	if l.size >= int64(m.limit) {
 		args := m.With(drivers.Text(f.username), drivers.Text(f.name(l.overflow)), drivers.Boolean(true))
 		if _, err := m.S.Write(ctx, m.markOverflowed, args); err != nil {
 			return 0, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
 )
 
 func TestNames(t *testing.T) {
@@ -44,7 +45,7 @@ func TestNames(t *testing.T) {
 
 // TestOverflow fills labels and reads pages across their seams.
 func TestOverflow(t *testing.T) {
-	w := start(t, models.Options{OverflowAfter: 40})
+	w := start(t, modeltest.Sized(0, 40))
 	a := w.user("a@example.org", "inbox", "work")
 	in := a.Folders[0]
 	var want []models.Handle
@@ -104,7 +105,7 @@ func TestOneSlice(t *testing.T) {
 // TestSkew sets the clock back before each delivery, so that newer labels hold
 // older ids, and moves old messages to the newest label.
 func TestSkew(t *testing.T) {
-	w := start(t, models.Options{OverflowAfter: 5})
+	w := start(t, modeltest.Sized(0, 5))
 	a := w.user("a@example.org", "inbox", "work")
 	in, work := a.Folders[0], a.Folders[1]
 	var all []models.Handle
@@ -137,7 +138,7 @@ func TestSkew(t *testing.T) {
 // TestEmptiedLabel deletes all that the first label shows, and the second: the
 // labels after them are found all the same, also by another process.
 func TestEmptiedLabel(t *testing.T) {
-	w := start(t, models.Options{OverflowAfter: 5})
+	w := start(t, modeltest.Sized(0, 5))
 	in := w.user("a@example.org", "inbox").Folders[0]
 	var hs []models.Handle
 	for range 13 {
@@ -149,7 +150,7 @@ func TestEmptiedLabel(t *testing.T) {
 	if got := w.list(in, 25); !slices.Equal(got, want) {
 		t.Errorf("%d messages after the first labels were emptied, want 3", len(got))
 	}
-	w.mb = w.bind(models.Options{OverflowAfter: 5})
+	w.mb = w.bind(modeltest.Sized(0, 5))
 	a, err := w.mb.Login(t.Context(), "a@example.org")
 	w.Must(err)
 	if got := w.list(a.Folders[0], 2); !slices.Equal(got, want) {
@@ -171,7 +172,7 @@ func TestConcurrentRollOver(t *testing.T) {
 	var boxes []*mailbox
 	var folders []*models.Folder
 	for range 2 {
-		b := w.Bind(models.Options{OverflowAfter: limit})
+		b := w.Bind(modeltest.Sized(0, limit))
 		a, err := w.worker(b).Login(t.Context(), "a@example.org")
 		w.Must(err)
 		for range workers / 2 {

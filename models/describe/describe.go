@@ -6,18 +6,16 @@ import (
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 )
 
 // Description is what there is to say of one model.
 type Description struct {
-	schema     *schemas.Schema
-	parameters []models.Parameter
-	engines    []compiled
-	calls      bool
-	labels     map[*schemas.Pattern]string
+	schema  *schemas.Schema
+	engines []compiled
+	calls   bool
+	labels  map[*schemas.Pattern]string
 }
 
 type compiled struct {
@@ -25,13 +23,10 @@ type compiled struct {
 	compile drivers.Compiler
 }
 
-// Make describes a schema with the parameters of its model, on the engines. The text shows the
-// calls of engines if calls is set. If not, it only shows which patterns an engine cannot run as
-// they are. JSON always has the calls.
-func Make(
-	s *schemas.Schema, parameters []models.Parameter, engines []drivers.Engine, calls bool,
-) (*Description, error) {
-	d := &Description{schema: s, parameters: parameters, calls: calls, labels: make(map[*schemas.Pattern]string)}
+// Make describes a schema on the engines. The text shows the calls of engines if calls is set. If
+// not, it only shows which patterns an engine cannot run as they are. JSON always has the calls.
+func Make(s *schemas.Schema, engines []drivers.Engine, calls bool) (*Description, error) {
+	d := &Description{schema: s, calls: calls, labels: make(map[*schemas.Pattern]string)}
 	for _, e := range engines {
 		compile, err := e.Compile(s, drivers.Options{})
 		if err != nil {

@@ -21,6 +21,8 @@ type (
 	Parameter struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
+		Least string `json:"least"`
+		Most  string `json:"most"`
 		Doc   string `json:"doc"`
 	}
 	Table struct {
@@ -66,8 +68,9 @@ type (
 func (d *Description) JSON() (*Model, error) {
 	s := d.schema
 	m := &Model{Name: s.Name, Doc: s.Doc, Native: s.Native}
-	for _, p := range d.parameters {
-		m.Parameters = append(m.Parameters, Parameter(p))
+	for _, q := range s.Parameters {
+		m.Parameters = append(m.Parameters,
+			Parameter{q.Name, q.Text(q.Value), q.Text(q.Least), q.Text(q.Most), q.Doc})
 	}
 	for _, t := range s.Tables {
 		m.Tables = append(m.Tables, describeTable(t))

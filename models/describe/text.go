@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -37,11 +38,12 @@ func (d *text) print(name string) error {
 	for _, t := range s.Tables {
 		d.table(t)
 	}
-	if len(d.parameters) > 0 {
+	if len(s.Parameters) > 0 {
 		fmt.Fprintln(d.w, "\nPARAMETERS")
 	}
-	for _, p := range d.parameters {
-		d.say("  ", p.Name+": "+p.Value+"; "+p.Doc)
+	for _, q := range s.Parameters {
+		d.say("  ", fmt.Sprintf("models.%s.%s: %s (%s to %s); %s", cmp.Or(schemas.BaseOf(s.Name), s.Name), q.Name,
+			q.Text(q.Value), q.Text(q.Least), q.Text(q.Most), q.Doc))
 	}
 	fmt.Fprintln(d.w, "\nACCESS PATTERNS")
 	for _, p := range s.Patterns {

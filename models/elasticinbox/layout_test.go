@@ -83,6 +83,7 @@ func TestLayout(t *testing.T) {
 
 // TestBlocks pins that a range or part reads the blocks it lies in and no other.
 func TestBlocks(t *testing.T) {
+	const blockSize = 128 << 10
 	w := newWorld(t, models.Options{})
 	d := draft(0)
 	file := content(3*blockSize + 1000)
@@ -144,7 +145,7 @@ func TestFailedDelivery(t *testing.T) {
 	d.Text = nil // headers only: with blocks of 1000 bytes, a batch of blocks
 	for _, step := range []string{"blocks_put", "store", "counts"} {
 		for nth := 1; nth <= 2; nth++ {
-			w := newWorld(t, models.Options{ChunkSize: 1000})
+			w := newWorld(t, modeltest.Sized(1000, 0))
 			b, err := w.mb.CreateUser(t.Context(), "bob@example.org", []string{"INBOX"})
 			w.Must(err)
 			w.deliver(draft(0).Message())

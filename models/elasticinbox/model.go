@@ -34,10 +34,8 @@
 package elasticinbox
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -46,8 +44,6 @@ import (
 )
 
 const (
-	// blockSize is the document's size of a block, in bytes.
-	blockSize = 128 << 10
 	// window is how many blocks are written at once: half a megabyte.
 	window = 4
 	// maxPage is how many messages one multi-get asks for at most.
@@ -64,9 +60,6 @@ func Model() models.Model {
 		Doc:    "labels as time-ordered indexes of super columns, raw mail in blocks, counters",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("elasticinbox") },
 		Bind:   bind,
-		Parameters: []models.Parameter{
-			{Name: "block size", Value: strconv.Itoa(blockSize), Doc: "bytes of a message in one row of MessageBlob"},
-		},
 	}
 }
 
@@ -99,8 +92,12 @@ type bound struct {
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node), blockSize: cmp.Or(o.ChunkSize, blockSize)}
-	if err := p.Fill(b.byName()); err != nil {
+	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
+	err := p.Fill(b.byName())
+	if err == nil {
+		err = o.Parameters(p, map[string]*int{"block_size": &b.blockSize})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
 	}
 	return b, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/models/modeltest"
 )
 
 // TestNotQuadratic: the original updated the markers of all messages once for
@@ -140,7 +141,7 @@ func TestPurgeIndexRepeats(t *testing.T) {
 
 // TestAudit damages a store, bit by bit.
 func TestAudit(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 200})
+	w := newWorld(t, modeltest.Sized(200, 0))
 	d := draft(0)
 	d.Text = content(700)
 	h := w.deliver(d.Message(), draft(1).Message(), draft(2).Message())

@@ -122,7 +122,7 @@ func TestDataStax(t *testing.T) {
 
 // testOverflow lets the inbox grow into inbox-overflow-1 and -2.
 func testOverflow(c *cqlsh) {
-	c.mailbox = c.bind(models.Options{OverflowAfter: 3})
+	c.mailbox = c.bind(modeltest.Sized(0, 3))
 	inbox := c.user("olga@example.org", "inbox").Folders[0]
 	for i := range 7 {
 		c.deliver(modeltest.Draft{Subject: string(rune('a' + i))}, inbox)

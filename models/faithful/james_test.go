@@ -23,7 +23,7 @@ const chunk = 100
 
 func TestJames(t *testing.T) {
 	t.Parallel()
-	h := onHBase(t, james.Model(), models.Options{ChunkSize: chunk})
+	h := onHBase(t, james.Model(), modeltest.Sized(chunk, 0))
 	ann := h.user("ann@example.org", "INBOX", "Archive")
 	inbox, archive := ann.Folders[0], ann.Folders[1]
 	small := modeltest.Draft{Subject: "small"}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
 )
 
 // TestFailure fails each step of a delivery, for the first of two recipients
@@ -33,7 +34,7 @@ func TestFailure(t *testing.T) {
 			if x.op == "move" && nth > 1 && x.step != "chunk_put" {
 				continue // one for all messages
 			}
-			w := newWorld(t, models.Options{ChunkSize: 1000}, nil)
+			w := newWorld(t, modeltest.Sized(1000, 0), nil)
 			in, work := w.a.Folders[0], w.a.Folders[1]
 			hs := append(w.deliver(message(3000), in), w.deliver(message(3000), in)...)
 			before, session := w.audit(), w.Meter.Session
@@ -65,7 +66,7 @@ func TestFailure(t *testing.T) {
 
 // TestAudit damages a store, bit by bit.
 func TestAudit(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 200}, nil)
+	w := newWorld(t, modeltest.Sized(200, 0), nil)
 	in := w.a.Folders[0]
 	h := append(w.deliver(message(700), in), w.deliver(message(0), in)...)
 	id, uid := key(in), drivers.Bigint(uidOf(h[0]))

@@ -23,7 +23,7 @@ func TestPatterns(t *testing.T) {
 // TestRows: newest first within a mailbox, flags as cells that say present or
 // absent, chunks named 1, 2, 3 … in the order of their numbers.
 func TestRows(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 100}, nil)
+	w := newWorld(t, modeltest.Sized(100, 0), nil)
 	in := w.a.Folders[0]
 	m := message(1100)
 	w.deliver(message(0), in)
@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 // TestAppendCalls: a message of one chunk is one put, others are a put for
 // each chunk and one for the metadata; a UID and the count go with each.
 func TestAppendCalls(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 1000}, nil)
+	w := newWorld(t, modeltest.Sized(1000, 0), nil)
 	head := message(0).Raw.Size()
 	for _, x := range []struct{ text, calls int64 }{{0, 3}, {1000 - head, 3}, {1001 - head, 5}, {3000 - head, 6}} {
 		w.Meter.Take()
@@ -84,7 +84,7 @@ func TestAppendCalls(t *testing.T) {
 // TestRangeReads pins that a range reads the chunks it lies in and no other.
 func TestRangeReads(t *testing.T) {
 	const chunk = 100
-	w := newWorld(t, models.Options{ChunkSize: chunk}, nil)
+	w := newWorld(t, modeltest.Sized(chunk, 0), nil)
 	m, f := message(1000), w.a.Folders[0]
 	h, raw := w.deliver(m, f)[0], []byte(m.Raw.(mail.BytesContent))
 	for _, r := range []struct{ off, n, chunks int64 }{
@@ -108,7 +108,7 @@ func TestRangeReads(t *testing.T) {
 		}
 	}
 	// A message keeps the chunk size it was written with.
-	b := w.Bind(models.Options{ChunkSize: 7})
+	b := w.Bind(modeltest.Sized(7, 0))
 	var got bytes.Buffer
 	if _, err := b.Mailbox(w.Meter).Raw(t.Context(), f, h, &got); err != nil || !bytes.Equal(got.Bytes(), raw) {
 		t.Errorf("with another chunk size the message does not come back: %v", err)

@@ -27,10 +27,8 @@
 package james
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -38,12 +36,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-const (
-	// chunkSize is our choice: the document says only that it is configurable.
-	chunkSize = 1 << 20
-	// uidsAtOnce is how many messages an expunge takes from a scan at a time.
-	uidsAtOnce = 500
-)
+// uidsAtOnce is how many messages an expunge takes from a scan at a time.
+const uidsAtOnce = 500
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
@@ -52,9 +46,6 @@ func Model() models.Model {
 		Doc:    "one row per message, newest first, metadata and chunked data in two families, UIDs by increment",
 		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("james") },
 		Bind:   bind,
-		Parameters: []models.Parameter{
-			{Name: "chunk size", Value: strconv.Itoa(chunkSize), Doc: "bytes of a message in one cell of the data family"},
-		},
 	}
 }
 
@@ -101,8 +92,12 @@ type bound struct {
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node), chunkSize: cmp.Or(o.ChunkSize, chunkSize)}
-	if err := p.Fill(b.byName()); err != nil {
+	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
+	err := p.Fill(b.byName())
+	if err == nil {
+		err = o.Parameters(p, map[string]*int{"chunk_size": &b.chunkSize})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bind james: %w", err)
 	}
 	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/modeltest"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -124,7 +125,7 @@ func TestRetries(t *testing.T) {
 // TestExpungeNeighbours: mailboxes made one after another lie side by side.
 // The original's range ran the wrong way, and expunging all ran on into others.
 func TestExpungeNeighbours(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 100}, nil)
+	w := newWorld(t, modeltest.Sized(100, 0), nil)
 	const n = uidsAtOnce + 20 // more than one page of the scan
 	left, mid, right := w.a.Folders[0], w.a.Folders[1], w.a.Folders[2]
 	for range n {
@@ -174,7 +175,7 @@ func TestFlagOfNone(t *testing.T) {
 
 // TestMoveCopies: a move gives UIDs in the order of the call, and writes bodies anew.
 func TestMoveCopies(t *testing.T) {
-	w := newWorld(t, models.Options{ChunkSize: 100}, nil)
+	w := newWorld(t, modeltest.Sized(100, 0), nil)
 	in, work := w.a.Folders[0], w.a.Folders[1]
 	var hs []models.Handle
 	for i := range 3 {

@@ -190,7 +190,7 @@ func compareKeys(table *schemas.Table, a, b Row) int {
 
 // testDamage damages a whole store and checks the audit.
 func testDamage(t *testing.T, s *suite, d Damage) {
-	f := s.start(t, models.Options{ChunkSize: 1000})
+	f := s.start(t, Sized(1000, 0))
 	diff := f.differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 4 {

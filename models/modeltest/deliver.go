@@ -87,7 +87,7 @@ func testBytes(t *testing.T, s *suite) {
 // testChunkSeams puts content on both sides of every chunk boundary.
 func testChunkSeams(t *testing.T, s *suite) {
 	const chunk = 1000
-	diff := s.start(t, models.Options{ChunkSize: chunk}).differential()
+	diff := s.start(t, Sized(chunk, 0)).differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	d := sample(0)
 	for i, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 2 * chunk, 2*chunk + 1, 7*chunk + 500} {

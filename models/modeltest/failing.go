@@ -45,7 +45,7 @@ func breakContent(m *mail.Message, hit func() error) *mail.Message {
 
 // testDeliveryFails delivers a message that cannot be read to its end. No folder may show it.
 func testDeliveryFails(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, Sized(1000, 0)).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
 	diff.deliver(sample(0).Message(), a.folders[0], b.folders[0])
 	d := sample(1)
@@ -65,7 +65,7 @@ func testDeliveryFails(t *testing.T, s *suite) {
 
 // testCancelled makes every call with a cancelled context. Nothing changes.
 func testCancelled(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, Sized(1000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	d := sample(1)
@@ -149,7 +149,7 @@ func testCancelled(t *testing.T, s *suite) {
 // testStopEarly returns errors from yields and writers. Each call must end and return the
 // error, wrapped if it is from a yield.
 func testStopEarly(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, Sized(1000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in := a.folders[0]
 	d := sample(0)

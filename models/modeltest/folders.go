@@ -89,7 +89,7 @@ func (diff *differential) checkOthers(but *account) {
 
 func testPages(t *testing.T, s *suite) {
 	for _, overflow := range s.Traits.overflows(7) {
-		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
+		diff := s.start(t, Sized(0, overflow)).differential()
 		sizes := []int{0, 1, 24, 25, 26, 60}
 		var names []string
 		for _, n := range sizes {
@@ -115,7 +115,7 @@ func testPages(t *testing.T, s *suite) {
 // start must come once, in order.
 func testPagesWhileDelivering(t *testing.T, s *suite) {
 	for _, overflow := range s.Traits.overflows(7) {
-		diff := s.start(t, models.Options{OverflowAfter: overflow}).differential()
+		diff := s.start(t, Sized(0, overflow)).differential()
 		in := diff.user(diff.at("ann"), "INBOX").folders[0]
 		for n := range 40 {
 			diff.deliver(sample(n).Message(), in)
@@ -170,7 +170,7 @@ func checkPages(t *testing.T, seen []models.Handle, before []message) {
 
 // testPageAfterGone lists pages after a message that is no longer there.
 func testPageAfterGone(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
+	diff := s.start(t, Sized(0, 7)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 30 {

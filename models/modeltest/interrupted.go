@@ -101,7 +101,7 @@ func (v *victim) must(err error) {
 }
 
 func newVictim(t *testing.T, s *suite) *victim {
-	f := s.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 2})
+	f := s.start(t, Sized(1000, 2))
 	v := &victim{fixture: f, mb: f.mailbox()}
 	var err error
 	v.ann, err = v.mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX", "Work"})

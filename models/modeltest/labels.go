@@ -10,7 +10,7 @@ import (
 )
 
 func testLabels(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{OverflowAfter: 3}).differential()
+	diff := s.start(t, Sized(0, 3)).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work", "Todo"), diff.user(diff.at("bob"), "INBOX")
 	in, work, todo := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
@@ -54,7 +54,7 @@ func testLabels(t *testing.T, s *suite) {
 }
 
 func testPurge(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
+	diff := s.start(t, Sized(2000, 0)).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	in, work := a.folders[0], a.folders[1]
 	for n := range 10 {

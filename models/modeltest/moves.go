@@ -29,7 +29,7 @@ func testFlags(t *testing.T, s *suite) {
 }
 
 func testMove(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 1000}).differential()
+	diff := s.start(t, Sized(1000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work", "Archive")
 	in, work, archive := a.folders[0], a.folders[1], a.folders[2]
 	for n := range 8 {
@@ -69,7 +69,7 @@ func testMove(t *testing.T, s *suite) {
 // testMoveAndBack moves messages and moves them back at the same time of the clock. An
 // engine that prefers a delete to a write of the same timestamp loses the message.
 func testMoveAndBack(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{OverflowAfter: 3}).differential()
+	diff := s.start(t, Sized(0, 3)).differential()
 	diff.tick = 0
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	for n := range 6 {
@@ -86,7 +86,7 @@ func testMoveAndBack(t *testing.T, s *suite) {
 }
 
 func testDelete(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
+	diff := s.start(t, Sized(2000, 0)).differential()
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	in := a.folders[0]
 	for n := range 9 {
@@ -230,7 +230,7 @@ func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]e
 
 // testClockStandsStill runs all operations at the same time of the clock.
 func testClockStandsStill(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{OverflowAfter: 7}).differential()
+	diff := s.start(t, Sized(0, 7)).differential()
 	diff.tick = 0
 	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
 	for n := range 30 {
@@ -249,7 +249,7 @@ func testClockStandsStill(t *testing.T, s *suite) {
 // testClockGoesBack often sets the clock back before a delivery. Every message must still have
 // one place in the order.
 func testClockGoesBack(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{OverflowAfter: 5}).differential()
+	diff := s.start(t, Sized(0, 5)).differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	for n := range 24 {
 		diff.clock.advance(time.Duration(n%7-5) * time.Minute)
@@ -263,7 +263,7 @@ func testClockGoesBack(t *testing.T, s *suite) {
 
 // testBindAgain binds the model twice, as two processes would, and uses both in turn.
 func testBindAgain(t *testing.T, s *suite) {
-	f := s.start(t, models.Options{OverflowAfter: 5})
+	f := s.start(t, Sized(0, 5))
 	diff := f.differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	for n := range 4 {

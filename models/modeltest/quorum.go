@@ -32,7 +32,7 @@ func (s Suite) RunQuorum(t *testing.T) {
 	shared := s.onShared(t, st)
 	shared.run(t, rulesOn(onNodes))
 	shared.checkReplicas(t, o)
-	filled := fill(shared.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5}))
+	filled := fill(shared.start(t, Sized(1000, 5)))
 	o.Settings["consistency"] = "ALL" // every replica must answer
 	every, err := cassandra.Engine().Open(t.Context(), o)
 	if err != nil {
@@ -98,6 +98,8 @@ func checkAgain(t *testing.T, s *suite, st drivers.Store, diff *differential) {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, suite: s, ctx: t.Context(), schema: schema, store: st}
-	other := diff.through(f.mailboxOf(f.bind(models.Options{Now: diff.clock.now, ChunkSize: 1000, OverflowAfter: 5})))
+	o := Sized(1000, 5)
+	o.Now = diff.clock.now
+	other := diff.through(f.mailboxOf(f.bind(o)))
 	other.check()
 }

@@ -41,7 +41,7 @@ var boundRandom = sync.OnceFunc(func() {
 // sequences use the same tables, each with accounts of its own.
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
-	f := s.start(t, models.Options{ChunkSize: 512, OverflowAfter: 4})
+	f := s.start(t, Sized(512, 4))
 	all := f.differential()
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,7 +10,7 @@ import (
 
 func testRangeReads(t *testing.T, s *suite) {
 	const chunk = 1000
-	f := s.start(t, models.Options{ChunkSize: chunk})
+	f := s.start(t, Sized(chunk, 0))
 	diff := f.differential()
 	in := diff.user(diff.at("ann"), "INBOX").folders[0]
 	const size = 40*chunk + 500

@@ -34,16 +34,16 @@ type Traits struct {
 	// WholeRows: a message is one row with its attachments, which the client holds while it
 	// writes the row.
 	WholeRows bool
-	// Overflows: a large folder continues in another partition, as
-	// models.Options.OverflowAfter says.
+	// Overflows: a large folder continues in another partition, as the parameter overflow_after
+	// says.
 	Overflows bool
 	// MoveReads is the pattern by which a move reads, piece by piece, the bytes that it writes
 	// again; "" if there is none.
 	MoveReads string
 }
 
-// overflows are the values of models.Options.OverflowAfter with which a rule runs: the model's
-// default, and n if that makes a difference.
+// overflows are the values of overflow_after with which a rule runs: the schema's (0), and n if
+// that makes a difference.
 func (tr Traits) overflows(n int) []int {
 	if tr.Overflows {
 		return []int{0, n}

@@ -232,6 +232,12 @@ type fixture struct {
 	clock  *clock
 }
 
+// Sized are options with chunks or blocks of so many bytes, and labels of so many messages. 0 is
+// the schema's value. A model ignores what it does not have.
+func Sized(chunk, overflow int) models.Options {
+	return models.Options{Values: map[string]int{"chunk_size": chunk, "block_size": chunk, "overflow_after": overflow}}
+}
+
 // ruleTimeout bounds a rule, so that a call that never ends fails its rule and not the
 // whole run. Every engine needs far less.
 const ruleTimeout = 3 * time.Minute

@@ -28,7 +28,7 @@ func testUIDs(t *testing.T, s *suite) {
 // testExpunge expunges ranges of several folders. In whichever order a store sorts folders,
 // most have a neighbour on either side.
 func testExpunge(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{ChunkSize: 2000}).differential()
+	diff := s.start(t, Sized(2000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "A", "B", "C", "D")
 	for n := range 8 {
 		d := sample(n)

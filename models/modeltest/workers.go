@@ -39,7 +39,7 @@ func parallel(work func(worker int)) {
 // testWorkers gives each worker an account of its own and lets all work at once. No worker may
 // see anything of the others.
 func testWorkers(t *testing.T, s *suite) {
-	f := s.start(t, models.Options{ChunkSize: 1000, OverflowAfter: 5})
+	f := s.start(t, Sized(1000, 5))
 	ref := newReference(s.Traits, f.clock.now)
 	diffs := make([]*differential, workers)
 	for i := range diffs {
@@ -100,7 +100,7 @@ type delivery struct {
 // after many compare-and-sets at once. Then lists may differ by as many messages, and the test
 // only logs the audit.
 func testWorkersOneFolder(t *testing.T, s *suite) {
-	f := s.start(t, models.Options{OverflowAfter: 9})
+	f := s.start(t, Sized(0, 9))
 	c := &oneFolder{T: t, f: f, byWorker: make([][]delivery, workers)}
 	for range workers {
 		c.boxes = append(c.boxes, f.mailbox())

@@ -54,6 +54,8 @@ type Schema struct {
 	Model  string `json:"model"`
 	Text   string `json:"text"` // YAML
 	SHA256 string `json:"sha256"`
+	// Parameters are the values of its parameters, without one that is swept.
+	Parameters map[string]int `json:"parameters,omitempty"`
 }
 
 // Machine identifies the machine of the load generator. ID is made from the

@@ -112,6 +112,11 @@ func (p *Population) beside(t *schemas.Table, k *kind, of string) float64 {
 			n = o.messages
 		}
 		sum += n * each
+		if most := float64(k.Most); most > 0 && of == k.Partition {
+			full := math.Floor(n * each / most)
+			squares += full*most*most + (n*each-full*most)*(n*each-full*most)
+			continue
+		}
 		squares += n * each * n * each
 	}
 	return max(1, squares/max(1, sum))
@@ -239,7 +244,13 @@ func (g *Group) each(years float64, yield func(p Part, times float64)) {
 	}
 	p := g.table.population
 	for i := range g.owners {
-		yield(g.part(&g.owners[i], years), g.step)
+		o := &g.owners[i]
+		n := g.partitions(o, years)
+		full := math.Floor(n)
+		if n > full {
+			yield(g.part(o, years, (n-full)/n), g.step)
+		}
+		yield(g.part(o, years, 1/n), g.step*full)
 	}
 	messages := p.totals().messages / float64(len(p.Sample))
 	for i := range g.units {
@@ -255,8 +266,21 @@ func (u *unit) part(t *Table) Part {
 	return Part{Size: size}
 }
 
-// part returns the partition of one user or folder after some years.
-func (g *Group) part(o *owner, years float64) (part Part) {
+// partitions returns how many partitions one user or folder has after some years: as many as its
+// rows fill, if rows have a most. The last may be full in part.
+func (g *Group) partitions(o *owner, years float64) float64 {
+	n := 1.0
+	for _, k := range g.kinds {
+		if k.Most > 0 {
+			n = max(n, o.messages*k.grown(g.table.population, years)*k.each.Rows/float64(k.Most))
+		}
+	}
+	return n
+}
+
+// part returns a partition of one user or folder after some years, which has a share of its
+// messages.
+func (g *Group) part(o *owner, years, share float64) (part Part) {
 	p := g.table.population
 	for _, k := range g.kinds {
 		n := 1.0
@@ -268,8 +292,8 @@ func (g *Group) part(o *owner, years float64) (part Part) {
 		case "folder":
 			n = o.folders
 		default:
-			n = o.messages * k.grown(p, years)
-			daily := o.messages * p.Growth.Yearly / 365
+			n = o.messages * k.grown(p, years) * share
+			daily := o.messages * p.Growth.Yearly / 365 * share
 			part.Tombstones += daily * g.table.engine.Space().Tombstones * k.tombstoned(p) * k.each.Rows
 		}
 		part.add(n, k.each)
@@ -291,7 +315,8 @@ func (g *Group) Quantile(q, years float64) Part {
 		return g.ownQuantile(q, years)
 	}
 	if n := len(g.owners); n > 0 {
-		return g.part(&g.owners[max(0, int(math.Ceil(q*float64(n)))-1)], years)
+		o := &g.owners[max(0, int(math.Ceil(q*float64(n)))-1)]
+		return g.part(o, years, 1/g.partitions(o, years))
 	}
 	total := 0.0
 	for i := range g.units {

@@ -228,3 +228,28 @@ func TestImpossible(t *testing.T) {
 		}
 	}
 }
+
+// TestMost: rows beyond a most go to further partitions, of which the last is full in part.
+func TestMost(t *testing.T) {
+	text := strings.Replace(schema, "partition: folder\n", "partition: folder\n        most: 8\n", 1)
+	f, err := Make(parsed(t, text), people(), bare{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := f.Tables[0].Groups[0]
+	// Folders of 10, 20 and 0 messages: 8 + 2, 8 + 8 + 4, and none. Each partition has a title.
+	if n := g.Count(0); n != 2+3+1 {
+		t.Errorf("%g partitions, want 6", n)
+	}
+	if p := g.Quantile(1, 0); math.Abs(p.Rows-9) > 1e-9 || math.Abs(p.Bytes-(8*30+22)) > 1e-9 {
+		t.Errorf("the largest has %g rows and %g bytes, want 9 and 262", p.Rows, p.Bytes)
+	}
+	if p := g.Quantile(1, 100); math.Abs(p.Rows-9) > 1e-9 {
+		t.Errorf("after 100 years the largest has %g rows, want 9", p.Rows)
+	}
+	whole := made(t, bare{}).Tables[0].At(2)
+	if at := f.Tables[0].At(2); math.Abs(at.Rows-whole.Rows-(at.Partitions-whole.Partitions)) > 1e-6 || at.Partitions <= 3 ||
+		math.Abs(at.Tombstones-whole.Tombstones) > 1e-6 {
+		t.Errorf("%+v with a most, %+v without: messages and tombstones must be the same", at, whole)
+	}
+}

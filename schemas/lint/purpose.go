@@ -146,8 +146,12 @@ func wordsOf(name string) []string {
 }
 
 // bucketed reports whether a partition ends: a column of its key is a bucket, or the
-// number of a piece.
+// number of a piece, or its rows have a most.
 func bucketed(t *schemas.Table) bool {
+	endless := func(r *schemas.Rows) bool { return gathers(r) && r.Most == 0 }
+	if slices.ContainsFunc(t.Rows, gathers) && !slices.ContainsFunc(t.Rows, endless) {
+		return true
+	}
 	return slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
 		return serves(t, c, schemas.Bucket) || serves(t, c, schemas.Chunk)
 	})

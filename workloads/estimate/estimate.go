@@ -226,7 +226,7 @@ func filesOf(
 	if engine.Forecast == nil {
 		return nil, nil, nil
 	}
-	s, err := m.Schema()
+	s, err := m.With(w.ValuesOf(m.Name)).Schema()
 	if err != nil {
 		return nil, nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}

@@ -161,7 +161,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 	}
 	t, err := subject.Open(ctx, subject.Config{
 		Workload: &w, Census: census, Mail: r.source,
-		Model: m, Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
+		Model: m.With(w.ValuesOf(m.Name)), Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
 	})
 	if err != nil {
 		return nil, err

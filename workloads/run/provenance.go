@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -118,7 +119,15 @@ func addSchema(r *results.Run, s *schemas.Schema) {
 			return
 		}
 	}
-	schema := results.Schema{Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source)}
+	schema := results.Schema{
+		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
+	}
+	if r.Sweep != nil {
+		maps.DeleteFunc(schema.Parameters, func(name string, _ int) bool {
+			base, _, _ := strings.Cut(s.Name, "@")
+			return r.Sweep.Path == "models."+base+"."+name || r.Sweep.Path == "models."+s.Name+"."+name
+		})
+	}
 	r.Schemas = append(r.Schemas, schema)
 }
 

@@ -79,18 +79,6 @@ func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
 	}
 }
 
-// options are the model's options. Those of the workload override those of the configuration.
-func (c *combination) options() models.Options {
-	o, m := c.runner.config.Model, c.workload().Model
-	if m.ChunkSize > 0 {
-		o.ChunkSize = m.ChunkSize
-	}
-	if m.OverflowAfter > 0 {
-		o.OverflowAfter = m.OverflowAfter
-	}
-	return o
-}
-
 // sweep enters the sweep into the result, before anything is measured.
 func (r *runner) sweep(ctx context.Context) error {
 	s := r.config.Workload.Sweep

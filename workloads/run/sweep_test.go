@@ -193,10 +193,6 @@ func TestSweepConfig(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	c.Workload.Model.ChunkSize = 4096
-	if o := (&combination{runner: &runner{config: &c}, at: &point{workload: c.Workload}}).options(); o.ChunkSize != 4096 {
-		t.Errorf("%+v", o)
-	}
 }
 
 // What is left of a run is told by how much the points that are ahead weigh.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -32,19 +33,19 @@ const (
 // begins (on a shared engine: before anything is made there) and again when it
 // is complete.
 type Dataset struct {
-	Model    string    `json:"model"`
-	Engine   string    `json:"engine"`
-	Workload string    `json:"workload"` // its name, for messages
-	Mail     string    `json:"mail"`     // digest of what mail and population come from
-	Contents string    `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
-	Schema   string    `json:"schema"`   // digest of the schema's tables
-	Seed     uint64    `json:"seed"`
-	Chunk    int       `json:"chunk_size,omitempty"`     // the models' chunk size in bytes; 0: the default
-	Overflow int       `json:"overflow_after,omitempty"` // messages that one label takes; 0: the default
-	Shard    int       `json:"shard,omitempty"`          // number of the shard whose users it has; 0: all users
-	Of       int       `json:"of,omitempty"`             // number of shards
-	Began    time.Time `json:"began"`
-	Complete bool      `json:"complete"`
+	Model    string `json:"model"`
+	Engine   string `json:"engine"`
+	Workload string `json:"workload"` // its name, for messages
+	Mail     string `json:"mail"`     // digest of what mail and population come from
+	Contents string `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
+	Schema   string `json:"schema"`   // digest of the schema's tables
+	Seed     uint64 `json:"seed"`
+	// Parameters are those of the model that the data set was made with.
+	Parameters map[string]int `json:"parameters,omitempty"`
+	Shard      int            `json:"shard,omitempty"` // number of the shard whose users it has; 0: all users
+	Of         int            `json:"of,omitempty"`    // number of shards
+	Began      time.Time      `json:"began"`
+	Complete   bool           `json:"complete"`
 	// Steps are the load and the growths, each with the messages that it delivers. The
 	// last is under way unless Complete. The ledger tells how far it has come.
 	Steps []Step `json:"steps,omitempty"`
@@ -151,8 +152,8 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Seed != want.Seed {
 		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
 	}
-	if d.Chunk != want.Chunk || d.Overflow != want.Overflow {
-		differ = append(differ, "the parameters of models")
+	if !maps.Equal(d.Parameters, want.Parameters) {
+		differ = append(differ, "the parameters of "+d.Model)
 	}
 	if d.Shard != want.Shard || d.Of != want.Of {
 		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
@@ -202,7 +203,7 @@ func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
 		Mail: mailDigest(w, s), Contents: contentsDigest(w, s), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
-	d.Chunk, d.Overflow = w.Model.ChunkSize, w.Model.OverflowAfter
+	d.Parameters = t.Schema.Values()
 	if s := t.Census.Shard(); s.Divides() {
 		d.Shard, d.Of = s.Index, s.Of
 	}

@@ -21,7 +21,7 @@ func TestDatasetFits(t *testing.T) {
 		{"another rate or name", func(_, want *Dataset) { want.Workload = "quick2" }, ""},
 		{"mail", func(_, want *Dataset) { want.Mail = "x" }, "mail or population"},
 		{"schema", func(_, want *Dataset) { want.Schema = "x" }, "schema of james"},
-		{"chunk size", func(_, want *Dataset) { want.Chunk = 4096 }, "the parameters of models"},
+		{"chunk size", func(_, want *Dataset) { want.Parameters = map[string]int{"chunk_size": 4096} }, "the parameters of james"},
 		{"seed", func(_, want *Dataset) { want.Seed = 2 }, "seed (it was 1, now 2)"},
 		{"broken off", func(have, _ *Dataset) { have.Complete = false }, "not loaded to the end"},
 	} {

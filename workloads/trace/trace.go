@@ -33,7 +33,7 @@ type Config struct {
 // Run loads the workload's population into a namespace or folder of its own, runs its
 // operations with one worker, and removes what it made.
 func Run(ctx context.Context, c Config) (*Report, error) {
-	s, err := c.Model.Schema()
+	s, err := c.Model.With(c.Workload.ValuesOf(c.Model.Name)).Schema()
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
 	}

@@ -1,0 +1,68 @@
+package workloads
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+)
+
+var someModels = map[string][]Parameter{
+	"james": {{"chunk_size", func(v int) error {
+		if v < 1000 {
+			return fmt.Errorf("chunk_size must be from 1KB to 50MB, found %d", v)
+		}
+		return nil
+	}}},
+	"oracle": nil,
+}
+
+// TestModels: parameters of a model hold for its variants, whose own come first.
+func TestModels(t *testing.T) {
+	w, err := Parse("w.yaml", []byte(swept+"models: {james: {chunk_size: 64KiB}, james@x: {chunk_size: 2KB}}\n"),
+		"models.james.chunk_size=4KB")
+	if err == nil {
+		err = w.CheckModels(someModels)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]int{"james": 4000, "james@y": 4000, "james@x": 2000, "oracle": 0} {
+		if got := w.ValuesOf(model); got["chunk_size"] != want {
+			t.Errorf("%s: %v, want %d", model, got, want)
+		}
+	}
+	if got := w.ValuesOf("oracle"); !maps.Equal(got, map[string]int{}) {
+		t.Errorf("oracle: %v", got)
+	}
+	w, err = Parse("w.yaml", []byte(swept), "sweep.models.james.chunk_size=[4KB, 64KB]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Sweep.Points[1].Workload.ValuesOf("james"); got["chunk_size"] != 64000 {
+		t.Errorf("at the second point: %v", got)
+	}
+}
+
+// TestModelsWrong: an error has its place and says which keys there are.
+func TestModelsWrong(t *testing.T) {
+	for _, c := range []struct{ set, want string }{
+		{"models.jame.chunk_size=1", `--set "models.jame.chunk_size=1":1:8: unknown model "jame"; did you mean "james"?`},
+		{"models.james.chunk-size=1KB", `unknown parameter "chunk-size" of model james; did you mean "chunk_size"?`},
+		{"models.james.overflow_after=1", `unknown parameter "overflow_after" of model james; expected one of chunk_size`},
+		{"models.oracle.chunk_size=1", `unknown parameter "chunk_size" of model oracle; it has none`},
+		{"models.james.chunk_size=7", `1:25: models.james.chunk_size must be from 1KB to 50MB, found 7`},
+		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number from 1 up, or a size"},
+		{"models.james.chunk_size=0", "models.james.chunk_size must be a number from 1 up, or a size"},
+		{"models.james=1", "model james must be"},
+		{"sweep.models.james.chunk_size=[1, 4KB]", "models.james.chunk_size must be from 1KB to 50MB, found 1"},
+	} {
+		w, err := Parse("w.yaml", []byte(swept), c.set)
+		if err == nil {
+			err = w.CheckModels(someModels)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", c.set, err, c.want)
+		}
+	}
+}
