@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -30,6 +33,23 @@ type validateFlags struct {
 	workers      int
 	noAudit      bool
 	json, silent bool
+	rateLimit    rowRate
+	latency      time.Duration
+	resume       string
+}
+
+// rowRate is rows a second; 0 is no limit.
+type rowRate float64
+
+// String returns the rate as it is typed.
+func (r rowRate) String() string { return strconv.FormatFloat(float64(r), 'f', -1, 64) + "/s" }
+
+func parseRowRate(text string) (rowRate, error) {
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		text += "/s"
+	}
+	r, err := workloads.ParseRate(text)
+	return rowRate(r.PerSecond()), err
 }
 
 func newSchemaValidate(known registry) *cobra.Command {
@@ -52,6 +72,15 @@ operation was broken off or is of unknown outcome. Broken data leads to exit
 status 4; so does an audit that the data stops. What was found until then is
 printed in any case.
 
+A cluster that serves others is read with --rate-limit and --pause-on-latency.
+The first bounds the rows a second, the second makes all reads pause when one
+took longer than that, for a second at first, and twice as long each time that
+this does not help (at most 30 s). The role needs no right but to read: on
+Cassandra, SELECT on the keyspace. With --resume FILE a check that was broken
+off goes on where it was: FILE keeps which ranges of each table (of tokens, on
+Cassandra) were read and what was found in them. It is removed, with
+FILE.records beside it, when the check has come to its end.
+
 With --sample only some parts of each table are read, at random. The output then
 says which share of broken rows that cannot exclude.
 
@@ -60,7 +89,9 @@ bytes for each row that refers to another or is counted.`,
 		Example: `  mailbench schema validate james -e embedded --data mydata
   mailbench schema validate elasticinbox -e cassandra --keyspace production
   mailbench schema validate mine.yaml -e hbase --namespace mail --sample 1%
-  mailbench schema validate james -e hbase --data mydata --json > report.json`,
+  mailbench schema validate james -e hbase --data mydata --json > report.json
+  mailbench schema validate shop.yaml -e cassandra --keyspace shop \
+    --rate-limit 5000/s --pause-on-latency 200ms --resume shop.check`,
 		Args: oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args[0]) },
 	}
@@ -71,6 +102,12 @@ bytes for each row that refers to another or is counted.`,
 		"read this `SHARE` of each table, such as 1%, and look up what its rows refer to; counts and leftovers need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` sessions at once")
+	flags.Var(unset[rowRate]{bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}}, "rate-limit",
+		"read at most `RATE` rows, such as 5000/s, with all workers together")
+	flags.Var(unset[time.Duration]{bounded[time.Duration]{
+		&f.latency, time.Millisecond, time.Hour, "a duration such as 200ms,", time.ParseDuration,
+	}}, "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
+	flags.StringVar(&f.resume, "resume", "", "keep in `FILE` what was read, and go on with what a check that was broken off left there")
 	flags.BoolVar(&f.noAudit, "no-audit", false, "leave the model's own audit out")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
@@ -105,6 +142,7 @@ type validated struct {
 	Audit   *modelAudit `json:"audit,omitempty"`
 	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
 	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the document and the store does not have
+	resume  string      // the file with which a check that has stopped goes on
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (err error) {
@@ -122,14 +160,22 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	if err != nil {
 		return err
 	}
+	journal, err := f.journal(s)
+	if err != nil {
+		return err
+	}
+	whole := false
+	defer func() { err = errors.Join(err, endJournal(journal, whole)) }()
 	dir, remove, err := scratchFolder()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	pace := &validate.Pace{Rate: float64(f.rateLimit), Latency: f.latency}
 	bar := newLineBar(cmd.ErrOrStderr(), f.silent)
 	report, err := validate.Run(ctx, st, s, validate.Config{
 		Dir: dir, Workers: f.workers, Sample: float64(f.sample), Seed: f.seed,
+		Pace: pace, Journal: journal,
 		Progress: func(p validate.Progress) { bar.show(p.String()) },
 	})
 	if report == nil {
@@ -147,15 +193,53 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	}
 	if err != nil {
 		v.Stopped = err.Error()
+		v.resume = f.resume
 	}
 	if err == nil && !isFile(name) && !f.noAudit && f.sample == 1 {
 		bar.show("audit of the model")
-		if v.Audit, err = auditOf(ctx, known, name, st, s); v.Audit == nil && len(skipped) > 0 {
+		if v.Audit, err = auditOf(ctx, known, name, st, s, pace); v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(v.Skipped, "the model's audit, which needs them"), nil
 		}
 	}
 	bar.close()
+	whole, v.Paced = err == nil, pace.Told()
 	return errors.Join(err, f.print(cmd, v))
+}
+
+// journal opens the file of --resume, or returns nil.
+func (f *validateFlags) journal(s *schemas.Schema) (*validate.Journal, error) {
+	if f.resume == "" {
+		return nil, nil
+	}
+	store := f.engine + ", "
+	switch {
+	case f.keyspace != "":
+		store += "keyspace " + f.keyspace
+	case f.namespace != "":
+		store += "namespace " + f.namespace
+	case f.data != "":
+		store += "data " + f.data
+	default:
+		store += "mailbench's own " + s.Name
+	}
+	j, err := validate.OpenJournal(f.resume, store, s, float64(f.sample), f.seed)
+	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+		return nil, usagef("--resume %s: %w", f.resume, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	return j, nil
+}
+
+// endJournal removes the file of a check that has come to its end, and leaves that of another one.
+func endJournal(j *validate.Journal, whole bool) error {
+	switch {
+	case j == nil:
+		return nil
+	case whole:
+		return j.Remove()
+	}
+	return j.Close()
 }
 
 // applyWhole applies a schema to a store that is open for reading only. If the store lacks what
@@ -194,6 +278,9 @@ func (v *validated) writeText(w io.Writer) error {
 	}
 	if v.Stopped != "" {
 		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
+		if v.resume != "" {
+			fmt.Fprintf(w, "The same command goes on from here: %s has what was read.\n", v.resume)
+		}
 	}
 	if len(v.Skipped) > 0 {
 		fmt.Fprintf(w, "\nNot in the document of the schema, nor in the store, and so skipped: %s.\n",
@@ -280,7 +367,7 @@ func (a *modelAudit) broken(exact bool) bool {
 
 // auditOf runs a model's own audit over a store that is open for reading only.
 func auditOf(
-	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema,
+	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema, pace *validate.Pace,
 ) (*modelAudit, error) {
 	picked, err := known.pickModels([]string{name})
 	if err != nil {
@@ -301,7 +388,7 @@ func auditOf(
 	if t, ok := session.(drivers.Tolerant); ok {
 		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
 	}
-	found, err := bound.Mailbox(session).Audit(ctx)
+	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
 	a := auditInJSON(found)
 	var stop error
 	if err != nil {

@@ -221,6 +221,17 @@ type Splitter interface {
 	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
 }
 
+// Ranger is a Splitter whose parts have ranges that can be written down, so that another process can
+// read the rest of a scan.
+type Ranger interface {
+	Splitter
+	// Range returns the range of a part that Split or Within returned: tokens on Cassandra, keys in
+	// hexadecimal on other engines.
+	Range(part Statement) string
+	// Within returns the parts of a scan that have the ranges.
+	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
+}
+
 // Tolerant is a session that can go on reading where stored bytes are no value of
 // their column's type. After Tolerate(true), reads yield such a value as Broken. If a
 // key cannot be decoded, each of its columns is Broken with the bytes of the whole

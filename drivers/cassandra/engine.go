@@ -29,7 +29,7 @@ var (
 	_ drivers.Admin    = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
 	_ drivers.Leaver   = (*Store)(nil)
-	_ drivers.Splitter = (*Store)(nil)
+	_ drivers.Ranger   = (*Store)(nil)
 	_ drivers.Tracer   = (*Store)(nil)
 )
 

@@ -1,10 +1,13 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
@@ -15,6 +18,32 @@ import (
 // Split implements drivers.Splitter. Its parts are token ranges of equal length of
 // the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
 func (c *calls) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	return c.parts(ctx, scan, tokenRanges(n))
+}
+
+// Range implements drivers.Ranger: the token before the first one, and the last one.
+func (c *calls) Range(part drivers.Statement) string {
+	r := part.(*statement).tokens
+	return fmt.Sprintf("%d:%d", r.after, r.to)
+}
+
+// Within implements drivers.Ranger.
+func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	all := make([]tokenRange, len(ranges))
+	for i, text := range ranges {
+		after, to, _ := strings.Cut(text, ":")
+		var errs [2]error
+		all[i].after, errs[0] = strconv.ParseInt(after, 10, 64)
+		all[i].to, errs[1] = strconv.ParseInt(to, 10, 64)
+		if err := cmp.Or(errs[0], errs[1]); err != nil {
+			return nil, fmt.Errorf("%q is no range of tokens: %w", text, err)
+		}
+	}
+	return c.parts(ctx, scan, all)
+}
+
+// parts returns a scan of each range of tokens.
+func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
 	base, ok := scan.(*statement)
 	if !ok || base.of != c.compiler {
 		return nil, plan.Foreign(scan)
@@ -35,8 +64,8 @@ func (c *calls) Split(ctx context.Context, scan drivers.Statement, n int) ([]dri
 	if err := c.prepare(ctx, &part); err != nil {
 		return nil, fmt.Errorf("split pattern %s: %w", part.Pattern().Name, err)
 	}
-	parts := make([]drivers.Statement, n)
-	for i, r := range tokenRanges(n) {
+	parts := make([]drivers.Statement, len(ranges))
+	for i, r := range ranges {
 		one := part
 		one.tokens = r
 		parts[i] = &one

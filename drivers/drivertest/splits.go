@@ -38,6 +38,24 @@ func splits(t testing.TB, open Open) {
 			if got := c.parts(parts...); !slices.Equal(got, whole) {
 				t.Errorf("%d parts of %s yield\n%q\nthe scan\n%q", len(parts), table, got, whole)
 			}
+			if ranger, ok := c.store.(drivers.Ranger); ok {
+				var ranges []string
+				for _, p := range parts {
+					ranges = append(ranges, ranger.Range(p))
+				}
+				again, err := ranger.Within(c.ctx, scan, ranges)
+				if err != nil {
+					t.Fatalf("parts of %s within %q: %v", table, ranges, err)
+				}
+				for i, p := range parts {
+					if got, want := c.parts(again[i]), c.parts(p); !slices.Equal(got, want) {
+						t.Errorf("%s within %s yields\n%q\nthe part\n%q", table, ranges[i], got, want)
+					}
+				}
+				if _, err := ranger.Within(c.ctx, scan, []string{"nothing"}); err == nil {
+					t.Errorf("%s within no range: no error", table)
+				}
+			}
 			filled := 0
 			for _, p := range parts {
 				filled += min(len(c.parts(p)), 1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -24,7 +25,7 @@ var (
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Admin    = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
-	_ drivers.Splitter = (*Store)(nil)
+	_ drivers.Ranger   = (*Store)(nil)
 	_ drivers.Tracer   = (*Store)(nil)
 )
 
@@ -203,6 +204,31 @@ func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) (parts
 		return err
 	})
 	return parts, err
+}
+
+// Range implements drivers.Ranger.
+func (s *Store) Range(part drivers.Statement) string {
+	st := part.(*statement)
+	return keys.FormatRange(st.from, st.to)
+}
+
+// Within implements drivers.Ranger.
+func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	st, ok := scan.(*statement)
+	if !ok || st.compiler != s.compiler {
+		return nil, plan.Foreign(scan)
+	}
+	parts := make([]drivers.Statement, len(ranges))
+	for i, r := range ranges {
+		from, to, err := keys.ParseRange(r)
+		if err != nil {
+			return nil, err
+		}
+		part := *st
+		part.from, part.to = from, to
+		parts[i] = &part
+	}
+	return parts, nil
 }
 
 // Session implements drivers.Store.

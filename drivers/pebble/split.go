@@ -13,16 +13,13 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-var _ drivers.Splitter = (*Store)(nil)
+var _ drivers.Ranger = (*Store)(nil)
 
 // Split implements drivers.Splitter. It divides the range between the table's first and last key.
 func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	st, ok := scan.(*statement)
-	if !ok || st.store != s {
-		return nil, plan.Foreign(scan)
-	}
-	if st.Pattern().Kind != schemas.Scan {
-		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
+	st, err := s.scanOf(scan)
+	if err != nil {
+		return nil, err
 	}
 	at, err := s.divide(st, n)
 	if err != nil {
@@ -33,6 +30,40 @@ func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drive
 		part := *st
 		part.from, part.to = from, to
 		parts = append(parts, &part)
+	}
+	return parts, nil
+}
+
+func (s *Store) scanOf(scan drivers.Statement) (*statement, error) {
+	st, ok := scan.(*statement)
+	switch {
+	case !ok || st.store != s:
+		return nil, plan.Foreign(scan)
+	case st.Pattern().Kind != schemas.Scan:
+		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
+	}
+	return st, nil
+}
+
+// Range implements drivers.Ranger.
+func (s *Store) Range(part drivers.Statement) string {
+	st := part.(*statement)
+	return keys.FormatRange(st.from, st.to)
+}
+
+// Within implements drivers.Ranger.
+func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	st, err := s.scanOf(scan)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]drivers.Statement, len(ranges))
+	for i, r := range ranges {
+		part := *st
+		if part.from, part.to, err = keys.ParseRange(r); err != nil {
+			return nil, err
+		}
+		parts[i] = &part
 	}
 	return parts, nil
 }

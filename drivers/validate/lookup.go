@@ -88,7 +88,7 @@ func (r *reader) prepareLookups(ctx context.Context) error {
 			return err
 		}
 		r.lookups[i] = &lookup{
-			session: session, stmt: stmt, side: newSide(s.rule, true, p.Columns), keys: keys,
+			session: r.Pace.Session(session), stmt: stmt, side: newSide(s.rule, true, p.Columns), keys: keys,
 			args: make([]drivers.Value, len(keys)),
 		}
 	}
@@ -116,7 +116,7 @@ func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
 	err := l.session.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
 		l.tuples.of(l.side, row, func(t *tuple) {
 			var d digest
-			d, l.buf = r.digests.of(l.side.rule, t, l.buf)
+			d, l.buf = digestOf(l.side.rule, t, l.buf)
 			l.found = l.found || d == want
 		})
 		if l.found {

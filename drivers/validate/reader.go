@@ -18,14 +18,20 @@ type reader struct {
 	sides   []*side
 	pending []record // by side: rows with the same digest become one record
 	open    []bool   // by side: whether pending holds a record
-	records *shards
-	lookups []*lookup // lookup of each side, if the check is of a sample
+	own     findings // of the part that is read
+	count   readCount
+	records recorder
+	skips   drivers.Skipper // nil if the session leaves no rows out
+	lookups []*lookup       // lookup of each side, if the check is of a sample
 
 	tuples tuples
 	buf    []byte
 	where  []byte // the current row's key as people read it; empty until needed
 	failed error
 }
+
+// readCount is how much of a part was read.
+type readCount struct{ rows, bytes int64 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
 const countEvery = 1024
@@ -35,7 +41,8 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *s
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(session), records: records}
+	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(c.Pace.Session(session)), records: records}
+	r.skips, _ = session.(drivers.Skipper)
 	r.key = len(scan.Table.Key())
 	if scan.Static {
 		r.key = len(scan.Table.Partition)
@@ -78,8 +85,10 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.meter.Close())...)
 }
 
-// read reads one part.
+// read reads one part, and adds what it finds to the check's.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
+	r.own.clear()
+	r.count = readCount{}
 	n := 0
 	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
@@ -89,18 +98,32 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	})
 	r.tell()
 	r.skipped()
+	err = errors.Join(err, r.flush())
+	r.found.merge(r.own.all())
 	return err
+}
+
+// readNoted reads one part, and notes it in the journal with its records.
+func (r *reader) readNoted(ctx context.Context, p part, plan int) error {
+	file := &partFile{name: r.Journal.records(plan, p.number), bytes: &r.scratch}
+	r.records = file
+	err := r.read(ctx, p.st)
+	if err = errors.Join(err, file.end(err == nil)); err != nil {
+		return err
+	}
+	return r.Journal.finished(donePart{
+		Table: plan, Part: p.number, Rows: r.count.rows, Bytes: r.count.bytes, Records: file.f != nil, Findings: r.own.all(),
+	})
 }
 
 // skipped adds a finding of the rows that the session has left out.
 func (r *reader) skipped() {
-	s, ok := r.meter.Session.(drivers.Skipper)
-	if !ok {
+	if r.skips == nil {
 		return
 	}
-	rows, keys := s.Skipped()
+	rows, keys := r.skips.Skipped()
 	for _, key := range keys {
-		r.found.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0, func() string {
+		r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0, func() string {
 			return fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
 				"(hints: {hbase: {marker: none}} says that the table has none)", key)
 		})
@@ -112,6 +135,8 @@ func (r *reader) tell() {
 	cost := r.meter.Take()
 	r.rows.Add(cost.RowsRead)
 	r.bytes.Add(cost.BytesRead)
+	r.count.rows += cost.RowsRead
+	r.count.bytes += cost.BytesRead
 }
 
 // row checks one row.
@@ -120,7 +145,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	for i, c := range r.scan.Columns {
 		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
 			k := findingKey{r.scan.Table.Name, c.Name, check, false}
-			r.found.add(k, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s", r.named(row), what) })
+			r.own.add(k, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s", r.named(row), what) })
 			if check == Decode && i < r.key {
 				break // a key that cannot be decoded makes all its columns Broken
 			}
@@ -154,7 +179,7 @@ func (r *reader) named(row []drivers.Value) []byte {
 // same digest share a record, except stored numbers: each of them is compared by itself.
 func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value) error {
 	s, p := r.sides[i], &r.pending[i]
-	d, buf := r.digests.of(s.rule, t, r.buf)
+	d, buf := digestOf(s.rule, t, r.buf)
 	r.buf = buf
 	if r.open[i] && p.digest == d && (s.at || s.ref != nil) {
 		p.rows++
@@ -196,7 +221,7 @@ func (r *reader) flushSide(i int) error {
 	if r.Sample < 1 {
 		if l := r.lookups[i]; l != nil && !l.found {
 			x := r.sides[i].rule
-			r.found.add(x.key, p.rows, 1, 0, func() string { return missing(x, p, p.rows) })
+			r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p, p.rows) })
 		}
 		return nil
 	}

@@ -11,12 +11,12 @@ import (
 // TestDivideSpreads: a file of records is divided into files that are all much
 // smaller, at every level, and no record is lost or changed.
 func TestDivideSpreads(t *testing.T) {
-	dir, d := t.TempDir(), newDigester()
+	dir := t.TempDir()
 	var written atomic.Int64
 	first := newShards(dir, 0, &written)
 	const n = 20000
 	for i := range n {
-		sum, _ := d.of(&rule{number: i % 3}, &tuple{texts: [][]byte{fmt.Append(nil, i)}}, nil)
+		sum, _ := digestOf(&rule{number: i % 3}, &tuple{texts: [][]byte{fmt.Append(nil, i)}}, nil)
 		r := record{digest: sum, rule: i % 3, at: i%2 == 0, bad: i%5 == 0, rows: int64(i), number: int64(-i), where: fmt.Append(nil, "row ", i)}
 		sum[0] = 7 // all of them in one file
 		if err := first.write(&sum, appendRecord(nil, &r)); err != nil {

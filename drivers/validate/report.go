@@ -16,6 +16,8 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 	// Unchecked lists the references and counts that a sample cannot check.
 	Unchecked []string `json:"unchecked,omitempty"`
+	// Paced says how the check kept to its pace, if it had one.
+	Paced *Paced `json:"pace,omitempty"`
 	// Scratch is the largest total size of the files of records, in bytes.
 	Scratch int64 `json:"scratch_bytes"`
 }
@@ -31,6 +33,9 @@ type Table struct {
 	Seconds float64 `json:"seconds"`
 	Parts   int     `json:"parts"`
 	Read    int     `json:"parts_read"`
+	// Earlier of these parts, with RowsEarlier of the rows, were read by a process before this one.
+	Earlier     int   `json:"parts_read_earlier,omitempty"`
+	RowsEarlier int64 `json:"rows_earlier,omitempty"`
 }
 
 // Finding is what one check found in one table.
@@ -94,6 +99,8 @@ type Progress struct {
 	Part, Parts int    // parts of that table, or files of records: done, and all
 	Rows, Bytes int64  // read from all tables
 	Elapsed     time.Duration
+	Pausing     time.Duration // for how much longer reads pause, as one was slow
+	Pauses      int           // until now
 }
 
 // findings collects what all workers find.
@@ -116,20 +123,59 @@ const Examples = 5
 func (f *findings) add(k findingKey, rows, missing, drift int64, example func() string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	x := f.by[k]
-	if x == nil {
-		x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
-		f.by[k] = x
-	}
+	x := f.of(k)
 	x.Rows += rows
 	x.Missing += missing
 	x.Drift += drift
-	text := example()
-	if at, known := slices.BinarySearch(x.Examples, text); !known && at < Examples {
-		x.Examples = slices.Insert(x.Examples, at, text)
+	x.keep(example())
+}
+
+// of returns the finding of a key.
+func (f *findings) of(k findingKey) *Finding {
+	x := f.by[k]
+	if x == nil {
+		x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
+		if f.by == nil {
+			f.by = make(map[findingKey]*Finding)
+		}
+		f.by[k] = x
+	}
+	return x
+}
+
+func (x *Finding) keep(example string) {
+	if at, known := slices.BinarySearch(x.Examples, example); !known && at < Examples {
+		x.Examples = slices.Insert(x.Examples, at, example)
 		x.Examples = x.Examples[:min(len(x.Examples), Examples)]
 	}
 }
+
+// merge adds the findings of a part.
+func (f *findings) merge(all []Finding) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range all {
+		own := &all[i]
+		x := f.of(findingKey{own.Table, own.Name, own.Check, own.Leftover})
+		x.Rows += own.Rows
+		x.Missing += own.Missing
+		x.Drift += own.Drift
+		for _, example := range own.Examples {
+			x.keep(example)
+		}
+	}
+}
+
+// all returns the findings in any order.
+func (f *findings) all() (all []Finding) {
+	for _, x := range f.by {
+		all = append(all, *x)
+	}
+	return all
+}
+
+// clear forgets the findings.
+func (f *findings) clear() { clear(f.by) }
 
 // sorted returns the findings in the order of a report.
 func (f *findings) sorted() []Finding {

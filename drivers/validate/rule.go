@@ -1,8 +1,8 @@
 package validate
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/maphash"
 	"slices"
 	"strconv"
 
@@ -208,22 +208,12 @@ func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
 // digest identifies the variables of a tuple under its rule.
 type digest [16]byte
 
-// digester makes digests. With 10^10 rows, the chance that any two digests are equal
-// though their variables differ is about 10^-19.
-type digester struct {
-	seeds [2]maphash.Seed
-}
-
-func newDigester() digester { return digester{[2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}} }
-
-// of returns the digest of a tuple; buf is grown and returned.
-func (d *digester) of(r *rule, t *tuple, buf []byte) (digest, []byte) {
+// digestOf returns the digest of a tuple; buf is grown and returned. It is the same in every process.
+func digestOf(r *rule, t *tuple, buf []byte) (digest, []byte) {
 	buf = binary.AppendUvarint(buf[:0], uint64(r.number))
 	for _, text := range t.texts {
 		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
 	}
-	var sum digest
-	binary.BigEndian.PutUint64(sum[:8], maphash.Bytes(d.seeds[0], buf))
-	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(d.seeds[1], buf))
-	return sum, buf
+	sum := sha256.Sum256(buf)
+	return digest(sum[:]), buf
 }

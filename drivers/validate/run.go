@@ -31,6 +31,11 @@ type Config struct {
 	// FileBytes is the size of the files that are sorted in memory, which takes
 	// about three times as much; 0 is 32 MiB.
 	FileBytes int64
+	// Pace bounds what reads ask of the store; nil: nothing does.
+	Pace *Pace
+	// Journal keeps what was read, so that a check that is broken off can go on; nil: nothing does. It
+	// needs a store that is a drivers.Ranger.
+	Journal *Journal
 	// Progress, if set, is called now and then, from one goroutine at a time.
 	Progress func(Progress)
 }
@@ -41,7 +46,6 @@ type check struct {
 	store    drivers.Store
 	schema   *schemas.Schema
 	rules    []*rule
-	digests  digester
 	found    findings
 	fileMost int64
 	scratch  atomic.Int64 // bytes of files of records
@@ -58,6 +62,10 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	if store.Capabilities().Discards {
 		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
 	}
+	if _, ok := store.(drivers.Ranger); cfg.Journal != nil && !ok {
+		return nil, fmt.Errorf("validate: %s does not tell the ranges of a scan, so a check of it cannot be resumed",
+			store.Capabilities().Engine)
+	}
 	if cfg.Workers == 0 {
 		cfg.Workers = 4
 	}
@@ -65,7 +73,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 		cfg.Sample = 1
 	}
 	c := &check{
-		Config: cfg, store: store, schema: s, rules: rulesOf(s), digests: newDigester(),
+		Config: cfg, store: store, schema: s, rules: rulesOf(s),
 		fileMost: cfg.FileBytes, began: time.Now(),
 		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
 	}
@@ -74,6 +82,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
+	r.Paced = cfg.Pace.Told()
 	r.Findings, r.Scratch = c.found.sorted(), max(c.peak.Load(), c.scratch.Load())
 	if err != nil {
 		return r, fmt.Errorf("validate %s: %w", s.Name, err)
@@ -109,6 +118,11 @@ func (c *check) run(ctx context.Context, r *Report) error {
 		}
 		return nil
 	}
+	if c.Journal != nil {
+		if err := c.Journal.divide(records); err != nil {
+			return err
+		}
+	}
 	return c.join(ctx, records)
 }
 
@@ -123,26 +137,31 @@ const (
 	mostParts = 1000
 )
 
+// journalParts is into how many parts a table is divided at least if a check can go on with the rest.
+const journalParts = 256
+
 // table reads one table.
 func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shards) (t Table, err error) {
 	t = Table{Name: scan.Table.Name, Static: scan.Static}
 	began, rows, bytes := time.Now(), c.rows.Load(), c.bytes.Load()
-	all, err := c.divide(ctx, scan)
+	d, err := c.divide(ctx, scan)
 	if err != nil {
 		return t, err
 	}
-	chosen := c.choose(all)
-	t.Parts, t.Read = len(all), len(chosen)
-	work := make(chan drivers.Statement, len(chosen))
-	for _, st := range chosen {
-		work <- st
+	t.Parts, t.Read, t.Earlier = d.of, len(d.chosen)+d.earlier, d.earlier
+	t.RowsEarlier = c.rows.Load() - rows
+	work := make(chan part, len(d.chosen))
+	for _, p := range d.chosen {
+		work <- p
 	}
 	close(work)
 	var left atomic.Int64
-	left.Store(int64(len(chosen)))
+	left.Store(int64(len(d.chosen)))
 	g, ctx := errgroup.WithContext(ctx)
-	for range min(c.Workers, len(chosen)) {
-		g.Go(func() error { return crash.Guard(func() error { return c.worker(ctx, scan, records, work, &left) }) })
+	for range min(c.Workers, len(d.chosen)) {
+		g.Go(func() error {
+			return crash.Guard(func() error { return c.worker(ctx, scan, records, work, d.plan, &left) })
+		})
 	}
 	done := make(chan error, 1)
 	go func() { done <- g.Wait() }()
@@ -154,34 +173,92 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shard
 			t.Rows, t.Bytes, t.Seconds = c.rows.Load()-rows, c.bytes.Load()-bytes, time.Since(began).Seconds()
 			return t, err
 		case <-tick.C:
-			c.progress(scan.Table.Name, len(chosen)-int(left.Load()), len(chosen))
+			c.progress(scan.Table.Name, t.Read-int(left.Load()), t.Read)
 		}
 	}
 }
 
 func (c *check) progress(table string, part, of int) {
 	if c.Progress != nil {
+		left, pauses := c.Pace.pausing()
 		c.Progress(Progress{
 			Table: table, Part: part, Parts: of, Rows: c.rows.Load(), Bytes: c.bytes.Load(), Elapsed: time.Since(c.began),
+			Pausing: left, Pauses: pauses,
 		})
 	}
 }
 
-// divide prepares a scan in parts.
-func (c *check) divide(ctx context.Context, scan *schemas.Pattern) ([]drivers.Statement, error) {
+// part is a part of a table, with its number in the journal.
+type part struct {
+	st     drivers.Statement
+	number int
+}
+
+// division is a scan in parts.
+type division struct {
+	chosen  []part // those to read
+	of      int    // all parts
+	earlier int    // parts that an earlier process has read
+	plan    int    // number in the journal; -1 without one
+}
+
+// divide prepares a scan in parts, and chooses those to read.
+func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (d division, err error) {
 	st, err := c.store.Prepare(ctx, scan)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
-	sp, ok := c.store.(drivers.Splitter)
-	if !ok {
-		return []drivers.Statement{st}, nil
+	if c.Journal != nil {
+		if plan := c.Journal.plan(scan); plan >= 0 {
+			return c.goOn(ctx, st, plan)
+		}
 	}
-	n := c.Workers * parts
-	if c.Sample < 1 {
-		n = int(min(math.Ceil(samples/c.Sample), mostParts))
+	all := []drivers.Statement{st}
+	if sp, ok := c.store.(drivers.Splitter); ok {
+		n := c.Workers * parts
+		switch {
+		case c.Sample < 1:
+			n = int(min(math.Ceil(samples/c.Sample), mostParts))
+		case c.Journal != nil:
+			n = max(n, journalParts)
+		}
+		if all, err = sp.Split(ctx, st, n); err != nil {
+			return d, err
+		}
 	}
-	return sp.Split(ctx, st, n)
+	d = division{of: len(all), plan: -1}
+	var ranges []string
+	for i, st := range c.choose(all) {
+		d.chosen = append(d.chosen, part{st, i})
+		if c.Journal != nil {
+			ranges = append(ranges, c.store.(drivers.Ranger).Range(st))
+		}
+	}
+	if c.Journal != nil {
+		d.plan, err = c.Journal.divided(scan, d.of, ranges)
+	}
+	return d, err
+}
+
+// goOn divides a scan as the journal has it, and takes over what the parts that were read have left.
+func (c *check) goOn(ctx context.Context, st drivers.Statement, plan int) (division, error) {
+	p := c.Journal.plans[plan]
+	all, err := c.store.(drivers.Ranger).Within(ctx, st, p.Ranges)
+	if err != nil {
+		return division{}, err
+	}
+	d := division{of: p.Of, earlier: len(p.done), plan: plan}
+	for i, st := range all {
+		done, ok := p.done[i]
+		if !ok {
+			d.chosen = append(d.chosen, part{st, i})
+			continue
+		}
+		c.rows.Add(done.Rows)
+		c.bytes.Add(done.Bytes)
+		c.found.merge(done.Findings)
+	}
+	return d, nil
 }
 
 // choose returns the parts to read: all of them, or those of a sample, at least one.
@@ -201,18 +278,23 @@ func (c *check) choose(all []drivers.Statement) []drivers.Statement {
 
 // worker reads parts of a table until none is left.
 func (c *check) worker(
-	ctx context.Context, scan *schemas.Pattern, records *shards, work <-chan drivers.Statement, left *atomic.Int64,
+	ctx context.Context, scan *schemas.Pattern, records *shards, work <-chan part, plan int, left *atomic.Int64,
 ) (err error) {
 	r, err := c.newReader(ctx, scan, records)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	for st := range work {
-		if err := r.read(ctx, st); err != nil {
+	for p := range work {
+		if plan < 0 {
+			err = r.read(ctx, p.st)
+		} else {
+			err = r.readNoted(ctx, p, plan)
+		}
+		if err != nil {
 			return err
 		}
 		left.Add(-1)
 	}
-	return r.flush()
+	return nil
 }

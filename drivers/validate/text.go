@@ -22,9 +22,12 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		if t.Read < t.Parts {
 			part = fmt.Sprintf("%d of %d parts", t.Read, t.Parts)
 		}
+		if t.Earlier > 0 {
+			part += fmt.Sprintf(", %d before", t.Earlier)
+		}
 		rows = append(rows, []string{
 			name, strconv.FormatInt(t.Rows, 10), words.Size(float64(t.Bytes)), part,
-			seconds(t.Seconds), perSecond(t.Rows, t.Seconds),
+			seconds(t.Seconds), perSecond(t.Rows-t.RowsEarlier, t.Seconds),
 		})
 	}
 	if _, err := io.WriteString(w, words.Table(rows, len(rows[0]), width)); err != nil {
@@ -36,6 +39,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	if len(r.Unchecked) > 0 {
 		fmt.Fprintf(w, "\nNot checked in a sample: %s.\n", strings.Join(r.Unchecked, ", "))
 	}
+	r.Paced.write(w)
 	return nil
 }
 
@@ -84,6 +88,13 @@ func (p Progress) String() string {
 	if p.Table == "" {
 		what = "comparing references and counts"
 	}
-	return fmt.Sprintf("%s: part %d of %d, %d rows, %s, %s", what, p.Part, p.Parts, p.Rows,
+	line := fmt.Sprintf("%s: part %d of %d, %d rows, %s, %s", what, p.Part, p.Parts, p.Rows,
 		words.Size(float64(p.Bytes)), p.Elapsed.Round(time.Second))
+	switch {
+	case p.Pausing > 0:
+		line += fmt.Sprintf("; a read was slow: pause %d, %s left", p.Pauses, p.Pausing.Round(time.Second))
+	case p.Pauses > 0:
+		line += "; " + words.Plural(p.Pauses, "pause")
+	}
+	return line
 }

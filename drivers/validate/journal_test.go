@@ -1,0 +1,191 @@
+package validate_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/validate"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// breaking is a store whose reads fail from a number on.
+type breaking struct {
+	drivers.Store
+	drivers.Ranger
+	reads, most atomic.Int64
+}
+
+var errGone = errors.New("the engine is gone")
+
+func (b *breaking) Session() (drivers.Session, error) {
+	s, err := b.Store.Session()
+	return &breakingSession{s, b}, err
+}
+
+type breakingSession struct {
+	drivers.Session
+	of *breaking
+}
+
+func (s *breakingSession) Tolerate(on bool) { s.Session.(drivers.Tolerant).Tolerate(on) }
+
+func (s *breakingSession) Read(
+	ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error,
+) error {
+	late := s.of.reads.Add(1) > s.of.most.Load()
+	err := s.Session.Read(ctx, st, args, func(row []drivers.Value) error {
+		if err := yield(row); err != nil || !late {
+			return err
+		}
+		return errGone // after a row
+	})
+	if err == nil && late {
+		err = errGone
+	}
+	if err != nil {
+		s.of.reads.Add(-1)
+	}
+	return err
+}
+
+// journal opens a journal, as mailbench would for each process.
+func (w *world) journal(file string, sample float64) *validate.Journal {
+	w.t.Helper()
+	j, err := validate.OpenJournal(file, "a store", w.schema, sample, 1)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+// TestResume: a check that is broken off again and again reads each part once, and finds what one that
+// is not broken off finds.
+func TestResume(t *testing.T) {
+	w := newWorld(t)
+	w.boxes(400, func(_ string, i int) bool { return i%50 != 6 })
+	w.putter("files", false)(drivers.Text("box-000008"), drivers.Int(99), drivers.Blob([]byte("x")))
+	row := []drivers.Value{
+		drivers.UUID(id(9)), drivers.TimeUUID(id(9)), drivers.TextBytes([]byte("caf\xe9")), {}, {}, {}, {}, {}, {},
+	}
+	w.putter("things", false)(row...)
+	for _, sample := range []float64{1, 0.5} {
+		want := w.check(validate.Config{Sample: sample, Seed: 1})
+		file := filepath.Join(t.TempDir(), "check")
+		st := &breaking{Store: w.store, Ranger: w.store.(drivers.Ranger)}
+		var r *validate.Report
+		rounds := 0
+		for err := errGone; err != nil; rounds++ {
+			st.most.Add(map[float64]int64{1: 61, 0.5: 7}[sample])
+			j := w.journal(file, sample)
+			r, err = validate.Run(t.Context(), st, w.schema, validate.Config{
+				Dir: t.TempDir(), Sample: sample, Seed: 1, Workers: 3, Journal: j,
+			})
+			if err != nil && !errors.Is(err, errGone) || rounds > 100 {
+				t.Fatal(err)
+			}
+			if cerr := j.Close(); cerr != nil {
+				t.Fatal(cerr)
+			}
+			if err != nil && rounds == 1 { // the process ended while it wrote
+				add(t, file, `{"done":{"table":0,"pa`)
+			}
+		}
+		if sample == 1 && rounds < 5 {
+			t.Errorf("broken off %d times, want more", rounds-1)
+		}
+		got, whole := found(r), found(want)
+		if sample == 1 {
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("findings (-whole +resumed):\n%s", diff)
+			}
+		} else if len(got) == 0 {
+			t.Error("a sample of half found nothing")
+		}
+		parts, earlier := 0, 0
+		for i, table := range r.Tables {
+			parts, earlier = parts+table.Read, earlier+table.Earlier
+			if sample == 1 && table.Rows != want.Tables[i].Rows {
+				t.Errorf("%s: %d rows, want %d", table.Name, table.Rows, want.Tables[i].Rows)
+			}
+		}
+		if sample == 1 && int(st.reads.Load()) != parts || earlier == 0 {
+			t.Errorf("%d reads of %d parts, %d of them earlier", st.reads.Load(), parts, earlier)
+		}
+		j := w.journal(file, sample)
+		if err := j.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob(file + "*"); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+}
+
+// TestJournalRefused: a journal of another check, or one that is damaged, is refused.
+func TestJournalRefused(t *testing.T) {
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "check")
+	if err := w.journal(file, 1).Close(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := schemas.Parse("other.yaml", []byte("schema: 1\nname: other\ntables:\n  t: {partition: [a int]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := schemas.Parse("everything.yaml", []byte(strings.Replace(everything, "owner: uuid", "owner: text", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		store  string
+		schema *schemas.Schema
+		sample float64
+		want   string
+	}{
+		{"another", w.schema, 1, "it is of a store, not of another"},
+		{"a store", other, 1, "it is of schema everything, not of other"},
+		{"a store", changed, 1, "schema everything was changed since"},
+		{"a store", w.schema, 0.1, "it is of a sample of 1 with seed 0, not of 0.1 with 5"},
+	} {
+		if _, err := validate.OpenJournal(file, c.store, c.schema, c.sample, 5); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %s: %v, want %s", c.store, c.schema.Name, err, c.want)
+		}
+	}
+	add(t, file, "{\"done\":{\"table\":3}}\n")
+	if _, err := validate.OpenJournal(file, "a store", w.schema, 1, 5); err == nil || !strings.Contains(err.Error(), "line 2: it is damaged") {
+		t.Errorf("a damaged journal: %v", err)
+	}
+	mine := filepath.Join(t.TempDir(), "mine")
+	add(t, mine, "my own words\n")
+	if _, err := validate.OpenJournal(mine, "a store", w.schema, 1, 5); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
+		t.Errorf("another file: %v", err)
+	}
+	if _, err := validate.Run(t.Context(), struct{ drivers.Store }{w.store}, w.schema, validate.Config{
+		Dir: t.TempDir(), Journal: w.journal(filepath.Join(t.TempDir(), "a"), 1),
+	}); err == nil || !strings.Contains(err.Error(), "does not tell the ranges") {
+		t.Errorf("a store without ranges: %v", err)
+	}
+}
+
+// add adds text to the end of a file.
+func add(t *testing.T, file, text string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
