@@ -15,6 +15,7 @@ func newSchemaExplain(known registry) *cobra.Command {
 	var engine, namespace string
 	var live bool
 	var f liveFlags
+	var q queriesFlags
 	c := &cobra.Command{
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
 		Short: "Show what each access pattern asks of an engine",
@@ -29,12 +30,33 @@ small population of the model is loaded, in a namespace of its own that is
 dropped at the end. Then one client runs each mail operation a few times, and
 the engine tells what it does: Cassandra by tracing, HBase by scan metrics, the
 embedded engine by the statistics of its iterators. --set changes the population
-and the operations, such as --set population.messages=1000.`,
+and the operations, such as --set population.messages=1000.
+
+With --queries the statements of an application are run on its live keyspace:
+what lint foretells of each, beside what the engine did for it. Only reads are
+run, each up to five times, with values of the table's own rows for parameters,
+and one page of rows is read. Statements that write are named as not run, as is
+what would read a whole table for one answer. Cassandra's tracing writes to
+system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 		Example: `  mailbench schema explain datastax
   mailbench schema explain james page flag_seen -e embedded
-  mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1`,
+  mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1
+  mailbench schema explain --queries queries.cql -e cassandra --keyspace shop`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(q.queries) > 0 {
+				switch {
+				case len(args) > 0:
+					return usagef("--queries makes a schema of the keyspace and the statements; leave %s out", args[0])
+				case live || namespace != "":
+					return usagef("--queries runs the statements of a file; leave --live and --namespace out")
+				}
+				q.store.workloadFlags, q.store.engine, q.json, q.quiet = f.workloadFlags, engine, f.json, f.quiet
+				return q.run(cmd, known)
+			}
+			if q.store.keyspace != "" {
+				return usagef("--keyspace needs --queries")
+			}
 			if len(args) == 0 {
 				return oneSchema(cmd, args)
 			}
@@ -58,7 +80,7 @@ and the operations, such as --set population.messages=1000.`,
 			}
 			for _, flag := range []string{"set", "contact", "json", "quiet"} {
 				if cmd.Flags().Changed(flag) {
-					return usagef("--%s needs --live", flag)
+					return usagef("--%s needs --live or --queries", flag)
 				}
 			}
 			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
@@ -67,8 +89,11 @@ and the operations, such as --set population.messages=1000.`,
 	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
 	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
 	c.Flags().BoolVar(&live, "live", false, "run mail operations on the engine and print what patterns cost")
+	c.Flags().StringArrayVar(&q.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
+	c.Flags().StringVar(&q.store.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
+	c.Flags().StringVar(&q.store.from, "workload", "quick", "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
 	f.bind(c.Flags())
-	c.Flags().BoolVar(&f.json, "json", false, "print the costs of --live as JSON")
+	c.Flags().BoolVar(&f.json, "json", false, "print the costs of --live or --queries as JSON")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return c
 }

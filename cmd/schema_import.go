@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -129,7 +130,13 @@ func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.So
 		}
 		all = append(all, imports.Source{File: name, Text: text})
 	}
-	for _, file := range append(append([]string{}, f.cql...), f.queries...) {
+	files, err := readSources(slices.Concat(f.cql, f.queries))
+	return append(all, files...), err
+}
+
+// readSources reads files of CQL.
+func readSources(files []string) (all []imports.Source, err error) {
+	for _, file := range files {
 		text, err := plainfile.Read(file, mostText)
 		if err != nil {
 			return nil, missing(fmt.Errorf("read CQL: %w", err))

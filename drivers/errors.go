@@ -25,6 +25,8 @@ var (
 	ErrReadOnly = errors.New("the store is open for reading only")
 	// ErrCorrupt: files of the store are damaged or gone.
 	ErrCorrupt = errors.New("the store is corrupt")
+	// ErrNoValues: a table has no values for the parameters of a Question.
+	ErrNoValues = errors.New("no values for its parameters")
 	// ErrClosed: the store or session is closed.
 	ErrClosed = errors.New("closed")
 )

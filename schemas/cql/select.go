@@ -14,6 +14,7 @@ func (p *parser) selection(s *Statement) {
 		})
 	}
 	p.expect("from")
+	s.tableAt, s.tableNamed = p.next().at-s.tableAt, p.followed(".")
 	s.Table = p.name()
 	if p.accept("where") {
 		s.Where = p.relations()

@@ -1,5 +1,7 @@
 package cql
 
+import "strings"
+
 // StatementKind says what a statement does.
 type StatementKind int
 
@@ -38,6 +40,9 @@ type Statement struct {
 
 	IfExists, IfNotExists bool
 	If                    []Relation
+
+	tableAt    int  // SELECT: where in Text the name of its table begins
+	tableNamed bool // the text names its keyspace
 
 	Batch string      // BATCH: "logged", "unlogged" or "counter"
 	Parts []Statement // BATCH
@@ -82,6 +87,50 @@ type Assignment struct {
 	Add, Remove, Prepend, Within bool
 	Value                        Term
 	Text                         string
+}
+
+// A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.
+type Parameter struct {
+	Column string // "" if it stands for no value of one column
+	Token  bool   // it stands for a token of the partition key
+	Op     string
+}
+
+// Parameters returns the bind markers in WHERE and the LIMITs of a SELECT, in their order.
+func (s *Statement) Parameters() (all []Parameter) {
+	for _, r := range s.Where {
+		for i, t := range r.Terms {
+			if !t.Marker {
+				continue
+			}
+			p := Parameter{Token: r.Token, Op: r.Op}
+			switch {
+			case r.Token || r.Within:
+			case r.Tuple && len(r.Terms) == len(r.Columns) && r.Op != "in":
+				p.Column = r.Columns[i]
+			case !r.Tuple:
+				p.Column = r.Columns[0]
+			}
+			if r.Op == "between" {
+				p.Op = []string{">=", "<="}[i]
+			}
+			all = append(all, p)
+		}
+	}
+	for _, limit := range []*Term{s.PerPartition, s.Limit} {
+		if limit != nil && limit.Marker {
+			all = append(all, Parameter{Op: "limit"})
+		}
+	}
+	return all
+}
+
+// In returns the text of a SELECT with the name of its table in full, as if after USE keyspace.
+func (s *Statement) In(keyspace string) string {
+	if s.Kind != Select || s.tableNamed {
+		return s.Text
+	}
+	return s.Text[:s.tableAt] + `"` + strings.ReplaceAll(keyspace, `"`, `""`) + `".` + s.Text[s.tableAt:]
 }
 
 // Using is TTL or TIMESTAMP of a write.

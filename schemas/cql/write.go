@@ -9,6 +9,7 @@ func (p *parser) statementOf() (s Statement, ok bool) {
 	s.Line = first.line
 	switch {
 	case p.accept("select"):
+		s.tableAt = first.at
 		p.selection(&s)
 	case p.accept("insert", "into"):
 		p.insertion(&s)

@@ -30,6 +30,14 @@ type Result struct {
 	Text       []byte // the schema's file
 	Statements int    // how many were read: several equal ones are one pattern
 	Unread     []Unread
+	Read       []Statement // the statements that were read, in their order
+}
+
+// Statement is a statement that was read, with its pattern.
+type Statement struct {
+	File string
+	cql.Statement
+	Pattern *schemas.Pattern
 }
 
 // Import reads tables and statements, both of any of the sources. Keyspace is the one to read; "" is
@@ -158,6 +166,10 @@ func (im *importer) finish() (*Result, error) {
 		if s, err = s.WithRows(im.names(r.table), r.text); err != nil {
 			return nil, fmt.Errorf("%s:%d: rows in the comment of table %s: %w", r.at.File, r.at.Line, r.table.Name, err)
 		}
+	}
+	for i := range im.res.Read {
+		read := &im.res.Read[i]
+		read.Pattern = s.Pattern(read.Pattern.Name)
 	}
 	im.res.Schema, im.res.Text = s, schemas.Format(s)
 	return im.res, nil

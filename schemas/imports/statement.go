@@ -15,21 +15,28 @@ func (im *importer) statement(st cql.Statement) error {
 	if st.Kind != cql.Batch && !im.own(st.Table) {
 		return fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
 	}
-	n := readNotes(st.Comments, false)
+	p, err := im.patternOf(st, readNotes(st.Comments, false))
+	if err == nil {
+		im.res.Read = append(im.res.Read, Statement{im.file, st, p})
+	}
+	return err
+}
+
+// patternOf adds the patterns of a statement, and returns that of the whole.
+func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, error) {
 	if st.Kind == cql.Batch {
 		return im.batch(st, n)
 	}
 	patterns, err := im.patterns(st)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := im.refused([]*schemas.Table{patterns[0].Table}, placed(im, patterns, st.Line)...); err != nil {
-		return err
+		return nil, err
 	}
 	im.res.Statements++
 	if len(patterns) == 1 {
-		im.add(patterns[0], n)
-		return nil
+		return im.add(patterns[0], n), nil
 	}
 	whole := &schemas.Pattern{Kind: schemas.Batch, Atomic: schemas.AtomicRow, Imported: im.at(st.Line)}
 	for _, p := range patterns {
@@ -45,8 +52,7 @@ func (im *importer) statement(st cql.Statement) error {
 		}
 		whole.Parts = append(whole.Parts, schemas.Part{Pattern: im.add(unconditional(p, whole), part)})
 	}
-	im.add(whole, n)
-	return nil
+	return im.add(whole, n), nil
 }
 
 // patterns returns those of a statement that is no batch. They have no names yet.
@@ -170,17 +176,17 @@ func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
 }
 
 // batch adds a batch with its parts.
-func (im *importer) batch(st cql.Statement, n notes) error {
+func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
 	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: im.at(st.Line)}
 	var parts []*schemas.Pattern
 	var tables []*schemas.Table
 	for _, part := range st.Parts {
 		if !im.own(part.Table) {
-			return fmt.Errorf("a part is of keyspace %s", part.Table.Keyspace)
+			return nil, fmt.Errorf("a part is of keyspace %s", part.Table.Keyspace)
 		}
 		patterns, err := im.patterns(part)
 		if err != nil {
-			return fmt.Errorf("line %d: %w", part.Line, err)
+			return nil, fmt.Errorf("line %d: %w", part.Line, err)
 		}
 		for _, p := range placed(im, patterns, part.Line) {
 			parts = append(parts, unconditional(p, whole))
@@ -190,13 +196,13 @@ func (im *importer) batch(st cql.Statement, n notes) error {
 		}
 	}
 	if len(parts) == 0 {
-		return errors.New("it has no parts")
+		return nil, errors.New("it has no parts")
 	}
 	for i, p := range parts {
 		p.Name = fmt.Sprintf("p%d", i)
 	}
 	if err := im.refused(tables, parts...); err != nil {
-		return err
+		return nil, err
 	}
 	whole.Atomic = atomicity(st, parts)
 	if st.Batch == "unlogged" && whole.Atomic == schemas.AtomicNone {
@@ -218,8 +224,7 @@ func (im *importer) batch(st cql.Statement, n notes) error {
 			whole.Parts[at].Each = "row"
 		}
 	}
-	im.add(whole, n)
-	return nil
+	return im.add(whole, n), nil
 }
 
 // atomicity is that of a batch: its parts are in one partition if they are in one table, or tables

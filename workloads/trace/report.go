@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -52,6 +53,26 @@ type Cost struct {
 	// Server is the time that the engine tells, Client the time that the call took.
 	Server time.Duration `json:"server_nanoseconds"`
 	Client time.Duration `json:"client_nanoseconds"`
+}
+
+// Call is a call of a pattern that somebody else made.
+type Call struct {
+	Args string
+	Rows int64 // returned
+	Took time.Duration
+	Err  error
+	Work drivers.Work
+}
+
+// Of returns what calls of a pattern cost.
+func Of(p *schemas.Pattern, calls []Call) Pattern {
+	all := make([]*call, len(calls))
+	for i, c := range calls {
+		all[i] = &call{pattern: p.Name, runs: p, args: c.Args, rows: c.Rows, took: c.Took, err: c.Err, work: c.Work}
+	}
+	one := Pattern{Name: p.Name}
+	one.add(all)
+	return one
 }
 
 func costOf(c *call) Cost {
