@@ -124,7 +124,7 @@ func (c *combination) audit(ctx context.Context) bool {
 			return err
 		}
 		c.runner.progress("audit", drive.Progress{Fraction: -1})
-		found, err := c.target.Audit(ctx, c.runner.config.Audit == AuditOnly)
+		found, err := c.target.Audit(ctx)
 		if found != nil {
 			c.addAudit(*found)
 		}

@@ -134,7 +134,7 @@ func (d *dataSet) close() {
 // clean audits the data set: nothing may be wrong, and so many messages there.
 func (d *dataSet) clean(want int64) {
 	d.t.Helper()
-	a, err := d.Audit(d.t.Context(), false)
+	a, err := d.Audit(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}

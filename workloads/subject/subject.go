@@ -140,10 +140,9 @@ func (t *Target) Observe() *results.EngineInfo {
 	}
 }
 
-// Audit compares the store with the ledger; nil if the configuration asks for no ledger. later says
-// that the last run may have been killed with operations under way. An audit that cannot know what
-// was acknowledged, or cannot read a damaged store, says so in Fault.
-func (t *Target) Audit(ctx context.Context, later bool) (*results.Audit, error) {
+// Audit compares the store with the ledger; nil if the configuration asks for no ledger. An audit that
+// cannot know what was acknowledged, or cannot read a damaged store, says so in Fault.
+func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	if !t.Config.Ledger || t.Caps.Discards || t.NotOffered != "" {
 		return nil, nil
 	}
@@ -160,7 +159,7 @@ func (t *Target) Audit(ctx context.Context, later bool) (*results.Audit, error) 
 	}
 	a := ledger.Auditor{
 		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Hold: t.Large.Hold,
-		Later:   later || t.Dataset.Interrupted,
+		Later:   t.Dataset.Interrupted,
 		Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 	}
 	fault := found.Fault
