@@ -89,19 +89,22 @@ func windows(parts []*results.Cell) (service []float64, lags []int64) {
 }
 
 // engine is the state of the engine. If the shards have a store in common, it is what the first
-// shard saw. If each has its own store, sizes are sums.
+// shard saw, with the nodes that any shard missed. If each has its own store, sizes are sums.
 func engine(
 	parts []*results.Cell, e *results.Evidence, of func(*results.Cell) *results.EngineInfo,
 ) *results.EngineInfo {
 	first := of(parts[0])
-	if first == nil || e == nil || !e.InProcess || slices.ContainsFunc(parts, func(p *results.Cell) bool {
-		return of(p) == nil
-	}) {
+	if first == nil || e == nil {
 		return first
 	}
+	own := e.InProcess && !slices.ContainsFunc(parts, func(p *results.Cell) bool { return of(p) == nil })
 	sum := *first
 	for _, p := range parts[1:] {
-		sum.Add(of(p))
+		if own {
+			sum.Add(of(p))
+		} else if seen := of(p); seen != nil {
+			sum.AddMissing(seen)
+		}
 	}
 	return &sum
 }

@@ -84,6 +84,7 @@ func whole(sources []Source) *results.Run {
 		if len(r.Schemas) < len(one.Schemas) {
 			r.Schemas = one.Schemas
 		}
+		r.Mail = cmp.Or(r.Mail, one.Mail)
 	}
 	return &r
 }

@@ -101,7 +101,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	cell.Streams = []results.Stream{
 		{
 			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps, Undelayed: &delays.Undelayed,
-			Ops: cell.Ops,
+			Least: delays.Least, Ops: cell.Ops,
 		},
 		{Name: "none", Arrivals: "poisson", AllOps: &results.AllOps{}, Ops: map[string]results.Op{"list": {}}},
 	}
@@ -325,6 +325,29 @@ func TestTimelines(t *testing.T) {
 	}
 	if want := []int64{1, 12, 63}; !slices.Equal(got, want) { // what was behind the end counts there
 		t.Errorf("the intervals have %d operations, want %d", got, want)
+	}
+}
+
+// A node that any shard could not reach is missing, also if the shards have a store in common. The mail
+// file is told if any shard has read one.
+func TestWhatOneShardSaw(t *testing.T) {
+	sources := twoShards(t)
+	for i, missing := range [][]string{{"a"}, {"a", "b"}} {
+		sources[i].Run.Cells[0].Engines = &results.EngineInfo{DiskBytes: 7, Missing: missing}
+	}
+	sources[1].Run.Mail = &results.MailInfo{File: "mbox"}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := merged.Run.Cells[0].Engines; !slices.Equal(e.Missing, []string{"a", "b"}) || e.DiskBytes != 7 {
+		t.Errorf("the engine is %+v", e)
+	}
+	if first := sources[0].Run.Cells[0].Engines.Missing; len(first) != 1 {
+		t.Errorf("the first shard's result was changed: %q", first)
+	}
+	if m := merged.Run.Mail; m == nil || m.File != "mbox" {
+		t.Errorf("the mail file is %+v", m)
 	}
 }
 

@@ -235,6 +235,16 @@ func (i *EngineInfo) Add(b *EngineInfo) {
 	}
 	i.TombstonesRead = max(i.TombstonesRead, b.TombstonesRead)
 	i.CPU = max(i.CPU, b.CPU) // both saw the same processes
+	i.AddMissing(b)
+}
+
+// AddMissing adds the nodes that another load generator could not reach.
+func (i *EngineInfo) AddMissing(b *EngineInfo) {
+	for _, node := range b.Missing {
+		if !slices.Contains(i.Missing, node) {
+			i.Missing = append(slices.Clip(i.Missing), node)
+		}
+	}
 }
 
 // Add adds what the audit of another shard found. Common says that both audited one store: what

@@ -133,12 +133,16 @@ func (a *Auditor) model(ctx context.Context) error {
 	if u, ok := mb.(models.UIDs); ok {
 		a.uids(u)
 	}
-	f := &a.found
+	take(&a.found, &m)
+	return nil
+}
+
+// take takes what the model found.
+func take(f *results.Audit, m *models.Audit) {
 	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
 	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
 	f.BrokenBodies, f.CounterDrift = m.BrokenBodies, m.CounterDrift
 	f.Notes = append(f.Notes, m.Notes...)
-	return nil
 }
 
 func (a *Auditor) note(format string, args ...any) {
