@@ -195,7 +195,7 @@ func csvAgrees(t *testing.T, cells []raw, text string) {
 		}
 		for _, name := range []string{"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns"} {
 			want := in.digits(strings.TrimSuffix(name, "_ns"))
-			if strings.HasSuffix(name, "_ns") && in.digits("ok") == "0" || field["op"] == csvAll && (name == "not_found" || name == "too_large") {
+			if strings.HasSuffix(name, "_ns") && (in.digits("ok") == "0" || c.at("verdict") == "invalid") || field["op"] == csvAll && (name == "not_found" || name == "too_large") {
 				want = ""
 			}
 			if field[name] != want {
@@ -312,7 +312,10 @@ func markdownAgrees(t *testing.T, cells []raw, tables rows) {
 		c := find(t, cells, parts[2], parts[0])
 		get := func(path ...string) float64 { return c.number(append([]string{"ops", parts[1]}, path...)...) }
 		percentile := func(name string, p float64) string {
-			if get("count") < float64(results.EnoughFor(p)) {
+			switch {
+			case c.at("verdict") == "invalid" && get("count") > 0:
+				return Withheld
+			case get("count") < float64(results.EnoughFor(p)):
 				return "-"
 			}
 			return words.Duration(get(c.time(), name))

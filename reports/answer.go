@@ -168,7 +168,7 @@ func (a *Answer) weakness(o *Overview) []string {
 	var said []string
 	if worst != "" {
 		said = append(said, fmt.Sprintf("Its %s asks for more than another model's: %s the %s of %s.", worst,
-			ratio(most), figure, best))
+			Ratio(most), figure, best))
 	}
 	if len(s.Lacks) > 0 {
 		said = append(said, fmt.Sprintf("It lacks %s.", strings.Join(s.Lacks, ", ")))

@@ -73,9 +73,9 @@ func checkResult(t *testing.T, line string, config map[string]string) {
 	switch {
 	case strings.HasPrefix(fields[0], "BenchmarkMail/model=james/op=open-2"):
 		want = map[string]float64{
-			"p50-ns": 135_000, "p99-ns": 675_000, "calls/op": 2, "B/op": 12_412, "failed": 2, "unknown": 1, "dropped": 40,
+			"calls/op": 2, "B/op": 12_412, "failed": 2, "unknown": 1, "dropped": 40,
 		}
-		if config["verdict"] != "invalid" || config["durability"] != "process" || fields[1] != "7000" {
+		if values["p50-ns"]+values["p99-ns"] > 0 || config["verdict"] != "invalid" || config["durability"] != "process" || fields[1] != "7000" {
 			t.Errorf("%v: %s", config, line)
 		}
 	case strings.Contains(fields[0], "/op=purge"):

@@ -23,12 +23,14 @@ var csvHead = []string{
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
-// counted, or if it is a time and no operation was ok.
+// counted, or if it is a time and no operation was ok or the cell has no times that hold.
 func WriteCSV(w io.Writer, r *results.Run) error {
 	out := csv.NewWriter(w) // keeps the first error
 	_ = out.Write(csvHead)
 	for i := range r.Cells {
 		c := &r.Cells[i]
+		untimed := c.Untimed()
+		times := func(ok int64, ns ...int64) []string { return times(ok > 0 && !untimed, ns...) }
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
 			row := func(op string, counts ...string) {
@@ -78,11 +80,11 @@ func field(text string) string {
 	return text
 }
 
-// times are empty where no operation was ok.
-func times(ok int64, ns ...int64) []string {
+// times are empty if they are not known.
+func times(known bool, ns ...int64) []string {
 	all := make([]string, len(ns))
 	for i, n := range ns {
-		if ok > 0 {
+		if known {
 			all[i] = integer(n)
 		}
 	}

@@ -8,19 +8,33 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
+// Slowest writes the time of the slowest operation.
+func Slowest(o *results.Op, ns int64) string {
+	switch {
+	case o.Count == 0:
+		return "-"
+	case !o.TellsSlowest():
+		return Withheld
+	}
+	return words.Duration(float64(ns))
+}
+
 // Percentile writes a percentile of an operation's latencies, or a dash if there were
 // too few operations for it.
 func Percentile(o *results.Op, ns int64, p float64) string {
-	if o.Withholds(p) {
+	switch {
+	case o.Count == 0:
+		return "-"
+	case o.Withholds(p):
 		return Withheld
-	}
-	if !o.Tells(p) {
+	case !o.Tells(p):
 		return "-"
 	}
 	return words.Duration(float64(ns))
 }
 
-// Withheld stands for a percentile that the client's own delays changed. A doubt explains it.
+// Withheld stands for a percentile that the client's own delays changed. A doubt or the verdict
+// explains it.
 const Withheld = "-†"
 
 // TooFew explains the dashes of a run's tables; "" if there are none.

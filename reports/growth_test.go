@@ -189,7 +189,7 @@ func TestGrowthInOtherFormats(t *testing.T) {
 	if err := WriteMarkdown(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"**Growth** of measure: cost against", "| list | p50 | oracle | linear (", "| list p50 | james | 21.0µs |"} {
+	for _, want := range []string{"**Growth** of measure: cost against", "| list | p50 | oracle | linear (", "| list p50 | james | 21.0µs |", `| login examined | oracle\* | 100 |`, `| login examined | james^ | 300 |`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in the Markdown:\n%s", want, b.String())
 		}

@@ -272,7 +272,8 @@ func (m *markdown) growth() {
 		for _, row := range t.Rows {
 			for j := range row.Models {
 				g := &row.Models[j]
-				cells := []string{row.Op + " " + string(row.Figure), m.names.Part(g.Model, g.Engine)}
+				marks := marker.Grown(g)
+				cells := []string{row.Op + " " + string(row.Figure), m.names.Part(g.Model, g.Engine) + marks.Text()}
 				for _, p := range r.Sweep.Points {
 					cells = append(cells, GrowthAt(g, p.Value))
 				}

@@ -230,23 +230,26 @@ func linesOf(columns []trials.Column, op string, classes []string) []OverviewLin
 func (l *OverviewLine) rank() bool { return trials.Rank(l.Figure, l.Values) }
 
 // RatioText writes how the value compares with the best: 1.0×, ≈ if they differ by less than a
-// tenth, ? if nobody can tell, 2.3×; or a dash.
+// tenth and nobody can tell by how much, ? if nobody can tell at all, 2.3×; or a dash.
 func RatioText(v *trials.Value) string {
 	switch {
 	case !v.Known:
 		return "-"
-	case v.Same:
+	case v.Same && !v.Exact:
 		return "≈"
 	case v.Unsure:
 		return "?"
 	case math.IsInf(v.Ratio, 1):
 		return "never"
 	}
-	return ratio(v.Ratio)
+	if v.Same { // it is not the best
+		return strconv.FormatFloat(v.Ratio, 'f', 2, 64) + "×"
+	}
+	return Ratio(v.Ratio)
 }
 
-// ratio writes how many times the best a value is.
-func ratio(v float64) string {
+// Ratio writes how many times the best a value is.
+func Ratio(v float64) string {
 	if v < 9.95 {
 		return strconv.FormatFloat(v, 'f', 1, 64) + "×"
 	}

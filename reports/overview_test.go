@@ -127,6 +127,18 @@ func TestOverviewCompares(t *testing.T) {
 			"bytes ? 1.0×",
 		},
 		{
+			"counted figures that differ for certain by little",
+			change(list(four[:1], four[:1]), 0, func(_ *results.Cell, o *results.Op) { o.Store.Calls = 1.04 * o.Store.Calls }),
+			"calls 1.04× 1.0×",
+		},
+		{
+			"counted figures that chance may let differ by little",
+			change(list(four[:1], four[:1]), 0, func(_ *results.Cell, o *results.Op) {
+				o.Store.Calls, o.Store.CallsDeviation = 1.01*o.Store.Calls, 0.2*o.Store.Calls
+			}),
+			"calls ≈ 1.0×",
+		},
+		{
 			"bytes of many drawn messages",
 			change(list(four[:1], four[:1]), 0, func(_ *results.Cell, o *results.Op) { o.Store.BytesRead, o.Store.BytesDeviation = 160_000, 1e5 }),
 			"bytes 160× 1.0×",

@@ -73,7 +73,9 @@ func FiguresOf(s *results.SearchStep) StepFigures {
 		f.Achieved = words.Amount(o.Achieved)
 	}
 	if l := s.Due(); l != nil {
-		f.P50, f.P99 = ended(l.P50), ended(l.P99)
+		if f.P50, f.P99 = ended(l.P50), ended(l.P99); s.Cell.Untimed() {
+			f.P50, f.P99 = Withheld, Withheld
+		}
 		var due, bad int64
 		for _, o := range s.Cell.Ops {
 			bad += o.Failed + o.Unknown + o.Dropped

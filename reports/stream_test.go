@@ -19,6 +19,11 @@ func streamed() *results.Run {
 		if c.Kind != results.KindMeasure || c.Model != "james" || len(c.Timeline) == 0 {
 			continue
 		}
+		c.Verdict, c.Reason = results.OK, nil
+		for name, o := range c.Ops {
+			o.Withheld = nil
+			c.Ops[name] = o
+		}
 		due := results.Latency{P50: 3_000_000, P90: 4_000_000, P99: 5_000_000, P999: results.NeverEnded, Max: results.NeverEnded, Mean: results.NeverEnded}
 		few := results.Op{Count: 5, Support: results.Native, Response: results.Latency{P50: 1000}}
 		c.Streams = []results.Stream{
@@ -44,10 +49,10 @@ func TestStreamsAreReported(t *testing.T) {
 	text := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 120) })
 	for _, want := range []string{
 		`(?m)^ +due +offered +achieved +late +dropped +p50 +p99 +p99\.9$`,
-		`(?m)^  readers +!james +15005 +450 +450 +11 +40 +3\.00ms +5\.00ms +never$`,
-		`(?m)^  readers/list +!james +15005 +40 +3\.00ms +5\.00ms +never$`,
-		`(?m)^  inbound +!james +5 +0\.17 +0\.17 +0 +0 +1\.00µs +- +-$`,
-		`(?m)^  inbound/deliver +!james +5`,
+		`(?m)^  readers +james +15005 +450 +450 +11 +40 +3\.00ms +5\.00ms +never$`,
+		`(?m)^  readers/list +james +15005 +40 +3\.00ms +5\.00ms +never$`,
+		`(?m)^  inbound +james +5 +0\.17 +0\.17 +0 +0 +1\.00µs +- +-$`,
+		`(?m)^  inbound/deliver +james +5`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("the text has no %s:\n%s", want, text)
@@ -57,7 +62,7 @@ func TestStreamsAreReported(t *testing.T) {
 		t.Errorf("nothing says that columns of streams are left out:\n%s", narrow)
 	}
 	markdown := writtenOf(t, r, WriteMarkdown)
-	if want := "| readers | !james | 15005 | 450 | 450 | 11 | 40 | 3.00ms | 5.00ms | never |"; !strings.Contains(markdown, want) {
+	if want := "| readers | james | 15005 | 450 | 450 | 11 | 40 | 3.00ms | 5.00ms | never |"; !strings.Contains(markdown, want) {
 		t.Errorf("the Markdown has no %s:\n%s", want, markdown)
 	}
 	rows, err := csv.NewReader(strings.NewReader(writtenOf(t, r, WriteCSV))).ReadAll()

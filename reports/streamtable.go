@@ -120,10 +120,7 @@ func dueOf(r *trials.Row, p float64, of func(l *results.Latency) int64) string {
 			return "-"
 		}
 	}
-	if ns := of(r.Cell.Due(&r.Op)); ns != results.NeverEnded {
-		return words.Duration(float64(ns))
-	}
-	return "never"
+	return ended(of(r.Cell.Due(&r.Op)))
 }
 
 func (t *text) streams(s *Section) {
@@ -217,7 +214,7 @@ func allOf(s *results.Stream) results.Op {
 		all.Add(&o)
 		offered = offered || o.Offered()
 	}
-	all.Fallback, all.Missing, all.Support = "", "", results.NotOffered
+	all.Fallback, all.Missing, all.Support, all.Withheld = "", "", results.NotOffered, s.Withheld
 	if offered {
 		all.Support = results.Native
 	}

@@ -236,16 +236,17 @@ const errorsShown = 2
 // dueText writes the percentiles of everything that was due. It is "" if they are near those of
 // the operations that were ok.
 func dueText(o *results.Op) string {
-	if !o.DueDiffers() {
+	if !o.DueDiffers() || o.Untimed() {
 		return ""
 	}
-	write := func(ns int64) string {
-		if ns == results.NeverEnded {
-			return "never"
+	write := func(p float64, ns int64) string {
+		if o.Withholds(p) {
+			return Withheld
 		}
-		return words.Duration(float64(ns))
+		return ended(ns)
 	}
-	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(o.Due.P50), write(o.Due.P99), write(o.Due.P999))
+	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(0.5, o.Due.P50), write(0.99, o.Due.P99),
+		write(0.999, o.Due.P999))
 }
 
 // RowsText writes how many rows the engine examined, returned and wrote. Before the first is ~ if it
@@ -286,8 +287,11 @@ func Remarks(o *results.Op) []string {
 		s = append(s, words.Amount(o.Store.Retries)+" retries an operation")
 	}
 	if o.Store.Throttled > 0 {
-		s = append(s, fmt.Sprintf("throttled %s times an operation, waited %s", words.Amount(o.Store.Throttled),
-			words.Duration(o.Store.Backoff)))
+		throttled := fmt.Sprintf("throttled %s times an operation", words.Amount(o.Store.Throttled))
+		if !o.Untimed() {
+			throttled += ", waited " + words.Duration(o.Store.Backoff)
+		}
+		s = append(s, throttled)
 	}
 	for i, e := range o.Errors {
 		if i == errorsShown {

@@ -47,7 +47,7 @@ func TestTextHidesNothing(t *testing.T) {
 		}
 		text := strings.Join(strings.Fields(buf.String()), " ")
 		for _, want := range []string{
-			"3 not found", "failed unknown p50", "!james 2 1 135µs", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
+			"3 not found", "failed unknown p50", "!james 2 1 -†", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
 			"longest gap without an operation that was ok: 4.9 s at 00:04", "|████▁ ▇▇▇|", "| ?!!!! |", "counters adrift by 17 in all",
 			"2 dangling references (of operations that were broken off)", "namespace q5k2 of james on cassandra could not be dropped",
 			"engine embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",

@@ -18,9 +18,12 @@ const (
 )
 
 // LongestGap describes the longest time in which no operation was ok. It is "" if the gap is
-// too short to be reported.
+// too short to be reported, or if the client itself stood still for half of it.
 func LongestGap(c *results.Cell) string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
+		return ""
+	}
+	if e := c.Evidence; e != nil && e.Hiccups != nil && float64(e.Hiccups.Lateness.Max) >= c.Gap.Seconds*1e9/2 {
 		return ""
 	}
 	var ok int64

@@ -65,7 +65,8 @@ func Columns() []Term {
 			"the service time"},
 		{"n/a", "the model does not offer the operation"},
 		{"emulated", "the engine lacks what the pattern needs, and the fallback that the schema declares ran in its place"},
-		{"1.0× ≈ ?", "how a figure compares with the best: it is the best; it differs by less than a tenth; it cannot be told apart"},
+		{"1.0× ≈ ?", "how a figure compares with the best: it is the best; it differs by less than a tenth, by how much " +
+			"cannot be told; it cannot be told apart"},
 		{"‡", "a time whose durability is not that of the first column. It is ranked with its like only"},
 		{"! † ~", "the verdict of the model is not ok; the client's own delays changed the percentile; the mean of a few traced operations"},
 		{

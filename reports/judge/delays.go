@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,8 +89,7 @@ func effect(count int64, d *results.Delays) (what string, changed bool) {
 		reported, ideal := q.Of(&d.Response), q.Of(&d.Undelayed)
 		if ratio := float64(reported) / max(1, float64(ideal)); ratio > worst && beyondChance(q.Of, d.Least, ideal) {
 			worst, changed = ratio, true
-			what = q.Name + " of all operations was " + duration(reported) + ", and " + duration(ideal) +
-				" without its delay"
+			what = fmt.Sprintf("%s of all operations was %.3g times as long as without its delays", q.Name, ratio)
 		}
 	}
 	return what, changed
@@ -100,24 +101,35 @@ func beyondChance(of func(*results.Latency) int64, least *results.Latency, ideal
 	return least == nil || ideal < of(least)
 }
 
-// withhold withholds the percentiles of operations that the client's delays changed, and says so.
+// withhold withholds the percentiles of operations, and of streams, that the client's delays changed,
+// and says so.
 func (j *Judgement) withhold(c *results.Cell) {
 	named := map[string][]string{} // operations by percentile
-	for _, name := range sortedOps(c.Ops) {
-		o := c.Ops[name]
-		if o.Undelayed == nil {
-			continue
-		}
-		for _, q := range results.Percentiles {
-			ideal := q.Of(o.Undelayed)
-			if o.Count < results.EnoughFor(q.P) || float64(q.Of(&o.Response)) <= (1+delayMost)*float64(ideal) ||
-				!beyondChance(q.Of, o.Least, ideal) {
-				continue
-			}
+	note := func(key, name string, count int64, response, undelayed, least *results.Latency) {
+		for _, p := range changed(count, response, undelayed, least) {
 			if j.Withheld == nil {
 				j.Withheld = map[string][]string{}
 			}
-			j.Withheld[name], named[q.Name] = append(j.Withheld[name], q.Name), append(named[q.Name], name)
+			j.Withheld[key] = append(j.Withheld[key], p)
+			if !slices.Contains(named[p], name) {
+				named[p] = append(named[p], name)
+			}
+		}
+	}
+	for _, op := range sortedOps(c.Ops) {
+		o := c.Ops[op]
+		note(op, op, o.Count, &o.Response, o.Undelayed, o.Least)
+	}
+	for i := range c.Streams {
+		s := &c.Streams[i]
+		var count int64
+		for _, op := range sortedOps(s.Ops) {
+			o := s.Ops[op]
+			count += o.Count
+			note(results.StreamOp(s.Name, op), c.Tagged(s, op), o.Count, &o.Response, o.Undelayed, o.Least)
+		}
+		if s.AllOps != nil {
+			note(results.StreamOp(s.Name, ""), "stream "+s.Name, count, &s.AllOps.Response, s.Undelayed, s.Least)
 		}
 	}
 	if len(named) == 0 {
@@ -133,14 +145,20 @@ func (j *Judgement) withhold(c *results.Cell) {
 		"processors", strings.Join(parts, "; "))
 }
 
-// withholdAll withholds all percentiles of a cell whose times are invalid.
-func (j *Judgement) withholdAll(c *results.Cell) {
-	j.Withheld = map[string][]string{}
-	for name := range c.Ops {
-		for _, q := range results.Percentiles {
-			j.Withheld[name] = append(j.Withheld[name], q.Name)
+// changed names the percentiles of so many operations that the client's delays changed. Undelayed is
+// nil if there were none.
+func changed(count int64, response, undelayed, least *results.Latency) (names []string) {
+	if undelayed == nil {
+		return nil
+	}
+	for _, q := range results.Percentiles {
+		ideal := q.Of(undelayed)
+		if count >= results.EnoughFor(q.P) && float64(q.Of(response)) > (1+delayMost)*float64(ideal) &&
+			beyondChance(q.Of, least, ideal) {
+			names = append(names, q.Name)
 		}
 	}
+	return names
 }
 
 // blameless reports whether the engine may have taken the processors when the client

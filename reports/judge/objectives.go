@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,10 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 	switch {
 	case c.Verdict == results.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
 		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not offer it"}
-	case c.Verdict == results.Invalid && (len(c.Ops) == 0 || !keptAllTheSame(c, o)):
+	case c.Verdict == results.Invalid:
+		if a, ok := proven(c, o); ok {
+			return a
+		}
 		return unclear(CodeClientDecides, "the cell is invalid: its figures are the load generator's")
 	case len(c.Ops) == 0:
 		return unclear(CodeNoFigure, "the phase was not measured")
@@ -84,26 +88,39 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	return of.time(c, o)
 }
 
-// keptAllTheSame reports whether an invalid cell proves the objective. What the client loses of its
+// proven judges an objective of an invalid cell, if the cell proves it. What the client loses of its
 // time makes times longer, errors more and rates lower. So a bound on these from the bad side that
-// is kept with the client's delays is kept without. The cell must have carried out what was offered,
-// and the client must have run.
-func keptAllTheSame(c *results.Cell, o *results.Objective) bool {
-	switch {
-	case c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code):
-		return false
-	case c.Offered == nil || c.Offered.Achieved < provenLeast*c.Offered.Rate:
-		return false
-	case c.Evidence == nil || c.Evidence.Hiccups == nil || seconds(c.Evidence.Hiccups.Total) > stoppedMost*c.Seconds:
-		return false
+// is kept with the client's delays is kept without. The cell must have carried out what was offered.
+// A percentile that is beyond its bound also without the client's delays is missed. In both cases the
+// client must have run.
+func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
+	no := results.Attained{}
+	if len(c.Ops) == 0 || c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code) ||
+		c.Evidence == nil || c.Evidence.Hiccups == nil || seconds(c.Evidence.Hiccups.Total) > stoppedMost*c.Seconds {
+		return no, false
 	}
+	a, bad := byFigures(c, o), "<"
 	switch o.Figure {
 	case "not-found":
-		return false // it follows from what was drawn
+		return no, false // it follows from what was drawn
 	case "rate", "achieved":
-		return strings.HasPrefix(o.Sign, ">") && byFigures(c, o).Verdict == results.Met
+		bad = ">"
 	}
-	return strings.HasPrefix(o.Sign, "<") && byFigures(c, o).Verdict == results.Met
+	switch {
+	case !strings.HasPrefix(o.Sign, bad):
+		return no, false
+	case a.Verdict == results.Met:
+		return a, c.Offered != nil && c.Offered.Achieved >= provenLeast*c.Offered.Rate
+	}
+	return a, a.Verdict == results.Missed && c.Reason.Code == CodeClientDelays && missedWithout(c, o)
+}
+
+// missedWithout reports whether a response time misses its bound also without the client's delays.
+func missedWithout(c *results.Cell, o *results.Objective) bool {
+	kind, which := timeOf(o.Figure)
+	of := figuresOf(c, o.Op)
+	return kind == "" && takes(which) > 1 && of.ok >= takes(which) && of.undelayed != nil &&
+		!o.Keeps(figureOf(of.undelayed, which))
 }
 
 // clientsOwn are the reasons of invalid cells in which the client lost time of its own.
@@ -163,8 +180,9 @@ func figuresOf(c *results.Cell, op string) figures {
 			f.undelayed = &c.Evidence.Delays.Undelayed
 		}
 	}
-	if f.due == nil {
-		f.due = f.response
+	f.due = cmp.Or(f.due, f.response)
+	if c.Evidence != nil && c.Evidence.Delays != nil { // else nobody looked for delays
+		f.undelayed = cmp.Or(f.undelayed, f.response)
 	}
 	if c.Arrivals == "closed" {
 		f.lag = nil
@@ -202,10 +220,7 @@ func carriedOut(c *results.Cell, o *results.Objective) results.Attained {
 
 // time judges a latency.
 func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
-	kind, which, ok := strings.Cut(o.Figure, ".")
-	if !ok || kind != "lag" && kind != "service" {
-		kind, which = "", o.Figure
-	}
+	kind, which := timeOf(o.Figure)
 	l, n := f.due, f.all()
 	switch kind {
 	case "lag":
@@ -222,13 +237,31 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 		a.Verdict = results.Met
 		return few(a, n, need)
 	}
-	if client := f.undelayed; a.Verdict == results.Missed && kind == "" && client != nil &&
-		!o.Keeps(figureOf(f.response, which)) && o.Keeps(figureOf(client, which)) {
-		without := ended(figureOf(client, which))
+	delayed := strings.HasPrefix(o.Sign, "<") &&
+		(c.Verdict == results.Invalid || slices.Contains(c.Ops[o.Op].Withheld, which))
+	if a.Verdict == results.Met && delayed {
+		a.Shown = "≤" + a.Shown
+	}
+	if a.Verdict != results.Missed || kind != "" || f.undelayed == nil || o.Keeps(figureOf(f.response, which)) {
+		return a
+	}
+	switch without := figureOf(f.undelayed, which); {
+	case o.Keeps(without):
 		a.Verdict, a.Code, a.Text = results.Unclear, CodeClientDecides,
-			"without the load generator's own delays it would be "+without
+			"without the load generator's own delays it would be "+ended(without)
+	case delayed:
+		a.Value, a.Shown = without, "≥"+ended(without)
+		a.Text = "without the load generator's own delays it is " + ended(without)
 	}
 	return a
+}
+
+// timeOf divides the figure of a time: response times have no kind.
+func timeOf(figure string) (kind, which string) {
+	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "lag" || kind == "service") {
+		return kind, which
+	}
+	return "", figure
 }
 
 // surely reports whether a bound is missed although there are too few operations for the

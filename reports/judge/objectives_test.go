@@ -205,16 +205,19 @@ func TestObjectivesOfStreams(t *testing.T) {
 }
 
 // An invalid cell proves a bound that is kept with the client's delays, which make times longer,
-// errors more and rates lower. It proves nothing else, and nothing if the client stood still or much
-// was not carried out.
+// errors more and rates lower, unless much was not carried out. It proves that a response time misses
+// its bound also without these delays. It proves nothing else, and nothing if the client stood still.
 func TestObjectivesOfInvalidCells(t *testing.T) {
 	proves := []results.Objective{
 		objective("list", "p99", "<", 1e9), objective("", "p50", "<=", 1e9), objective("", "errors", "<", 0.01),
 		objective("", "achieved", ">=", 0.99), objective("", "rate", ">", 1),
 	}
+	misses := []results.Objective{objective("open", "p99", "<", 1), objective("", "p99", "<", 0.5*float64(ms))}
 	never := []results.Objective{
-		objective("open", "p99", "<", 1), objective("", "p99", ">", 1), objective("", "errors", ">=", 0),
+		objective("", "p99", ">", 1), objective("", "errors", ">=", 0), objective("", "p99", "<", 2*float64(ms)),
 		objective("", "achieved", "<=", 2), objective("", "rate", "<", 1e9), objective("", "not-found", "<", 1),
+		objective("", "achieved", ">", 2), objective("", "rate", ">", 1e9), objective("", "service.p99", "<", 1),
+		objective("", "lag.p99", "<", 1),
 	}
 	delayed := func(c *results.Cell) {
 		c.Evidence.Delays = &results.Delays{
@@ -229,12 +232,19 @@ func TestObjectivesOfInvalidCells(t *testing.T) {
 		name   string
 		client func(c *results.Cell) // what makes the cell invalid
 		change func(c *results.Cell)
-		want   results.Attainment // of what it may prove
+		kept   results.Attainment // of what it may prove
+		missed results.Attainment
 	}{
-		{"delays", delayed, func(*results.Cell) {}, results.Met},
-		{"few workers", few, func(*results.Cell) {}, results.Met},
-		{"stopped for a fifth", delayed, func(c *results.Cell) { c.Evidence.Hiccups.Total = int64(c.Seconds * 0.2e9) }, results.Unclear},
-		{"98% carried out", delayed, func(c *results.Cell) { c.Offered.Achieved = 0.98 * c.Offered.Rate }, results.Unclear},
+		{"delays", delayed, func(*results.Cell) {}, results.Met, results.Missed},
+		{"few workers", few, func(*results.Cell) {}, results.Met, results.Unclear},
+		{"stopped for a fifth", delayed, func(c *results.Cell) { c.Evidence.Hiccups.Total = int64(c.Seconds * 0.2e9) }, results.Unclear, results.Unclear},
+		{"98% carried out", delayed, func(c *results.Cell) { c.Offered.Achieved = 0.98 * c.Offered.Rate }, results.Unclear, results.Missed},
+		{"too few to tell", delayed, func(c *results.Cell) {
+			for name, o := range c.Ops {
+				o.Count = min(o.Count, 149)
+				c.Ops[name] = o
+			}
+		}, results.Unclear, results.Unclear},
 	} {
 		cell := served()
 		c.client(cell)
@@ -242,14 +252,37 @@ func TestObjectivesOfInvalidCells(t *testing.T) {
 		if Apply(cell); cell.Verdict != results.Invalid {
 			t.Fatalf("%s: the cell is %s", c.name, cell.Verdict)
 		}
-		for i, o := range slices.Concat(proves, never) {
-			want := c.want
-			if i >= len(proves) {
-				want = results.Unclear
+		check := func(all []results.Objective, want results.Attainment, bound string) {
+			for _, o := range all {
+				a := Objectives(cell, []results.Objective{o})[0]
+				if a.Verdict != want && !(c.name == "too few to tell" && a.Verdict == results.Met) {
+					t.Errorf("%s: %s %s is %s, want %s", c.name, a.Objective, o.Sign, a.Verdict, want)
+				}
+				// Times are shown as bounds.
+				if strings.HasSuffix(a.Shown, "ms") && a.Verdict == want && !strings.HasPrefix(a.Shown, bound) {
+					t.Errorf("%s: %s %s shows %q, want a bound with %s", c.name, a.Objective, o.Sign, a.Shown, bound)
+				}
 			}
-			if a := Objectives(cell, []results.Objective{o})[0]; a.Verdict != want {
-				t.Errorf("%s: %s %s is %s, want %s", c.name, a.Objective, a.Bound, a.Verdict, want)
-			}
+		}
+		check(proves, c.kept, "≤")
+		check(misses, c.missed, "≥")
+		check(never, results.Unclear, "none")
+	}
+}
+
+// A percentile of an operation that is withheld is shown as a bound.
+func TestWithheldIsShownAsBound(t *testing.T) {
+	c := served()
+	o := c.Ops["list"]
+	o.Undelayed, o.Least = &results.Latency{P50: ms, P90: 2 * ms, P99: 5 * ms, P999: 20 * ms}, &results.Latency{P99: 9 * ms}
+	c.Ops["list"] = o
+	if Apply(c); c.Verdict != results.OK || !slices.Equal(c.Ops["list"].Withheld, []string{"p99"}) {
+		t.Fatalf("%s, %q", c.Verdict, c.Ops["list"].Withheld)
+	}
+	for bound, want := range map[float64]string{11 * float64(ms): "met ≤10.0ms", 7 * float64(ms): "unclear 10.0ms", 4 * float64(ms): "missed ≥5.00ms"} {
+		a := Objectives(c, []results.Objective{objective("list", "p99", "<", bound)})[0]
+		if got := string(a.Verdict) + " " + a.Shown; got != want {
+			t.Errorf("p99 < %v: %s, want %s", bound, got, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func offered(parts []*results.Cell) *results.Offered {
 func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 	for i := range parts[0].Streams {
 		one := parts[0].Streams[i]
-		one.Late, one.Queued, one.Clients, one.Undelayed = 0, 0, 0, nil
+		one.Late, one.Queued, one.Clients, one.Undelayed, one.Least = 0, 0, 0, nil, nil
 		var alone []*results.Cell
 		for _, p := range parts {
 			if s := p.Stream(one.Name); s != nil {
@@ -87,7 +87,7 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 		recorded := m.operations(&c, alone, tagged)
 		one.Ops, one.AllOps = c.Ops, c.AllOps
 		if d := summary.Delays(recorded, reported(&c)); d.Operations > 0 {
-			one.Undelayed = &d.Undelayed
+			one.Undelayed, one.Least = &d.Undelayed, d.Least
 		}
 		all = append(all, one)
 	}

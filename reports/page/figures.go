@@ -207,7 +207,7 @@ func (c *column) values(r *results.Run, op string, o *reports.Trials, several, t
 	text(percentile(o, l.P90, 0.9))
 	text(percentile(o, l.P99, 0.99))
 	text(percentile(o, l.P999, 0.999))
-	figure(words.Duration(float64(l.Max)))
+	text(reports.Slowest(&o.Op, l.Max))
 	figure(words.Digits(o.Store.Calls))
 	figure(reports.RowsText(&o.Store))
 	figure(words.Size(o.Store.BytesRead) + "/" + words.Size(o.Store.BytesWritten))
@@ -232,9 +232,12 @@ func (c *column) values(r *results.Run, op string, o *reports.Trials, several, t
 func (c *column) spread(t *reports.Trials) string {
 	var ns []int64
 	for _, o := range t.Used {
+		if !o.Tells(0.99) {
+			return reports.Percentile(o, 0, 0.99)
+		}
 		ns = append(ns, c.cells[0].Latency(o).P99)
 	}
-	if len(ns) < 2 || percentile(t, ns[0], 0.99) == "-" {
+	if len(ns) < 2 {
 		return "-"
 	}
 	return fmt.Sprintf("%s–%s", words.Duration(float64(slices.Min(ns))), words.Duration(float64(slices.Max(ns))))

@@ -99,7 +99,11 @@ func newMatrixCell(f results.Figure, v *trials.Value, marks *reports.OverviewMar
 	if v.Ratio > 0 { // else it is the only one of its durability
 		c.Ratio = ratio(v.Ratio)
 	}
-	if v.Same && !v.Best {
+	switch {
+	case v.Best || !v.Same:
+	case v.Exact:
+		c.Ratio = reports.RatioText(v)
+	default:
 		c.Ratio = "≈" + c.Ratio
 		c.Title = "differs from the best by less than a tenth"
 	}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -143,8 +142,11 @@ func (ch *chart) drawPercentiles(
 		if at := slices.IndexFunc(c.Points, func(p results.Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		ends = append(ends, fmt.Sprintf("%s: median %s, slowest %s", n, words.Duration(float64(median.Nanoseconds)),
-			words.Duration(float64(last.Nanoseconds))))
+		end := n + ": median " + words.Duration(float64(median.Nanoseconds))
+		if !c.Cut {
+			end += ", slowest " + words.Duration(float64(last.Nanoseconds))
+		}
+		ends = append(ends, end)
 	}
 	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }

@@ -47,6 +47,14 @@ func newSearchViews(r *results.Run, n reports.Names) []searchView {
 	return views
 }
 
+// drawable are the times of a step; nil if it has none that hold.
+func drawable(s *results.SearchStep) *results.Latency {
+	if s.Cell.Untimed() {
+		return nil
+	}
+	return s.Due()
+}
+
 // newSearchChart draws latency against rate. The chart is nil if there are fewer than two steps to
 // draw. A percentile that never ended is left out.
 func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
@@ -55,7 +63,7 @@ func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
 	least, most, rate, drawn := int64(math.MaxInt64), int64(1), 0.0, 0
 	for i := range steps {
 		rate = max(rate, steps[i].Rate)
-		if l := steps[i].Due(); l != nil {
+		if l := drawable(&steps[i]); l != nil {
 			drawn++
 			for _, ns := range []int64{l.P50, l.P99} {
 				if ns > 0 {
@@ -80,7 +88,7 @@ func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
 		var points polyline
 		for i := range steps {
 			step := &steps[i]
-			l := step.Due()
+			l := drawable(step)
 			if l == nil || of.ns(l) <= 0 {
 				points.lift()
 				continue

@@ -285,8 +285,10 @@ func newSeveralRow(columns []*column, op string) (severalRow, bool) {
 	}
 	time := func(p float64, of func(*reports.Trials) int64) func(*reports.Trials) float64 {
 		return func(o *reports.Trials) float64 {
-			if percentile(o, 0, p) == "-" {
-				return math.NaN()
+			for _, used := range o.Used {
+				if !used.Tells(p) {
+					return math.NaN()
+				}
 			}
 			return float64(of(o))
 		}

@@ -134,8 +134,8 @@ type Op struct {
 	// Least are the lower ends of the 95% intervals of the percentiles of Response (in a closed
 	// loop of Service). It is there with Undelayed.
 	Least *Latency `json:"least,omitempty"`
-	// Withheld names the percentiles that the client's own delays changed, such as p99: see
-	// Tells. Package judge sets it.
+	// Withheld names the percentiles that cannot be shown, such as p99, because the client's own
+	// delays changed them. In an invalid cell they are all. See Tells. Package judge sets it.
 	Withheld []string `json:"withheld,omitempty"`
 	// Due is the response time of all operations that were due: also of those that
 	// were not found, failed or have an unknown outcome. A dropped operation never

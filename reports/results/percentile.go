@@ -38,6 +38,17 @@ var Percentiles = []struct {
 // operations for it, and it is not withheld.
 func (o *Op) Tells(p float64) bool { return o.Count >= EnoughFor(p) && !o.Withholds(p) }
 
+// TellsSlowest reports whether the slowest operation can be shown: the highest percentile that there
+// are enough operations for is not withheld.
+func (o *Op) TellsSlowest() bool {
+	for _, q := range slices.Backward(Percentiles) {
+		if o.Count >= EnoughFor(q.P) {
+			return !o.Withholds(q.P)
+		}
+	}
+	return o.Count > 0 && len(o.Withheld) == 0
+}
+
 // Withholds reports whether the client's own delays changed the percentile p.
 func (o *Op) Withholds(p float64) bool {
 	for _, q := range Percentiles {
@@ -46,4 +57,57 @@ func (o *Op) Withholds(p float64) bool {
 		}
 	}
 	return false
+}
+
+// Untimed reports whether no time of the operation can be shown.
+func (o *Op) Untimed() bool { return len(o.Withheld) == len(Percentiles) }
+
+// WithholdAll withholds all times of the cell.
+func (c *Cell) WithholdAll() {
+	all := make([]string, len(Percentiles))
+	for i, q := range Percentiles {
+		all[i] = q.Name
+	}
+	withhold := func(ops map[string]Op) {
+		for name, o := range ops {
+			o.Withheld = all
+			ops[name] = o
+		}
+	}
+	withhold(c.Ops)
+	for i := range c.Streams {
+		withhold(c.Streams[i].Ops)
+		c.Streams[i].Withheld = all
+	}
+}
+
+// Untimed reports whether no time of the cell can be shown: the load generator was measured, and not
+// the engine.
+func (c *Cell) Untimed() bool {
+	if c.Verdict == Invalid {
+		return true
+	}
+	for _, o := range c.Ops {
+		if !o.Untimed() {
+			return false
+		}
+	}
+	return len(c.Ops) > 0
+}
+
+// withhold withholds the times of invalid cells, which earlier versions did not.
+func (r *Run) withhold() {
+	all := func(c *Cell) {
+		if c.Verdict == Invalid {
+			c.WithholdAll()
+		}
+	}
+	for i := range r.Cells {
+		all(&r.Cells[i])
+	}
+	for i := range r.Searches {
+		for k := range r.Searches[i].Steps {
+			all(&r.Searches[i].Steps[k].Cell)
+		}
+	}
 }

@@ -14,8 +14,12 @@ type Stream struct {
 	AllOps *AllOps `json:"all_ops,omitempty"` // all operations of the stream together
 	// Undelayed is AllOps.Response as it would have been if the load generator had lost no
 	// time. It is left out if it is the same.
-	Undelayed *Latency      `json:"undelayed,omitempty"`
-	Ops       map[string]Op `json:"ops"`
+	Undelayed *Latency `json:"undelayed,omitempty"`
+	// Least are the lower ends of the 95% intervals of the percentiles of AllOps.Response. It is
+	// there with Undelayed. Withheld names the percentiles of AllOps that cannot be shown: see Op.
+	Least    *Latency      `json:"least,omitempty"`
+	Withheld []string      `json:"withheld,omitempty"`
+	Ops      map[string]Op `json:"ops"`
 }
 
 // StreamOp names an operation of a stream in the tags of the interval log: STREAM:OPERATION.
@@ -49,8 +53,12 @@ func (c *Cell) Alone(s *Stream) *Cell {
 	one.AllOps, one.Ops, one.Streams = s.AllOps, s.Ops, nil
 	if c.Evidence != nil {
 		e := *c.Evidence
-		if e.Delays = nil; s.Undelayed != nil {
-			e.Delays = &Delays{Undelayed: *s.Undelayed}
+		switch {
+		case e.Delays == nil:
+		case s.Undelayed != nil:
+			e.Delays = &Delays{Undelayed: *s.Undelayed, Least: s.Least}
+		case s.AllOps != nil:
+			e.Delays = &Delays{Undelayed: s.AllOps.Response}
 		}
 		one.Evidence = &e
 	}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/results"
@@ -29,7 +28,7 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	}
 	switch c.Verdict {
 	case results.Invalid:
-		if !proven(c) {
+		if !decided(c) {
 			return results.StepClient, reason
 		}
 	case results.Failed:
@@ -46,6 +45,9 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 		return results.StepBroken, reason
 	}
 	if o := c.Offered; o != nil && o.LastStart-o.Span > max(behindShare*o.Span, behindLeast) {
+		if c.Verdict == results.Invalid {
+			return results.StepClient, reason
+		}
 		return results.StepBroken, fmt.Sprintf("operations were behind by %s at the end",
 			words.Duration(1e9*(o.LastStart-o.Span)))
 	}
@@ -66,10 +68,19 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	return results.StepHeld, ""
 }
 
-// proven reports whether an invalid cell keeps all its bounds all the same: see judge.Objectives.
-func proven(c *results.Cell) bool {
-	return len(c.Objectives) > 0 &&
-		!slices.ContainsFunc(c.Objectives, func(a results.Attained) bool { return a.Verdict != results.Met })
+// decided reports whether an invalid cell keeps all its bounds all the same, or misses one: see
+// judge.Objectives.
+func decided(c *results.Cell) bool {
+	met := 0
+	for _, a := range c.Objectives {
+		switch a.Verdict {
+		case results.Missed:
+			return true
+		case results.Met:
+			met++
+		}
+	}
+	return met > 0 && met == len(c.Objectives)
 }
 
 // Found is the result of a search.

@@ -8,9 +8,9 @@ import (
 	"github.com/mailbench/mailbench/reports/results"
 )
 
-// Row is one operation of a model on an engine. It has the outcomes of all trials, and
-// the medians of the figures of the trials whose verdict is ok. If no verdict is ok, the
-// medians are those of all trials.
+// Row is one operation of a model on an engine. It has the outcomes of all trials, and the medians of
+// the figures of the best trials: those whose verdict is ok; if there are none, those whose times
+// hold; else all.
 type Row struct {
 	Cell   *results.Cell // a trial whose figures are in it
 	Op     results.Op
@@ -23,7 +23,7 @@ type Row struct {
 // its mix.
 func (cs Column) Row(op string) (Row, bool) {
 	var r Row
-	good := slices.ContainsFunc(cs, func(c *results.Cell) bool { return c.Verdict == results.OK })
+	best := cs.best(op)
 	for _, c := range cs {
 		o, ok := c.Ops[op]
 		if !ok {
@@ -31,7 +31,7 @@ func (cs Column) Row(op string) (Row, bool) {
 		}
 		r.Trials++
 		r.Bad = r.Bad || c.Verdict != results.OK
-		if c.Verdict == results.OK || !good {
+		if worth(c) == best {
 			r.Cell = cmp.Or(r.Cell, c)
 			r.Used = append(r.Used, &o)
 		}
@@ -54,6 +54,28 @@ func (cs Column) Row(op string) (Row, bool) {
 	return r, true
 }
 
+// best is the worth of the best trials of the operation.
+func (cs Column) best(op string) int {
+	best := math.MaxInt
+	for _, c := range cs {
+		if _, ok := c.Ops[op]; ok {
+			best = min(best, worth(c))
+		}
+	}
+	return best
+}
+
+// worth orders trials, those first whose figures are of most worth.
+func worth(c *results.Cell) int {
+	switch {
+	case c.Verdict == results.OK:
+		return 0
+	case !c.Untimed():
+		return 1
+	}
+	return 2
+}
+
 // takeOutcomes takes the outcomes of b and keeps the figures.
 func takeOutcomes(o, b *results.Op) {
 	o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped = b.Count, b.NotFound, b.Failed, b.Unknown, b.Dropped
@@ -66,6 +88,12 @@ func (r *Row) medians() {
 	o := &r.Op
 	mid := func(of func(o *results.Op) float64) float64 { return results.Median(r.Values(of)) }
 	o.Rate = mid(func(o *results.Op) float64 { return o.Rate })
+	o.Withheld = nil
+	for _, used := range r.Used {
+		o.Withheld = append(o.Withheld, used.Withheld...)
+	}
+	slices.Sort(o.Withheld)
+	o.Withheld = slices.Compact(o.Withheld)
 	s := &o.Store
 	for _, f := range []struct {
 		to *float64

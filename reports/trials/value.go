@@ -18,6 +18,7 @@ type Value struct {
 	Ratio             float64 // ratio to the best column's median
 	Best              bool    // no column has less
 	Same              bool    // it differs from the best by less than a tenth
+	Exact             bool    // it is counted, and differs from the best by more than chance
 	Unsure            bool    // nobody can tell whether it differs from the best
 
 	n         int64   // operations of all trials
@@ -151,6 +152,7 @@ func Rank(f results.Figure, values []Value) bool {
 			v.Ratio = v.Median / best.Median
 			v.Best = v.Median == best.Median
 			v.Same = !v.Best && Same(f, best, v)
+			v.Exact = f.Counted() && Differs(f, best, v)
 			v.Unsure = !v.Best && !v.Same && !Differs(f, best, v)
 		}
 	}

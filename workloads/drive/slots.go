@@ -154,7 +154,7 @@ func (f *figures) streams() (all []results.Stream) {
 		if f.hiccups != nil { // a phase that began
 			one.AllOps = summary.All(recorded, f.reported())
 			if d := summary.Delays(recorded, f.reported()); d.Operations > 0 {
-				one.Undelayed = &d.Undelayed
+				one.Undelayed, one.Least = &d.Undelayed, d.Least
 			}
 		}
 		all = append(all, one)

@@ -75,22 +75,25 @@ expect: {p50: <30s}
 }
 
 // A step whose cell is invalid by the client's delays holds if it keeps the default objectives with
-// them.
+// them. It is broken if it misses one without them.
 func TestFindMaxProves(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	times := func(p99 int64) results.Latency { return results.Latency{P50: ms, P90: 2 * ms, P99: p99, Max: p99} }
-	for p99, want := range map[int64]results.StepVerdict{9 * ms: results.StepHeld, 200 * ms: results.StepClient} {
+	for _, c := range []struct {
+		p99, without int64
+		want         results.StepVerdict
+	}{{9 * ms, 3 * ms, results.StepHeld}, {200 * ms, 50 * ms, results.StepClient}, {300 * ms, 150 * ms, results.StepBroken}} {
 		late := results.Cell{
 			Kind: "measure", Arrivals: "poisson", Rate: 500, Seconds: 10, Verdict: results.Invalid,
 			Reason:   &results.Reason{Code: judge.CodeClientDelays, Text: "client late"},
 			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
-			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}},
-			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Response: times(p99)}},
-			AllOps:   &results.AllOps{Response: times(p99)},
+			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}, Delays: &results.Delays{Undelayed: times(c.without)}},
+			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Response: times(c.p99)}},
+			AllOps:   &results.AllOps{Response: times(c.p99)},
 		}
 		late.Objectives = judge.Objectives(&late, defaultObjectives())
-		if got, why := search.Judge(&late); got != want {
-			t.Errorf("p99 %v: %s (%s), want %s", time.Duration(p99), got, why, want)
+		if got, why := search.Judge(&late); got != c.want {
+			t.Errorf("p99 %v, %v without delays: %s (%s), want %s", time.Duration(c.p99), time.Duration(c.without), got, why, c.want)
 		}
 	}
 }
