@@ -1,10 +1,12 @@
 package drivers
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 )
 
 // start starts a process with these words in its command line. It ends with the test.
@@ -22,6 +24,13 @@ func start(t *testing.T, words ...string) (pid int) {
 		in.Close()
 		_ = c.Wait() // read tells that there was no line
 	})
+	line := fmt.Sprintf("/proc/%d/cmdline", c.Process.Pid)
+	for n := 0; n < 1000; n++ { // the system shows it a little later
+		if b, err := os.ReadFile(line); err == nil && len(b) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	return c.Process.Pid
 }
 

@@ -2,8 +2,10 @@ package subject
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -39,4 +41,30 @@ func TestReadsOfProcesses(t *testing.T) {
 			t.Errorf("%s: %d bytes read", c.name, n)
 		}
 	}
+}
+
+// TestJavaOfProcesses: what an engine does not tell of its Java is in its processes' command lines.
+func TestJavaOfProcesses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells the command line of a process in a file")
+	}
+	c := exec.Command("sh", "-c", "read -r line", "java", "-Xmx512m", "-XX:+UseSerialGC")
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := Target{Config: Config{Processes: []int{c.Process.Pid}}, Store: silent{}, readBefore: -1}
+	got := at.Observe().Settings
+	for n := 0; len(got) == 0 && n < 1000; n++ { // the system shows its command line a little later
+		time.Sleep(10 * time.Millisecond)
+		got = at.Observe().Settings
+	}
+	if got["server_heap"] != "512m" || got["server_gc"] != "Serial" {
+		t.Errorf("settings %v", got)
+	}
+	in.Close()
+	_ = c.Wait() // read tells that there was no line
 }

@@ -131,6 +131,9 @@ func (t *Target) Observe() *results.EngineInfo {
 	if now := drivers.DiskReads(t.Processes...); s.ReadBytes < 0 && t.readBefore >= 0 && now >= t.readBefore {
 		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has begun anew
 	}
+	if s.Settings == nil {
+		s.Settings = make(map[string]string)
+	}
 	maps.Copy(s.Settings, drivers.JavaOptions(t.Processes...))
 	return &results.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
