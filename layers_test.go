@@ -89,7 +89,7 @@ var layers = []struct {
 	{"reports/metrics", []string{"reports/results", "reports/latency"}, nil},
 	{"reports/scratch", []string{"drivers/private"}, nil},
 	{"reports/glossary", nil, nil},
-	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/glossary", "reports/history", "reports/mix", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
+	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/compare", "reports/glossary", "reports/history", "reports/mix", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
 	{"reports", []string{"reports/growth", "reports/latency", "reports/mix", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
 	{
 		"workloads/run",

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -76,6 +77,7 @@ configurations differ in more than the build, so they need --force.`,
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
   mailbench compare results/base results/new --fail-over readers:list.p99
   mailbench compare results/base results/new --format markdown
+  mailbench compare results/base results/new --format html >compare.html
   mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
   mailbench compare --run 'quick -m james' --base bin/old --new bin/new \
     --trials 20 -o results/ab
@@ -101,7 +103,7 @@ configurations differ in more than the build, so they need --force.`,
 		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
-	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or markdown")
+	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json, markdown or html")
 	completeFlags(cmd, map[string][]string{"format": compareFormats})
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
@@ -142,7 +144,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	return nil
 }
 
-var compareFormats = []string{"text", "json", "markdown"}
+var compareFormats = []string{"text", "json", "markdown", "html"}
 
 // run compares two folders and prints the result.
 func (f *compareFlags) run(out io.Writer, base, new string) error {
@@ -207,6 +209,8 @@ func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
 		return printJSON(out, c)
 	case "markdown":
 		return c.WriteMarkdown(out)
+	case "html":
+		return page.Comparison(out, c)
 	}
 	return c.WriteText(out, width(out), f.all)
 }

@@ -17,53 +17,41 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		name string
 		of   Build
 	}{{"base", c.Base}, {"new", c.New}} {
-		fmt.Fprintf(&b, "- %s: `%s`, %s\n", s.name, code(s.of.Name), escape(s.of.describe()))
+		fmt.Fprintf(&b, "- %s: `%s`, %s\n", s.name, code(s.of.Name), escape(s.of.Describe()))
 	}
-	fmt.Fprintf(&b, "- trials: %s\n", escape(c.trials()))
+	fmt.Fprintf(&b, "- trials: %s\n", escape(c.Trials()))
 	for _, d := range c.Forced {
 		fmt.Fprintf(&b, "- **forced**: %s\n", escape(d))
 	}
-	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "- %s\n", escape(n))
+	for _, r := range c.Remarks() {
+		fmt.Fprintf(&b, "- %s\n", escape(r))
 	}
-	for i := range c.Cells {
-		for _, why := range append([]string{c.Cells[i].Why}, c.Cells[i].Notes...) {
-			if why != "" {
-				fmt.Fprintf(&b, "- %s: %s\n", escape(c.Cells[i].name()), escape(why))
-			}
-		}
-	}
-	changed := func(f *Figure) bool { return f.Verdict == Worse || f.Verdict == Better }
-	c.markdownTable(&b, changed)
+	c.markdownTable(&b, (*Line).Changed)
 	b.WriteString("\n<details><summary>All other figures</summary>\n")
-	c.markdownTable(&b, func(f *Figure) bool { return !changed(f) })
-	fmt.Fprintf(&b, "\n%s\n\n</details>\n", escape(strings.Join(c.legend(), " ")))
+	c.markdownTable(&b, func(l *Line) bool { return !l.Changed() })
+	fmt.Fprintf(&b, "\n%s\n\n</details>\n", escape(strings.Join(c.Legend(), " ")))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // markdownTable writes a table of the figures that show accepts, if there are any.
-func (c *Comparison) markdownTable(b *strings.Builder, show func(*Figure) bool) {
+func (c *Comparison) markdownTable(b *strings.Builder, show func(*Line) bool) {
 	head := "\n| cell | figure | base | new | ratio | limit | verdict |\n|---|---|--:|--:|---|--:|---|\n"
-	for i := range c.Cells {
-		for j := range c.Cells[i].Figures {
-			f := &c.Cells[i].Figures[j]
-			if !show(f) || c.Cells[i].Why != "" {
-				continue
-			}
-			verdict := f.said()
-			if f.Verdict == Worse {
-				verdict = "**" + verdict + "**"
-			}
-			fmt.Fprintf(b, "%s| %s | %s %s | %s | %s | %s | %s | %s |\n", head, escape(c.Cells[i].name()),
-				escape(f.operation().String()), f.Name,
-				f.value(f.Base), f.value(f.New), f.interval(), f.limit(), verdict)
-			head = ""
+	lines := c.Lines()
+	for i := range lines {
+		l := &lines[i]
+		if !show(l) {
+			continue
 		}
+		verdict := l.Said
+		if l.Verdict == Worse {
+			verdict = "**" + verdict + "**"
+		}
+		fmt.Fprintf(b, "%s| %s | %s | %s | %s | %s | %s | %s |\n", head, escape(l.Cell), escape(l.Name), l.Base, l.New,
+			l.Ratio, l.Limit, verdict)
+		head = ""
 	}
 }
-
-func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
 // escape makes a text one line without Markdown's special characters.
 func escape(s string) string { return words.Markdown(s) }

@@ -20,7 +20,7 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 	t.line("")
 	t.build("base", c.Base)
 	t.build("new", c.New)
-	t.wrap("trials  ", c.trials())
+	t.wrap("trials  ", c.Trials())
 	for i, d := range c.Forced {
 		if i == 0 {
 			t.line("")
@@ -40,7 +40,7 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 			fmt.Sprintf("left out on %d columns: the intervals of ratios, and the limits; %d columns have room for them.",
 				t.width, wide))
 	}
-	for _, l := range c.legend() {
+	for _, l := range c.Legend() {
 		t.wrap("", l)
 	}
 	_, err := io.WriteString(w, t.String())
@@ -69,8 +69,8 @@ func (c *Comparison) Conclusion() string {
 	return "No regression. Figures: " + told + "."
 }
 
-// trials says how many there are and how they were compared.
-func (c *Comparison) trials() string {
+// Trials says how many there are and how they were compared.
+func (c *Comparison) Trials() string {
 	base, fresh := c.most()
 	s := fmt.Sprintf("%d of base, %d of new, ", base, fresh)
 	switch {
@@ -91,8 +91,8 @@ func (c *Comparison) most() (base, fresh int) {
 	return base, fresh
 }
 
-// legend explains the tables.
-func (c *Comparison) legend() []string {
+// Legend explains the tables.
+func (c *Comparison) Legend() []string {
 	rule := "A timed figure is worse or better if its interval excludes 1 and its ratio is beyond the limit."
 	if !c.Interleaved {
 		rule = "A timed figure is worse or better if all of its interval is beyond the limit, and beyond twice the " +
@@ -124,12 +124,12 @@ func (t *text) wrap(head, said string) {
 }
 
 func (t *text) build(name string, b Build) {
-	s := b.Name + ": " + b.describe()
+	s := b.Name + ": " + b.Describe()
 	t.wrap(fmt.Sprintf("%-8s", name), s)
 }
 
-// describe names the version of a build and when it ran.
-func (b Build) describe() string {
+// Describe names the version of a build and when it ran.
+func (b Build) Describe() string {
 	s := "mailbench " + b.Version
 	if b.Commit != "" {
 		s += " (" + b.Commit[:min(12, len(b.Commit))]

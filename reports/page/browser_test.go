@@ -92,7 +92,7 @@ func browserPages(t *testing.T) map[string]string {
 		many.Run.Schemas[i].Text = many.Run.Schemas[0].Text
 	}
 	bad := makeHostile(t, sample(t))
-	texts := map[string]string{"history": writeHistory(t, s, bad, s, bad)}
+	texts := map[string]string{"history": writeHistory(t, s, bad, s, bad), "comparison": writeComparison(t, s)}
 	for name, sources := range map[string][]Source{
 		"five models": {s}, "many operations": {many}, "one model": {one}, "several runs": {s, one, s}, "nothing": {{Run: &results.Run{}}}, "hostile": {bad}, "hostile runs": {bad, bad},
 	} {
