@@ -68,9 +68,14 @@ type Meter struct {
 	Session
 	// Trace, if set, is called after each Read, Write and Batch, with the Calls it took.
 	Trace func(st Statement, calls int64)
+	// Clock, if set, is read before and after each Read, Write and Batch. Took is how long the last
+	// one took, with what its yield did.
+	Clock func() time.Duration
+	Took  time.Duration
 
 	cost      Cost
 	repeating bool
+	began     time.Duration
 	yield     func(row []Value) error
 	count     func(row []Value) error // m.row, bound once: the hot path allocates nothing
 }
@@ -110,8 +115,18 @@ func size(vs []Value) int64 {
 	return int64(n)
 }
 
+// begin notes when a call begins.
+func (m *Meter) begin() {
+	if m.Clock != nil {
+		m.began = m.Clock()
+	}
+}
+
 // ran takes what a call cost the session.
 func (m *Meter) ran(st Statement) {
+	if m.Clock != nil {
+		m.Took = m.Clock() - m.began
+	}
 	took := m.Session.Take()
 	c := Cost{
 		Calls: took.Calls, Retries: took.Retries, Throttled: took.Throttled, Backoff: took.Backoff,
@@ -129,6 +144,7 @@ func (m *Meter) ran(st Statement) {
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
 	m.yield = yield
+	m.begin()
 	err := m.Session.Read(ctx, st, args, m.count)
 	m.ran(st)
 	return err
@@ -136,6 +152,7 @@ func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func
 
 // Write implements Session.
 func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, error) {
+	m.begin()
 	r, err := m.Session.Write(ctx, st, args)
 	m.ran(st)
 	if err == nil && r.Applied {
@@ -147,6 +164,7 @@ func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, 
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
+	m.begin()
 	err := m.Session.Batch(ctx, st, parts)
 	m.ran(st)
 	if err == nil {

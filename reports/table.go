@@ -172,6 +172,7 @@ func (t *text) section(r *results.Run, s *Section) {
 		t.wrap("n/a for all: ", 2, strings.Join(nobody, ", "))
 	}
 	t.streams(s)
+	t.patterns(s)
 	for _, c := range s.Cells {
 		t.timeline(c)
 	}

@@ -93,13 +93,18 @@ func (c *counts) value(i int) int64 {
 	return int64(i-width<<c.bits) << width
 }
 
-// moveTo adds the counts to a histogram with the same buckets, and empties them.
-func (c *counts) moveTo(h *hdr.Histogram) {
+// addTo adds the counts to a histogram with the same buckets.
+func (c *counts) addTo(h *hdr.Histogram) {
 	for i, n := range c.of {
 		if n > 0 {
 			_ = h.RecordValues(c.value(i), n) // every bucket is in the histogram's range
-			c.of[i] = 0
 		}
 	}
+}
+
+// moveTo adds the counts to a histogram with the same buckets, and empties them.
+func (c *counts) moveTo(h *hdr.Histogram) {
+	c.addTo(h)
+	clear(c.of)
 	c.total = 0
 }

@@ -147,10 +147,11 @@ func (o *Op) Reset() {
 // memory does not grow with clients and processors. Locks stay free, because few workers record at
 // the same time.
 type Worker struct {
-	mu   sync.Mutex
-	ops  []recorded
-	open bool
-	_    [64]byte // keeps the locks of two workers out of one cache line
+	mu    sync.Mutex
+	ops   []recorded
+	parts [][]partCounts // by operation
+	open  bool
+	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
 // Record adds one operation that was started. Queued says that it found all workers busy. Times
@@ -222,9 +223,9 @@ type Recorder struct {
 // operations have due times. Beyond mostPrecise operations, times are kept to two digits: a
 // percentile is then within 1% and not 0.1%.
 func NewRecorder(ops, workers int, open bool) *Recorder {
-	rough, each := ops > mostPrecise, opBytes
+	rough, each := ops > mostPrecise, opBytes+partBytes
 	if rough {
-		each = roughBytes
+		each = roughBytes + partBytes
 	}
 	set := func() []recorded {
 		all := make([]recorded, ops)
@@ -235,7 +236,7 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 	}
 	r := &Recorder{spare: set(), interval: make([]Op, ops), total: make([]Op, ops)}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
-		r.workers = append(r.workers, &Worker{ops: set(), open: open})
+		r.workers = append(r.workers, &Worker{ops: set(), parts: make([][]partCounts, ops), open: open})
 	}
 	return r
 }

@@ -253,3 +253,27 @@ func BenchmarkRecord(b *testing.B) {
 		w.Record(0, OK, false, 0, d, 2*d)
 	}
 }
+
+// Parts of operations are recorded by name, without an allocation after the first.
+func TestParts(t *testing.T) {
+	r := NewRecorder(2, 1, false)
+	w := r.Worker(0)
+	parts := []PartTime{{"page", 100 * time.Microsecond}, {"page", 300 * time.Microsecond}, {"email", -1}}
+	w.RecordParts(1, parts)
+	if n := testing.AllocsPerRun(100, func() { w.RecordParts(1, parts) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	w.RecordParts(0, []PartTime{{"page", time.Hour}})
+	for _, p := range r.Parts(1) {
+		n, least, most := p.Times.TotalCount(), At(p.Times, 50), p.Times.Max()
+		switch {
+		case p.Name == "page" && n == 204 && math.Abs(float64(least)/100e3-1) < 0.01 && math.Abs(float64(most)/300e3-1) < 0.01:
+		case p.Name == "email" && n == 102 && most == 0:
+		default:
+			t.Errorf("%s: %d times, median %d, max %d", p.Name, n, least, most)
+		}
+	}
+	if all := r.Parts(0, 1); len(all) != 2 || all[0].Times.TotalCount()+all[1].Times.TotalCount() != 307 {
+		t.Errorf("%d parts of both operations", len(all))
+	}
+}

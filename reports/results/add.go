@@ -117,11 +117,12 @@ func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []Pattern
 	var sum []PatternCalls
 	add := func(p PatternCalls, of int64) {
 		calls := p.Calls * float64(of) / float64(n+m)
-		if at := slices.IndexFunc(sum, func(have PatternCalls) bool { return have.Name == p.Name }); at >= 0 {
-			sum[at].Calls += calls
-		} else {
-			sum = append(sum, PatternCalls{Name: p.Name, Calls: calls})
+		at := slices.IndexFunc(sum, func(have PatternCalls) bool { return have.Name == p.Name })
+		if at < 0 {
+			at, sum = len(sum), append(sum, PatternCalls{Name: p.Name})
 		}
+		sum[at].Calls += calls
+		sum[at].add(p.Count, p.Service)
 	}
 	for _, p := range a {
 		add(p, n)

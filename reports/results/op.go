@@ -164,6 +164,32 @@ func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.Others
 type PatternCalls struct {
 	Name  string  `json:"name"`
 	Calls float64 `json:"calls"`
+	// Count is how often operations that were ok ran the pattern, and Service how long that took.
+	// Runs of before do not say it.
+	Count   int64         `json:"count,omitempty"`
+	Service *PatternTimes `json:"service,omitempty"`
+}
+
+// PatternTimes are times of a pattern in nanoseconds, from the model's call of the engine's client
+// until its return: with what the model does with the rows, and without its other work. They are
+// within 1%.
+type PatternTimes struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+// add adds the times of n runs of the pattern. P50 becomes the mean, weighted by runs, and P99 the
+// larger of both.
+func (p *PatternCalls) add(n int64, t *PatternTimes) {
+	if t == nil {
+		return
+	}
+	sum := *t
+	if have := p.Service; have != nil {
+		sum = PatternTimes{meanOf(have.P50, p.Count, t.P50, n), max(have.P99, t.P99), max(have.Max, t.Max)}
+	}
+	p.Service, p.Count = &sum, p.Count+n
 }
 
 // ErrorCount is an error's text and how many operations ended with it.

@@ -8,6 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -67,17 +68,50 @@ func testTarget(tb testing.TB, bound models.Bound) (*subject.Target, func(*workl
 	return t, func(p *workloads.Phase) plan.Stream { return plan.StreamOf(w, p, census) }
 }
 
-// hotWorker is a worker of a schedule that is always behind, so that nothing
-// waits, over a mailbox that does nothing.
-func hotWorker(tb testing.TB) *worker {
-	return hotWorkerOf(tb, workloads.Phase{
-		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1e8, Per: time.Second},
-		Operations: 1 << 60, Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
-	})
+// readingMailbox runs one access pattern for each operation, through the worker's meter.
+type readingMailbox struct {
+	models.Mailbox
+	session drivers.Session
 }
 
-func hotWorkerOf(tb testing.TB, phase workloads.Phase) *worker {
-	t, stream := testTarget(tb, idleBound{})
+func (m readingMailbox) List(ctx context.Context, _ *models.Folder, _ models.Handle, _ int,
+	_ func(*models.Entry) error,
+) error {
+	return m.session.Read(ctx, idleStatement{}, nil, nil)
+}
+
+func (m readingMailbox) Stats(ctx context.Context, _ *models.Folder) (models.Stats, error) {
+	return models.Stats{}, m.session.Read(ctx, idleStatement{}, nil, nil)
+}
+
+type readingBound struct{}
+
+func (readingBound) Mailbox(s drivers.Session) models.Mailbox { return readingMailbox{session: s} }
+
+type idleStatement struct{ drivers.Statement }
+
+var idlePattern = &schemas.Pattern{Name: "idle"}
+
+func (idleStatement) Pattern() *schemas.Pattern  { return idlePattern }
+func (idleStatement) Emulates() *schemas.Pattern { return nil }
+
+func (idleSession) Read(context.Context, drivers.Statement, []drivers.Value, func([]drivers.Value) error) error {
+	return nil
+}
+
+func (idleSession) Take() drivers.Cost { return drivers.Cost{Calls: 1} }
+
+// hotWorker is a worker of a schedule that is always behind, so that nothing
+// waits, over a mailbox that does nothing.
+func hotWorker(tb testing.TB) *worker { return hotWorkerOf(tb, hotPhase, idleBound{}) }
+
+var hotPhase = workloads.Phase{
+	Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1e8, Per: time.Second},
+	Operations: 1 << 60, Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
+}
+
+func hotWorkerOf(tb testing.TB, phase workloads.Phase, bound models.Bound) *worker {
+	t, stream := testTarget(tb, bound)
 	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxLag: 1000 * time.Hour})
 	var err error
 	if p.clock, err = startClock(); err != nil {
@@ -126,12 +160,23 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	for i := range several.Streams { // always behind, so that nothing waits
 		several.Streams[i].Rate.Count *= 100_000
 	}
-	of := hotWorkerOf(t, several)
+	of := hotWorkerOf(t, several, idleBound{})
 	for range 1000 {
 		of.next(t, t.Context())
 	}
 	if n := testing.AllocsPerRun(1000, func() { of.next(t, t.Context()) }); n != 0 {
 		t.Errorf("%v allocations an operation of streams", n)
+	}
+	timed := hotWorkerOf(t, hotPhase, readingBound{})
+	for range 100 {
+		timed.next(t, t.Context())
+	}
+	if n := testing.AllocsPerRun(1000, func() { timed.next(t, t.Context()) }); n != 0 {
+		t.Errorf("%v allocations an operation that runs a pattern", n)
+	}
+	if p := timed.phase.recorder.Parts(int(workloads.List), int(workloads.Counters)); len(p) != 1 ||
+		p[0].Name != "idle" || p[0].Times.TotalCount() != 1101 {
+		t.Errorf("times of patterns: %+v", p)
 	}
 	w.phase.recorder.Tick()
 	if done := w.phase.recorder.Total(int(w.op.Op)).Counts[latency.OK]; done == 0 {
@@ -165,4 +210,34 @@ func BenchmarkHotPath(b *testing.B) {
 	b.ReportMetric(each, "cpu-ns/op")
 	b.ReportMetric(two, "two-clock-readings-ns")
 	b.ReportMetric(each-two, "cpu-ns/op-without")
+}
+
+// BenchmarkPatternTimes is what the time of an access pattern costs: operations that run one
+// pattern, with and without its two readings of the clock and its record, one after the other in
+// blocks of 10,000.
+func BenchmarkPatternTimes(b *testing.B) {
+	const block = 10_000
+	w, ctx := hotWorkerOf(b, hotPhase, readingBound{}), context.Background()
+	clock, trace := w.meter.Clock, w.meter.Trace
+	var spent [2]time.Duration
+	var blocks [2]int
+	at := 0
+	for b.Loop() {
+		if at%2 == 0 {
+			w.meter.Clock, w.meter.Trace = clock, trace
+		} else {
+			w.meter.Clock, w.meter.Trace = nil, func(st drivers.Statement, calls int64) { w.ran.add(st.Pattern(), calls) }
+		}
+		began := processUsage().cpu
+		for range block {
+			w.next(b, ctx)
+		}
+		spent[at%2] += processUsage().cpu - began
+		blocks[at%2]++
+		at++
+	}
+	with := float64(spent[0]) / float64(max(1, blocks[0])*block)
+	without := float64(spent[1]) / float64(max(1, blocks[1])*block)
+	b.ReportMetric(with, "cpu-ns/op-with")
+	b.ReportMetric(without, "cpu-ns/op-without")
 }

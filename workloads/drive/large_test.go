@@ -108,7 +108,7 @@ func TestInterruptedIsNotDue(t *testing.T) {
 	w := hotWorkerOf(t, workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1, Per: time.Hour},
 		Operations: 10, Mix: workloads.Mix{workloads.Counters: 1},
-	})
+	}, idleBound{})
 	w.next(t, t.Context()) // due at the beginning
 	now := time.Second
 	w.phase.clock.virtual = &now

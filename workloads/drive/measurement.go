@@ -119,7 +119,7 @@ func (f *figures) op(of []int) results.Op {
 	}
 	summary.Times(&o, total, f.reported())
 	if n := float64(o.Count); n > 0 {
-		o.Patterns = s.patterns.perOperation(o.Count)
+		o.Patterns = s.patterns.perOperation(o.Count, f.recorder.Parts(of...))
 		c := &s.cost
 		o.Store = results.StoreCost{
 			Calls: float64(c.Calls) / n, Retries: float64(c.Retries) / n,

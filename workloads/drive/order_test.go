@@ -21,7 +21,8 @@ func TestLedgerFirst(t *testing.T) {
 		"put back":  func(w *worker) error { return w.putBack(latency.Failed) },
 	} {
 		for _, whole := range []bool{true, false} {
-			w := hotWorkerOf(t, workloads.Phase{Kind: workloads.Measure, Operations: 1, Mix: workloads.Mix{workloads.Deliver: 1}})
+			w := hotWorkerOf(t, workloads.Phase{Kind: workloads.Measure, Operations: 1, Mix: workloads.Mix{workloads.Deliver: 1}},
+				idleBound{})
 			acknowledged, err := ledger.Create(filepath.Join(t.TempDir(), "ledger"))
 			if err != nil {
 				t.Fatal(err)

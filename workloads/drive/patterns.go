@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -38,11 +39,19 @@ func (c *patternCounts) addAll(o patternCounts) {
 	}
 }
 
-// perOperation returns the patterns with the mean of their calls, the most first.
-func (c patternCounts) perOperation(n int64) []results.PatternCalls {
+// perOperation returns the patterns with the mean of their calls and their times, the most calls
+// first.
+func (c patternCounts) perOperation(n int64, times []latency.Part) []results.PatternCalls {
 	var all []results.PatternCalls
 	for _, p := range c {
-		all = append(all, results.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)})
+		one := results.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)}
+		for _, t := range times {
+			if h := t.Times; t.Name == one.Name && h.TotalCount() > 0 {
+				one.Count = h.TotalCount()
+				one.Service = &results.PatternTimes{P50: latency.At(h, 50), P99: latency.At(h, 99), Max: h.Max()}
+			}
+		}
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b results.PatternCalls) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
@@ -50,10 +59,11 @@ func (c patternCounts) perOperation(n int64) []results.PatternCalls {
 	return all
 }
 
-// traced counts the patterns of the operation under way, and notes those in whose
-// place a fallback runs.
+// traced counts the patterns of the operation under way and their times, and notes those in
+// whose place a fallback runs.
 func (w *worker) traced(st drivers.Statement, calls int64) {
 	w.ran.add(st.Pattern(), calls)
+	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: w.meter.Took})
 	if p := st.Emulates(); p != nil {
 		s := &w.stats.ops[w.slot()]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)

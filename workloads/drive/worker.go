@@ -25,8 +25,9 @@ type worker struct {
 	stats    stats
 
 	ran       patternCounts
-	usualTime time.Duration // time spent in usual calls while operations queued: see addUsualTime
-	extra     bool          // grow added it after the phase began
+	took      []latency.PartTime // of each call of a pattern, in the order of the calls
+	usualTime time.Duration      // time spent in usual calls while operations queued: see addUsualTime
+	extra     bool               // grow added it after the phase began
 }
 
 // ending is how an operation ended.
@@ -38,6 +39,9 @@ type ending struct {
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
 // leave 25 MB with each of 32 workers for good. An extra worker keeps a 16th of keepBody.
 const keepBody = 256 << 10
+
+// keepTook is for how many times of patterns a worker keeps room.
+const keepTook = 256
 
 func newWorker(p *phase, i int) (*worker, error) {
 	t := p.target
@@ -56,7 +60,8 @@ func newWorker(p *phase, i int) (*worker, error) {
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
 	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
-	w.meter.Trace = w.traced
+	w.meter.Trace, w.meter.Clock = w.traced, w.phase.clock.now
+	w.took = make([]latency.PartTime, 0, patternsMost)
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -187,7 +192,7 @@ func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration
 // timed makes the call, between the only two readings of the clock, and records it.
 func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
 	w.meter.Take() // what choosing cost
-	w.ran, w.missing = w.ran[:0], 0
+	w.ran, w.took, w.missing = w.ran[:0], w.took[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
 	err := o.run(opCtx, &w.task)
@@ -213,6 +218,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.failures = 0
 		s.cost.Add(&cost)
 		s.patterns.addAll(w.ran)
+		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
 		if real := end - due; real-ideal >= leastDelay {
 			w.recorder.Delay(slot, real, ideal)
@@ -231,6 +237,9 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
+	}
+	if cap(w.took) > keepTook { // an attachment of many chunks, or a purge
+		w.took = make([]latency.PartTime, 0, patternsMost)
 	}
 	w.last = end
 	if err := o.finish(&w.task, e.outcome); err != nil {
