@@ -53,7 +53,7 @@ lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	for script in docs/ci/*.sh; do bash -n "$$script"; done
-	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/check .ci/fuzz .ci/grow .ci/vulns .ci/images
+	bash -n .ci/run .ci/readme .ci/test .ci/bench .ci/check .ci/firstruns .ci/fuzz .ci/grow .ci/vulns .ci/images
 
 .PHONY: fmt
 fmt: ## format the Go files
