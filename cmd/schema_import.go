@@ -37,6 +37,9 @@ are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
 cluster, which is only read (--engine cassandra --keyspace). The statements are
 CQL text (--queries), each on a line of its own or ended by a semicolon.
 
+They are also read out of logs of Cassandra: a full query log as "fqltool dump"
+prints it, and an audit log; the form of a file says which it is.
+
 Each distinct statement is an access pattern; literals become parameters. A
 comment right above it gives it a name, or accepts a finding of lint:
     -- page: the newest messages

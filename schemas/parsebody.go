@@ -38,6 +38,7 @@ func (r *patternReader) keys() bool {
 		return false
 	case r.has("by"):
 		r.By = by
+	case r.Kind == Slice && r.Imported != nil && r.has("in"): // a list of partitions
 	case r.Kind == Slice:
 		r.Fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
 		return false

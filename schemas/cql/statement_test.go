@@ -1,9 +1,11 @@
 package cql_test
 
 import (
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mailbench/mailbench/schemas/cql"
 )
@@ -101,8 +103,48 @@ func TestStatements(t *testing.T) {
 		got := cql.Parse(text)
 		if len(got.Unread) > 0 || len(got.Statements) != 1 {
 			t.Errorf("%s: %+v", text, got)
-		} else if !reflect.DeepEqual(got.Statements[0], want) {
-			t.Errorf("%s\ngot  %+v\nwant %+v", text, got.Statements[0], want)
+		} else if diff := cmp.Diff(want, got.Statements[0], cmpopts.IgnoreUnexported(cql.Statement{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// TestIn: a SELECT can be run as if after USE, and says what its parameters are compared with.
+func TestIn(t *testing.T) {
+	for _, c := range []struct {
+		text, in string
+		want     []cql.Parameter
+	}{
+		{
+			`SELECT textAsBlob('from x') FROM t WHERE a = ? AND b IN :some AND c > 1 AND (d, e) < (?, ?) LIMIT ?`,
+			`SELECT textAsBlob('from x') FROM "Shop".t WHERE a = ? AND b IN :some AND c > 1 AND (d, e) < (?, ?) LIMIT ?`,
+			[]cql.Parameter{
+				{Column: "a", Op: "="},
+				{Column: "b", Op: "in"},
+				{Column: "d", Op: "<"},
+				{Column: "e", Op: "<"},
+				{Op: "limit"},
+			},
+		},
+		{
+			`SELECT a FROM other.t WHERE token(a) > ? AND b BETWEEN ? AND ? AND m['x'] = ? AND (f) > ?`,
+			`SELECT a FROM other.t WHERE token(a) > ? AND b BETWEEN ? AND ? AND m['x'] = ? AND (f) > ?`,
+			[]cql.Parameter{
+				{Token: true, Op: ">"},
+				{Column: "b", Op: ">="},
+				{Column: "b", Op: "<="},
+				{Op: "="},
+				{Column: "f", Op: ">"},
+			},
+		},
+		{`DELETE FROM t WHERE a = 1`, `DELETE FROM t WHERE a = 1`, nil},
+	} {
+		s := cql.Parse("-- a comment\n " + c.text).Statements[0]
+		if got := s.In("Shop"); got != c.in {
+			t.Errorf("%s\nin a keyspace: %s", c.text, got)
+		}
+		if diff := cmp.Diff(c.want, s.Parameters()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.text, diff)
 		}
 	}
 }
@@ -131,10 +173,10 @@ SELECT c FROM t`)
 	for _, st := range s.Statements {
 		lines = append(lines, st.Line)
 	}
-	if want := []int{6, 8, 9, 9, 10, 14}; !reflect.DeepEqual(lines, want) {
+	if want := []int{6, 8, 9, 9, 10, 14}; !cmp.Equal(lines, want) {
 		t.Fatalf("lines %v, want %v", lines, want)
 	}
-	if want := []string{"page: the newest", "accept queue: few"}; !reflect.DeepEqual(s.Statements[0].Comments, want) {
+	if want := []string{"page: the newest", "accept queue: few"}; !cmp.Equal(s.Statements[0].Comments, want) {
 		t.Errorf("comments %q", s.Statements[0].Comments)
 	}
 	if a, b := s.Statements[0].Table.Keyspace, s.Statements[2].Table.Keyspace; a != "shop" || b != "other" {

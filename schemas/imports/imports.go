@@ -48,8 +48,9 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 		tables: make(map[string]*schemas.Table), shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
 		marks: make(map[*schemas.Table]mark),
 	}
-	scripts := make([]cql.Script, len(sources))
+	scripts, logs := make([]cql.Script, len(sources)), make([]bool, len(sources))
 	for i, s := range sources {
+		s.Text, logs[i] = fromLog(s.Text)
 		scripts[i] = cql.Parse(s.Text)
 	}
 	if err := im.chooseKeyspace(scripts); err != nil {
@@ -66,8 +67,15 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	im.nest()
 	for i, s := range scripts {
 		im.file = sources[i].File
+		foreign := make(map[string]bool) // what a log has of other keyspaces is named once a keyspace
 		for _, st := range s.Statements {
 			if err := im.statement(st); err != nil {
+				if logs[i] && !im.own(st.Table) {
+					if foreign[err.Error()] {
+						continue
+					}
+					foreign[err.Error()] = true
+				}
 				im.unread(st.Line, st.Text, err.Error())
 			}
 		}
