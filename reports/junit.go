@@ -49,9 +49,9 @@ type (
 
 // WriteJUnit writes the outcome of the run as JUnit XML, for CI systems: a test case for each
 // cell, each objective of a cell, each search, and each audit. A cell that failed is an error.
-// All else that ends a run with another exit status than 0 is a failure: another verdict, an
-// objective that is missed or unclear, data that is wrong or lost. A cell that the run is
-// excused from is skipped.
+// All else that by default ends a run with another exit status than 0 is a failure: another verdict
+// than invalid, an objective that is missed or unclear, data that is wrong or lost. A cell that is
+// invalid, or that the run is excused from, is skipped.
 func WriteJUnit(w io.Writer, r *results.Run) error {
 	s := junitSuite{Name: junitText(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
 	if r.Interrupted {
@@ -110,7 +110,7 @@ func junitCell(r *results.Run, c *results.Cell, workload string) junitCase {
 		switch {
 		case c.Verdict == results.Failed:
 			one.Error = bad
-		case r.Excused(c):
+		case r.Excused(c), c.Verdict == results.Invalid:
 			one.Skipped = bad
 		default:
 			one.Failure = bad

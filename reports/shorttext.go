@@ -108,6 +108,9 @@ func (t *text) shortHead(r *results.Run) {
 	if r.Mail != nil {
 		t.clip("mail", 1, MailLine(r.Mail))
 	}
+	if line := WithheldLine(r, t.names); line != "" {
+		t.styled(yellow, func() { t.clip("withheld", 1, line) })
+	}
 }
 
 // EnginesIn names the engines of the measured phases with their versions and durability, and how they

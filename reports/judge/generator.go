@@ -109,7 +109,7 @@ func (j *Judgement) saturated(c *results.Cell, e *results.Evidence) {
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && client.Workers >= e.Cap && e.Cap > 0 {
 		crowded := share(e.Crowded, e.Started)
 		switch {
-		case full(c, e):
+		case Full(c):
 			j.because(results.Overloaded, CodeWorkersBusy,
 				"%s of the operations waited for one of the %d workers, and the processors are full; more workers would not help: lower the rate",
 				percent(queued), client.Workers)
@@ -121,11 +121,12 @@ func (j *Judgement) saturated(c *results.Cell, e *results.Evidence) {
 	}
 }
 
-// full reports whether engine and generator together fill the processors: more workers would not
-// get more done. What other programs use does not count: with more workers the run would get a
-// larger share. An engine beside the generator must tell its processor time.
-func full(c *results.Cell, e *results.Evidence) bool {
-	if !e.InProcess && !e.Beside {
+// Full reports whether engine and generator together fill the processors that they share: more
+// workers would not get more done. What other programs use does not count: with more workers the run
+// would get a larger share. An engine beside the generator must tell its processor time.
+func Full(c *results.Cell) bool {
+	e := c.Evidence
+	if e == nil || c.Client == nil || !e.InProcess && !e.Beside {
 		return false
 	}
 	used := c.Client.CPUShare * c.Client.Capacity

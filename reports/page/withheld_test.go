@@ -143,6 +143,9 @@ func TestInvalidHasNoTimes(t *testing.T) {
 		if at := told.FindStringIndex(invalid); at != nil {
 			t.Errorf("%s has a time of an invalid cell: …%s…", name, invalid[max(0, at[0]-80):min(len(invalid), at[1]+40)])
 		}
+		if head := "withheld  all times (client-delays) [all]\n"; name == "short text" && !strings.Contains(invalid, head) {
+			t.Errorf("%s does not say %q:\n%s", name, head, invalid)
+		}
 		if !strings.Contains(invalid, "nvalid") && !strings.Contains(invalid, "INVALID") {
 			t.Errorf("%s does not say that the cell is invalid:\n%s", name, invalid)
 		}

@@ -199,9 +199,6 @@ func last(s *results.Search, rate float64, v results.StepVerdict) string {
 	return text
 }
 
-// full is the share of the processors from which on they are full.
-const full = 0.9
-
 // sharedMachine reports whether engine and load generator share processors that were
 // full at that rate. Nobody can tell then which of them was at its limit.
 func sharedMachine(s *results.Search, rate float64) bool {
@@ -212,11 +209,7 @@ func sharedMachine(s *results.Search, rate float64) bool {
 			continue
 		}
 		n++
-		used := c.Client.CPUShare
-		if c.Evidence.Beside {
-			used += max(0, c.Client.OthersShare)
-		}
-		if (c.Evidence.InProcess || c.Evidence.Beside) && used >= full {
+		if judge.Full(c) {
 			shared++
 		}
 	}

@@ -165,21 +165,28 @@ func TestJudge(t *testing.T) {
 }
 
 // Where engine and client share processors that are full, nobody is told that the store
-// can do no more.
+// can do no more. What other programs use does not fill them.
 func TestSharedMachine(t *testing.T) {
+	info := func(share, others float64) results.ClientInfo {
+		return results.ClientInfo{CPUShare: share, OthersShare: others, Capacity: 2, Processors: 2}
+	}
 	for _, c := range []struct {
-		e    results.Evidence
-		info results.ClientInfo
-		want results.Limit
+		e      results.Evidence
+		info   results.ClientInfo
+		engine float64 // seconds of processor time a second
+		want   results.Limit
 	}{
-		{results.Evidence{InProcess: true}, results.ClientInfo{CPUShare: 0.95}, results.LimitMachine},
-		{results.Evidence{InProcess: true}, results.ClientInfo{CPUShare: 0.5, OthersShare: 0.5}, results.LimitStore},
-		{results.Evidence{Beside: true}, results.ClientInfo{CPUShare: 0.5, OthersShare: 0.45}, results.LimitMachine},
-		{results.Evidence{}, results.ClientInfo{CPUShare: 0.95}, results.LimitStore},
+		{results.Evidence{InProcess: true}, info(0.95, 0), 0, results.LimitMachine},
+		{results.Evidence{InProcess: true}, info(0.5, 0.5), 0, results.LimitStore},
+		{results.Evidence{Beside: true}, info(0.5, 0.45), 0.9, results.LimitMachine},
+		{results.Evidence{Beside: true}, info(0.5, 0.45), 0.1, results.LimitStore},
+		{results.Evidence{}, info(0.95, 0), 0, results.LimitStore},
 	} {
 		s := run(100, 1e6, limitAt(5000, results.StepBroken))
 		for i := range s.Steps {
-			s.Steps[i].Cell.Evidence, s.Steps[i].Cell.Client = &c.e, &c.info
+			cell := &s.Steps[i].Cell
+			cell.Evidence, cell.Client, cell.Seconds = &c.e, &c.info, 10
+			cell.Before, cell.Engines = &results.EngineInfo{CPU: 1}, &results.EngineInfo{CPU: 1 + int64(10e9*c.engine)}
 		}
 		if f := Found(s); f.Limit != c.want {
 			t.Errorf("%+v %+v: %+v", c.e, c.info, f)
