@@ -60,6 +60,7 @@ var layers = []struct {
 	{"reports/latency", nil, []string{"drivers/launch/live"}},
 	{"reports/results", []string{"reports/growth", "reports/latency", "reports/scratch", "schemas/plainfile", "schemas/words"}, nil},
 	{"reports/trials", []string{"reports/growth", "reports/results"}, nil},
+	{"reports/answer", []string{"reports/results", "reports/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/mix", []string{"reports/results", "reports/trials"}, nil},
 	{"reports/compare", []string{"reports/results", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/results", "reports/compare", "schemas/words"}, nil},
@@ -90,7 +91,7 @@ var layers = []struct {
 	{"reports/scratch", []string{"drivers/private"}, nil},
 	{"reports/glossary", nil, nil},
 	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/compare", "reports/glossary", "reports/history", "reports/mix", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
-	{"reports", []string{"reports/growth", "reports/latency", "reports/mix", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
+	{"reports", []string{"reports/answer", "reports/growth", "reports/latency", "reports/mix", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
 		[]string{
@@ -121,7 +122,7 @@ var layers = []struct {
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
 	{"workloads/plan", []string{"workloads", "workloads/random"}, nil},
-	{"workloads", []string{"schemas/strict", "schemas/words", "workloads/random"}, []string{"workloads/plan"}},
+	{"workloads", []string{"schemas/strict", "schemas/words", "reports/answer", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
 	{"cmd/campaigns", nil, []string{"cmd", "*", "*/*", "*/*/*"}},

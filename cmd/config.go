@@ -70,6 +70,11 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err := known.checkModels(c.Workload); err != nil {
 		return nil, blameSweep(err, f.sweep)
 	}
+	if own := c.Workload.Answer.Models; len(own) > 0 && !f.chosen {
+		if c.Models, err = known.pickModels(own); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, usage(err)
 	}

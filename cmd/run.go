@@ -24,6 +24,7 @@ import (
 type runFlags struct {
 	workloadFlags
 	models, engines []string
+	chosen          bool // models were named
 	mail            string
 	mailLimit       random.Size
 	seed            uint64
@@ -113,7 +114,8 @@ tables, and drops them. "mailbench merge" puts their results together.`,
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"},
-		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them)")
+		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
+			"workload with an answer names its own")
 	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"},
 		"`ENGINES` to run on, separated by commas (mailbench engines lists them)")
 	f.workloadFlags.bind(flags)
@@ -174,6 +176,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err := f.findMax.check(cmd.Flags()); err != nil {
 		return err
 	}
+	f.chosen = cmd.Flags().Changed("model") || was != nil
 	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err

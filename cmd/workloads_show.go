@@ -61,6 +61,14 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, rows); err != nil {
 		return err
 	}
+	if a := w.Answer; len(a.Models) > 0 {
+		fmt.Fprintf(out, "\nIt asks of %s, unless -m names others, and answers:\n", strings.Join(a.Models, ", "))
+		for _, s := range a.Says {
+			for _, line := range words.Wrap("  ", s, 2, 80) {
+				fmt.Fprintln(out, line)
+			}
+		}
+	}
 	_, err := fmt.Fprint(out, "\n"+words.Table([][]string{
 		{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
 		{"mailbench run " + w.Name + " --dry-run", "says what it takes"},

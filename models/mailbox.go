@@ -179,6 +179,13 @@ type Labeler interface {
 // message only. So Open and Attachment may still give a message that is deleted or moved.
 type Keeper interface{ KeepsBodies() }
 
+// AllMailer keeps all mail of an account under one label (elasticinbox).
+type AllMailer interface {
+	// AllMail is the folder that shows all mail of the account. List and Stats know it, with the bytes of
+	// all messages; no other operation does. It is valid until the next call.
+	AllMail(a *Account) *Folder
+}
+
 // Purger keeps deleted messages until they are purged (elasticinbox).
 type Purger interface {
 	// Restore shows a deleted message under its labels again. The handle is the

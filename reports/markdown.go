@@ -18,6 +18,7 @@ func WriteMarkdown(w io.Writer, r *results.Run) error {
 	m := markdown{run: r, names: NamesIn(r)}
 	view, all := OverviewOf(r), Sections(r)
 	m.head(view)
+	m.told()
 	m.objectives()
 	for i := range r.Searches {
 		m.search(&r.Searches[i])

@@ -35,6 +35,7 @@ func (o Text) Write(w io.Writer, r *results.Run) error {
 	view := OverviewOf(r)
 	if !o.Full {
 		t.short(r, view)
+		t.told(r)
 		return t.end(out)
 	}
 	t.head(r)
@@ -52,6 +53,7 @@ func (o Text) Write(w io.Writer, r *results.Run) error {
 		}
 	}
 	t.notes(r, all, view)
+	t.told(r)
 	return t.end(out)
 }
 

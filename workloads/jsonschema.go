@@ -199,11 +199,16 @@ func schemaOf(f form) object {
 	case formModels:
 		value := anyOf(ref("size"), object{"type": "integer", "minimum": 1})
 		return object{"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": value}}
+	case formSize:
+		return ref("size")
+	case formLines:
+		return object{"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"}}
 	}
 	if name, ok := map[form]string{
 		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
 		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
 		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep",
+		formAnswer: "answer",
 	}[f]; ok {
 		return ref(name)
 	}

@@ -46,6 +46,9 @@ const (
 	formMissing
 	formSweep
 	formModels
+	formSize
+	formLines
+	formAnswer
 )
 
 // section is a mapping of the language.
@@ -74,6 +77,7 @@ var sections = []section{
 			"models", formModels,
 			"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model",
 		},
+		{"answer", formAnswer, "how the run answers the question that doc asks; see 'Answers' below"},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
 		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},
@@ -102,6 +106,10 @@ var sections = []section{
 			{"deep", formShare, "share of lists that begin behind a message chosen as above, not at the newest (default 0)"},
 		},
 	},
+	{"answer", "How the run answers the question that doc asks.", []key{
+		{"models", formLines, "models that run if nobody names any (default all)"},
+		{"says", formLines, "sentences with figures in braces, which the reports fill in"},
+	}},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
 		{"clients", formWhole, "how many loaders there are (default --workers)"},
 	}},
@@ -160,11 +168,14 @@ var howKeys = []struct {
 }{
 	{key{"keys", formKeys, "as above, for this operation"}, nil},
 	{key{"timeout", formTime, "as above, for this operation"}, nil},
-	{key{"page", formWhole, "how many entries one call asks for (default 25)"}, []Op{List, SearchSender, Slice}},
+	{
+		key{"page", formWhole, "how many entries one call asks for (default 25)"},
+		[]Op{List, SearchSender, Slice, SearchAll, AllMail},
+	},
 	{key{"depth", formWhole, "which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind " +
 		"the last message of the page before; beyond the end it is empty"}, []Op{List}},
-	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move or delete, a " +
-		"call each to flag"}, []Op{Flag, Move, Delete}},
+	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move, delete or expunge, " +
+		"a call each to flag; an expunge takes those whose UIDs follow each other"}, []Op{Flag, Move, Delete, Expunge}},
 	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged (default seen); a model without one " +
 		"is not asked for it"}, []Op{Flag}},
 	{
@@ -173,6 +184,8 @@ var howKeys = []struct {
 	},
 	{key{"width", formWidth, "what a slice asks for: a share of the messages (default 0.01), or a time, of the year in which " +
 		"the load arrived"}, []Op{Slice}},
+	{key{"from", formSize, "where in the message a range begins (default 0)"}, []Op{Range}},
+	{key{"bytes", formSize, "how many bytes a range has (default 64KiB)"}, []Op{Range}},
 	{key{"age", formTime, "purges only what was deleted longer ago (default: everything)"}, []Op{Purge}},
 }
 

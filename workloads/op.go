@@ -24,6 +24,14 @@ const (
 	Seen
 	Subscribe
 	Login
+	Range
+	Expunge
+	Subscriptions
+	SeenBy
+	SearchAll
+	AllMail
+	Totals
+	CreateUser
 	NumOps int = iota
 )
 
@@ -31,6 +39,7 @@ var opNames = [NumOps]string{
 	"deliver", "list", "open", "raw", "attachment", "flag", "label", "move",
 	"delete", "restore", "purge", "folders", "counters", "recount",
 	"search-sender", "slice", "seen", "subscribe", "login",
+	"range", "expunge", "subscriptions", "seen-by", "search-all", "all-mail", "totals", "create-user",
 }
 
 // String returns the operation's name in workloads and results.
@@ -38,7 +47,7 @@ func (o Op) String() string { return opNames[o] }
 
 // changing are the operations that change what is stored.
 const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Restore | 1<<Purge | 1<<Recount |
-	1<<Subscribe
+	1<<Subscribe | 1<<Expunge | 1<<CreateUser
 
 // Changes reports whether the operation changes what is stored.
 func (o Op) Changes() bool { return changing>>o&1 == 1 }

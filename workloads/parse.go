@@ -34,7 +34,9 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	if len(overrides) > 0 {
 		d.override(root, overrides)
 	}
-	d.sweep(root, d.workload(root))
+	fields := d.workload(root)
+	d.sweep(root, fields)
+	d.answer(fields)
 	if err := d.Errs.Sorted(); err != nil {
 		blame(d.Errs, overrides)
 		return nil, err
@@ -49,7 +51,7 @@ const MaxMessage = 50 * random.MB
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-// workload reads all sections but sweep, and returns all. It returns nil if there are faults.
+// workload reads all sections but sweep and answer, and returns all. It returns nil if there are faults.
 func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	f := d.Fields(root, "the workload", keysIn("workload"))
 	if root.Kind != yaml.MappingNode {

@@ -136,11 +136,49 @@ func TestBundled(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"quik": `unknown workload "quik"; did you mean "quick"?`,
-		"xyz":  `unknown workload "xyz"; expected one of beyond-cache, blobs`,
+		"xyz":  `unknown workload "xyz"; expected one of accounts, beyond-cache`,
 	} {
 		if _, err := Bundled(name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Bundled(%q): %v, want %s", name, err, want)
 		}
+	}
+}
+
+// The documents' mailboxes are read far more often than written.
+func TestWorkdayReads(t *testing.T) {
+	w, err := Bundled("workday")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reads, writes float64
+	mix := w.Phases[len(w.Phases)-1].Asks()
+	for op := range Op(NumOps) {
+		if op.Changes() {
+			writes += mix.Share(op)
+		} else {
+			reads += mix.Share(op)
+		}
+	}
+	if reads < 5*writes {
+		t.Errorf("%.0f%% of workday are writes", 100*writes)
+	}
+}
+
+// TestAnswer: a workload names the models that it asks of, and its answer is not a part of its points.
+func TestAnswer(t *testing.T) {
+	w, err := Bundled("accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Answer.Models) == 0 || len(w.Answer.Says) == 0 || len(w.Sweep.Points[0].Workload.Answer.Says) > 0 {
+		t.Errorf("%+v", w.Answer)
+	}
+	if w, err = Bundled("accounts", "answer={}", "sweep={}"); err != nil || len(w.Answer.Says) > 0 {
+		t.Errorf("without an answer: %v, %+v", err, w)
+	}
+	if _, err = Bundled("accounts", "sweep={population.users: [5, 6]}"); err == nil ||
+		!strings.Contains(err.Error(), "10000 is no value of the sweep (--set answer={} leaves the answer out)") {
+		t.Errorf("another sweep: %v", err)
 	}
 }
 

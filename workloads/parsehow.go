@@ -85,6 +85,21 @@ func (d *decoder) how(h *How, f map[string]strict.Entry, where string) {
 	if e, ok := f["age"]; ok {
 		h.Age = d.duration(e.Value, "age of "+where)
 	}
+	h.From, h.Bytes = d.bytes(f, "from", where, 0), d.bytes(f, "bytes", where, 1)
+}
+
+// bytes reads a place in a message, or a length. Without one it is 0.
+func (d *decoder) bytes(f map[string]strict.Entry, name, where string, least random.Size) int64 {
+	e, ok := f[name]
+	if !ok {
+		return 0
+	}
+	size, err := random.ParseSize(e.Value.Value)
+	if err != nil || e.Value.Kind != yaml.ScalarNode || size < least || size > MaxMessage {
+		d.Fail(e.Value, "%s of %s must be a size from %s to %s, found %s", name, where, least, random.Size(MaxMessage),
+			strict.Found(e.Value))
+	}
+	return int64(size)
 }
 
 func (d *decoder) width(n *yaml.Node, what string) Width {

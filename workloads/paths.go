@@ -37,7 +37,8 @@ func (k *key) paths(prefix string) []string {
 	var below []key
 	var words []string
 	switch k.form {
-	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep, formModels:
+	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep, formModels,
+		formAnswer:
 		return nil
 	case formMail:
 		below = sectionKeys("mail")

@@ -96,6 +96,26 @@ the growth best from five values or more.
 
 `
 
+// answerGuide describes answers.
+const answerGuide = `Answers
+
+A workload that asks a question says how its figures answer it. The reports end
+with its sentences. In braces stands a figure of an operation, or
+
+  {list.calls of james at 1000}     of a model, at a value of the sweep
+  {move.calls in hundred}           in a measured phase, if several have a move
+  {list.p50 of oracle / list.p50 of james}   how many times as much
+  {from list.p50 of james < list.p50 of oracle}   from which value on it is less
+  {move.atomic}                     all or nothing, or in several steps
+  {smallest}, {largest}             the ends of the sweep; at knows them too
+
+The figures are calls, examined, rows, bytes, read, written, p50 and p99, and
+partition.size, the forecast of a sweep. A sentence that names no model is said
+of each. Where a figure is not known, or a difference is within the noise, the
+report says that it cannot be told. --set answer={} leaves an answer out.
+
+`
+
 // traceGuide describes trace files.
 const traceGuide = `Trace files
 
@@ -119,7 +139,7 @@ var formTexts = map[form]string{
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
-	formSweep: "see there", formModels: "settings",
+	formSweep: "see there", formModels: "settings", formSize: "size", formLines: "list", formAnswer: "see there",
 }
 
 // Reference is the reference of the language, in lines of at most 80 columns.
@@ -163,7 +183,7 @@ func Reference() string {
 		"everything that was due, service and lag times only what was ok. The figures are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
-	b.WriteString("\n" + sweepGuide + traceGuide)
+	b.WriteString("\n" + sweepGuide + answerGuide + traceGuide)
 	return b.String()
 }
 

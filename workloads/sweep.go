@@ -53,7 +53,7 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 		return
 	}
 	s := &Sweep{Path: strings.Join(path, ".")}
-	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect"} {
+	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer"} {
 		if path[0] == own {
 			d.Fail(key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
 				s.Path)
@@ -223,10 +223,11 @@ func like(text string, v float64) string {
 // reported at the value.
 func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *Workload {
 	one := clone(root)
-	for i := 0; i+1 < len(one.Content); i += 2 {
-		if one.Content[i].Value == "sweep" {
+	for i := 0; i+1 < len(one.Content); {
+		if name := one.Content[i].Value; name == "sweep" || name == "answer" { // both are of all points
 			one.Content = slices.Delete(one.Content, i, i+2)
-			break
+		} else {
+			i += 2
 		}
 	}
 	of := &decoder{Decoder: strict.Decoder{File: d.File}, w: &Workload{}}

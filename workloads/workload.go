@@ -20,9 +20,16 @@ type Workload struct {
 	Expect     []Expectation     // bounds for measured phases
 	Models     map[string]*Model // parameters of models, by name; only those with a section in the file
 	Sweep      *Sweep            // nil: there is none
+	Answer     Answer
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
+}
+
+// Answer is how a workload answers the question that its doc asks.
+type Answer struct {
+	Models []string // that run if nobody names any; none: all
+	Says   []string // sentences with figures in braces (package answer)
 }
 
 // Mail says what generated messages look like. Sizes are of decoded content.
@@ -183,7 +190,12 @@ type How struct {
 	On       *float64      // share of operations that set, not clear; nil: half
 	Width    Width
 	Age      time.Duration // purge: how long ago a message was deleted, at least
+	From     int64         // range: where it begins
+	Bytes    int64         // range: how long it is; 0: DefaultRange
 }
+
+// DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once.
+const DefaultRange = 64 << 10
 
 // DefaultPage is how many entries a page has: what the documents show at once.
 const DefaultPage = 25

@@ -84,7 +84,11 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, er
 	if err != nil {
 		return models.Stats{}, m.Failed("stats", f.Account, err)
 	}
-	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}, nil
+	s := models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
+	if t.label == all { // the only one whose bytes are counted
+		s.Known, s.Bytes = s.Known|models.KnowBytes, t.bytes
+	}
+	return s, nil
 }
 
 // counter takes a row (stat, value) of the counters of the one label in m.tally.

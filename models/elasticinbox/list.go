@@ -67,3 +67,9 @@ func fill(e *models.Entry, r *record) {
 		From:   r.from, Subject: r.subject, Date: r.date, Size: r.size, Seen: r.seen,
 	}
 }
+
+// AllMail implements models.AllMailer: label 0.
+func (m *mailbox) AllMail(a *models.Account) *models.Folder {
+	m.allMail = models.Folder{Name: "all", Account: a, Ref: all}
+	return &m.allMail
+}

@@ -139,12 +139,14 @@ type mailbox struct {
 	buffer  []byte   // one window of blocks, of content that is not in memory
 	reading [16]byte // the message whose blocks are read
 	entry   models.Entry
+	allMail models.Folder
 
 	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error
 }
 
 var (
 	_ models.Labeler     = (*mailbox)(nil)
+	_ models.AllMailer   = (*mailbox)(nil)
 	_ models.Purger      = (*mailbox)(nil)
 	_ models.Recounter   = (*mailbox)(nil)
 	_ models.RangeReader = (*mailbox)(nil)

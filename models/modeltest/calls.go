@@ -270,6 +270,15 @@ func (sc *script) optional() {
 	if r, ok := sc.mb.(models.Recounter); ok {
 		sc.step("recount", func() error { return r.Recount(sc.ctx, sc.ann) })
 	}
+	if l, ok := sc.mb.(models.AllMailer); ok {
+		sc.step("all mail", func() error {
+			return sc.mb.List(sc.ctx, l.AllMail(sc.ann), models.Handle{}, 25, func(*models.Entry) error { return nil })
+		})
+		sc.step("totals", func() error {
+			_, err := sc.mb.Stats(sc.ctx, l.AllMail(sc.ann))
+			return err
+		})
+	}
 	if u, ok := sc.mb.(models.UIDs); ok {
 		sc.step("expunge 3", func() error {
 			_, err := u.Expunge(sc.ctx, sc.in, u.UID(h[13]), u.UID(h[11]))

@@ -147,6 +147,7 @@ func rules() []rule {
 		{"range reads", onEngines, has[models.RangeReader], testRangeReads},
 		{"labels", onEngines, has[models.Labeler], testLabels},
 		{"purge and restore", onEngines, has[models.Purger], testPurge},
+		{"all mail", onEngines, has[models.AllMailer], testAllMail},
 		{"recount", onEngines, has[models.Recounter], testRecount},
 		{"uids", onNodes, has[models.UIDs], testUIDs},
 		{"expunge", onEngines, has[models.UIDs], testExpunge},

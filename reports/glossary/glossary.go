@@ -26,9 +26,17 @@ func Operations() []Term {
 		{"recount", "count a folder's messages anew and mend its counters"},
 		{"search-sender", "messages of a folder from one sender"},
 		{"slice", "messages of a folder from a span of time"},
-		{"seen", "who has seen a message"},
+		{"seen", "note that a user has seen a message"},
 		{"subscribe", "subscribe to a folder, or end that"},
 		{"login", "the account of an address with its folders"},
+		{"range", "a part of the message as it was delivered: the first 64 KiB, or as the workload says"},
+		{"expunge", "remove the messages of a range of UIDs"},
+		{"subscriptions", "the folders to which an account has subscribed"},
+		{"seen-by", "who has seen a message, in the order of their views"},
+		{"search-all", "messages from one sender in all folders of all accounts"},
+		{"all-mail", "the newest page of all mail of an account"},
+		{"totals", "messages, unread ones and bytes of an account"},
+		{"create-user", "a new account with its folders"},
 	}
 }
 

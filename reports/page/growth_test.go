@@ -76,3 +76,16 @@ func TestGrowthIsDrawn(t *testing.T) {
 		}
 	}
 }
+
+// A workload's answer stands first on the page.
+func TestAnswerOnThePage(t *testing.T) {
+	s := swept(t)
+	s.Run.Answer = []string{"A page reads {list.rows at largest} rows at {largest}."}
+	page := write(t, s)
+	words := wellFormed(t, page)
+	for _, want := range []string{"Answer to the workload's question", "oracle: A page reads 10.0k rows at 10000.", "james: A page reads 25 rows at 10000."} {
+		if !strings.Contains(words, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ type runView struct {
 	Facts       []fact
 	Ran         string // what ran, in a line
 	Answers     []answerView
+	Told        []string         // sentences with which the workload answers its question
 	Doubts      []reports.Notice // that are shown
 	MoreDoubts  []reports.Notice // that are folded
 	Repeat      string
@@ -78,7 +79,7 @@ func newRunView(s *Source) *runView {
 		Operations: glossary.Operations(), Columns: glossary.Columns(),
 	}
 	v.facts()
-	v.Answers = newAnswerViews(r, v.Overview)
+	v.Answers, v.Told = newAnswerViews(r, v.Overview), reports.Told(r, n)
 	v.doubtViews()
 	if len(v.Overview.Verdicts) == 0 && len(r.Cells) > 0 {
 		v.Fine = "All verdicts are ok: the figures are those of the engines at the load that was asked for."

@@ -25,6 +25,7 @@ type Run struct {
 	Schemas     []Schema          `json:"schemas"`
 	Phases      []Phase           `json:"phases"`
 	Objectives  []Objective       `json:"objectives,omitempty"`
+	Answer      []string          `json:"answer,omitempty"` // sentences of the workload; package answer fills them in
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Searches    []Search          `json:"searches,omitempty"`
 	Sweep       *Sweep            `json:"sweep,omitempty"`

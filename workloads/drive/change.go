@@ -21,6 +21,36 @@ func chooseToDelete(t *task) (bool, error) {
 	return true, t.logAll(ledger.Taking)
 }
 
+// chooseToExpunge takes a message, and older ones as long as their UIDs follow each other: the range
+// has no message that another operation works on.
+func chooseToExpunge(t *task) (bool, error) {
+	if !t.search(removeRank) {
+		return false, nil
+	}
+	uid := t.mb.(models.UIDs).UID
+	t.many = append(t.many[:0], t.handle)
+	for len(t.many) < t.op.Messages {
+		next, ok := t.from.Read(t.rank)
+		if !ok {
+			break
+		}
+		t.from.Release(next)
+		if uid(next)+1 != uid(t.many[len(t.many)-1]) {
+			break
+		}
+		got, ok := t.from.Remove(t.rank)
+		if !ok {
+			break
+		}
+		if got != next { // another operation has taken it
+			t.from.Add(got)
+			break
+		}
+		t.many = append(t.many, got)
+	}
+	return true, t.logAll(ledger.Taking)
+}
+
 // logAll writes a record for each message of the operation.
 func (t *task) logAll(e ledger.Event) error {
 	for _, h := range t.many {

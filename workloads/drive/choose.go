@@ -2,11 +2,13 @@ package drive
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -123,6 +125,17 @@ func chooseSender(t *task) (ok bool, err error) {
 		t.name, err = t.mail.From(t.op.Message)
 	}
 	return ok, err
+}
+
+// chooseNewUser names an account that no other operation makes, with folders like those of the planned
+// user. No other operation works on it.
+func chooseNewUser(t *task) (bool, error) {
+	t.account, t.names = &t.live.Accounts[t.op.User], t.names[:0]
+	t.name = fmt.Sprintf("new.%d.%d.%s", time.Now().UnixNano(), t.op.N, t.account.Ref.Address)
+	for i := range t.account.Folders {
+		t.names = append(t.names, plan.FolderName(i))
+	}
+	return true, nil
 }
 
 func chooseSlice(t *task) (bool, error) {

@@ -39,11 +39,11 @@ func (t *task) bytes() (n int64) {
 		for _, h := range t.many {
 			n = max(n, t.live.Holding(h).Row)
 		}
-	case workloads.Seen:
+	case workloads.Seen, workloads.SeenBy:
 		n = t.live.Holding(t.handle).Row
-	case workloads.List, workloads.SearchSender, workloads.Slice, workloads.Counters:
+	case workloads.List, workloads.SearchSender, workloads.Slice, workloads.Counters, workloads.SearchAll:
 		n = t.from.LargestRow()
-	case workloads.Folders:
+	case workloads.Folders, workloads.AllMail:
 		for _, f := range t.account.Folders {
 			n = max(n, f.LargestRow())
 		}

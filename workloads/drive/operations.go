@@ -51,6 +51,8 @@ type task struct {
 	opened  models.Opened
 	entry   func(*models.Entry) error     // t.listed; a method value for each call would allocate
 	info    func(models.FolderInfo) error // t.folderListed
+	word    func(string) error            // takes the name of a folder or of a viewer
+	names   []string                      // folders of a new account
 	records []byte                        // for the ledger
 	ahead   uint32                        // records that were in the ledger when the call began
 	missing models.Known                  // fields that answers should have had and did not
@@ -95,6 +97,15 @@ var operations = [workloads.NumOps]operation{
 	workloads.Seen:         {choose: chooseToRead, run: seen, done: released},
 	workloads.Subscribe:    {choose: chooseFolder, run: subscribe},
 	workloads.Login:        {choose: chooseFolder, run: login},
+
+	workloads.Range:         {choose: chooseToRead, run: rawRange, done: released},
+	workloads.Expunge:       {choose: chooseToExpunge, run: expunge, done: removed},
+	workloads.Subscriptions: {choose: chooseFolder, run: subscriptions},
+	workloads.SeenBy:        {choose: chooseToRead, run: seenBy, done: released},
+	workloads.SearchAll:     {choose: chooseSender, run: searchAll},
+	workloads.AllMail:       {choose: chooseFolder, run: allMail},
+	workloads.Totals:        {choose: chooseFolder, run: totals},
+	workloads.CreateUser:    {choose: chooseNewUser, run: createUser},
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because
@@ -214,5 +225,46 @@ func subscribe(ctx context.Context, t *task) error {
 
 func login(ctx context.Context, t *task) error {
 	_, err := t.mb.Login(ctx, t.account.Ref.Address)
+	return err
+}
+
+func rawRange(ctx context.Context, t *task) error {
+	_, err := t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
+	return err
+}
+
+// expunge removes the messages from the lowest UID, which is that of the last, to the highest.
+func expunge(ctx context.Context, t *task) error {
+	u := t.mb.(models.UIDs)
+	gone, err := u.Expunge(ctx, t.from.Ref, u.UID(t.many[len(t.many)-1]), u.UID(t.many[0]))
+	if err == nil && gone < len(t.many) && !t.target.Caps.Discards {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+func subscriptions(ctx context.Context, t *task) error {
+	return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
+}
+
+func seenBy(ctx context.Context, t *task) error {
+	return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
+}
+
+func searchAll(ctx context.Context, t *task) error {
+	return t.mb.(models.SenderSearcher).BySender(ctx, nil, t.name, t.op.Page, t.entry)
+}
+
+func allMail(ctx context.Context, t *task) error {
+	return t.mb.List(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref), models.Handle{}, t.op.Page, t.entry)
+}
+
+func totals(ctx context.Context, t *task) error {
+	_, err := t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
+	return err
+}
+
+func createUser(ctx context.Context, t *task) error {
+	_, err := t.mb.CreateUser(ctx, t.name, t.names)
 	return err
 }

@@ -59,6 +59,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	}
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
+	w.word = func(string) error { return nil }
 	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
 	w.meter.Trace, w.meter.Clock = w.traced, w.phase.clock.now
 	w.took = make([]latency.PartTime, 0, patternsMost)

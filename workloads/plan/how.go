@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -19,6 +20,8 @@ type how struct {
 	on       float64
 	width    workloads.Width
 	age      time.Duration
+	from     int64
+	bytes    int64
 }
 
 var onlySeen = []workloads.Mark{workloads.FlagSeen}
@@ -28,6 +31,7 @@ func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
 	full := how{
 		keySet: p.users, timeout: timeout, page: workloads.DefaultPage, depth: h.Depth,
 		messages: h.Messages, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
+		from: h.From, bytes: cmp.Or(h.Bytes, workloads.DefaultRange),
 	}
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)

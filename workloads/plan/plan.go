@@ -35,7 +35,7 @@ type Operation struct {
 	Pick uint64
 	Deep bool // list: begin behind the message picked, not at the newest
 	On   bool // flag, label, subscribe: set, or clear
-	// Message is the number of the message to deliver. For search-sender, it is that of
+	// Message is the number of the message to deliver. For a search by sender, it is that of
 	// a message whose sender is searched for.
 	Message uint64
 	// Recipients are the users that a delivery goes to, into folder 0, each
@@ -54,6 +54,8 @@ type Operation struct {
 	Flag     workloads.Mark // to set or clear
 	Size     int            // deliver: bytes of the whole message; 0: as the workload says
 	Age      time.Duration  // purge: how long ago a message was deleted, at least
+	From     int64          // range: where in the message it begins
+	Bytes    int64          // range: how long it is
 	Think    time.Duration  // closed loop: how long the client waits before
 	Timeout  time.Duration  // 0: none
 
@@ -198,7 +200,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	case workloads.List: // page after page
 		o.Deep, o.Skip = false, o.Skip+int(v.lists-1)*o.Page
 	case workloads.Open, workloads.Raw, workloads.Attachment, workloads.Flag, workloads.Label, workloads.Move,
-		workloads.Delete, workloads.Seen:
+		workloads.Delete, workloads.Seen, workloads.Range, workloads.SeenBy:
 		if v.opened > 0 && o.Op != workloads.Open { // on the message that the session opened last
 			var opened random.Rand
 			p.draws.Seed(&opened, v.number*workloads.MostSteps+uint64(v.opened)-1)
@@ -211,13 +213,15 @@ func (p *Plan) step(v *visit, o *Operation) {
 // the operation works on one folder or its messages.
 func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age
+	o.From, o.Bytes = o.how.from, o.how.bytes
 	switch o.Op {
 	case workloads.Deliver:
 		o.Message = p.messages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
 		p.recipients(&o.rand, o)
 		return false
-	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount:
+	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount, workloads.Subscriptions,
+		workloads.AllMail, workloads.Totals, workloads.CreateUser:
 		return false // they work on the account as a whole
 	}
 	return true
@@ -233,7 +237,7 @@ func (p *Plan) draw(o *Operation) {
 		}
 	case workloads.Flag, workloads.Label, workloads.Subscribe:
 		o.On = r.Chance(h.on)
-	case workloads.SearchSender:
+	case workloads.SearchSender, workloads.SearchAll:
 		o.Message = uint64(r.IntN(max(1, p.census.all)))
 	}
 	if o.Op == workloads.Move || o.Op == workloads.Label {

@@ -347,6 +347,8 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 		{uint64(o.Timeout), 0},
 		{uint64(o.how.width.Time), 0},
 		{math.Float64bits(o.how.width.Share), 0},
+		{uint64(o.From), 0},
+		{uint64(o.Bytes), workloads.DefaultRange},
 	} {
 		if v.value != v.usual {
 			write(uint64(i))

@@ -65,6 +65,25 @@ func scaleDown(w *workloads.Workload) {
 		}
 		if p.Kind == workloads.Measure {
 			p.Operations = 200
+			mix := p.Asks()
+			if mix.Has(workloads.Delete) && !mix.Has(workloads.Deliver) { // as much as its phases delete
+				w.Population.Messages, p.Operations = random.Constant{Value: 60}, 60
+			}
+		}
+		few := func(h *workloads.How) {
+			if h.Messages != nil {
+				h.Messages = random.Constant{Value: 2}
+			}
+		}
+		for op := range p.How {
+			few(&p.How[op])
+		}
+		for _, s := range append(p.Streams, *p) {
+			if s.Session != nil {
+				for i := range s.Session.Steps {
+					few(&s.Session.Steps[i].How)
+				}
+			}
 		}
 		if p.Rate.Count > 0 {
 			p.Rate, p.Shape = workloads.Rate{Count: 2000, Per: 1e9}, nil

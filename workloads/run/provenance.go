@@ -62,7 +62,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		}
 		run.Phases = append(run.Phases, phases...)
 	}
-	run.Objectives = objectives(c.Workload)
+	run.Objectives, run.Answer = objectives(c.Workload), c.Workload.Answer.Says
 	if c.FindMax != nil && len(run.Objectives) == 0 {
 		run.Objectives = defaultObjectives()
 	}

@@ -56,18 +56,19 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) 
 	return t.enter(u, a, names)
 }
 
-// find logs a user in, or makes the account. If the store has neither an account nor
-// room for one, a killed run had only claimed the address: the folders are made one by one.
+// find makes an account, or logs the user in who has one: a login may read all accounts (james). If the
+// store has neither an account nor room for one, a killed run had only claimed the address: the folders
+// are made one by one.
 func find(ctx context.Context, mb models.Mailbox, u int, names []string, joins bool) (*models.Account, error) {
 	if joins {
 		names = nil
 	}
 	address := plan.Address(u)
-	a, err := mb.Login(ctx, address)
-	if errors.Is(err, models.ErrNotFound) {
-		a, err = mb.CreateUser(ctx, address, names)
-	}
+	a, err := mb.CreateUser(ctx, address, names)
 	if errors.Is(err, models.ErrExists) {
+		a, err = mb.Login(ctx, address)
+	}
+	if errors.Is(err, models.ErrNotFound) {
 		a, err = &models.Account{Address: address}, nil
 	}
 	if err != nil {

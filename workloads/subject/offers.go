@@ -11,14 +11,21 @@ import (
 
 // offered reports whether a mailbox has an operation that not every model has.
 var offered = map[workloads.Op]func(models.Mailbox) bool{
-	workloads.Label:        is[models.Labeler],
-	workloads.Restore:      is[models.Purger],
-	workloads.Purge:        is[models.Purger],
-	workloads.Recount:      is[models.Recounter],
-	workloads.SearchSender: is[models.SenderSearcher],
-	workloads.Slice:        is[models.Slicer],
-	workloads.Seen:         is[models.Seer],
-	workloads.Subscribe:    is[models.Subscriber],
+	workloads.Label:         is[models.Labeler],
+	workloads.Restore:       is[models.Purger],
+	workloads.Purge:         is[models.Purger],
+	workloads.Recount:       is[models.Recounter],
+	workloads.SearchSender:  is[models.SenderSearcher],
+	workloads.Slice:         is[models.Slicer],
+	workloads.Seen:          is[models.Seer],
+	workloads.Subscribe:     is[models.Subscriber],
+	workloads.Range:         is[models.RangeReader],
+	workloads.Expunge:       is[models.UIDs],
+	workloads.Subscriptions: is[models.Subscriber],
+	workloads.SeenBy:        is[models.Seer],
+	workloads.SearchAll:     is[models.SenderSearcher],
+	workloads.AllMail:       is[models.AllMailer],
+	workloads.Totals:        is[models.AllMailer],
 }
 
 func is[T any](mb models.Mailbox) bool {

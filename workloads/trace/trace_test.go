@@ -57,7 +57,8 @@ func TestEmbedded(t *testing.T) {
 	if page.Most == nil || page.Median.Rows < 20 || page.Median.Rows != page.Median.Returned || page.Most.Hidden < 2 || page.Worst == "" {
 		t.Errorf("page: %+v, %+v; want 20 rows and more, all returned, and hidden entries", page, page.Most)
 	}
-	if message.Most == nil || message.Most.Rows != 1 || message.Most.Hidden != 0 || message.Median.Blocks < 1 {
+	// A flag that was put again hides the one before.
+	if message.Most == nil || message.Most.Rows != 1 || message.Most.Hidden > 1 || message.Median.Blocks < 1 {
 		t.Errorf("message: %+v, %+v; want one row out of one block", message, message.Most)
 	}
 	for name, want := range map[string]string{

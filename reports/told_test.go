@@ -1,0 +1,35 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+)
+
+// A workload's answer is the last of the text, is in the Markdown, and says of each model what its
+// figures tell.
+func TestAnswerIsTold(t *testing.T) {
+	r := sample()
+	r.Answer = []string{"An open asks {open.calls in measure} requests.", "{list.calls of james in measure} requests " + hostile}
+	var short, full, md strings.Builder
+	if err := (Text{Width: 100}).Write(&short, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteText(&full, r, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteMarkdown(&md, r); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"short": short.String(), "full": full.String()} {
+		_, last, ok := strings.Cut(text, "\nANSWER    james: An open asks 2 requests. (emulated: message_by_scan)\n")
+		if !ok || !strings.Contains(last, "elasticinbox: cannot be told: elasticinbox does not offer open\n") || strings.Contains(last, "\n\n") {
+			t.Errorf("%s: the text ends with\n%s", name, text[max(0, len(text)-900):])
+		}
+		if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") {
+			t.Errorf("%s: control characters are printed", name)
+		}
+	}
+	if want := "\n**Answer**\n\n- james: An open asks 2 requests."; !strings.Contains(md.String(), want) {
+		t.Errorf("no %q in the Markdown", want)
+	}
+}
