@@ -88,7 +88,7 @@ load one data set together and begin each phase together; the first makes the
 tables, and drops them. "mailbench merge" puts their results together.`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
-  mailbench run workday -m james,james@conditional-flags
+  mailbench run workday -m james,james@checked-flags
   mailbench run delivery --mail archive.mbox.gz --durability process
   mailbench run churn -m elasticinbox --data mydata --audit
   mailbench run -m elasticinbox --data mydata --audit=only   after a crash

@@ -175,7 +175,7 @@
 //
 //	schema: 1
 //	variant of: james
-//	name: james@conditional-flags
+//	name: james@checked-flags
 //	patterns:
 //	  flag_seen: {put: ~, put-if: JAMES_MESSAGES, if: size}
 //

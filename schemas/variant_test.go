@@ -97,12 +97,12 @@ patterns:
 		}
 	}
 	for head, want := range map[string]string{
-		"variant of: jams\nname: jams@x":                 `v.yaml:2:13: unknown schema "jams"; did you mean "james"?`,
-		"variant of: james@conditional-flags\nname: a@b": "v.yaml:2:13: james@conditional-flags is a variant itself; expected the schema james",
-		"variant of: james\nname: plain":                 `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
-		"variant of: james":                              `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
-		"variant of: [james]\nname: james@x":             `v.yaml:2:13: "variant of" must be text, found a list`,
-		"name: james@one@two\ntables: {t: {in: x}}":      `v.yaml:2:7: schema name "james@one@two" must be`,
+		"variant of: jams\nname: jams@x":             `v.yaml:2:13: unknown schema "jams"; did you mean "james"?`,
+		"variant of: james@checked-flags\nname: a@b": "v.yaml:2:13: james@checked-flags is a variant itself; expected the schema james",
+		"variant of: james\nname: plain":             `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
+		"variant of: james":                          `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
+		"variant of: [james]\nname: james@x":         `v.yaml:2:13: "variant of" must be text, found a list`,
+		"name: james@one@two\ntables: {t: {in: x}}":  `v.yaml:2:7: schema name "james@one@two" must be`,
 	} {
 		if _, err := Parse("v.yaml", []byte("schema: 1\n"+head+"\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant: %s", head, err, want)

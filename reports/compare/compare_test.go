@@ -517,8 +517,8 @@ func TestGates(t *testing.T) {
 		{"oracle", "embedded", "open", "p99.9", 0.02},
 		{"oracle", "embedded", "list", "p99.9", 0.03},
 		{"james", "embedded", "list", "p99.9", 0.04},
-		{"james@conditional-flags", "cassandra", "open", "rows", 0.05},
-		{"james@conditional-flags", "hbase", "open", "rows", -1},
+		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
+		{"james@checked-flags", "hbase", "open", "rows", -1},
 	} {
 		if g := gateOf(gates, key{tc.model, tc.engine, "measure"}, operation{"", tc.op}, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
 			t.Errorf("%v: %v", tc, g)

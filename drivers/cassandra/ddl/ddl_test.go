@@ -116,6 +116,9 @@ func TestBundledCQL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, err := Keyspace("namespaceofruns1", variant); err != nil { // as long as that of a run
+				t.Error(err)
+			}
 			if c, err := statementsOf(s, Replication{Datacenter: "dc1", Factor: 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
 				t.Errorf("%s: %v\n%s", variant, err, c)
 			}
