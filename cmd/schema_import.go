@@ -23,6 +23,7 @@ type importFlags struct {
 	storeFlags
 	cql, queries []string
 	out, saveCQL string
+	prepared     bool
 	force        bool
 }
 
@@ -30,7 +31,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Make a schema file of an existing Cassandra keyspace",
+		Short: "Make a schema file of an existing keyspace or namespace",
 		Long: `Make a schema file of the tables of a keyspace and the statements that read and
 write them, so that lint, forecast, diagram and diff can check them. The tables
 are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
@@ -46,12 +47,18 @@ comment right above it gives it a name, or accepts a finding of lint:
     -- accept queue: the rows are few
     SELECT id, subject FROM messages WHERE box = ? LIMIT 25;
 
+With --prepared the statements are also those that clients have prepared on the
+node that answers. HBase (--engine hbase --namespace) knows no columns: those,
+the form of row keys and types are guessed from some rows of each table, and
+each guess is printed.
+
 What the schema language cannot say is carried through under "other", and what
 cannot be read is named on stderr: nothing is dropped. Findings of lint point at
 the lines of the CQL.`,
 		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
   mailbench schema import --cql schema.cql --keyspace shop
-  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,
+  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql
+  mailbench schema import -e hbase --namespace shop -o shop.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
@@ -59,8 +66,10 @@ the lines of the CQL.`,
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.cql, "cql", nil, "`FILE` with the CREATE statements of the keyspace (can be repeated)")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with the statements of the application (can be repeated)")
-	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra or hbase")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
+	flags.StringVar(&f.namespace, "namespace", "", "the `NAMESPACE` of HBase to import")
+	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
 	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write (default: standard output)")
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
@@ -73,10 +82,14 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	switch {
 	case len(f.cql) == 0 && f.engine == "":
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
+	case f.engine == "" && (f.namespace != "" || f.prepared):
+		return usagef("--namespace and --prepared are of a live engine; add --engine")
 	case len(f.cql) > 0 && f.engine != "":
 		return usagef("--cql and --engine both name tables; leave one out")
-	case f.engine != "" && f.keyspace == "":
-		return usagef("--engine %s: --keyspace NAME says which tables to import", f.engine)
+	case f.namespace != "" && len(f.queries)+len(f.saveCQL) > 0:
+		return usagef("--namespace %s: HBase has no statements and no CQL; leave --queries and --save-cql out", f.namespace)
+	case f.engine != "" && f.keyspace+f.namespace == "":
+		return usagef("--engine %s: --keyspace NAME says which tables to import, of HBase --namespace NAME", f.engine)
 	case f.engine == "" && f.saveCQL != "":
 		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
 	}
@@ -84,6 +97,9 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		if err := f.free(file); err != nil {
 			return err
 		}
+	}
+	if f.namespace != "" {
+		return f.guess(cmd, known)
 	}
 	sources, err := f.sources(cmd.Context(), known)
 	if err != nil {
@@ -120,9 +136,12 @@ func (f *importFlags) free(file string) error {
 func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.Source, error) {
 	var all []imports.Source
 	if f.engine != "" {
-		text, err := f.describe(ctx, known)
+		text, prepared, err := f.describe(ctx, known)
 		if err != nil {
 			return nil, err
+		}
+		if f.prepared {
+			all = append(all, imports.Source{File: "system.prepared_statements", Text: prepared})
 		}
 		name := "DESCRIBE KEYSPACE " + f.keyspace
 		if f.saveCQL != "" {
@@ -149,18 +168,49 @@ func readSources(files []string) (all []imports.Source, err error) {
 	return all, nil
 }
 
-// describe returns the CQL of a live keyspace.
-func (f *importFlags) describe(ctx context.Context, known registry) (text string, err error) {
+// describe returns the CQL of a live keyspace, and what clients of it have prepared.
+func (f *importFlags) describe(ctx context.Context, known registry) (text, prepared string, err error) {
 	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	d, ok := st.(drivers.Describer)
 	if !ok {
-		return "", usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
+		return "", "", usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
 	}
-	return d.Describe(ctx, f.keyspace)
+	if text, err = d.Describe(ctx, f.keyspace); err == nil && f.prepared {
+		prepared, err = d.Prepared(ctx, f.keyspace)
+	}
+	return text, prepared, err
+}
+
+// guess makes a schema of the tables of an engine that does not know their columns.
+func (f *importFlags) guess(cmd *cobra.Command, known registry) (err error) {
+	ctx := cmd.Context()
+	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	g, ok := st.(drivers.Guesser)
+	if !ok {
+		return usagef("--engine %s: its tables cannot be imported; expected cassandra or hbase", f.engine)
+	}
+	s, guesses, err := g.Guess(ctx, imports.SchemaName(f.namespace))
+	if err != nil {
+		return err
+	}
+	if err := f.write(cmd.OutOrStdout(), f.out, schemas.Format(s)); err != nil {
+		return err
+	}
+	if f.out != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", s.Name, words.Plural(len(s.Tables), "table"))
+	}
+	for _, text := range guesses {
+		fmt.Fprintf(cmd.ErrOrStderr(), "guess: %s\n", words.OneLine(text))
+	}
+	return nil
 }
 
 // write writes a file whole, or to out if it has no name.

@@ -28,3 +28,23 @@ func (a *administration) Describe(ctx context.Context, keyspace string) (string,
 	}
 	return b.String(), nil
 }
+
+// Prepared implements drivers.Describer. system.prepared_statements is a table of each node.
+func (a *administration) Prepared(ctx context.Context, keyspace string) (string, error) {
+	if err := a.enter(); err != nil {
+		return "", fmt.Errorf("read prepared statements: %w", err)
+	}
+	defer a.leave()
+	var b strings.Builder
+	it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
+	var in, text string
+	for it.Scan(&in, &text) {
+		if in == "" || in == keyspace {
+			b.WriteString(strings.TrimRight(strings.Join(strings.Fields(text), " "), "; ") + ";\n")
+		}
+	}
+	if err := it.Close(); err != nil {
+		return "", fmt.Errorf("read prepared statements: %w", readError(err))
+	}
+	return b.String(), nil
+}

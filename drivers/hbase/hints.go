@@ -55,6 +55,8 @@ var familyHints = map[string]struct {
 	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},
 	"block_cache":         {"BLOCKCACHE", []string{"true", "false"}},
 	schemas.ExpirySetting: {"TTL", nil},
+	// Only for tables of another program: mailbench's own need it (docs/decisions/0005-hbase-timestamps.md).
+	"new_version_behavior": {"NEW_VERSION_BEHAVIOR", []string{"true", "false"}},
 }
 
 // maxSalt bounds the hint salt: a bucket's number is one byte.

@@ -113,6 +113,9 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 	for hint, f := range familyHints {
 		names[f.setting] = hint
 	}
+	if _, told := family["NEW_VERSION_BEHAVIOR"]; !told && family != nil {
+		settings[prefix+names["NEW_VERSION_BEHAVIOR"]] = "false" // HBase's own default
+	}
 	for setting, value := range family {
 		name := names[setting]
 		if name == "" {

@@ -128,6 +128,11 @@ func schemaName(keyspace string, sources []Source) string {
 		base := filepath.Base(sources[0].File)
 		name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
+	return SchemaName(name)
+}
+
+// SchemaName makes a name of a schema of that of a keyspace.
+func SchemaName(name string) string {
 	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_.-0123456789")
 	return cmp.Or(name[:min(len(name), maxName)], "imported")
 }
