@@ -48,6 +48,10 @@ func (o Text) Write(w io.Writer, r *results.Run) error {
 	} else {
 		t.answers(AnswersOf(r, view))
 		t.overview(view)
+		if s := Additions(r); s != "" {
+			t.line("")
+			t.wrap("ADDITIONS  ", 2, s)
+		}
 		for i := range all {
 			t.section(r, &all[i])
 		}

@@ -1,6 +1,9 @@
 # ElasticInbox on Cassandra (document 000), its column families as CQL sees them.
 # The DDL of Oracle NoSQL Database for the schema elasticinbox. The Cloud Service has no namespaces:
 # leave mailbench_elasticinbox: out there.
+# Added to the document: what pattern size_put writes: sub-column "size": the size of the raw
+# message, which lists show and counters of bytes subtract. What a location has behind its "?" is
+# ours too: how many blocks there are, so that a purge need not look for them
 # Added to the document: what pattern parts_put writes: sub-column "parts": the position of the text
 # body and of each attachment in the raw message, so that open reads only their blocks; and a
 # CRC-32C of the raw message, by which an audit finds a broken one

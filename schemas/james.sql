@@ -1,6 +1,8 @@
 # Apache James mailbox on HBase (document 001).
 # The DDL of Oracle NoSQL Database for the schema james. The Cloud Service has no namespaces: leave
 # mailbench_james: out there.
+# Added to the document: what pattern count writes: the document has no count of messages
+# Added to the document: what pattern count_if writes: the document has no count of messages
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_james;
 

@@ -1,6 +1,8 @@
 # Oracle's NoSQL email application, nested tables with all of a user on one shard (document 003).
 # The DDL of Oracle NoSQL Database for the schema oracle. The Cloud Service has no namespaces: leave
 # mailbench_oracle: out there.
+# Added to the document: what pattern set_read writes: the document does not store whether a message
+# was read
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_oracle;
 

@@ -103,7 +103,7 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	m.text = msg.Date.UTC().AppendFormat(m.text, time.RFC3339Nano)
 	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
 	size := msg.Raw.Size()
-	m.Calls.Add(storeColumn, key, message, drivers.Text("size"), m.number(size))
+	m.Calls.Add(storeSize, key, message, drivers.Text("size"), m.number(size))
 	m.Calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
 	m.Calls.Add(storeColumn, key, message, m.labelColumn(all), present)
 	m.Calls.Add(storeColumn, key, message, m.labelColumn(l), present)

@@ -75,7 +75,8 @@ type statements struct {
 
 // The parts of the schema's batches, by position.
 const (
-	storeColumn, storeParts, storeIndex     = 0, 1, 2
+	storeColumn, storeSize                  = 0, 1
+	storeParts, storeIndex                  = 2, 3
 	relabelColumnPut, relabelIndexPut       = 0, 1
 	relabelIndexDelete, relabelColumnDelete = 2, 3
 	discardMark, discardPurge, discardIndex = 0, 1, 2

@@ -29,18 +29,19 @@ func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 	return models.HoldsChunks(msg, int64(m.chunkSize))
 }
 
-// deliver reserves a UID and writes the chunks, the metadata that makes the message
-// visible, and the mailbox's count.
+// deliver reserves a UID, which counts the message where the engine increments, and writes the
+// chunks, the metadata that makes the message visible, and the mailbox's count if it is not
+// counted yet.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
-	uid, err := m.reserve(ctx, f, 1)
+	uid, err := m.reserve(ctx, f, 1, 1)
 	if err != nil {
 		return 0, err
 	}
-	if err = m.write(ctx, msg, f, uid); err == nil {
+	if err = m.write(ctx, msg, f, uid); err == nil && m.casUID {
 		err = m.countMessages(ctx, f, 1)
 	}
 	if err != nil {
-		err = m.withdraw(ctx, err, f, uid, false)
+		err = m.withdraw(ctx, err, f, uid, !m.casUID)
 	}
 	return uid, err
 }

@@ -9,8 +9,9 @@
 //
 // # Interruptions
 //
-// A delivery writes the chunks, then the metadata that makes the message visible,
-// then the mailbox's count. If its process is killed in between, it leaves chunks
+// A delivery takes a UID and counts the message, in one increment where the engine has that, then
+// writes the chunks, then the metadata that makes the message visible. With compare-and-set it
+// counts last. If its process is killed in between, it leaves chunks
 // without metadata, which an audit counts as unreferenced, or a wrong count (drift),
 // or an unused UID. A killed creation leaves a name without its mailbox
 // (unreferenced). That name stays taken.

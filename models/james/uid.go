@@ -31,9 +31,19 @@ const (
 	messageCount
 )
 
-// reserve takes n UIDs of a mailbox and returns the first.
-func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n int64) (int64, error) {
-	last, err := m.increment(ctx, f, m.nextUID, m.casUID, lastUID, n)
+// reserve takes n UIDs of a mailbox and returns the first. It adds as many messages as count says to
+// the mailbox's number of messages, if that takes no request of its own: if an increment does both.
+func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n, count int64) (int64, error) {
+	last, err := int64(0), error(nil)
+	if m.casUID {
+		last, err = m.increment(ctx, f, m.nextUID, true, lastUID, n)
+	} else {
+		var res drivers.Result
+		res, err = m.S.Write(ctx, m.nextUID, m.With(key(f), drivers.Bigint(n), drivers.Bigint(count)))
+		if err == nil && len(res.Row) > 0 {
+			last = res.Row[lastUID].Int64()
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("reserve a UID: %w", err)
 	}

@@ -16,25 +16,20 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
 }
 
-// flagSeen writes on the condition that the message exists and has the other value,
-// since a plain put would bring back a row of a deleted message. If the condition
-// fails, flagSeen reads the row to find out why.
+// flagSeen reads whether the message exists, and then writes plainly: a put would bring back a row
+// of a deleted message. That of a message that is deleted in between leaves a row of one column,
+// which is no message.
 func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
 	k, err := m.keyOf(f, h)
 	if err != nil {
 		return err
 	}
-	for {
-		err := m.Claim(ctx, m.setRead, drivers.Text(f.userID), drivers.Text(f.folderID),
-			drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on), drivers.Boolean(!on))
-		if err != models.ErrExists {
-			return err
-		}
-		if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil || m.read == on {
-			return err
-		}
-		// Another worker has changed it in between.
+	if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil || m.read == on {
+		return err
 	}
+	_, err = m.S.Write(ctx, m.setRead, m.With(drivers.Text(f.userID), drivers.Text(f.folderID),
+		drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on)))
+	return err
 }
 
 func (m *mailbox) existsRow(row []drivers.Value) error {

@@ -255,20 +255,19 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestFlagMakesNoRow flags a message that is gone, and one while another
-// worker does.
+// TestFlagMakesNoRow: a flag reads and then writes plainly; that of a message that is gone makes no row.
 func TestFlagMakesNoRow(t *testing.T) {
 	w := start(t)
 	in := w.user("a@example.org", "inbox").Folders[0]
 	h := w.deliver(in, modeltest.Draft{})
 	w.Meter.Take()
 	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.Meter.Take(); c.Calls != 1 {
-		t.Errorf("a flag that changes takes %d calls, want 1", c.Calls)
+	if c := w.Meter.Take(); c.Calls != 2 {
+		t.Errorf("a flag that changes takes %d calls, want 2", c.Calls)
 	}
 	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.Meter.Take(); c.Calls != 2 {
-		t.Errorf("a flag that is set already takes %d calls, want 2", c.Calls)
+	if c := w.Meter.Take(); c.Calls != 1 {
+		t.Errorf("a flag that is set already takes %d calls, want 1", c.Calls)
 	}
 	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
 	if err := w.mb.Flag(t.Context(), in, h, models.Seen, false); !errors.Is(err, models.ErrNotFound) || w.rows() != 0 {

@@ -1,0 +1,41 @@
+package reports
+
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// TestAdditions: requests of added patterns and tables are told by model, and half of a batch whose
+// second part is about an added table.
+func TestAdditions(t *testing.T) {
+	r := &results.Run{Config: results.Config{Models: []string{"datastax", "oracle"}}}
+	for _, model := range r.Config.Models {
+		s, err := schemas.Bundled(model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Schemas = append(r.Schemas, results.Schema{Model: model, Text: string(s.Source)})
+	}
+	cell := func(model string, ran ...results.PatternCalls) results.Cell {
+		return results.Cell{
+			Key: results.Key{Model: model, Engine: "embedded"}, Kind: results.KindMeasure,
+			Ops: map[string]results.Op{"deliver": {Count: 10, Patterns: ran}},
+		}
+	}
+	r.Cells = []results.Cell{
+		cell("datastax", results.PatternCalls{Name: "put_email", Calls: 1}, results.PatternCalls{Name: "counters", Calls: 2},
+			results.PatternCalls{Name: "current_label", Calls: 1}),
+		cell("oracle", results.PatternCalls{Name: "deliver", Calls: 1}),
+	}
+	const want = "requests that a model's document does not have: datastax 50% (counters, current_label), oracle 0%. " +
+		"Added columns of its own tables are not counted"
+	if got := Additions(r); got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	r.Cells = r.Cells[1:]
+	if got := Additions(r); got != "" {
+		t.Errorf("no additions: %q", got)
+	}
+}
