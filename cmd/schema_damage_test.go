@@ -179,6 +179,7 @@ func TestAsDocumentLiveCassandra(t *testing.T) {
 	defer s.Close()
 	for _, cql := range []string{
 		"DROP TABLE folder_sizes", "ALTER TABLE folders_by_user DROP is_inbox", "ALTER TABLE emails_by_user_folder DROP overflowed",
+		"ALTER TABLE emails_by_user_folder DROP since",
 		"ALTER TABLE attachments DROP checksum",
 	} {
 		if err := s.Query(cql).Exec(); err != nil {

@@ -29,11 +29,14 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:unread_email_stats (
 # overflow label takes new emails.
 # Added to the document: column overflowed: whether the next overflow label is in use; a list of a
 # folder without one is then one slice
+# Added to the document: column since: when an overflow label came into use. The labels before it
+# show nothing that is much newer, so a list need not ask them
 # Oracle has no static columns: this table has them, and its child rows has the rows.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
   username STRING,
   label STRING,
   overflowed BOOLEAN,
+  since TIMESTAMP(6),
   PRIMARY KEY(SHARD(username, label))
 );
 
@@ -41,6 +44,8 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
 # overflow label takes new emails.
 # Added to the document: column overflowed: whether the next overflow label is in use; a list of a
 # folder without one is then one slice
+# Added to the document: column since: when an overflow label came into use. The labels before it
+# show nothing that is much newer, so a list need not ask them
 # Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
 # time.
 # Keys ascend: reads say ORDER BY id DESC and go backwards.

@@ -64,7 +64,7 @@ func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte, read bool) {
 
 // addShow adds a row like s to a folder, and returns the overflow number of the row's label.
 func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) (int32, error) {
-	overflow, err := m.place(ctx, f)
+	overflow, err := m.place(ctx, f, m.now())
 	if err != nil {
 		return 0, err
 	}

@@ -72,7 +72,7 @@ func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, t
 	m.deltas = m.deltas[:0]
 	for i, f := range to {
 		r := ref(f)
-		overflow, err := m.place(ctx, r)
+		overflow, err := m.place(ctx, r, models.TimeOf(id))
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -23,13 +24,16 @@ type folder struct {
 	overflows atomic.Pointer[[]string]
 	// current is the highest overflow number that is known to be in use.
 	current atomic.Int32
-	// room is how many emails current takes before its size is looked at again.
-	room atomic.Int64
+	// room is how many emails current takes before its size is looked at again, and looked is when
+	// that was, in nanoseconds.
+	room, looked atomic.Int64
 }
 
-func newFolder(a *models.Account, name string, room int64) *models.Folder {
+// newFolder returns a folder. One that was made now has room for emails.
+func newFolder(a *models.Account, name string, room int64, now time.Time) *models.Folder {
 	f := &folder{username: a.Address, label: name}
 	f.room.Store(room)
+	f.looked.Store(now.UnixNano())
 	return &models.Folder{Name: name, Account: a, Ref: f}
 }
 
@@ -104,7 +108,7 @@ func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []s
 		if err := checkName(name); err != nil {
 			return err
 		}
-		a.Folders = append(a.Folders, newFolder(a, name, m.share(0)))
+		a.Folders = append(a.Folders, newFolder(a, name, m.share(0), m.now()))
 	}
 	err := m.Unused(ctx, m.anyFolder, drivers.Text(a.Address))
 	if err == nil {
@@ -140,7 +144,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	if err != nil {
 		return nil, m.Failed("creation of folder "+name, a, err)
 	}
-	return newFolder(a, name, m.share(0)), nil
+	return newFolder(a, name, m.share(0), m.now()), nil
 }
 
 // Login implements models.Mailbox.
@@ -154,7 +158,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 		if row[2].Bool() {
 			at = 0
 		}
-		a.Folders = slices.Insert(a.Folders, at, newFolder(a, row[0].Str(), 0))
+		a.Folders = slices.Insert(a.Folders, at, newFolder(a, row[0].Str(), 0, time.Time{}))
 		return nil
 	})
 	if err == nil && len(a.Folders) == 0 {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -14,10 +15,12 @@ import (
 type listing struct {
 	yield    func(*models.Entry) error
 	entry    models.Entry
-	overflow int32 // overflow number of the label being read
-	rows     int   // rows that this label has yielded
-	merge    bool  // the folder has overflow labels: rows are held and sorted
-	more     bool  // another label follows the one being read
+	overflow int32     // overflow number of the label being read
+	rows     int       // rows that this label has yielded
+	since    time.Time // since when it is in use; zero: nobody knows
+	merge    bool      // the folder has overflow labels: rows are held and sorted
+	more     bool      // another label follows the one being read
+	asked    []int32   // labels that were read
 	held     []held
 }
 
@@ -31,11 +34,12 @@ type held struct {
 
 // List implements models.Mailbox: Q2.
 //
-// If a folder has overflow labels, List reads a page from each of them and merges
-// the pages by id. The newest label alone is not enough: clocks differ between
-// processes, and a moved email brings an old id to the newest label. A static
-// column of each partition says whether another label follows. A folder without
-// overflow labels therefore costs one slice.
+// A folder without overflow labels costs one slice: a static column of each partition says whether
+// another label follows. If some do, List begins with the newest, and goes on to older ones until
+// it has a page that no older label can change. It merges what it has read by id, since clocks
+// differ between processes, and a moved email brings an old id to the newest label. What can make a
+// page change is an email of an older label that is newer than the last of the page. An older label
+// shows none that is much newer than the label after it (see late), which knows since when it is in use.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
 ) error {
@@ -48,26 +52,37 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 	if limit <= 0 {
 		return ctx.Err()
 	}
-	var from drivers.Value
-	if !after.IsZero() {
-		from = drivers.TimeUUID(idOf(after))
-	}
 	m.Arena.Reset()
-	l := &m.list
-	*l = listing{yield: yield, more: true, held: l.held[:0]}
-	for n := int32(0); l.more; n++ {
-		l.overflow, l.rows, l.more = n, 0, false
-		args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
-		err := m.S.Read(ctx, m.page, args, m.onPage)
-		if err == nil && l.rows == 0 {
-			l.more, err = m.isOverflowed(ctx, f, n)
-			l.merge = l.merge || l.more
-		}
-		if err != nil {
+	l, top := &m.list, f.current.Load()
+	*l = listing{yield: yield, merge: top > 0, asked: l.asked[:0], held: l.held[:0]}
+	if err := m.readLabel(ctx, f, top, after, limit); err != nil || !l.merge {
+		return err
+	}
+	if l.more && top == 0 { // this process does not know how many labels follow
+		if err := m.readCurrentLabel(ctx, f); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
+	for l.more {
+		top = max(top+1, f.current.Load())
+		if err := m.readLabel(ctx, f, top, after, limit); err != nil {
+			return err
+		}
+		f.raise(top)
+	}
+	for n := top; ; {
+		slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
+		if n == 0 || l.whole(limit) {
+			break
+		}
+		n--
+		if slices.Contains(l.asked, n) {
+			continue
+		}
+		if err := m.readLabel(ctx, f, n, after, limit); err != nil {
+			return err
+		}
+	}
 	for i := range l.held[:min(limit, len(l.held))] {
 		h := &l.held[i]
 		if err := l.emit(h.id, h.overflow, h.from, h.subject, h.read); err != nil {
@@ -77,13 +92,39 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 	return nil
 }
 
-// pageRow takes a row of a page. The first row of a label says whether another label follows.
-// If so, List holds all rows back to sort them.
+// whole reports whether labels before the oldest that was read cannot change the page.
+func (l *listing) whole(limit int) bool {
+	return len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late))
+}
+
+// readLabel reads a page of one label.
+func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after models.Handle, limit int) error {
+	l := &m.list
+	l.overflow, l.rows, l.more, l.since = n, 0, false, time.Time{}
+	l.asked = append(l.asked, n)
+	var from drivers.Value
+	if !after.IsZero() {
+		from = drivers.TimeUUID(idOf(after))
+	}
+	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
+	err := m.S.Read(ctx, m.page, args, m.onPage)
+	if err == nil && l.rows == 0 {
+		l.more, err = m.isOverflowed(ctx, f, n)
+		l.merge = l.merge || l.more
+	}
+	return err
+}
+
+// pageRow takes a row of a page. The first row of a label says whether another label follows, and
+// since when the label is in use. If there are several labels, List holds all rows back to sort them.
 func (m *mailbox) pageRow(row []drivers.Value) error {
 	l := &m.list
 	if l.rows++; l.rows == 1 {
 		l.more = row[4].Bool()
 		l.merge = l.merge || l.more
+		if !row[5].IsNull() {
+			l.since = row[5].Time()
+		}
 	}
 	id, from, subject, read := row[0].UUIDBytes(), row[1].Raw(), row[2].Raw(), row[3].Bool()
 	if !l.merge {

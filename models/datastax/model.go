@@ -4,7 +4,7 @@
 // An email and its attachments are stored once for all users and labels. A folder
 // is a label, and each row of the label shows an email. Attachments are stored in
 // chunks of 1000 KB, and each chunk is a partition. When the partition of a label
-// is too large, an overflow label follows it. A list merges all labels of a folder.
+// is too large, an overflow label follows it. A list begins with the newest label.
 // Nobody counts references: an email that no label shows stays, and an audit counts
 // it.
 //
@@ -50,7 +50,7 @@ type statements struct {
 	claimFolder, putFolders, folders, anyFolder drivers.Statement
 	unread, unreadOf                            drivers.Statement
 	currentLabel, sizes                         drivers.Statement
-	markOverflowed, overflowed                  drivers.Statement
+	markOverflowed, markSince, overflowed       drivers.Statement
 	page                                        drivers.Statement
 	putEmail, email, attachmentSize             drivers.Statement
 	putChunks, chunks                           drivers.Statement
@@ -72,7 +72,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"claim_folder": &s.claimFolder, "put_folders": &s.putFolders, "folders": &s.folders, "any_folder": &s.anyFolder,
 		"unread": &s.unread, "unread_of": &s.unreadOf,
 		"current_label": &s.currentLabel, "sizes": &s.sizes,
-		"mark_overflowed": &s.markOverflowed, "overflowed": &s.overflowed,
+		"mark_overflowed": &s.markOverflowed, "mark_since": &s.markSince, "overflowed": &s.overflowed,
 		"page":      &s.page,
 		"put_email": &s.putEmail, "email": &s.email, "attachment_size": &s.attachmentSize,
 		"put_chunks": &s.putChunks, "chunks": &s.chunks,
@@ -117,7 +117,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
 	m.onPage, m.onEmail, m.onLook = m.pageRow, m.emailRow, m.lookRow
 	m.onSize, m.onChunk = m.sizeRow, m.chunkRow
-	m.onSizes, m.onUnread = m.sizesRow, m.unreadRow
+	m.onSizes, m.onUnread, m.onNewest = m.sizesRow, m.unreadRow, m.newestRow
 	return m
 }
 
@@ -134,7 +134,8 @@ type mailbox struct {
 	files   []drivers.Value // attachments of the message being delivered: name, size, name, size …
 	writing [][]byte        // chunks being written, of content that is not in memory
 
-	flag  bool // overflow mark that isOverflowed has read
+	flag  bool      // overflow mark that isOverflowed has read
+	since time.Time // see newestRow
 	label label
 	shown shown
 
@@ -151,6 +152,7 @@ type mailbox struct {
 	onPage, onEmail, onLook  func(row []drivers.Value) error
 	onSize, onChunk          func(row []drivers.Value) error
 	onSizes, onUnread        func(row []drivers.Value) error
+	onNewest                 func(row []drivers.Value) error
 }
 
 var (

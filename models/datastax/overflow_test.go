@@ -232,3 +232,90 @@ func TestOrder(t *testing.T) {
 		i++
 	}
 }
+
+// TestManyLabels: a page near the newest asks one or two labels, whatever their number.
+func TestManyLabels(t *testing.T) {
+	const limit = 50
+	for _, labels := range []int{3, 30} {
+		w := start(t, modeltest.Sized(0, limit))
+		in := w.user("a@example.org", "inbox").Folders[0]
+		var want []models.Handle
+		deliver := func(n int) {
+			for range n {
+				w.Advance(10 * time.Minute)
+				want = append(want, w.deliver(in)[0])
+			}
+		}
+		first := func(in *models.Folder) int64 {
+			w.Meter.Take()
+			w.Must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
+			return w.Meter.Take().Calls
+		}
+		deliver(limit*(labels-1) + 40)
+		if n := len(w.labels()); n != labels {
+			t.Fatalf("there are %d labels, want %d", n, labels)
+		}
+		if n := first(in); n != 1 {
+			t.Errorf("%d labels, the newest of 40 emails: a page takes %d calls, want 1", labels, n)
+		}
+		deliver(20)
+		if n := first(in); n != 2 {
+			t.Errorf("%d labels, the newest of 10 emails: a page takes %d calls, want 2", labels+1, n)
+		}
+		slices.Reverse(want)
+		for _, page := range []int{7, 25, 60} {
+			if got := w.list(in, page); !slices.Equal(got, want) {
+				t.Errorf("%d labels: %d messages in pages of %d, want the %d delivered", labels+1, len(got), page, len(want))
+			}
+		}
+		// Another process must first find the newest label.
+		w.mb = w.bind(modeltest.Sized(0, limit))
+		a, err := w.mb.Login(t.Context(), "a@example.org")
+		w.Must(err)
+		if n := first(a.Folders[0]); n > 4 {
+			t.Errorf("%d labels: the first page of another process takes %d calls, want 4 at most", labels+1, n)
+		}
+		if n := first(a.Folders[0]); n != 2 {
+			t.Errorf("%d labels: its second page takes %d calls, want 2", labels+1, n)
+		}
+		w.whole()
+	}
+}
+
+// TestSeam: a process that has not seen that a label is full puts newer emails under it, and a list
+// shows them where they belong. It looks again when its lease has ended.
+func TestSeam(t *testing.T) {
+	const limit = 80 // a process that looks gets room for five
+	w := start(t, modeltest.Sized(0, limit))
+	in := w.user("a@example.org", "inbox").Folders[0]
+	other := w.Bind(modeltest.Sized(0, limit))
+	a, err := w.worker(other).Login(t.Context(), "a@example.org")
+	w.Must(err)
+	stale, here := w.worker(other), w.mb
+	var want []models.Handle
+	want = append(want, w.deliverTo(stale, a.Folders[0])...) // it looks
+	for range limit + 30 {
+		w.Advance(15 * time.Second)
+		want = append(want, w.deliverTo(here, in)...)
+	}
+	if labels := w.labels(); labels["inbox-overflow-1"] == 0 {
+		t.Fatalf("labels are %v: the first one must be full", labels)
+	}
+	late := w.deliverTo(stale, a.Folders[0])
+	want = append(want, late...)
+	if overflowOf(late[0]) != 0 {
+		t.Error("the stale process has seen the roll-over")
+	}
+	w.mb = here
+	slices.Reverse(want)
+	for _, page := range []int{1, 10, 25} {
+		if got := w.list(in, page); !slices.Equal(got, want) {
+			t.Errorf("%d messages in pages of %d, the newest is %x; want %d, and %x first", len(got), page, got[0], len(want), want[0])
+		}
+	}
+	w.Advance(lease + time.Minute)
+	if h := w.deliverTo(stale, a.Folders[0]); overflowOf(h[0]) != 1 {
+		t.Error("the stale process has not looked again after its lease")
+	}
+	w.whole()
+}
