@@ -122,6 +122,9 @@ func further(p run.Progress) string {
 		s += fmt.Sprintf(", %d dropped", p.Dropped)
 	}
 	s += fmt.Sprintf(", %.0f/s", p.Rate)
+	if p.Finished { // the results say which times hold
+		return s
+	}
 	if p.P50 > 0 {
 		s += ", p50 " + words.Duration(float64(p.P50))
 	}

@@ -21,7 +21,8 @@ type PatternRow struct {
 }
 
 // Patterns are the access patterns that the operations of a section ran, the longest median first.
-// Those of cells whose verdict is not ok are left out.
+// Those of cells whose verdict is not ok are left out. Percentiles that are withheld of the operation
+// are withheld of its patterns.
 func (s *Section) Patterns() (rows []PatternRow) {
 	for _, op := range s.Ops {
 		for _, cs := range trials.Columns(s.Cells) {
@@ -36,13 +37,18 @@ func (s *Section) Patterns() (rows []PatternRow) {
 				return cmp.Compare(b.Service.P50, a.Service.P50)
 			})
 			for _, p := range timed {
-				p99 := "-"
+				p50, p99, most := words.Duration(float64(p.Service.P50)), "-", words.Duration(float64(p.Service.Max))
 				if p.Count >= results.EnoughFor(0.99) {
 					p99 = words.Duration(float64(p.Service.P99))
 				}
+				if row.Op.Withholds(0.5) {
+					p50 = Withheld
+				}
+				if row.Op.Withholds(0.99) {
+					p99, most = Withheld, Withheld
+				}
 				rows = append(rows, PatternRow{op, cs[0].Model, cs[0].Engine, p.Name, []string{
-					words.Digits(float64(p.Count) / float64(row.Op.Count)), words.Duration(float64(p.Service.P50)), p99,
-					words.Duration(float64(p.Service.Max)),
+					words.Digits(float64(p.Count) / float64(row.Op.Count)), p50, p99, most,
 				}})
 			}
 		}

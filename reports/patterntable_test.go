@@ -43,6 +43,12 @@ func TestPatternTimes(t *testing.T) {
 			t.Errorf("no line %q in\n%s", line, b.String())
 		}
 	}
+	o := s.Cells[0].Ops["attachment"]
+	o.Withheld = []string{"p99"}
+	s.Cells[0].Ops["attachment"] = o
+	if got, want := s.Patterns()[0].Figures, []string{"2.00", "15.0µs", Withheld, Withheld}; !slices.Equal(got, want) {
+		t.Errorf("with a p99 of the operation that is withheld: %q, want %q", got, want)
+	}
 	s.Cells[1].Verdict = results.Invalid
 	if rows := s.Patterns(); len(rows) != 0 {
 		t.Errorf("a cell that is not ok has times: %v", rows)
