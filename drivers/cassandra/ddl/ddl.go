@@ -158,8 +158,8 @@ func (d *Definition) createKeyspace() string {
 	if d.NoTablets {
 		tablets = " AND tablets = {'enabled': false}"
 	}
-	return fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s\n  WITH replication = %s%s", Quote(d.Keyspace), d.Replication.cql(),
-		tablets)
+	return fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s\n  WITH replication = %s%s",
+		Quote(d.Keyspace), d.Replication.cql(), tablets)
 }
 
 func (d *Definition) createTypes() (all []string) {

@@ -39,13 +39,7 @@ const Variable = "MAILBENCH_PAIRS"
 // inTurns runs both sides in turns with 1, 16 and 64 clients. The loop is
 // closed: a client begins its next operation when the last one has come back.
 func inTurns(b *testing.B, bare, driver Side) {
-	pairs := 1
-	if v := os.Getenv(Variable); v != "" {
-		var err error
-		if pairs, err = strconv.Atoi(v); err != nil || pairs < 1 {
-			b.Fatalf("%s=%q: expected a number of pairs", Variable, v)
-		}
-	}
+	pairs := pairs(b)
 	for _, clients := range []int{1, 16, 64} {
 		sides := []loop{open(b, bare, clients), open(b, driver, clients)}
 		for pair := range pairs + 1 {
@@ -55,6 +49,19 @@ func inTurns(b *testing.B, bare, driver Side) {
 			slices.Reverse(sides)
 		}
 	}
+}
+
+// pairs is the number of pairs after pair 0.
+func pairs(b *testing.B) int {
+	v := os.Getenv(Variable)
+	if v == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		b.Fatalf("%s=%q: expected a number of pairs", Variable, v)
+	}
+	return n
 }
 
 // loop is one side with its clients open.
