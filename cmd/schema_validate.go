@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/validate"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -342,76 +340,4 @@ func scratchFolder() (path string, remove func() error, err error) {
 		return "", nil, errors.Join(fmt.Errorf("make a temporary folder: %w", err), os.Remove(path))
 	}
 	return path, folder.Remove, nil
-}
-
-// modelAudit is models.Audit in JSON.
-type modelAudit struct {
-	Accounts     int64    `json:"accounts"`
-	Folders      int64    `json:"folders"`
-	Messages     int64    `json:"messages"`
-	Deleted      int64    `json:"deleted"`
-	Unreferenced int64    `json:"unreferenced"`
-	Dangling     int64    `json:"dangling"`
-	Duplicated   int64    `json:"duplicated"`
-	BrokenBodies int64    `json:"broken_bodies"`
-	CounterDrift int64    `json:"counter_drift"`
-	Notes        []string `json:"notes,omitempty"`
-	Error        string   `json:"error,omitempty"` // the data at which the audit could not go on
-}
-
-// broken reports whether the audit found damage. Counters that are adrift are damage if nothing
-// was broken off on the data set.
-func (a *modelAudit) broken(exact bool) bool {
-	return a.Dangling+a.Duplicated+a.BrokenBodies > 0 || exact && a.CounterDrift > 0 || a.Error != ""
-}
-
-// auditOf runs a model's own audit over a store that is open for reading only.
-func auditOf(
-	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema, pace *validate.Pace,
-) (*modelAudit, error) {
-	picked, err := known.pickModels([]string{name})
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := picked[0].Bind(ctx, p, models.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("bind %s to %s: %w", name, st.Capabilities().Engine, err)
-	}
-	session, err := st.Session()
-	if err != nil {
-		return nil, err
-	}
-	if t, ok := session.(drivers.Tolerant); ok {
-		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	}
-	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
-	a := auditInJSON(found)
-	var stop error
-	if err != nil {
-		a.Error = err.Error()
-		if _, lost := st.Inspect(ctx, s.Name); lost != nil || isOutage(err) {
-			stop = err
-		}
-	}
-	return a, errors.Join(stop, session.Close())
-}
-
-// isOutage reports whether the engine or the user ended a read. Any other error of an audit
-// is about the data, and a finding.
-func isOutage(err error) bool {
-	var network net.Error
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) ||
-		errors.Is(err, drivers.ErrUnreachable) || errors.Is(err, drivers.ErrClosed)
-}
-
-func auditInJSON(a models.Audit) *modelAudit {
-	return &modelAudit{
-		Accounts: a.Accounts, Folders: a.Folders, Messages: a.Messages, Deleted: a.Deleted, Unreferenced: a.Unreferenced,
-		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
-		Notes: a.Notes,
-	}
 }
