@@ -80,6 +80,10 @@ fuzz: ## run every fuzz test and print a table (FUZZTIME=30s each, FUZZ=regexp o
 check: ## run one of the long checks, such as CHECK=kills; without CHECK list them
 	@.ci/check $(CHECK)
 
+.PHONY: findings
+findings: build ## make the figures of docs/findings.md again (a quarter of an hour; the machine must be quiet for times)
+	$(GO) run ./.ci/findings
+
 .PHONY: ci
 ci: ## what CI runs: tests, linters, the README's commands
 	.ci/run

@@ -182,6 +182,28 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// docs/findings.md has the figures of each workload that asks a question, below the command that makes them.
+func TestFindings(t *testing.T) {
+	text, err := os.ReadFile("../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range BundledNames() {
+		w, err := Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, figures, found := strings.Cut(string(text), "<!-- findings: run "+name+" ")
+		_, figures, _ = strings.Cut(figures, "-->\n")
+		figures, _, _ = strings.Cut(figures, "<!-- end -->")
+		said := strings.Count(figures, "\n- ")
+		if asks := len(w.Answer.Says) > 0; asks != found || asks && (said < len(w.Answer.Says) ||
+			!strings.HasPrefix(figures, "```console\n$ bin/mailbench run "+name)) {
+			t.Errorf("%s has %d sentences, and docs/findings.md %d", name, len(w.Answer.Says), said)
+		}
+	}
+}
+
 func TestRate(t *testing.T) {
 	for text, want := range map[string]Rate{
 		"2000/s": {2000, time.Second}, "90/min": {90, time.Minute}, "0.5/s": {1, 2 * time.Second},
