@@ -84,7 +84,7 @@ func TestRequests(t *testing.T) {
 		want string
 	}{
 		{"a mailbox", write(james, "mailbox_put", box, drivers.Text("joe"), drivers.Text("inbox")), "Mutate"},
-		{"a UID", write(james, "next_uid", box, uid(1)), "Mutate"},
+		{"a UID", write(james, "next_uid", box, uid(1), uid(1)), "Mutate"},
 		{"its count", write(james, "count", box, uid(1)), "Mutate"},
 		{"a message of one chunk, both families", batch(james, "append", chunk(1, 1), message(1, 1)), "Mutate"},
 		{"another", batch(james, "append", chunk(2, 1), message(1, 2)), "Mutate"},
@@ -104,8 +104,8 @@ func TestRequests(t *testing.T) {
 		},
 
 		{
-			"sub-columns of a message, and two labels", batch(inbox, "store", column(0, 1, "from"), column(0, 1, "to"), column(1, 1, "parts"),
-				drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:0"), id(1)}}, drivers.Call{Part: 2, Args: []drivers.Value{drivers.Text("joe@x:1"), id(1)}}),
+			"sub-columns of a message, and two labels", batch(inbox, "store", column(0, 1, "from"), column(0, 1, "to"), column(1, 1, "size"), column(2, 1, "parts"),
+				drivers.Call{Part: 3, Args: []drivers.Value{drivers.Text("joe@x:0"), id(1)}}, drivers.Call{Part: 3, Args: []drivers.Value{drivers.Text("joe@x:1"), id(1)}}),
 			"Mutate, 2 at once",
 		},
 		{
@@ -116,7 +116,7 @@ func TestRequests(t *testing.T) {
 		{"rows of labels: those that show before those that hide", batch(datastax, "index", shown(1, "inbox"), shown(1, "all"), shown(2, "inbox"), hidden(3, "inbox")), "3 at once, Mutate"},
 		{"an account's counters, at once", batch(inbox, "counts", counter("m", 1), counter("u", 1), counter("m", 1)), "Mutate"},
 		{"the newest of a label", read(inbox, "index_page", 1, drivers.Text("joe@x:0"), null, uid(25)), "Get"},
-		{"super columns, many", read(inbox, "messages", 3, key, drivers.ListOf([]drivers.Value{id(1), id(2)})), "Get"},
+		{"super columns, many", read(inbox, "messages", 4, key, drivers.ListOf([]drivers.Value{id(1), id(2)})), "Get"},
 		{"four messages", batch(oracle, "deliver", mailOf("1"), mailOf("2"), mailOf("3"), mailOf("4")), "4 at once"},
 		{"rows of a list of prefixes, in one scan", read(oracle, "existing", 2, key, key, drivers.ListOf([]drivers.Value{drivers.Text("1"), drivers.Text("3"), drivers.Text("5")})), "Scan"},
 		{"the same against the order", read(oracle, "existing", 2, key, key, drivers.ListOf([]drivers.Value{drivers.Text("3"), drivers.Text("1")})), "Scan, Scan"},

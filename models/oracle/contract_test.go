@@ -12,14 +12,15 @@ var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
 	Damages: []modeltest.Damage{
+		// On Cassandra puts add to a map, so that nothing can be lost by one (hint puts).
 		{
-			Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}},
+			Name: "attachment cut", Table: "users.folder.message",
+			Set:   modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
 			Want:  models.Audit{BrokenBodies: 1},
 			Finds: []string{"users.folder.message attachments: 1"},
 		},
 		{
-			Name: "attachment cut", Table: "users.folder.message",
-			Set:   modeltest.Row{"attachments": drivers.MapOf([]drivers.Value{drivers.Text("f"), drivers.Blob([]byte("x"))})},
+			Name: "attachments lost", Table: "users.folder.message", Set: modeltest.Row{"attachments": {}},
 			Want:  models.Audit{BrokenBodies: 1},
 			Finds: []string{"users.folder.message attachments: 1"},
 		},

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,12 +77,27 @@ func (w *filling) say(s *Sentence) Line {
 			line.Text, line.Told = untold+": "+why, false
 			return line
 		}
+		if s.parts[i].kind == plain && line.Text != "" {
+			text = counted(line.Text, text)
+		}
 		line.Text += text
 	}
 	if len(w.emulated) > 0 {
 		line.Text += " (emulated: " + strings.Join(w.emulated, ", ") + ")"
 	}
 	return line
+}
+
+// afterOne matches the noun behind a number, in the plural as sentences are written.
+var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
+
+// counted is the text behind said, whose noun is singular if said ends with the number 1.
+func counted(said, text string) string {
+	number := said[strings.LastIndexByte(said, ' ')+1:]
+	if number != "1" {
+		return text
+	}
+	return afterOne.ReplaceAllString(text, " $1")
 }
 
 // part is the text of a part, or why it cannot be told.

@@ -82,6 +82,7 @@ func TestSentences(t *testing.T) {
 	for text, want := range map[string]string{
 		"It asks {move.calls at smallest} at {smallest} and {move.calls at 10000} at {largest}.": "james: It asks 3 at 100 and 3 at 10000.\n" +
 			"oracle: It asks 1 at 100 and 5 at 10000.",
+		"It asks {move.calls of oracle at 100} requests of {move.calls of james at 100} rows.": "It asks 1 request of 3 rows.",
 		"{move.p50 of james at 100}": "1.03ms (1.00ms to 1.06ms)",
 		"{move.p50 of oracle at largest / move.p50 of james at largest} as long": "1.97× (1.89 to 2.06) as long",
 		"{move.calls of oracle at 10000 / move.calls of james at 100} the calls": "1.67× the calls",
