@@ -29,7 +29,8 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	f.precision = 100 * run.DefaultPrecision
 	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what "+
 		"the workload expects")
-	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's)")
+	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
+		"and on an embedded engine 1580/s at least)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
 	flags.Var(unset[time.Duration]{bounded[time.Duration]{
 		&f.step, leastStep, mostStep,

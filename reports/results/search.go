@@ -10,8 +10,9 @@ type Search struct {
 	Default    bool          `json:"default_objectives"` // objectives are mailbench's: the workload has none
 	From       float64       `json:"from_rate"`
 	Max        float64       `json:"max_rate"`
-	Precision  float64       `json:"precision"` // the search ends when its bracket is as narrow as this share of the rate
-	Steps      []SearchStep  `json:"steps"`     // in the order they were measured
+	Precision  float64       `json:"precision"`            // the search ends when its bracket is as narrow as this share of the rate
+	Most       int           `json:"most_steps,omitempty"` // after so many steps the search ends; 0: package search says
+	Steps      []SearchStep  `json:"steps"`                // in the order they were measured
 	Unfinished string        `json:"unfinished,omitempty"`
 	Found      *SearchResult `json:"found,omitempty"`
 }

@@ -23,7 +23,7 @@ const (
 	// lowest is the least rate that the search tries if the first rate breaks, as a share of the
 	// first rate. lowestClient is the same if the client was at its limit.
 	lowest, lowestClient = 1.0 / 64, 1.0 / 4
-	// mostSteps ends a search that comes to no end.
+	// mostSteps ends a search that comes to no end and says no other number.
 	mostSteps = 60
 	// twice is how many measurements at each end of the bracket must agree.
 	twice = 2
@@ -115,7 +115,7 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	if len(all) == 0 {
 		return s.From, true
 	}
-	if len(s.Steps) >= mostSteps {
+	if len(s.Steps) >= cmp.Or(s.Most, mostSteps) {
 		return 0, false
 	}
 	for i := range all {
@@ -160,6 +160,11 @@ func Ahead(s *results.Search) int {
 	if _, more := Next(s); !more {
 		return 0
 	}
+	return min(expected(s), cmp.Or(s.Most, mostSteps)-len(s.Steps))
+}
+
+// expected is how many measurements a search takes that is not cut short.
+func expected(s *results.Search) int {
 	all := tallies(s.Steps)
 	low, high := bracket(all)
 	switch {

@@ -193,3 +193,18 @@ func TestSharedMachine(t *testing.T) {
 		}
 	}
 }
+
+// A search ends after the steps that it may have, whatever they showed.
+func TestMostSteps(t *testing.T) {
+	s := results.Search{From: 100, Max: 1e6, Precision: 0.05, Most: 3}
+	for n := 0; ; n++ {
+		rate, more := Next(&s)
+		if !more {
+			if n != 3 || Found(&s).Limit == results.LimitUnfinished {
+				t.Errorf("ended after %d steps with %+v", n, Found(&s))
+			}
+			return
+		}
+		s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: results.StepHeld})
+	}
+}

@@ -17,7 +17,7 @@ import (
 // FindMax makes a run search for the highest rate at which each measured phase keeps
 // what the workload expects. The zero value of a field is its default.
 type FindMax struct {
-	From      float64       // first rate in operations a second; default: the phase's
+	From      float64       // first rate in operations a second; default: see firstRate
 	Max       float64       // highest rate; default DefaultMaxRate
 	Precision float64       // the bracket's width at the end, as a share of the rate; default DefaultPrecision
 	Step      time.Duration // length of a measurement; default InProcessStep or DefaultStep
@@ -29,6 +29,10 @@ const (
 	DefaultPrecision = 0.05
 	DefaultStep      = 5 * time.Second
 	InProcessStep    = 2 * time.Second // on an engine in this process, which answers in microseconds
+
+	// inProcessSteps ends a search on an engine in this process, where a step takes 2 s, within a
+	// minute, also where the machine lets measurements of a rate differ.
+	inProcessSteps = 22
 
 	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
@@ -85,9 +89,11 @@ func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
 	}}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
-		s.From = valueOr(s.From, closedFrom)
 	}
-	s.From = min(valueOr(s.From, p.Rate.PerSecond()), s.Max)
+	if c.target.Caps.InProcess {
+		s.Most = inProcessSteps
+	}
+	s.From = min(valueOr(s.From, s.firstRate()), s.Max)
 	at := len(r.result.Searches)
 	r.result.Searches = append(r.result.Searches, s.Search)
 	var err error
@@ -112,6 +118,19 @@ func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
 		r.result.Cells = append(r.result.Cells, *cell)
 	}
 	return err
+}
+
+// firstRate is the rate of the first step: the phase's. An engine in this process begins where a step
+// has its operations within its usual length: lower rates would take most of a minute.
+func (s *maxSearch) firstRate() float64 {
+	rate := s.phase.Rate.PerSecond()
+	if s.phase.Arrivals == workloads.Closed {
+		rate = closedFrom
+	}
+	if s.target.Caps.InProcess {
+		rate = max(rate, math.Round(stepOperations/InProcessStep.Seconds()))
+	}
+	return rate
 }
 
 // stepOf stands between the name of a phase and the number of a step.

@@ -111,8 +111,8 @@ func TestStepLength(t *testing.T) {
 	if got := s.length(1e5); got != DefaultStep {
 		t.Errorf("%v at a high rate, want %v", got, DefaultStep)
 	}
-	if s.target.Caps.InProcess = true; s.length(1e5) != InProcessStep {
-		t.Errorf("%v at a high rate in this process, want %v", s.length(1e5), InProcessStep)
+	if s.target.Caps.InProcess = true; s.length(1e5) != InProcessStep || s.length(s.firstRate()) > 2*InProcessStep {
+		t.Errorf("%v at a high rate in this process, want %v; %v at the first", s.length(1e5), InProcessStep, s.length(s.firstRate()))
 	}
 	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 1000, Skipped: 250, NoTarget: 250}}}}
 	if got := s.length(150); got < least(75) {
