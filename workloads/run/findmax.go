@@ -33,6 +33,7 @@ const (
 	// inProcessSteps ends a search on an engine in this process, where a step takes 2 s, within a
 	// minute, also where the machine lets measurements of a rate differ.
 	inProcessSteps = 22
+	inProcessTime  = 40 * time.Second // steps at low rates last longer: after this time none begins
 
 	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
@@ -97,10 +98,14 @@ func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
 	at := len(r.result.Searches)
 	r.result.Searches = append(r.result.Searches, s.Search)
 	var err error
+	began := time.Now()
 	for rate, more := search.Next(&s.Search); more && err == nil && ctx.Err() == nil; rate, more = search.Next(&s.Search) {
 		var step results.SearchStep
 		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
+			if s.target.Caps.InProcess && time.Since(began) > inProcessTime {
+				s.Most = len(s.Steps)
+			}
 			r.result.Searches[at] = s.Search
 			r.save()
 		}
