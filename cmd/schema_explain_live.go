@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -59,9 +58,7 @@ func (f *liveFlags) run(
 	})
 	out := cmd.OutOrStdout()
 	if f.json {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = printJSON(out, report)
 	} else {
 		err = writeTraced(out, report, e.TraceDoc)
 	}

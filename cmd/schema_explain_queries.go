@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,9 +129,7 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = printJSON(out, report)
 	} else {
 		err = report.writeText(out)
 	}

@@ -77,6 +77,8 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	switch {
 	case e.Name == known.floor.Name:
 		return e, usagef("--engine %s keeps nothing that could be read", e.Name)
+	case f.keyspace != "" && e.Namespace == "namespace":
+		return e, usagef("--keyspace %s: %s has namespaces; name one with --namespace", f.keyspace, e.Name)
 	case f.keyspace != "" && e.Namespace != "keyspace":
 		return e, usagef("--keyspace %s: %s has no keyspaces", f.keyspace, e.Name)
 	case f.namespace != "" && e.Namespace != "namespace":

@@ -30,11 +30,6 @@ const (
 	DefaultStep      = 5 * time.Second
 	InProcessStep    = 2 * time.Second // on an engine in this process, which answers in microseconds
 
-	// inProcessSteps ends a search on an engine in this process, where a step takes 2 s, within a
-	// minute, also where the machine lets measurements of a rate differ.
-	inProcessSteps = 22
-	inProcessTime  = 40 * time.Second // steps at low rates last longer: after this time none begins
-
 	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
 	longestStep = time.Minute
@@ -51,6 +46,10 @@ const (
 // (2,995 for errors <0.1%), and three standard deviations of Poisson arrivals more. A step is long
 // enough for them, but no longer than longestStep. Tests lower it.
 var stepOperations = 3165.0
+
+// inProcessTime ends a search on an engine in this process within a minute, also where measurements of
+// a rate differ: after it no step begins. Tests lower it.
+var inProcessTime = 40 * time.Second
 
 // defaultObjectives are the objectives for a workload that expects nothing.
 func defaultObjectives() []results.Objective {
@@ -90,9 +89,6 @@ func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
 	}}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
-	}
-	if c.target.Caps.InProcess {
-		s.Most = inProcessSteps
 	}
 	s.From = min(valueOr(s.From, s.firstRate()), s.Max)
 	at := len(r.result.Searches)

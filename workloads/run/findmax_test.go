@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/search"
@@ -154,4 +158,26 @@ func shorten(t *testing.T, operations float64) {
 	was := stepOperations
 	stepOperations = operations
 	t.Cleanup(func() { stepOperations = was })
+}
+
+// A search of an engine in this process begins no step after its time, and what it saved says so.
+func TestFindMaxEndsInTime(t *testing.T) {
+	old := inProcessTime
+	inProcessTime = 0
+	t.Cleanup(func() { inProcessTime = old })
+	c := config(t, newFake(), `
+  - load: {}
+  - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}
+`)
+	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{pebble.Engine()}
+	c.FindMax = &FindMax{From: 100, Max: 300, Step: 100 * time.Millisecond}
+	shorten(t, 20)
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &r.Searches[0]
+	if _, more := search.Next(s); more || len(s.Steps) != 1 || s.Most != 1 {
+		t.Errorf("%d steps, at most %d, more: %v", len(s.Steps), s.Most, more)
+	}
 }
