@@ -166,7 +166,6 @@ func TestFindMaxEndsInTime(t *testing.T) {
 	inProcessTime = 0
 	t.Cleanup(func() { inProcessTime = old })
 	c := config(t, newFake(), `
-  - load: {}
   - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}
 `)
 	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{pebble.Engine()}
