@@ -43,20 +43,3 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	}
 	return exitStatus(err)
 }
-
-// told is an error that has been printed.
-type told struct{ error }
-
-func (t told) Unwrap() error { return t.error }
-
-// tell prints an error, unless it has been printed.
-func tell(w io.Writer, err error) error {
-	var before told
-	if err == nil || errors.As(err, &before) {
-		return err
-	}
-	if !readerGone(err) {
-		fmt.Fprintf(w, "mailbench: %v\n", err)
-	}
-	return told{err}
-}

@@ -4,31 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mailbench/mailbench/schemas"
 )
-
-// modelNames returns the names of all models and variants.
-func (r registry) modelNames() []string {
-	var names []string
-	for _, m := range r.models {
-		names = append(append(names, m.Name), schemas.BundledVariants(m.Name)...)
-		for _, v := range r.variants {
-			if schemas.BaseOf(v.Name) == m.Name {
-				names = append(names, v.Name)
-			}
-		}
-	}
-	return names
-}
-
-func (r registry) engineNames() []string {
-	var names []string
-	for _, e := range r.engines {
-		names = append(names, e.Name)
-	}
-	return names
-}
 
 // completeList completes the last word of a flag's list, such as "james,ora".
 func completeList(words []string) cobra.CompletionFunc {

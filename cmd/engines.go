@@ -89,17 +89,3 @@ func named(w io.Writer, head []string, all []drivers.Setting) error {
 	fmt.Fprintln(w)
 	return table(w, head, rows)
 }
-
-// settingsOf are the settings of an engine: name, default and meaning.
-func settingsOf(e *drivers.Engine) (rows [][]string) {
-	if e.Remote {
-		rows = append(rows, []string{
-			"contact", "this machine",
-			"its nodes: HOST, HOST:PORT or a list of them; also --contact",
-		})
-	}
-	for _, s := range e.Settings {
-		rows = append(rows, []string{s.Name, s.Default, s.Doc})
-	}
-	return rows
-}

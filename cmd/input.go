@@ -161,3 +161,20 @@ func openMail(ctx context.Context, notes io.Writer, path string, most random.Siz
 	}
 	return source, nil
 }
+
+// settingsOf are the settings of an engine: name, default and meaning.
+func settingsOf(e *drivers.Engine) (rows [][]string) {
+	if e.Remote {
+		rows = append(rows, []string{
+			"contact", "this machine",
+			"its nodes: HOST, HOST:PORT or a list of them; also --contact",
+		})
+	}
+	for _, s := range e.Settings {
+		rows = append(rows, []string{s.Name, s.Default, s.Doc})
+	}
+	return rows
+}
+
+// mostText is how many bytes a workload or schema file may have.
+const mostText = 32 << 20

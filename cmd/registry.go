@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -72,53 +71,6 @@ func (r registry) withVariants() []models.Model {
 	return all
 }
 
-// pickModels returns the models of the names given. A name that looks like a file names a schema
-// file of a variant. "all" is all models without their variants. It is an error if a schema
-// names an engine that does not exist.
-func (r registry) pickModels(names []string) ([]models.Model, error) {
-	picked, err := r.pickNamed(names)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range picked {
-		s, err := m.Schema()
-		if err == nil {
-			err = s.CheckEngines(r.engineNames())
-		}
-		if err != nil {
-			return nil, fmt.Errorf("schema of model %s: %w", m.Name, err)
-		}
-	}
-	return picked, nil
-}
-
-func (r registry) pickNamed(names []string) ([]models.Model, error) {
-	if len(names) == 1 && names[0] == "all" {
-		return r.models, nil
-	}
-	known, names := r.models, slices.Clone(names)
-	if slices.ContainsFunc(names, func(name string) bool { return !r.isModel(name) }) {
-		known = r.withVariants()
-	}
-	for i, name := range names {
-		if !isFile(name) {
-			continue
-		}
-		v, err := r.variant(name)
-		if err != nil {
-			return nil, err
-		}
-		names[i] = v.Name
-		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
-	}
-	return pick("model", names, known, func(m models.Model) string { return m.Name })
-}
-
-// isModel reports whether a model that is not a variant has the name.
-func (r registry) isModel(name string) bool {
-	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
-}
-
 func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {
 	if len(names) == 1 && names[0] == "all" {
 		return r.engines, nil
@@ -149,4 +101,26 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 		return nil, usagef("no %s named", what)
 	}
 	return picked, nil
+}
+
+// modelNames returns the names of all models and variants.
+func (r registry) modelNames() []string {
+	var names []string
+	for _, m := range r.models {
+		names = append(append(names, m.Name), schemas.BundledVariants(m.Name)...)
+		for _, v := range r.variants {
+			if schemas.BaseOf(v.Name) == m.Name {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (r registry) engineNames() []string {
+	var names []string
+	for _, e := range r.engines {
+		names = append(names, e.Name)
+	}
+	return names
 }

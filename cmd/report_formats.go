@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
@@ -67,4 +68,16 @@ func runReports() []results.Report {
 		}},
 		{Name: page.HTMLFile, Write: page.Report},
 	}
+}
+
+// printRun prints the text of a run, with colours on a terminal.
+func printRun(out io.Writer, r *results.Run, full bool) error {
+	if !colour(out) {
+		return reports.Text{Width: width(out), Full: full}.Write(out, r)
+	}
+	var text strings.Builder
+	if err := (reports.Text{Width: width(out), Colour: true, Full: full}).Write(&text, r); err != nil {
+		return err
+	}
+	return styled(out, text.String())
 }

@@ -99,7 +99,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if err != nil {
 		return err
 	}
-	mail, err := f.mail(cmd.Context(), known)
+	mail, err := newLintMail(cmd.Context(), known, &f.workloadFlags, f.from)
 	if err != nil {
 		return err
 	}

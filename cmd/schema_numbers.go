@@ -21,15 +21,15 @@ type lintMail struct {
 	user, folder float64 // shares of operations that the hottest user and the hottest folder get
 }
 
-// mail draws the mail of the workload that --workload names. It is nil without that flag.
-func (f *lintFlags) mail(ctx context.Context, known registry) (*lintMail, error) {
-	if f.from == "" {
+// newLintMail draws the mail of the workload that --workload names. It is nil without that flag.
+func newLintMail(ctx context.Context, known registry, f *workloadFlags, from string) (*lintMail, error) {
+	if from == "" {
 		if len(f.set) > 0 {
 			return nil, usagef("--set changes a workload; name it with --workload")
 		}
 		return nil, nil
 	}
-	w, err := f.workload(known.engines, f.from)
+	w, err := f.workload(known.engines, from)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"syscall"
 
@@ -81,4 +82,21 @@ func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {
 	}
 	var none T
 	return none, usage(unknown("value of --"+what, word, known))
+}
+
+// told is an error that has been printed.
+type told struct{ error }
+
+func (t told) Unwrap() error { return t.error }
+
+// tell prints an error, unless it has been printed.
+func tell(w io.Writer, err error) error {
+	var before told
+	if err == nil || errors.As(err, &before) {
+		return err
+	}
+	if !readerGone(err) {
+		fmt.Fprintf(w, "mailbench: %v\n", err)
+	}
+	return told{err}
 }

@@ -62,23 +62,6 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 	return c
 }
 
-// schemaLine tells an editor which JSON Schema a workload has.
-const schemaLine = `# yaml-language-server: $schema=workload.schema.json
-# ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`
-
-func newWorkloadsSchema() *cobra.Command {
-	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of workload files, for editors",
-		Example: `  mailbench workloads schema > workload.schema.json`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
-			return err
-		},
-	}
-}
-
 // newWorkloadHelp is the topic "mailbench help workload".
 func newWorkloadHelp() *cobra.Command {
 	return &cobra.Command{

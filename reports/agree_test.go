@@ -100,7 +100,7 @@ func TestOutputsAgree(t *testing.T) {
 	tables := markdownRows(t, written(t, WriteMarkdown))
 	t.Run("markdown", func(t *testing.T) { markdownAgrees(t, cells, tables) })
 	t.Run("text", func(t *testing.T) {
-		lines := textRows(t, written(t, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 200) }))
+		lines := textRows(t, written(t, func(w io.Writer, r *results.Run) error { return Text{Width: 200, Full: true}.Write(w, r) }))
 		if len(lines) != len(tables) {
 			t.Errorf("the text has %d lines of figures and Markdown %d", len(lines), len(tables))
 		}
@@ -137,7 +137,7 @@ func searchesAgree(t *testing.T) {
 	found := r.Searches[0].Found.Text
 	outputs := map[string]string{
 		"Markdown": written(t, WriteMarkdown), "JUnit": written(t, WriteJUnit),
-		"the text": written(t, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 200) }),
+		"the text": written(t, func(w io.Writer, r *results.Run) error { return Text{Width: 200, Full: true}.Write(w, r) }),
 	}
 	for name, output := range outputs {
 		if !strings.Contains(output, found) {

@@ -114,7 +114,7 @@ func comparison(t *testing.T) *results.Run {
 func TestComparisonIsAsItWas(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 160} {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, comparison(t), width); err != nil {
+		if err := writeText(&buf, comparison(t), width); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("comparison-%d.txt", width), buf.Bytes())

@@ -122,14 +122,14 @@ func TestGrowths(t *testing.T) {
 func TestGrowthText(t *testing.T) {
 	for _, width := range []int{60, 80, 100} {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, swept(), width); err != nil {
+		if err := writeText(&buf, swept(), width); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("sweep-%d.txt", width), buf.Bytes())
 	}
 	for width := narrowest; width <= 130; width++ {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, swept(), width); err != nil {
+		if err := writeText(&buf, swept(), width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {
@@ -151,7 +151,7 @@ func TestGrowthText(t *testing.T) {
 func TestScansAreNotFlat(t *testing.T) {
 	text := func(r *results.Run) string {
 		var b bytes.Buffer
-		if err := WriteText(&b, r, 400); err != nil {
+		if err := writeText(&b, r, 400); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
@@ -230,7 +230,7 @@ func TestHostileSweep(t *testing.T) {
 	}
 	var b bytes.Buffer
 	for name, write := range map[string]func() error{
-		"text":     func() error { return WriteText(&b, r, 80) },
+		"text":     func() error { return writeText(&b, r, 80) },
 		"markdown": func() error { return WriteMarkdown(&b, r) },
 		"csv":      func() error { return WriteGrowthCSV(&b, r) },
 	} {
@@ -245,7 +245,7 @@ func TestHostileSweep(t *testing.T) {
 	for _, points := range [][]results.SweepPoint{nil, r.Sweep.Points[:1]} {
 		r := swept()
 		r.Sweep.Points = points
-		if err := WriteText(&b, r, 80); err != nil {
+		if err := writeText(&b, r, 80); err != nil {
 			t.Errorf("%d points: %v", len(points), err)
 		}
 	}

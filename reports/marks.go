@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/schemas/lint"
 )
 
 // These marks are written behind a model's figures, or its name. The legends explain them.
@@ -72,22 +71,6 @@ func (m *OverviewMarks) Text() string {
 		return markLacks
 	}
 	return ""
-}
-
-// lintErrors are the patterns of a model's schema that schema lint calls an error, also if the
-// schema accepts that, with the rules.
-func (e *explainer) lintErrors(model string) map[string]string {
-	report, err := lint.Check(e.schemas[model], lint.Options{Engines: lint.EngineNames()})
-	if err != nil {
-		return nil
-	}
-	found := map[string]string{}
-	for _, f := range report.Findings {
-		if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
-			found[f.Pattern] = f.Rule.ID
-		}
-	}
-	return found
 }
 
 // legend collects what the marks of several operations mean.

@@ -224,3 +224,41 @@ func ShardLine(r *results.Run) string {
 	}
 	return ""
 }
+
+func MachineLine(e *results.Environment) string {
+	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
+	if e.Memory > 0 {
+		parts = append(parts, words.Size(float64(e.Memory)))
+	}
+	version := "mailbench " + e.Version
+	if e.Dirty {
+		version += " (changed since its commit)"
+	}
+	return joined(append(parts, e.Disk, e.Go, version))
+}
+
+func MailLine(m *results.MailInfo) string {
+	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, words.Size(float64(m.Bytes)))
+	if m.Malformed > 0 {
+		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
+	}
+	return s
+}
+
+// joined joins the parts that are not empty.
+func joined(parts []string) string {
+	var s []string
+	for _, p := range parts {
+		if p != "" {
+			s = append(s, p)
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func (t *text) audit(a *results.Audit) {
+	t.labelled("audit", t.names.Audit(a)+": "+AuditSummary(a))
+	for _, n := range a.Notes {
+		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
+	}
+}

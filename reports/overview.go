@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
@@ -72,45 +71,6 @@ type OverviewLine struct {
 	Values []trials.Value // by column
 }
 
-// OverviewOf makes the overview of the run.
-func OverviewOf(r *results.Run) *Overview {
-	n := NamesIn(r)
-	o := &Overview{Verdicts: verdictsOf(r, n)}
-	for _, d := range DoubtsOf(r, n) {
-		if changesReading[d.Code] {
-			o.Doubts = append(o.Doubts, d)
-		} else {
-			o.Further = append(o.Further, d)
-		}
-	}
-	e := newExplainer(r)
-	for _, s := range together(Sections(r)) {
-		o.Parts = append(o.Parts, newPart(e, &s, n))
-	}
-	return o
-}
-
-// together are the sections of measured phases. Those that differ in durability only are one.
-func together(all []Section) []Section {
-	var joined []Section
-	for _, s := range all {
-		first := s.Cells[0]
-		if !first.Measured() {
-			continue
-		}
-		at := slices.IndexFunc(joined, func(o Section) bool {
-			return o.Cells[0].Where() == first.Where() && LoadLine(o.Cells[0]) == LoadLine(first)
-		})
-		if at < 0 {
-			joined = append(joined, s)
-			continue
-		}
-		cells := slices.Concat(joined[at].Cells, s.Cells)
-		joined[at] = Section{Cells: cells, Ops: results.OpsOf(cells)}
-	}
-	return joined
-}
-
 // Apart reports whether columns differ in durability, so that their times are ranked apart.
 func (p *OverviewPart) Apart() bool {
 	return slices.ContainsFunc(p.Columns, func(c OverviewColumn) bool { return c.Durability != p.Columns[0].Durability })
@@ -137,97 +97,6 @@ func (p *OverviewPart) leading(r *OverviewRow) *OverviewLine {
 	}
 	return nil
 }
-
-func newPart(e *explainer, s *Section, n Names) OverviewPart {
-	first := s.Cells[0]
-	p := OverviewPart{Phase: first.Where(), Load: LoadLine(first)}
-	var classes []string
-	columns := trials.Columns(s.Cells)
-	for _, cs := range columns {
-		column := OverviewColumn{
-			Name: n.Part(cs[0].Model, cs[0].Engine), Model: cs[0].Model,
-			Engine: cs[0].Engine, Durability: cs[0].Durability, Verdict: results.OK,
-		}
-		for _, c := range cs {
-			column.Verdict = worse(column.Verdict, c.Verdict)
-		}
-		classes = append(classes, column.Durability)
-		if !slices.Contains(strings.Split(p.Durability, " and "), column.Durability) {
-			p.Durability = strings.TrimPrefix(p.Durability+" and "+column.Durability, " and ")
-		}
-		p.Trials, p.Columns = max(p.Trials, len(cs)), append(p.Columns, column)
-	}
-	for _, op := range s.Ops {
-		row := OverviewRow{Op: op}
-		var offering []int
-		for i, cs := range columns {
-			marks := marks(cs, op, p.Columns[i].Verdict, e)
-			if row.Marks = append(row.Marks, marks); !marks.NotOffered {
-				offering = append(offering, i)
-			}
-		}
-		switch len(offering) {
-		case 0:
-			p.Nobody = append(p.Nobody, op)
-		case 1:
-			p.alone(p.Columns[offering[0]].Name, op)
-		default:
-			row.Lines = linesOf(columns, op, classes)
-			row.Why = e.why(&p, columns, &row)
-			p.Rows = append(p.Rows, row)
-		}
-	}
-	return p
-}
-
-func (p *OverviewPart) alone(column, op string) {
-	at := slices.IndexFunc(p.Alone, func(a OverviewAlone) bool { return a.Column == column })
-	if at < 0 {
-		at, p.Alone = len(p.Alone), append(p.Alone, OverviewAlone{Column: column})
-	}
-	p.Alone[at].Ops = append(p.Alone[at].Ops, op)
-}
-
-func marks(cs trials.Column, op string, v results.Verdict, e *explainer) OverviewMarks {
-	m := OverviewMarks{NotOffered: true, None: true, Verdict: v}
-	for _, c := range cs {
-		m.add(c, op, e)
-	}
-	return m
-}
-
-// linesOf compares the columns by times, as far as these can be compared, and by the counted
-// figure in which they differ most. Times are compared within a class.
-func linesOf(columns []trials.Column, op string, classes []string) []OverviewLine {
-	var lines []OverviewLine
-	for _, f := range []results.Figure{results.P50, results.P99} {
-		l := OverviewLine{Figure: f}
-		for _, cs := range columns {
-			l.Values = append(l.Values, cs.Timed(op, f))
-		}
-		if trials.RankApart(f, l.Values, classes) {
-			lines = append(lines, l)
-		}
-	}
-	var counted *OverviewLine
-	most := -1.0
-	for _, f := range []results.Figure{results.Calls, results.Bytes, results.Examined, results.Rows} {
-		l := OverviewLine{Figure: f}
-		for _, cs := range columns {
-			l.Values = append(l.Values, cs.Counted(op, f))
-		}
-		if w := l.weight(); l.rank() && w > most {
-			counted, most = &l, w
-		}
-	}
-	if counted != nil {
-		lines = append(lines, *counted)
-	}
-	return lines
-}
-
-// rank compares the values with the best of them; false if there is nothing to compare.
-func (l *OverviewLine) rank() bool { return trials.Rank(l.Figure, l.Values) }
 
 // RatioText writes how the value compares with the best: 1.0×, ≈ if they differ by less than a
 // tenth and nobody can tell by how much, ? if nobody can tell at all, 2.3×; or a dash.
@@ -256,12 +125,42 @@ func Ratio(v float64) string {
 	return words.Amount(math.Round(v)) + "×"
 }
 
-func worse(a, b results.Verdict) results.Verdict {
-	if slices.Index(severity, b) > slices.Index(severity, a) {
-		return b
+// counted is the row's line of a counted figure; nil if it has none.
+func (row *OverviewRow) counted() *OverviewLine {
+	for i := range row.Lines {
+		if row.Lines[i].Figure.Counted() {
+			return &row.Lines[i]
+		}
 	}
-	return a
+	return nil
 }
 
-// severity lists the verdicts from best to worst.
-var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
+// ends are the columns of the least and the greatest value. Worst is -1 if the noise hides all
+// differences, or if there are none.
+func (l *OverviewLine) ends() (best, worst int) {
+	best, worst = -1, -1
+	for i := range l.Values {
+		switch v := &l.Values[i]; {
+		case !v.Known:
+		case v.Best && best < 0:
+			best = i
+		case !v.Best && !v.Same && v.Ratio >= tellRatio && (worst < 0 || v.Median > l.Values[worst].Median):
+			worst = i
+		}
+	}
+	return best, worst
+}
+
+// tellRatio is the least ratio that is not written as 1.0×.
+const tellRatio = 1.05
+
+// equals names column i, and then the columns with about the same value.
+func (l *OverviewLine) equals(p *OverviewPart, i int) []string {
+	all := []string{p.Columns[i].Name}
+	for at := range l.Values {
+		if v := &l.Values[at]; at != i && v.Known && v.Ratio < 1.005 && !slices.Contains(all, p.Columns[at].Name) {
+			all = append(all, p.Columns[at].Name)
+		}
+	}
+	return all
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -182,4 +183,18 @@ func (t *text) legend(p *OverviewPart) {
 		t.wrap("    ", 4, "no times are compared: the verdicts are not ok, there are too few operations, or the client's "+
 			"own timer is in them")
 	}
+}
+
+// overviewWidths are the widths of the overview's columns and their titles, and whether a line has
+// room for them.
+func (t *text) overviewWidths(p *OverviewPart) (table bool, widths []int, titles string) {
+	need := opWidth + figureWidth - 1 // values begin with a space
+	titles = fmt.Sprintf("%*s", need, "")
+	for i := range p.Columns {
+		name := p.title(i)
+		w := max(utf8.RuneCountInString(name), len("1000×")+2) + 2
+		need += w
+		widths, titles = append(widths, w), titles+fmt.Sprintf("%*s ", w-1, name)
+	}
+	return need <= t.width, widths, titles
 }

@@ -141,3 +141,46 @@ func (c *contender) uncounted() string {
 	}
 	return ", and rows that it drops are not counted"
 }
+
+// contender is a column with what explains why it is better or worse at an operation.
+type contender struct {
+	column OverviewColumn
+	store  results.StoreCost
+	ran    []results.PatternCalls
+	schema *schemas.Schema // nil if the run has no schema that can be read
+}
+
+// has writes what the contender has of a counted figure.
+func (c *contender) has(f results.Figure) string {
+	s := f.Text(c.store.Of(f))
+	switch {
+	case f == results.Bytes:
+		return s
+	case f == results.Examined && s == "1":
+		return s + " row"
+	case f == results.Examined:
+		return s + " rows"
+	case s == "1":
+		return s + " " + strings.TrimSuffix(string(f), "s")
+	}
+	return s + " " + string(f)
+}
+
+// verb says what the contender does with rows and bytes.
+func (c *contender) verb(f results.Figure) string {
+	all, written := c.store.Of(f), c.store.BytesWritten
+	if f == results.Rows {
+		written = c.store.RowsWritten
+	}
+	switch {
+	case f == results.Calls:
+		return "make"
+	case f == results.Examined:
+		return "examine"
+	case written < 0.05*all:
+		return "read"
+	case written > 0.95*all:
+		return "write"
+	}
+	return "move"
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
@@ -74,23 +73,6 @@ func (t *text) short(r *results.Run, o *Overview) {
 		}
 	}
 }
-
-// aside is what do writes.
-func (t *text) aside(do func()) string {
-	var b strings.Builder
-	out, n := t.out, t.lines
-	t.out = &b
-	do()
-	t.out, t.lines = out, n
-	return b.String()
-}
-
-func (t *text) print(s string) {
-	fmt.Fprint(t.out, s)
-	t.lines += lines(s)
-}
-
-func lines(s string) int { return strings.Count(s, "\n") }
 
 // shortHead says what ran.
 func (t *text) shortHead(r *results.Run) {
@@ -368,18 +350,4 @@ func (t *text) shortDoubts(o *Overview, per int) {
 			t.cut(fmt.Sprintf("%-*s", labelWidth, lead), labelWidth, per, all[i].String())
 		})
 	}
-}
-
-// overviewWidths are the widths of the overview's columns and their titles, and whether a line has
-// room for them.
-func (t *text) overviewWidths(p *OverviewPart) (table bool, widths []int, titles string) {
-	need := opWidth + figureWidth - 1 // values begin with a space
-	titles = fmt.Sprintf("%*s", need, "")
-	for i := range p.Columns {
-		name := p.title(i)
-		w := max(utf8.RuneCountInString(name), len("1000×")+2) + 2
-		need += w
-		widths, titles = append(widths, w), titles+fmt.Sprintf("%*s ", w-1, name)
-	}
-	return need <= t.width, widths, titles
 }

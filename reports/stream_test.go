@@ -46,7 +46,7 @@ func streamed() *results.Run {
 func TestStreamsAreReported(t *testing.T) {
 	r := streamed()
 	fitsSchema(t, r)
-	text := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 120) })
+	text := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return writeText(w, r, 120) })
 	for _, want := range []string{
 		`(?m)^ +due +offered +achieved +late +dropped +p50 +p99 +p99\.9$`,
 		`(?m)^  readers +james +15005 +450 +450 +11 +40 +3\.00ms +5\.00ms +never$`,
@@ -58,7 +58,7 @@ func TestStreamsAreReported(t *testing.T) {
 			t.Errorf("the text has no %s:\n%s", want, text)
 		}
 	}
-	if narrow := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return WriteText(w, r, 60) }); !strings.Contains(narrow, "of streams") {
+	if narrow := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return writeText(w, r, 60) }); !strings.Contains(narrow, "of streams") {
 		t.Errorf("nothing says that columns of streams are left out:\n%s", narrow)
 	}
 	markdown := writtenOf(t, r, WriteMarkdown)
@@ -92,4 +92,9 @@ func writtenOf(t *testing.T, r *results.Run, write func(io.Writer, *results.Run)
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// writeText writes all of the run for a terminal of that width, without colours.
+func writeText(w io.Writer, r *results.Run, width int) error {
+	return Text{Width: width, Full: true}.Write(w, r)
 }

@@ -231,25 +231,6 @@ func (t *text) remark(line string, indent int, remarks []string) {
 	}
 }
 
-// errorsShown is how many texts of errors are shown beside the figures.
-const errorsShown = 2
-
-// dueText writes the percentiles of everything that was due. It is "" if they are near those of
-// the operations that were ok.
-func dueText(o *results.Op) string {
-	if !o.DueDiffers() || o.Untimed() {
-		return ""
-	}
-	write := func(p float64, ns int64) string {
-		if o.Withholds(p) {
-			return Withheld
-		}
-		return ended(ns)
-	}
-	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(0.5, o.Due.P50), write(0.99, o.Due.P99),
-		write(0.999, o.Due.P999))
-}
-
 // RowsText writes how many rows the engine examined, returned and wrote. Before the first is ~ if it
 // is of traced operations; it is ? if nobody knows.
 func RowsText(s *results.StoreCost) string {
@@ -261,54 +242,4 @@ func RowsText(s *results.StoreCost) string {
 		examined = "~" + examined
 	}
 	return examined + "/" + words.Amount(s.RowsRead) + "/" + words.Amount(s.RowsWritten)
-}
-
-// Remarks are shown beside an operation's figures: operations that are not in the
-// figures and have no column, errors, and what the model's answers lacked.
-func Remarks(o *results.Op) []string {
-	var s []string
-	for _, n := range []struct {
-		count int64
-		what  string
-	}{
-		{o.Dropped, "dropped"},
-		{o.NoTarget, "without a message to work on"},
-		{o.NotFound, "not found"},
-		{o.TooLarge, "too large"},
-		{o.Clamped, "latencies beyond 100 s"},
-	} {
-		if n.count > 0 {
-			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
-		}
-	}
-	if d := dueText(o); d != "" {
-		s = append(s, d)
-	}
-	if o.Store.Retries > 0 {
-		s = append(s, words.Amount(o.Store.Retries)+" retries an operation")
-	}
-	if o.Store.Throttled > 0 {
-		throttled := fmt.Sprintf("throttled %s times an operation", words.Amount(o.Store.Throttled))
-		if !o.Untimed() {
-			throttled += ", waited " + words.Duration(o.Store.Backoff)
-		}
-		s = append(s, throttled)
-	}
-	for i, e := range o.Errors {
-		if i == errorsShown {
-			s = append(s, "more errors in run.json")
-			break
-		}
-		s = append(s, fmt.Sprintf("%d× %s", e.Count, e.Text))
-	}
-	if o.Count+o.Others()+o.NoTarget == 0 {
-		s = append(s, "never came up")
-	}
-	if o.Support == results.EmulatedOp {
-		s = append(s, "emulated: "+o.Fallback)
-	}
-	if o.Missing != "" {
-		s = append(s, "lacks "+o.Missing)
-	}
-	return s
 }

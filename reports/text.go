@@ -11,19 +11,11 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// narrowest is the width below which a table is not made narrower.
-const narrowest = 60
-
 // Text writes runs for a terminal.
 type Text struct {
 	Width  int  // columns of the terminal; a wider one shows more figures
 	Colour bool // marks what is best and what is wrong
 	Full   bool // all that is known, and not only what it takes to choose
-}
-
-// WriteText writes all of the run for a terminal of that width, without colours.
-func WriteText(w io.Writer, r *results.Run, width int) error {
-	return Text{Width: width, Full: true}.Write(w, r)
 }
 
 // Write writes the run. What is wrong with it and what changes how it is read come first in the full
@@ -61,72 +53,6 @@ func (o Text) Write(w io.Writer, r *results.Run) error {
 	return t.end(out)
 }
 
-func (t *text) end(out *bufio.Writer) error {
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	return nil
-}
-
-type text struct {
-	out    io.Writer
-	lines  int // that were written
-	width  int
-	colour bool
-	names  Names
-
-	style   string   // style of the lines that are written
-	dropped []string // columns that tables have no room for
-	wanted  int      // the width that has room for all columns
-}
-
-// Styles are parameters of the terminal's sequence "select graphic rendition".
-const (
-	bold   = "1"
-	faint  = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-// paint gives a text a style, if there are colours.
-func (t *text) paint(style, s string) string {
-	if !t.colour || style == "" {
-		return s
-	}
-	return "\x1b[" + style + "m" + s + "\x1b[0m"
-}
-
-// styled writes the lines of do in a style.
-func (t *text) styled(style string, do func()) {
-	t.style = style
-	do()
-	t.style = ""
-}
-
-// heading writes the head of a table.
-func (t *text) heading(lead, said string) { t.styled(bold, func() { t.wrap(lead, 2, said) }) }
-
-func (t *text) line(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
-	fmt.Fprintln(t.out, t.paint(t.style, strings.TrimRight(s, " ")))
-	t.lines++
-}
-
-// wrap writes lead and said. Further lines are indented by indent columns.
-func (t *text) wrap(lead string, indent int, said string) {
-	for _, line := range words.Wrap(lead, words.OneLine(said), indent, t.width) {
-		t.line("%s", line)
-	}
-}
-
-// labelled writes a text in a column beside a label.
-func (t *text) labelled(label, said string) {
-	t.wrap(fmt.Sprintf("%-*s", labelWidth, label), labelWidth, said)
-}
-
-const labelWidth = 10
-
 func (t *text) head(r *results.Run) {
 	t.labelled("run", fmt.Sprintf("%s, seed %d, %s, %s", r.Workload.Name, r.Seed, r.Started,
 		words.Duration(r.Seconds*1e9)))
@@ -143,37 +69,6 @@ func (t *text) head(r *results.Run) {
 	if r.Mail != nil {
 		t.labelled("mail", MailLine(r.Mail))
 	}
-}
-
-func MachineLine(e *results.Environment) string {
-	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
-	if e.Memory > 0 {
-		parts = append(parts, words.Size(float64(e.Memory)))
-	}
-	version := "mailbench " + e.Version
-	if e.Dirty {
-		version += " (changed since its commit)"
-	}
-	return joined(append(parts, e.Disk, e.Go, version))
-}
-
-func MailLine(m *results.MailInfo) string {
-	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, words.Size(float64(m.Bytes)))
-	if m.Malformed > 0 {
-		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
-	}
-	return s
-}
-
-// joined joins the parts that are not empty.
-func joined(parts []string) string {
-	var s []string
-	for _, p := range parts {
-		if p != "" {
-			s = append(s, p)
-		}
-	}
-	return strings.Join(s, ", ")
 }
 
 // notes writes what else a reader of the figures has to know.
@@ -208,19 +103,4 @@ func (t *text) notes(r *results.Run, all []Section, view *Overview) {
 		t.labelled("left", left)
 	}
 	t.list("further", view.Further)
-}
-
-func (t *text) audit(a *results.Audit) {
-	t.labelled("audit", t.names.Audit(a)+": "+AuditSummary(a))
-	for _, n := range a.Notes {
-		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
-	}
-}
-
-// list writes notices below each other, beside a label.
-func (t *text) list(label string, notices []Notice) {
-	for i := range notices {
-		t.wrap(fmt.Sprintf("%-*s- ", labelWidth, label), labelWidth+2, notices[i].String())
-		label = ""
-	}
 }

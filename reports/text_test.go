@@ -15,7 +15,7 @@ import (
 func TestTextIsAsItWas(t *testing.T) {
 	for _, width := range []int{60, 80, 100, 160} {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, sample(), width); err != nil {
+		if err := writeText(&buf, sample(), width); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("sample-%d.txt", width), buf.Bytes())
@@ -27,7 +27,7 @@ func TestTextIsAsItWas(t *testing.T) {
 func TestTextFits(t *testing.T) {
 	for width := narrowest; width <= 160; width++ {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, sample(), width); err != nil {
+		if err := writeText(&buf, sample(), width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {
@@ -42,7 +42,7 @@ func TestTextFits(t *testing.T) {
 func TestTextHidesNothing(t *testing.T) {
 	for _, width := range []int{0, 60, 80, 100, 120, 200} {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, sample(), width); err != nil {
+		if err := writeText(&buf, sample(), width); err != nil {
 			t.Fatal(err)
 		}
 		text := strings.Join(strings.Fields(buf.String()), " ")
@@ -65,7 +65,7 @@ func TestTextHidesNothing(t *testing.T) {
 
 func TestTextHasNoControlCharacters(t *testing.T) {
 	var buf bytes.Buffer
-	if err := WriteText(&buf, sample(), 80); err != nil {
+	if err := writeText(&buf, sample(), 80); err != nil {
 		t.Fatal(err)
 	}
 	if i := strings.IndexAny(buf.String(), "\x1b\x07\u009b\u202e"); i >= 0 {
@@ -107,7 +107,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 // Doubts whose texts begin alike are all said.
 func TestDoubtsThatBeginAlike(t *testing.T) {
 	var text bytes.Buffer
-	if err := WriteText(&text, sample(), 80); err != nil {
+	if err := writeText(&text, sample(), 80); err != nil {
 		t.Fatal(err)
 	}
 	for where, said := range map[string]string{"text": text.String()} {
@@ -131,7 +131,7 @@ func TestTextTellsCellsApart(t *testing.T) {
 	again.Engine = "null"
 	r.Cells = append(r.Cells, again)
 	var buf bytes.Buffer
-	if err := WriteText(&buf, r, 80); err != nil {
+	if err := writeText(&buf, r, 80); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"!james/embedded ", "!james/null ", " conversation/embedded ", "! james/embedded, james/null are INVALID in measure"} {
@@ -163,7 +163,7 @@ func TestTextPutsTrialsTogether(t *testing.T) {
 		r.Cells = append(r.Cells, c)
 	}
 	var buf bytes.Buffer
-	if err := WriteText(&buf, r, 160); err != nil {
+	if err := writeText(&buf, r, 160); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(buf.String()), " ")
@@ -184,7 +184,7 @@ func TestTextNamesWhatItLeavesOut(t *testing.T) {
 	r := &results.Run{Cells: []results.Cell{trial("elasticinbox", 1, results.OK, map[string]results.Op{"list": timed(4000, 1, 1, 1, 1, 1)})}}
 	left := func(width int) string {
 		var buf bytes.Buffer
-		if err := WriteText(&buf, r, width); err != nil {
+		if err := writeText(&buf, r, width); err != nil {
 			t.Fatal(err)
 		}
 		_, after, _ := strings.Cut(strings.Join(strings.Fields(buf.String()), " "), "the tables leave out ")
@@ -238,7 +238,7 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 func TestWritersTellOfAFullDisk(t *testing.T) {
 	for _, room := range []int{0, 4096} {
 		for name, err := range map[string]error{
-			"text":  WriteText(&fullDisk{min(room, 1024)}, sample(), 80),
+			"text":  writeText(&fullDisk{min(room, 1024)}, sample(), 80),
 			"bench": WriteBench(&fullDisk{min(room, 1024)}, sample()),
 		} {
 			if !errors.Is(err, errFull) {

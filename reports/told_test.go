@@ -14,7 +14,7 @@ func TestAnswerIsTold(t *testing.T) {
 	if err := (Text{Width: 100}).Write(&short, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteText(&full, r, 100); err != nil {
+	if err := writeText(&full, r, 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteMarkdown(&md, r); err != nil {

@@ -2,39 +2,12 @@ package reports
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 )
-
-// contender is a column with what explains why it is better or worse at an operation.
-type contender struct {
-	column OverviewColumn
-	store  results.StoreCost
-	ran    []results.PatternCalls
-	schema *schemas.Schema // nil if the run has no schema that can be read
-}
-
-// explainer knows the schemas of a run, and which of their patterns schema lint calls an error.
-type explainer struct {
-	schemas map[string]*schemas.Schema
-	errors  map[string]map[string]string // rules by model and pattern
-}
-
-func newExplainer(r *results.Run) *explainer {
-	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[string]map[string]string{}}
-	for _, s := range r.Schemas {
-		if parsed, err := schemas.Parse(s.Model, []byte(s.Text)); err == nil {
-			e.schemas[s.Model] = parsed
-			e.errors[s.Model] = e.lintErrors(s.Model)
-		}
-	}
-	return e
-}
 
 // why says in one sentence where the difference of a row comes from: what the worst
 // column asks of the store and the best does not, and what its access patterns read for
@@ -105,41 +78,6 @@ func (e *explainer) compare(f results.Figure, equals []string, b, w *contender) 
 	return s
 }
 
-// has writes what the contender has of a counted figure.
-func (c *contender) has(f results.Figure) string {
-	s := f.Text(c.store.Of(f))
-	switch {
-	case f == results.Bytes:
-		return s
-	case f == results.Examined && s == "1":
-		return s + " row"
-	case f == results.Examined:
-		return s + " rows"
-	case s == "1":
-		return s + " " + strings.TrimSuffix(string(f), "s")
-	}
-	return s + " " + string(f)
-}
-
-// verb says what the contender does with rows and bytes.
-func (c *contender) verb(f results.Figure) string {
-	all, written := c.store.Of(f), c.store.BytesWritten
-	if f == results.Rows {
-		written = c.store.RowsWritten
-	}
-	switch {
-	case f == results.Calls:
-		return "make"
-	case f == results.Examined:
-		return "examine"
-	case written < 0.05*all:
-		return "read"
-	case written > 0.95*all:
-		return "write"
-	}
-	return "move"
-}
-
 // inBrackets lists the patterns that ran, with the calls of each unless it is one.
 func inBrackets(ran []results.PatternCalls) string {
 	const most = 5
@@ -176,44 +114,4 @@ func dearest(b, w trials.Column, op string) (f results.Figure, found bool) {
 		}
 	}
 	return f, found
-}
-
-// counted is the row's line of a counted figure; nil if it has none.
-func (row *OverviewRow) counted() *OverviewLine {
-	for i := range row.Lines {
-		if row.Lines[i].Figure.Counted() {
-			return &row.Lines[i]
-		}
-	}
-	return nil
-}
-
-// ends are the columns of the least and the greatest value. Worst is -1 if the noise hides all
-// differences, or if there are none.
-func (l *OverviewLine) ends() (best, worst int) {
-	best, worst = -1, -1
-	for i := range l.Values {
-		switch v := &l.Values[i]; {
-		case !v.Known:
-		case v.Best && best < 0:
-			best = i
-		case !v.Best && !v.Same && v.Ratio >= tellRatio && (worst < 0 || v.Median > l.Values[worst].Median):
-			worst = i
-		}
-	}
-	return best, worst
-}
-
-// tellRatio is the least ratio that is not written as 1.0×.
-const tellRatio = 1.05
-
-// equals names column i, and then the columns with about the same value.
-func (l *OverviewLine) equals(p *OverviewPart, i int) []string {
-	all := []string{p.Columns[i].Name}
-	for at := range l.Values {
-		if v := &l.Values[at]; at != i && v.Known && v.Ratio < 1.005 && !slices.Contains(all, p.Columns[at].Name) {
-			all = append(all, p.Columns[at].Name)
-		}
-	}
-	return all
 }

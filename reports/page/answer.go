@@ -91,10 +91,3 @@ func newAnswerCell(l *mix.Line, row int, apart bool) matrixCell {
 
 // doubtsShown is how many doubts stand above the figures. The others are folded.
 const doubtsShown = 3
-
-// doubtViews divides the doubts into those that are shown and those that are folded.
-func (v *runView) doubtViews() {
-	all := v.Overview.Doubts
-	n := min(len(all), max(0, doubtsShown-len(v.Overview.Verdicts)))
-	v.Doubts, v.MoreDoubts = all[:n], all[n:]
-}

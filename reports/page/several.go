@@ -65,7 +65,7 @@ type severalCell struct{ Text, Ratio, Trouble string }
 
 func newSeveralView(sources []Source) *severalView {
 	v := &severalView{Operations: glossary.Operations(), Columns: glossary.Columns()}
-	var names []string
+	var names, labels []string
 	for i := range sources {
 		s := &sources[i]
 		h := runHead{
@@ -92,7 +92,8 @@ func newSeveralView(sources []Source) *severalView {
 			h.Doubts = append(h.Doubts, o.Doubts[n].String())
 		}
 		h.Further = len(o.Further)
-		v.Runs, names = append(v.Runs, h), append(names, shellWord(cmp.Or(s.Name, "DIR")))
+		v.Runs, labels = append(v.Runs, h), append(labels, h.Label)
+		names = append(names, shellWord(cmp.Or(s.Name, "DIR")))
 	}
 	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]
 	if r := union(sources); r != nil {
@@ -104,7 +105,7 @@ func newSeveralView(sources []Source) *severalView {
 	}
 	v.settings(sources)
 	v.figures(sources)
-	v.curves(sources)
+	v.Curves = newSeveralCurves(sources, labels)
 	return v
 }
 

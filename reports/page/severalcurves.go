@@ -14,8 +14,8 @@ type severalCurves struct {
 	Charts []chart
 }
 
-// curves draws the percentile curves of all runs in the same charts.
-func (v *severalView) curves(sources []Source) {
+// newSeveralCurves draws the percentile curves of all runs in the same charts. Labels name the runs.
+func newSeveralCurves(sources []Source, labels []string) (drawn []severalCurves) {
 	type key struct{ model, engine, phase string }
 	type of struct {
 		results.Curve
@@ -46,8 +46,8 @@ func (v *severalView) curves(sources []Source) {
 			s.Title = k.model + "/" + k.engine + ", " + k.phase
 		}
 		var colours palette
-		for i := range v.Runs {
-			colours.series(v.Runs[i].Label) // a run keeps its colour in charts of operations that others lack
+		for _, label := range labels {
+			colours.series(label) // a run keeps its colour in charts of operations that others lack
 		}
 		for _, op := range ops[k] {
 			if len(all[k][op]) < 2 {
@@ -61,16 +61,17 @@ func (v *severalView) curves(sources []Source) {
 			}
 			names := map[*results.Curve]string{}
 			for i := range curves {
-				names[&curves[i]] = v.Runs[all[k][op][i].run].Label
+				names[&curves[i]] = labels[all[k][op][i].run]
 			}
 			name := func(c *results.Curve) string { return names[c] }
 			s.Charts = append(s.Charts, newPercentileChart(op, curves, nines, name, colours.series))
 		}
 		if len(s.Charts) > 0 {
 			s.Legend = colours.legend()
-			v.Curves = append(v.Curves, s)
+			drawn = append(drawn, s)
 		}
 	}
+	return drawn
 }
 
 // measured reports whether the curve is of a phase that was measured.

@@ -114,7 +114,7 @@ func judgedRun(t *testing.T, cells ...results.Cell) *results.Run {
 // writers are all forms of a run but run.json, which has all that was measured.
 var writers = map[string]func(w io.Writer, r *results.Run) error{
 	"short text": func(w io.Writer, r *results.Run) error { return reports.Text{Width: 160}.Write(w, r) },
-	"text":       func(w io.Writer, r *results.Run) error { return reports.WriteText(w, r, 160) },
+	"text":       func(w io.Writer, r *results.Run) error { return reports.Text{Width: 160, Full: true}.Write(w, r) },
 	"Markdown":   reports.WriteMarkdown,
 	"JUnit":      reports.WriteJUnit,
 	"bench":      reports.WriteBench,

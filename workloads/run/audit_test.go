@@ -369,7 +369,7 @@ func TestAuditsOfTrials(t *testing.T) {
 			}
 		}
 		for name, write := range map[string]func(io.Writer, *results.Run) error{
-			" #2: ": func(w io.Writer, r *results.Run) error { return reports.WriteText(w, r, 200) }, `name="audit #2"`: reports.WriteJUnit,
+			" #2: ": func(w io.Writer, r *results.Run) error { return reports.Text{Width: 200, Full: true}.Write(w, r) }, `name="audit #2"`: reports.WriteJUnit,
 		} {
 			var b strings.Builder
 			if err := write(&b, r); err != nil || !strings.Contains(b.String(), name) {
