@@ -125,6 +125,7 @@ var layers = []struct {
 	{"workloads", []string{"schemas/strict", "schemas/words", "reports/answer", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
+	{"cmd/turns", []string{"reports/results", "schemas/words"}, nil},
 	{"cmd/campaigns", nil, []string{"cmd", "*", "*/*", "*/*/*"}},
 	{"cmd", []string{"*", "*/*", "*/*/*"}, nil},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/cmd/turns"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -87,8 +88,8 @@ configurations differ in more than the build, so they need --force.`,
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
 		"run may follow it, such as 'quick -m james'")
-	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
-	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
+	flags.StringVar(&f.base, turns.Base, "", "`COMMAND` of the base build or configuration, with --run")
+	flags.StringVar(&f.new, turns.New, "", "`COMMAND` of the new one")
 	flags.Var(whole(&f.turns, 1, mostTrials), "trials",
 		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "",
@@ -106,7 +107,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 		return usage(unknown("format", f.format, compareFormats))
 	}
 	if f.workload == "" {
-		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
+		for _, name := range []string{"run", turns.Base, turns.New, "trials", "output", "quiet"} {
 			if flags.Changed(name) {
 				return usagef("--%s is for runs that compare makes: name their workload with --run", name)
 			}

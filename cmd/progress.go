@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -69,23 +68,10 @@ func line(p run.Progress, names, width int) string {
 	}
 	left := ""
 	if p.Left > 0 {
-		left = about(p.Left) + " left"
+		left = words.About(p.Left) + " left"
 	}
 	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s %s", leftWidth, left, amount(p, behind)), " "))
 	return string(all[:min(len(all), max(width, 0))])
-}
-
-// about writes a time that is estimated: 1h05m, 12m, 3m20s, 45s.
-func about(d time.Duration) string {
-	switch d = d.Round(time.Second); {
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	case d >= 10*time.Minute:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
 // where says what is under way. The user chose the phase's name, so it is made printable.

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -87,7 +88,7 @@ func TestAbout(t *testing.T) {
 		400 * time.Millisecond: "0s", 45 * time.Second: "45s", 59600 * time.Millisecond: "1m00s", 83 * time.Second: "1m23s",
 		12*time.Minute + 40*time.Second: "12m", 65 * time.Minute: "1h05m",
 	} {
-		if got := about(d); got != want {
+		if got := words.About(d); got != want {
 			t.Errorf("%v is about %s, want %s", d, got, want)
 		}
 	}

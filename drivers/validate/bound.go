@@ -33,11 +33,11 @@ func (r *Report) writeUnseen(w io.Writer) {
 			said = true
 		}
 		fmt.Fprintf(w, "  %s: %s of its rows are broken, if they are spread evenly;\n"+
-			"      %s of its parts have broken rows, if they are together\n", t.Name, percent(unseen(t.Rows)), percent(unseen(int64(t.Read))))
+			"      %s of its parts have broken rows, if they are together\n", t.Name, upTo(unseen(t.Rows)), upTo(unseen(int64(t.Read))))
 	}
 }
 
-// percent writes a share with two digits.
-func percent(share float64) string {
+// upTo writes the most that a share can be, with two digits.
+func upTo(share float64) string {
 	return "up to " + strconv.FormatFloat(100*share, 'g', 2, 64) + "%"
 }

@@ -165,10 +165,18 @@ func (t *text) row(name, base, fresh, ratio, limit, said string) {
 	t.line("  %-*s %7s %7s  %-18s %5s  %s", nameWidth, name, base, fresh, ratio, limit, said)
 }
 
+// trials says how many trials each side has.
+func (c *Cell) trials() string {
+	if c.BaseCount == c.NewCount {
+		return words.Plural(c.NewCount, "trial") + " each"
+	}
+	return fmt.Sprintf("%d and %s", c.BaseCount, words.Plural(c.NewCount, "trial"))
+}
+
 func (t *text) cell(c *Cell, all bool) {
 	t.line("")
-	t.wrap("", fmt.Sprintf("%s on %s, phase %s (%s loop, %d and %d trials)", c.Model, c.Engine, c.Phase,
-		c.Load, c.BaseCount, c.NewCount))
+	t.wrap("", fmt.Sprintf("%s on %s, phase %s (%s loop, %s)", c.Model, c.Engine, c.Phase, c.Load,
+		c.trials()))
 	for _, n := range c.Notes {
 		t.wrap("  ", n)
 	}

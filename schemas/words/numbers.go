@@ -3,6 +3,7 @@ package words
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Duration writes nanoseconds with three digits and the unit that suits.
@@ -63,4 +64,17 @@ func Clock(seconds float64) string {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 	}
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
+}
+
+// About writes a time that is estimated: 1h05m, 12m, 3m20s, 45s.
+func About(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	case d >= 10*time.Minute:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
