@@ -32,8 +32,8 @@ func (d *decoder) models(root map[string]strict.Entry) {
 		m := &Model{Values: map[string]int{}, name: d.word(e.Key)}
 		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
 			size, err := random.ParseSize(v.Value.Value)
-			if err != nil || v.Value.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1 {
-				d.Fail(v.Value, "models.%s.%s must be a number from 1 up, or a size such as 128KiB, found %s", e.Name, v.Name,
+			if err != nil || v.Value.Kind != yaml.ScalarNode {
+				d.Fail(v.Value, "models.%s.%s must be a number, or a size such as 128KiB, found %s", e.Name, v.Name,
 					strict.Found(v.Value))
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 
 var someModels = map[string][]Parameter{
 	"james": {{"chunk_size", func(v int) error {
-		if v < 1000 {
+		if v < 1000 || v > 50_000_000 {
 			return fmt.Errorf("chunk_size must be from 1KB to 50MB, found %d", v)
 		}
 		return nil
@@ -52,8 +52,9 @@ func TestModelsWrong(t *testing.T) {
 		{"models.james.overflow_after=1", `unknown parameter "overflow_after" of model james; expected one of chunk_size`},
 		{"models.oracle.chunk_size=1", `unknown parameter "chunk_size" of model oracle; it has none`},
 		{"models.james.chunk_size=7", `1:25: models.james.chunk_size must be from 1KB to 50MB, found 7`},
-		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number from 1 up, or a size"},
-		{"models.james.chunk_size=0", "models.james.chunk_size must be a number from 1 up, or a size"},
+		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number, or a size"},
+		{"models.james.chunk_size=0", "models.james.chunk_size must be from 1KB to 50MB, found 0"},
+		{"models.james.chunk_size=99999999999", "models.james.chunk_size must be from 1KB to 50MB, found 99999999999"},
 		{"models.james=1", "model james must be"},
 		{"sweep.models.james.chunk_size=[1, 4KB]", "models.james.chunk_size must be from 1KB to 50MB, found 1"},
 	} {
