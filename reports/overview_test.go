@@ -122,9 +122,16 @@ func TestOverviewCompares(t *testing.T) {
 		{
 			"bytes of few drawn messages",
 			change(list(four[:1], four[:1]), 0, func(_ *results.Cell, o *results.Op) {
-				o.Count, o.Store.BytesRead, o.Store.BytesDeviation = 29, 160_000, 1
+				o.Count, o.Store.BytesRead, o.Store.BytesDeviation = 29, 160_000, 60_000
 			}),
 			"bytes ? 1.0×",
+		},
+		{
+			"bytes of few drawn messages that are much alike",
+			change(list(four[:1], four[:1]), 0, func(_ *results.Cell, o *results.Op) {
+				o.Count, o.Store.BytesRead, o.Store.BytesDeviation = 29, 160_000, 1
+			}),
+			"bytes 160× 1.0×",
 		},
 		{
 			"counted figures that differ for certain by little",

@@ -176,6 +176,28 @@ func TestCannotBeTold(t *testing.T) {
 	}
 }
 
+// Few operations tell a counted figure that differs by far more than they differ among each other.
+func TestFewOperations(t *testing.T) {
+	for deviation, want := range map[float64]string{
+		2e3: "50.9×",
+		2e6: "cannot be told: deliver.written of oracle at 50 and deliver.written of oracle at 1 do not differ " +
+			"by more than the noise: 5.19MB and 102KB",
+	} {
+		r := &results.Run{Sweep: &results.Sweep{Points: []results.SweepPoint{{Value: "1"}, {Value: "50"}}}}
+		for point, written := range map[string]float64{"1": 102e3, "50": 5.19e6} {
+			c := cell("oracle", point, 1, 1, 1_000_000)
+			o := c.Ops["move"]
+			o.Count, o.Store.BytesWritten, o.Store.BytesDeviation = 20, written, deviation
+			c.Ops = map[string]results.Op{"deliver": o}
+			r.Cells = append(r.Cells, c)
+		}
+		got := say(r, "{deliver.written of oracle at 50 / deliver.written of oracle at 1}")
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("with a deviation of %g: %s\nwant %s", deviation, got, want)
+		}
+	}
+}
+
 // A value before the one from which on something pays may not be told.
 func TestAtTheLatest(t *testing.T) {
 	r := planted()

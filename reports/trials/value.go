@@ -105,8 +105,8 @@ const (
 	// their values is its range.
 	tellIntervals = 5
 	// A counted figure is a mean over drawn messages. A difference must be more than
-	// tellErrors standard errors, and each mean must be of at least tellOperations
-	// operations, unless all operations have the same value.
+	// tellErrors standard errors. Fewer than tellOperations operations do not tell how far
+	// off their mean is: the difference must be as many standard deviations of a single one.
 	tellErrors     = 3
 	tellOperations = 30
 )
@@ -114,14 +114,7 @@ const (
 // Differs reports whether b is more than a by more than the noise.
 func Differs(f results.Figure, a, b *Value) bool {
 	if f.Counted() {
-		if a.deviation+b.deviation == 0 {
-			return b.Median > a.Median
-		}
-		if min(a.n, b.n) < tellOperations {
-			return false
-		}
-		variance := a.deviation*a.deviation/float64(a.n) + b.deviation*b.deviation/float64(b.n)
-		return b.Median-a.Median > tellErrors*math.Sqrt(variance)
+		return b.Median-a.Median > tellErrors*math.Hypot(a.err(), b.err())
 	}
 	if b.Low <= a.High {
 		return false
@@ -197,11 +190,16 @@ func Same(f results.Figure, a, b *Value) bool {
 	if !f.Counted() {
 		return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low)
 	}
-	if a.deviation+b.deviation > 0 && min(a.n, b.n) < tellOperations {
-		return false
+	return math.Abs(b.Median-a.Median)+tellErrors*math.Hypot(a.err(), b.err()) <= sameMost*min(a.Median, b.Median)
+}
+
+// err is how far off the mean of a counted figure may be: its standard error, or with few operations
+// the standard deviation of a single one.
+func (v *Value) err() float64 {
+	if v.n < tellOperations {
+		return v.deviation
 	}
-	variance := a.deviation*a.deviation/float64(a.n) + b.deviation*b.deviation/float64(b.n)
-	return math.Abs(b.Median-a.Median)+tellErrors*math.Sqrt(variance) <= sameMost*min(a.Median, b.Median)
+	return v.deviation / math.Sqrt(float64(v.n))
 }
 
 // spread sets the range of a single trial from its intervals. With too few of them the
