@@ -142,7 +142,8 @@
 //	varies          slice: what a variant may change, since the model copes with it:
 //	                columns (it leaves out the last), pages (it reads all rows in
 //	                any order, without after and limit)
-//	if              put-if: absent, or plain columns
+//	if              put-if: absent, or plain and static columns. Static columns are those of
+//	                the row's partition; beside them a put-if may write both. Cassandra runs it.
 //	other, at       any kind, see Imported schemas
 //	scope           delete: row, prefix or partition. It follows from by; where it
 //	                is written down it must agree
@@ -185,6 +186,11 @@
 // arguments and the order of lists: Parse refuses others, except where a pattern of
 // the base varies. Source is the text of the
 // whole schema; each table and pattern keeps its place in the file that it is from.
+//
+// A variant may add patterns whose names the base has in "variants may add". The model runs
+// them in place of others if it finds them:
+//
+//	variants may add: [message_if, last_uid, body]
 //
 // # Population
 //

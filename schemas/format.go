@@ -48,6 +48,9 @@ func Format(s *Schema) []byte {
 	if len(s.Patterns) > 0 {
 		root.add("patterns", patterns.node())
 	}
+	if len(s.Additions) > 0 {
+		root.add("variants may add", textList(s.Additions))
+	}
 	workflow := newBlock()
 	for _, step := range s.Workflow {
 		workflow.add(step.Pattern.Name, patternList(step.Next))

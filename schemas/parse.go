@@ -10,7 +10,8 @@ import (
 )
 
 var schemaKeys = []string{
-	"schema", "name", "doc", "native", "types", "parameters", "other", "tables", "patterns", "workflow",
+	"schema", "name", "doc", "native", "types", "parameters", "other", "tables", "patterns", "variants may add",
+	"workflow",
 }
 
 // parser holds what is known while one file is read.
@@ -93,6 +94,13 @@ func (p *parser) parse(root *yaml.Node) {
 	}
 	if e, ok := f["patterns"]; ok {
 		p.patterns(e.Value)
+	}
+	if e, ok := f["variants may add"]; ok {
+		for _, n := range p.List(e.Value, "variants may add") {
+			if name, ok := p.Text(n, "a pattern in variants may add"); ok {
+				p.schema.Additions = append(p.schema.Additions, name)
+			}
+		}
 	}
 	if e, ok := f["workflow"]; ok {
 		p.workflow(e.Value)

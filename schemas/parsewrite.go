@@ -34,6 +34,8 @@ func (r *patternReader) writeColumns() {
 	for _, c := range r.Columns {
 		at := r.atColumn("columns", c)
 		switch {
+		case c.Role == Static && r.Kind == PutIf:
+			// beside the columns of a row
 		case c.Role != role:
 			r.Fail(at, "%s: %s writes %s columns; %s is %s",
 				r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
@@ -96,11 +98,17 @@ func (r *patternReader) condition() {
 		r.Fail(e.Value, "%s: if is empty; expected absent or columns to compare", r.where)
 	}
 	for _, c := range r.If {
-		if c.Role != Plain || c.Type.Collection() || c.Type.Kind == Counter {
-			r.Fail(r.atColumn("if", c), "%s: if compares plain columns that are no collections or counters; %s is %s",
+		if c.Role != Plain && c.Role != Static || c.Type.Collection() || c.Type.Kind == Counter {
+			r.Fail(r.atColumn("if", c), "%s: if compares plain and static columns that are no collections or counters; %s is %s",
 				r.where, c.Name, describe(c))
 		}
 	}
+}
+
+// SpansStatic reports whether a put-if writes or compares static columns beside those of its row.
+func (p *Pattern) SpansStatic() bool {
+	return p.Kind == PutIf && slices.ContainsFunc(slices.Concat(p.Columns, p.If),
+		func(c *Column) bool { return c.Role == Static })
 }
 
 // word reads the text of a key that may be missing.

@@ -235,8 +235,10 @@ type Schema struct {
 	Patterns []*Pattern
 	// Parameters are the numbers that the user of its model may choose.
 	Parameters []*Parameter
-	Workflow   []Step    // how a mail client goes from one read to the next; no step leads back
-	Other      []Setting // carried through, judged by nothing
+	// Additions are patterns that a variant may add, which the model then runs.
+	Additions []string
+	Workflow  []Step    // how a mail client goes from one read to the next; no step leads back
+	Other     []Setting // carried through, judged by nothing
 
 	engines []engineName // engines that the file names, in file order
 }

@@ -163,7 +163,7 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 		}
 	}
 	for _, now := range p.schema.Patterns {
-		if base.Pattern(now.Name) == nil && !p.schema.inside(now) {
+		if base.Pattern(now.Name) == nil && !p.schema.inside(now) && !slices.Contains(base.Additions, now.Name) {
 			p.failAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch",
 				now.Name, base.Name)
 		}

@@ -60,10 +60,8 @@ func (s *session) parallelBatch(ctx context.Context, st *statement, parts []driv
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(parts)))
 	time := s.store.clock.next(int64(len(parts)))
 	begin := func(i int) {
-		sl, p, at := slots[i%len(slots)], st.parts[parts[i].Part], time+int64(i)
-		if !p.setsTimestamp() {
-			at = 0
-		}
+		sl, p := slots[i%len(slots)], st.parts[parts[i].Part]
+		at := p.timeOf(time, i)
 		go func() {
 			sl.done <- plan.GuardWrite(func() error { return sl.write(ctx, p, parts[i].Args, at) })
 		}()

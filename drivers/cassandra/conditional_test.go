@@ -12,9 +12,6 @@ import (
 // node whose clock is ahead would hide the conditional ones that follow it, and each would be
 // applied: two messages would get one UID. Variants may mix them, of which schema lint tells.
 func TestCellsAreConditionalOrPlain(t *testing.T) {
-	// Oracle's read mark is compared, and a new message has it. A clock that is ahead may lose the
-	// mark, and the message is unread again: no other cell depends on it.
-	harmless := func(schema string, c *schemas.Column) bool { return schema == "oracle" && c.Name == "isRead" }
 	compared := 0
 	for _, name := range schemas.BundledNames() {
 		if schemas.BaseOf(name) != "" {
@@ -30,7 +27,7 @@ func TestCellsAreConditionalOrPlain(t *testing.T) {
 				for _, p := range s.Patterns {
 					switch p.Kind {
 					case schemas.Put, schemas.Append, schemas.Remove:
-						if p.Table == conditional.Table && slices.Contains(p.Columns, c) && !harmless(name, c) {
+						if p.Table == conditional.Table && slices.Contains(p.Columns, c) {
 							t.Errorf("%s: %s compares %s, which %s sets without a condition", name, conditional.Name, c.Name, p.Name)
 						}
 					}

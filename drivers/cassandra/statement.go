@@ -47,6 +47,15 @@ func (st *statement) setsTimestamp() bool {
 	return !st.counter && !st.table.conditional
 }
 
+// timeOf returns the timestamp of part i of a batch whose first part has the timestamp first, or
+// 0 if the node sets it.
+func (st *statement) timeOf(first int64, i int) int64 {
+	if !st.setsTimestamp() {
+		return 0
+	}
+	return first + int64(i)
+}
+
 // tokenRange holds the tokens above after, up to and including to.
 type tokenRange struct{ after, to int64 }
 

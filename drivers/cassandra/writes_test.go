@@ -142,6 +142,24 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// TestTimesOfParts: the parts of a parallel batch have timestamps in their order, and those of a
+// table with conditional writes have the node's. It needs no cluster.
+func TestTimesOfParts(t *testing.T) {
+	s := schemaOf(t, "flags", flagsBody)
+	k := offline(t, s)
+	for pattern, want := range map[string][]int64{"log": {7, 8, 9}, "put": {0, 0, 0}} {
+		st, err := k.compile(s.Pattern(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range want {
+			if got := st.timeOf(7, i); got != want {
+				t.Errorf("part %d of %s has the timestamp %d, want %d", i, pattern, got, want)
+			}
+		}
+	}
+}
+
 // TestParallelStamps: of parts of one batch that are sent at once and write one row, the later
 // one wins. (With equal timestamps the larger value would.)
 func TestParallelStamps(t *testing.T) {

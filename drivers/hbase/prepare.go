@@ -137,6 +137,9 @@ func (st *statement) compileWrite() error {
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}
+	if err := st.InOneRow(); err != nil {
+		return err
+	}
 	for i, c := range p.Columns {
 		if !slices.Contains(columns, c) {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)

@@ -34,6 +34,9 @@ func (s *store) compile(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	st := &statement{Plan: plan.Of(p), table: &t.rows}
+	if err := st.InOneRow(); err != nil {
+		return nil, err
+	}
 	if p.Static {
 		st.table = &t.statics
 	}

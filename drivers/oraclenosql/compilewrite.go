@@ -10,6 +10,9 @@ import (
 
 func (st *statement) compileWrite() error {
 	p := st.Pattern()
+	if err := st.InOneRow(); err != nil {
+		return err
+	}
 	switch p.Kind {
 	case schemas.Delete:
 		st.compileDelete()

@@ -126,6 +126,9 @@ func (st *statement) compileWrite() error {
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}
+	if err := st.InOneRow(); err != nil {
+		return err
+	}
 	for i, c := range p.Columns {
 		op := operand{slices.Index(st.fam.columns, c), st.Layout.Columns + i}
 		if op.col < 0 {

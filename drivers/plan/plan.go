@@ -83,6 +83,15 @@ func Partial(err error, applied, of int) error {
 	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
 }
 
+// InOneRow refuses a put-if that also has static columns, for an engine that keeps them in a row
+// of their own and has conditions on one row only.
+func (p *Plan) InOneRow() error {
+	if p.pattern.SpansStatic() {
+		return fmt.Errorf("it also has static columns, which are in another row: %w", drivers.ErrUnsupported)
+	}
+	return nil
+}
+
 // Limit returns how many rows a call may yield; -1 is no limit. A null limit is
 // the pattern's own.
 func (p *Plan) Limit(args []drivers.Value) int64 {

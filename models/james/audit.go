@@ -160,16 +160,21 @@ func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) (
 // right lengths.
 func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
-	err := a.S.Read(ctx, a.chunks, a.With(drivers.UUID(id), drivers.Bigint(s.uid)), func(row []drivers.Value) error {
-		b := row[1].Raw()
-		whole = whole && row[0].Int64() == next && int64(len(b)) == min(left, s.chunkSize)
+	chunk := func(number int64, b []byte) error {
+		whole = whole && number == next && int64(len(b)) == min(left, s.chunkSize)
 		sum = models.Checksum(sum, b)
 		left -= int64(len(b))
 		next++
 		return nil
-	})
-	if next > 1 {
-		a.bodies++
+	}
+	var err error
+	if at := a.With(drivers.UUID(id), drivers.Bigint(s.uid)); a.lwt.inOne(s.size, s.chunkSize) {
+		err = a.S.Read(ctx, a.lwt.body, at, func(row []drivers.Value) error { return chunk(1, row[0].Raw()) })
+	} else {
+		err = a.S.Read(ctx, a.chunks, at, func(row []drivers.Value) error { return chunk(row[0].Int64(), row[1].Raw()) })
+		if next > 1 {
+			a.bodies++
+		}
 	}
 	if !whole || left != 0 || sum != s.checksum && !s.bare {
 		a.result.BrokenBodies++

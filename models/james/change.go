@@ -44,10 +44,12 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 
 // removeAll removes the messages of m.recs and subtracts them from the mailbox's count.
 func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
-	switch len(m.recs) {
-	case 0:
+	switch {
+	case len(m.recs) == 0:
 		return nil
-	case 1:
+	case m.lwt.has():
+		err = m.removeEach(ctx, f)
+	case len(m.recs) == 1:
 		err = m.drop(ctx, f, m.recs[0].uid)
 	default:
 		m.Calls.Reset()
@@ -104,23 +106,14 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		return nil
 	}
 	// Counted at the end: the audit of a move that was broken off finds a message in both mailboxes by the counts.
-	first, err := m.reserve(ctx, to, int64(len(hs)), 0)
-	if err != nil {
-		return m.Failed("move", from.Account, err)
-	}
-	err = m.copyAll(ctx, from, to, first)
-	m.release()
-	if err == nil {
-		err = m.replaceAll(ctx, from, to, first)
+	var err error
+	if m.lwt.has() {
+		err = m.moveEach(ctx, from, to, handles)
+	} else {
+		err = m.moveAll(ctx, from, to, handles)
 	}
 	if err != nil {
-		for i := range m.recs {
-			err = m.withdraw(ctx, err, to, first+int64(i), false)
-		}
 		return m.Failed("move", from.Account, err)
-	}
-	for i := range m.recs {
-		handles[i] = handleOf(first+int64(i), m.recs[i].size)
 	}
 	if err = m.countMessages(ctx, from, -int64(len(hs))); err == nil {
 		err = m.countMessages(ctx, to, int64(len(hs)))
@@ -131,27 +124,46 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	return nil
 }
 
-// copyAll copies the data of the messages of m.recs, chunk by chunk, to UIDs
-// from first on.
-func (m *mailbox) copyAll(ctx context.Context, from, to *models.Folder, first int64) error {
+// moveAll moves the messages of m.recs to UIDs that it reserves together.
+func (m *mailbox) moveAll(ctx context.Context, from, to *models.Folder, handles []models.Handle) error {
+	first, err := m.reserve(ctx, to, int64(len(m.recs)), 0)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(m.recs) && err == nil; i++ {
+		err = m.copyChunks(ctx, from, to, &m.recs[i], first+int64(i))
+	}
+	m.release()
+	if err == nil {
+		err = m.replaceAll(ctx, from, to, first)
+	}
 	for i := range m.recs {
-		r := &m.recs[i]
-		if r.chunkSize <= 0 {
-			return fmt.Errorf("%w: %d bytes in chunks of %d", models.ErrBroken, r.size, r.chunkSize)
+		if err != nil {
+			err = m.withdraw(ctx, err, to, first+int64(i), false)
+		} else {
+			handles[i] = handleOf(first+int64(i), m.recs[i].size)
 		}
-		for n := range r.chunks() {
-			number := drivers.Bigint(n + 1)
-			m.held = nil
-			if err := m.S.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
-				return fmt.Errorf("read chunk %d: %w", n+1, err)
-			}
-			if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
-				return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
-			}
-			if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(to), drivers.Bigint(first+int64(i)), number,
-				drivers.Blob(m.held))); err != nil {
-				return fmt.Errorf("write chunk %d: %w", n+1, err)
-			}
+	}
+	return err
+}
+
+// copyChunks copies the data of a message, chunk by chunk, to a UID of the other mailbox.
+func (m *mailbox) copyChunks(ctx context.Context, from, to *models.Folder, r *record, uid int64) error {
+	if r.chunkSize <= 0 {
+		return fmt.Errorf("%w: %d bytes in chunks of %d", models.ErrBroken, r.size, r.chunkSize)
+	}
+	for n := range r.chunks() {
+		number := drivers.Bigint(n + 1)
+		m.held = nil
+		if err := m.S.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
+			return fmt.Errorf("read chunk %d: %w", n+1, err)
+		}
+		if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
+			return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
+		}
+		if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(to), drivers.Bigint(uid), number,
+			drivers.Blob(m.held))); err != nil {
+			return fmt.Errorf("write chunk %d: %w", n+1, err)
 		}
 	}
 	return nil

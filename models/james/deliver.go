@@ -33,33 +33,45 @@ func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 // chunks, the metadata that makes the message visible, and the mailbox's count if it is not
 // counted yet.
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
-	uid, err := m.reserve(ctx, f, 1, 1)
-	if err != nil {
-		return 0, err
+	uid, err := int64(0), error(nil)
+	if !m.lwt.inOne(msg.Raw.Size(), int64(m.chunkSize)) {
+		if uid, err = m.reserve(ctx, f, 1, 1); err != nil {
+			return 0, err
+		}
 	}
-	if err = m.write(ctx, msg, f, uid); err == nil && m.casUID {
+	if err = m.write(ctx, msg, f, &uid); err == nil && m.casUID {
 		err = m.countMessages(ctx, f, 1)
 	}
-	if err != nil {
+	if err != nil && uid > 0 {
 		err = m.withdraw(ctx, err, f, uid, !m.casUID)
 	}
 	return uid, err
 }
 
-func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid int64) error {
+// write writes a message with its UID, or with the next one if the UID is 0.
+func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid *int64) error {
 	r := record{date: models.Arrival(msg, m.now), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
 	m.Calls.Reset()
-	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
+	sum, err := m.writeChunks(ctx, msg.Raw, f, *uid)
 	defer m.release()
 	if err != nil {
 		return err
 	}
 	m.text = models.AppendLayout(m.text[:0], msg, sum)
 	r.properties = m.text
-	row := r.put(f, uid)
-	if r.chunks() > 1 {
+	row := r.put(f, *uid)
+	switch {
+	case m.lwt.inOne(r.size, r.chunkSize):
+		body := m.Calls.List[0].Args[3]
+		var given int64
+		if given, err = m.putIf(ctx, f, 0, &r, body); err == nil {
+			*uid = given
+		}
+	case m.lwt.has():
+		_, err = m.putIf(ctx, f, *uid, &r, drivers.Value{})
+	case r.chunks() > 1:
 		_, err = m.S.Write(ctx, m.messagePut, m.With(row[:]...))
-	} else {
+	default:
 		m.Calls.Add(appendMessage, row[:]...)
 		err = m.S.Batch(ctx, m.append, m.Calls.List)
 	}
@@ -129,6 +141,9 @@ func (m *mailbox) withdraw(ctx context.Context, why error, f *models.Folder, uid
 
 // drop removes one message's row: metadata and data.
 func (m *mailbox) drop(ctx context.Context, f *models.Folder, uid int64) error {
+	if m.lwt.has() {
+		return m.removeIf(ctx, f, uid, true)
+	}
 	m.Calls.Reset()
 	m.Calls.Add(removeMessage, key(f), drivers.Bigint(uid))
 	m.Calls.Add(removeData, key(f), drivers.Bigint(uid))

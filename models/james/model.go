@@ -90,6 +90,7 @@ type bound struct {
 	// casUID and casCount say that compare-and-set changes the number, not an increment.
 	casUID, casCount bool
 	casFlag          bool // the write of a flag has a condition
+	lwt              oneWrite
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
@@ -103,6 +104,9 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	}
 	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")
 	b.casFlag = p.Conditional("flag_seen")
+	if err := b.lwt.fill(p); err != nil {
+		return nil, fmt.Errorf("bind james: %w", err)
+	}
 	return b, nil
 }
 
@@ -128,6 +132,7 @@ type mailbox struct {
 	at      int              // index of the record whose row comes next
 	text    []byte           // properties of the messages read or written
 	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
+	inline  bool             // that message is in the row of its metadata
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error

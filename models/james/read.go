@@ -85,11 +85,15 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 		return err
 	}
 	m.reading = [...]drivers.Value{key(f), drivers.Bigint(r.uid)}
+	m.inline = m.lwt.inOne(r.size, r.chunkSize)
 	return m.Reader.Begin(r.size, r.chunkSize, r.properties)
 }
 
 // fetch reads chunk n of the message being read. The first chunk is stored as 1.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
+	if m.inline {
+		return m.S.Read(ctx, m.lwt.body, m.With(m.reading[:]...), m.onChunk)
+	}
 	return m.S.Read(ctx, m.chunk, m.With(m.reading[0], m.reading[1], drivers.Bigint(n+1)), m.onChunk)
 }
 

@@ -35,7 +35,9 @@ const (
 // the mailbox's number of messages, if that takes no request of its own: if an increment does both.
 func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n, count int64) (int64, error) {
 	last, err := int64(0), error(nil)
-	if m.casUID {
+	if m.lwt.has() { // its callers take one
+		last, err = m.putIf(ctx, f, 0, nil, drivers.Value{})
+	} else if m.casUID {
 		last, err = m.increment(ctx, f, m.nextUID, true, lastUID, n)
 	} else {
 		var res drivers.Result
