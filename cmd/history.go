@@ -66,8 +66,6 @@ figures named are then searched for changes, which takes fewer runs.
 	completeFlags(c, map[string][]string{"metric": metricNames()})
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
-	renamed(c, "out", "output")
-	renamed(c, "force", "overwrite")
 	bindJSON(c, &f.asJSON)
 	return c
 }

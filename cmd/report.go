@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ import (
 const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
-	var file, open, format string
+	var file, format string
 	var asJSON bool
 	var overwrite, full bool
 	c := &cobra.Command{
@@ -61,12 +59,6 @@ says so.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]string{"yes", "no"}, open) {
-				return usage(unknown("answer to --open", open, []string{"yes", "no"}))
-			}
-			if file == "-" && open == "yes" {
-				return usagef("--open needs a file; leave -o - out")
-			}
 			var err error
 			if format, err = formatOf(cmd.Flags(), format, asJSON); err != nil {
 				return err
@@ -75,8 +67,8 @@ says so.`,
 				return usage(unknown("format", format, reportFormats))
 			}
 			if format != formatHTML {
-				if len(args) > 1 || open == "yes" {
-					return usagef("--format %s writes one run, and opens no browser", format)
+				if len(args) > 1 {
+					return usagef("--format %s writes one run", format)
 				}
 				return writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, full)
 			}
@@ -101,11 +93,8 @@ says so.`,
 			if err := writePage(file, text.Bytes(), overwrite); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), file)
-			if open == "yes" {
-				return show(file)
-			}
-			return nil
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), file)
+			return err
 		},
 	}
 	f := c.Flags()
@@ -116,9 +105,6 @@ says so.`,
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
 	bindFull(f, &full)
-	f.StringVar(&open, "open", "no", "open the page in the browser: `yes or no`")
-	renamed(c, "out", "output")
-	renamed(c, "force", "overwrite")
 	return c
 }
 
@@ -153,19 +139,4 @@ func openSource(notes io.Writer, dir string) (s page.Source, err error) {
 	}
 	s.Name = filepath.Base(path)
 	return s, nil
-}
-
-// show opens the file in the browser.
-func show(file string) error {
-	name, args := "xdg-open", []string{file}
-	switch runtime.GOOS {
-	case "darwin":
-		name = "open"
-	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
-	}
-	if err := exec.Command(name, args...).Run(); err != nil {
-		return fmt.Errorf("the page is written; open %s in a browser yourself: %w", file, err)
-	}
-	return nil
 }

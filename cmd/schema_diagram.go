@@ -60,6 +60,5 @@ Without -o the diagram goes to standard output.`,
 	f.StringVar(&kind, "kind", string(diagram.Logical), "what to draw: `KIND` logical, physical or workflow")
 	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
 	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`")
-	renamed(c, "out", "output")
 	return c
 }

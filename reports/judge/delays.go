@@ -96,7 +96,7 @@ func effect(count int64, d *results.Delays) (what string, changed bool) {
 }
 
 // beyondChance reports whether a percentile as it would have been without the client's delays is
-// below the interval of the one that was measured. Earlier versions did not save the interval.
+// below the interval of the one that was measured.
 func beyondChance(of func(*results.Latency) int64, least *results.Latency, ideal int64) bool {
 	return least == nil || ideal < of(least)
 }

@@ -135,18 +135,10 @@ func asJSON(v any) string {
 func audits(sources []Source) []results.Audit {
 	var all []results.Audit
 	for _, s := range sources {
-		seen := map[results.Key]int{}
 		for _, a := range s.Run.Audits {
-			key := results.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial}
-			seen[key]++ // earlier versions did not tell the trial
-			n, at := 0, -1
-			for i := range all {
-				if all[i].Model == a.Model && all[i].Engine == a.Engine && all[i].Trial == a.Trial {
-					if n++; n == seen[key] {
-						at = i
-					}
-				}
-			}
+			at := slices.IndexFunc(all, func(have results.Audit) bool {
+				return have.Model == a.Model && have.Engine == a.Engine && have.Trial == a.Trial
+			})
 			if at < 0 {
 				all = append(all, a)
 				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1

@@ -1,97 +1,102 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"testing"
 )
 
-// numbered sets each number below v to one of its own, from *next on, and each text to one of
-// its own. It leaves out what derived names.
-func numbered(v reflect.Value, next *int, derived []string) {
-	for i := range v.NumField() {
-		f, name := v.Field(i), v.Type().Field(i).Name
-		if slices.Contains(derived, name) {
-			continue
+// filled gives each field of v a value that is not zero: numbers and texts one of their own, from
+// *next on, and lists and maps one element.
+func filled(v reflect.Value, next *int) {
+	*next++
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*next))
+	case reflect.Float64:
+		v.SetFloat(float64(*next))
+	case reflect.String:
+		v.SetString(fmt.Sprint("text ", *next))
+		if v.Type() == reflect.TypeFor[Support]() {
+			v.SetString(string(NotOffered))
 		}
-		*next++
-		switch f.Kind() {
-		case reflect.Int, reflect.Int64:
-			f.SetInt(int64(*next))
-		case reflect.Float64:
-			f.SetFloat(float64(*next))
-		case reflect.String:
-			f.SetString(string(rune('a' + *next%26)))
-		case reflect.Struct:
-			numbered(f, next, derived)
-		case reflect.Pointer:
-			f.Set(reflect.New(f.Type().Elem()))
-			if f.Elem().Kind() == reflect.Struct {
-				numbered(f.Elem(), next, derived)
-			}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(v.Field(i), next)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		filled(v.Elem(), next)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		filled(v.Index(0), next)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		filled(key, next)
+		filled(value, next)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
 	}
 }
 
-// unchanged lists the numbers below sum that are as in was, though add added b.
-func unchanged(path string, sum, was reflect.Value, derived []string) (names []string) {
-	for i := range sum.NumField() {
-		f, o, name := sum.Field(i), was.Field(i), sum.Type().Field(i).Name
-		if slices.Contains(derived, name) {
-			continue
-		}
-		if f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.Struct {
-			f, o = f.Elem(), o.Elem()
-		}
-		switch f.Kind() {
-		case reflect.Struct:
-			names = append(names, unchanged(path+name+".", f, o, derived)...)
-		case reflect.Int, reflect.Int64, reflect.Float64:
-			if f.Equal(o) {
-				names = append(names, path+name)
-			}
+// same lists the fields of a and b that are equal, those of structs in them one by one, without
+// those that kept names.
+func same(path string, a, b reflect.Value, kept []string) (names []string) {
+	for i := range a.NumField() {
+		x, y, name := a.Field(i), b.Field(i), a.Type().Field(i).Name
+		switch {
+		case slices.Contains(kept, path+name):
+		case x.Kind() == reflect.Struct:
+			names = append(names, same(path+name+".", x, y, kept)...)
+		case x.Kind() == reflect.Pointer && x.Type().Elem().Kind() == reflect.Struct && !x.IsNil() && !y.IsNil():
+			names = append(names, same(path+name+".", x.Elem(), y.Elem(), kept)...)
+		case reflect.DeepEqual(x.Interface(), y.Interface()):
+			names = append(names, path+name)
 		}
 	}
 	return names
 }
 
-// Each number of a result is added up, or stands here as one that follows from the others: a
+// Each field of a result is added up, or stands here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
-func TestEveryNumberIsAdded(t *testing.T) {
-	for _, c := range []struct {
-		sum, was, b any
-		add         func(sum, b any)
-		derived     []string // made from all parts by package summary or merge
-	}{
-		{
-			&Op{}, &Op{}, &Op{}, func(sum, b any) { sum.(*Op).Add(b.(*Op)) },
-			[]string{"Response", "Service", "Lag", "ServiceFree", "ServiceQueued", "Undelayed", "Least", "Due"},
-		},
-		{&OpInterval{}, &OpInterval{}, &OpInterval{}, func(sum, b any) { sum.(*OpInterval).Add(b.(*OpInterval)) }, nil},
-		{&Interval{}, &Interval{}, &Interval{}, func(sum, b any) { sum.(*Interval).Add(b.(*Interval)) }, []string{"At", "Seconds"}},
-		{&Offered{}, &Offered{}, &Offered{}, func(sum, b any) { sum.(*Offered).Add(b.(*Offered)) }, nil},
-		{&ClientInfo{}, &ClientInfo{}, &ClientInfo{}, func(sum, b any) { sum.(*ClientInfo).Add(b.(*ClientInfo)) }, []string{"Limits"}},
-		{
-			&Evidence{}, &Evidence{}, &Evidence{}, func(sum, b any) { sum.(*Evidence).Add(b.(*Evidence)) },
-			[]string{"Held", "Occupancy", "Lateness", "Delays", "Trend"},
-		},
-		{&EngineInfo{}, &EngineInfo{}, &EngineInfo{}, func(sum, b any) { sum.(*EngineInfo).Add(b.(*EngineInfo)) }, nil},
-		{
-			&Audit{}, &Audit{}, &Audit{}, func(sum, b any) { sum.(*Audit).Add(b.(*Audit), false) },
-			[]string{"Trial", "Shard"},
-		},
-	} {
-		// b's numbers are larger than those of sum, so that a maximum changes too.
-		next := 0
-		numbered(reflect.ValueOf(c.sum).Elem(), &next, c.derived)
-		next = 0
-		numbered(reflect.ValueOf(c.was).Elem(), &next, c.derived)
-		next = 1000
-		numbered(reflect.ValueOf(c.b).Elem(), &next, c.derived)
-		c.add(c.sum, c.b)
-		if names := unchanged("", reflect.ValueOf(c.sum).Elem(), reflect.ValueOf(c.was).Elem(), c.derived); len(names) > 0 {
-			t.Errorf("%T.Add leaves %v", c.sum, names)
+func TestEveryFieldIsAdded(t *testing.T) {
+	everyFieldIsAdded(t, (*Op).Add, "Response", "Service", "Lag", "ServiceFree", "ServiceQueued", "Undelayed", "Least", "Due",
+		"Quantiles") // of histograms, by package summary
+	everyFieldIsAdded(t, (*OpInterval).Add)
+	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
+	everyFieldIsAdded(t, (*Offered).Add)
+	everyFieldIsAdded(t, (*ClientInfo).Add, "Limits")
+	everyFieldIsAdded(t, (*Evidence).Add, "Held", "Occupancy", "Delays", "Windows", "Lags", "Trend", "Shards",
+		"Hiccups.Lateness") // of all generators together, by package merge
+	everyFieldIsAdded(t, (*EngineInfo).Add, "Version", "Settings")
+	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Shard")
+}
+
+// everyFieldIsAdded adds larger numbers to each number, so that a maximum changes too. Other
+// fields are added to nothing, and nothing to them: what holds if it holds of both changes then.
+func everyFieldIsAdded[T any](t *testing.T, add func(sum, b *T), kept ...string) {
+	t.Helper()
+	made := func(first int) (v T) {
+		filled(reflect.ValueOf(&v).Elem(), &first)
+		return v
+	}
+	unchanged := func(sum, was, b T) []string {
+		add(&sum, &b)
+		return same("", reflect.ValueOf(sum), reflect.ValueOf(was), kept)
+	}
+	var none, noneAgain T
+	numbers := unchanged(made(0), made(0), made(1000))
+	toNothing, nothingTo := unchanged(none, noneAgain, made(0)), unchanged(made(0), made(0), none)
+	typ := reflect.TypeFor[T]()
+	for _, name := range slices.Concat(numbers, toNothing) {
+		f, ok := typ.FieldByName(name)
+		number := !ok || f.Type.Kind() == reflect.Int || f.Type.Kind() == reflect.Int64 || f.Type.Kind() == reflect.Float64
+		if number && slices.Contains(numbers, name) || slices.Contains(toNothing, name) && slices.Contains(nothingTo, name) {
+			t.Errorf("%v.Add leaves %s", typ, name)
 		}
 	}
 }

@@ -6,8 +6,8 @@ type Audit struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
 	Point  string `json:"point,omitempty"` // point of a sweep
-	Trial  int    `json:"trial,omitempty"` // from 1; 0: an earlier version did not tell
-	Shard  int    `json:"shard,omitempty"` // from 1; 0: an earlier version did not tell
+	Trial  int    `json:"trial,omitempty"` // from 1
+	Shard  int    `json:"shard,omitempty"` // from 1; 0: the run has no shards
 	// Fault is why the audit cannot tell whether all that was acknowledged is there: the data set's
 	// folder or its ledger is gone, or the ledger or the store is damaged.
 	Fault       string `json:"fault,omitempty"`

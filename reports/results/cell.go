@@ -114,7 +114,7 @@ type Evidence struct {
 	Missed   int64 `json:"missed,omitempty"`
 	Messages int64 `json:"messages,omitempty"`
 	// Copies is how many messages a load put into folders, and MailBytes is their size as mail. A
-	// message with several recipients counts for each. Earlier versions did not write them.
+	// message with several recipients counts for each.
 	Copies    int64 `json:"copies,omitempty"`
 	MailBytes int64 `json:"mail_bytes,omitempty"`
 	// Load says how a load used an existing data set: it added to the set, or went on with an
@@ -133,7 +133,6 @@ type Evidence struct {
 	// Crowded counts the operations of Queued that were late because the client has too few
 	// workers: there were as many as it may have, and the calls of those workers took no longer
 	// than usual. Cap is how many workers it may have; ClientInfo says how many there were.
-	// 0: an earlier version did not tell.
 	Crowded int64 `json:"crowded,omitempty"`
 	Cap     int   `json:"workers_cap,omitempty"`
 	// LargeWaits counts operations whose start waited for memory, because other operations on
@@ -207,8 +206,7 @@ type Delays struct {
 	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
 	Response   Latency `json:"response"`
 	Undelayed  Latency `json:"undelayed"`
-	// Least are the lower ends of the 95% intervals of the percentiles of Response. Earlier
-	// versions did not write it.
+	// Least are the lower ends of the 95% intervals of the percentiles of Response.
 	Least *Latency `json:"least,omitempty"`
 }
 

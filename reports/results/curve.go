@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -45,7 +44,9 @@ func OpenLog(dir string, r *Run) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read latencies: %w", err)
 	}
-	if err = r.LatencyLog.check(f, r.Interrupted); err == nil {
+	if r.LatencyLog == nil {
+		err = errors.New("its run says nothing of it")
+	} else if err = r.LatencyLog.check(f, r.Interrupted); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
@@ -56,9 +57,6 @@ func OpenLog(dir string, r *Run) (*os.File, error) {
 
 // check compares a log with what it was. A run that was killed may have written more.
 func (d *LogDigest) check(log io.Reader, more bool) error {
-	if d == nil {
-		return nil // an earlier version wrote it
-	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(log, d.Bytes))
 	if err != nil {
@@ -78,13 +76,10 @@ func (d *LogDigest) check(log io.Reader, more bool) error {
 	return nil
 }
 
-// OpenCurves reads the curves of a run from its directory. An earlier version's directory without
-// a latency log has none.
+// OpenCurves reads the curves of a run from its directory.
 func OpenCurves(dir string, r *Run) ([]Curve, error) {
 	f, err := OpenLog(dir, r)
-	if errors.Is(err, fs.ErrNotExist) && r.LatencyLog == nil {
-		return nil, nil
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	defer f.Close()

@@ -305,7 +305,6 @@ func Parse(b []byte) (*Run, error) {
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	r.withhold()
 	return r, nil
 }
 

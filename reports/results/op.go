@@ -143,7 +143,7 @@ type Op struct {
 	// is the same as Response.
 	Due *Latency `json:"due,omitempty"`
 	// Quantiles are the same times at QuantileShares. From those of several operations follow the
-	// percentiles of a mix of them. Earlier versions did not write them.
+	// percentiles of a mix of them.
 	Quantiles []int64   `json:"quantiles,omitempty"`
 	Store     StoreCost `json:"store"`
 	// Patterns are the access patterns that ran, the most calls first.
@@ -165,7 +165,6 @@ type PatternCalls struct {
 	Name  string  `json:"name"`
 	Calls float64 `json:"calls"`
 	// Count is how often operations that were ok ran the pattern, and Service how long that took.
-	// Runs of before do not say it.
 	Count   int64         `json:"count,omitempty"`
 	Service *PatternTimes `json:"service,omitempty"`
 }

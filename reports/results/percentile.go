@@ -94,20 +94,3 @@ func (c *Cell) Untimed() bool {
 	}
 	return len(c.Ops) > 0
 }
-
-// withhold withholds the times of invalid cells, which earlier versions did not.
-func (r *Run) withhold() {
-	all := func(c *Cell) {
-		if c.Verdict == Invalid {
-			c.WithholdAll()
-		}
-	}
-	for i := range r.Cells {
-		all(&r.Cells[i])
-	}
-	for i := range r.Searches {
-		for k := range r.Searches[i].Steps {
-			all(&r.Searches[i].Steps[k].Cell)
-		}
-	}
-}

@@ -166,11 +166,11 @@ func opening(name string, err error) error {
 
 // end reads the ledger, cuts off a last record that is torn, and returns its length in bytes.
 func (l *Ledger) end() (bytes int64, err error) {
-	records, chain, torn, err := scan(l.file, func(*Record) {})
+	records, last, torn, err := scan(l.file, func(*Record) {})
 	if bytes = records * recordSize; err == nil && torn {
 		err = l.file.Truncate(bytes)
 	}
-	l.last = chain.sum
+	l.last = last
 	return bytes, err
 }
 
@@ -234,32 +234,32 @@ func read(name string, yield func(*Record)) (torn bool, err error) {
 	return torn, nil
 }
 
-// scan yields the records of a ledger in order, and returns how many are whole and where their
-// chain ends. If one that is not the last is not whole, the ledger is damaged, and scan returns
+// scan yields the records of a ledger in order, and returns how many are whole and the checksum of
+// the last. If one that is not the last is not whole, the ledger is damaged, and scan returns
 // an error.
-func scan(ledger io.Reader, yield func(*Record)) (records int64, chain links, torn bool, err error) {
-	chain.sum = firstLink
+func scan(ledger io.Reader, yield func(*Record)) (records int64, last uint32, torn bool, err error) {
+	last = firstLink
 	in := bufio.NewReaderSize(ledger, 1<<20)
 	var b [recordSize]byte
 	var r Record
 	for {
 		switch _, err := io.ReadFull(in, b[:]); {
 		case err == io.EOF:
-			return records, chain, false, nil
+			return records, last, false, nil
 		case err == io.ErrUnexpectedEOF:
-			return records, chain, true, nil
+			return records, last, true, nil
 		case err != nil:
-			return records, chain, false, err
+			return records, last, false, err
 		}
-		if !chain.take(b[:]) {
+		if !follows(last, b[:]) {
 			if _, err := in.Peek(1); err == io.EOF {
-				return records, chain, true, nil
+				return records, last, true, nil
 			}
-			return records, chain, false, damaged(records + 1)
+			return records, last, false, damaged(records + 1)
 		}
-		records++
+		records, last = records+1, sumOf(b[:])
 		if !r.parse(b[:]) {
-			return records, chain, false, fmt.Errorf("record %d is of a kind that this mailbench does not know (%d); use the "+
+			return records, last, false, fmt.Errorf("record %d is of a kind that this mailbench does not know (%d); use the "+
 				"version that wrote it", records, b[0])
 		}
 		yield(&r)

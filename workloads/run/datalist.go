@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers/private"
-	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // In the name of a data set's folder, what stands before the number of its point and its trial.
@@ -21,7 +19,7 @@ const (
 	trialSuffix = "-trial"
 )
 
-// readList reads which data sets the folder must hold. A folder of before 2026-11-23 has no list.
+// readList reads which data sets the folder must hold. A new folder has no list.
 func (d *dataDir) readList() error {
 	b, err := private.ReadFile(filepath.Join(d.path, listFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -31,26 +29,13 @@ func (d *dataDir) readList() error {
 	return nil
 }
 
-// hold enters a folder that has a data set into the list, and all others that have one.
+// hold enters a folder that has a data set into the list.
 func (d *dataDir) hold(dir string) error {
 	if d.temporary || d.holds(dir) {
 		return nil
 	}
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	list := slices.Clone(d.list)
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		if has, err := subject.ReadDataset(filepath.Join(d.path, e.Name())); has != nil && err == nil {
-			list = append(list, e.Name())
-		}
-	}
+	list := append(slices.Clone(d.list), filepath.Base(dir))
 	slices.Sort(list)
-	list = slices.Compact(list)
 	if err := private.WriteFile(filepath.Join(d.path, listFile), []byte(strings.Join(list, "\n")+"\n")); err != nil {
 		return fmt.Errorf("list the data sets: %w", err)
 	}

@@ -141,8 +141,6 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
 	switch {
 	case d.Mail == want.Mail:
-	case d.Contents == "": // an earlier version loaded it
-		differ = append(differ, fmt.Sprintf("the workload's mail or population (it was loaded by %q)", d.Workload))
 	case d.Contents != want.Contents:
 		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
 	}
@@ -166,8 +164,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	case d.Complete && d.Mail == want.Mail:
 		return nil
 	case len(d.Steps) == 0:
-		return fmt.Errorf("the data set in %s was not loaded to the end, and its version did not note how far it came; %s",
-			dir, audit)
+		return fmt.Errorf("the data set in %s is empty: the run that made it ended before its load; %s", dir, d.removal())
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
 			"may have lost what it acknowledged; %s", dir, audit)
@@ -275,19 +272,9 @@ func (d *Dataset) Exact(dir string) (bool, error) {
 func (d *Dataset) history(dir string) (*ledger.History, error) {
 	h, err := ledger.ReadHistory(filepath.Join(dir, ledgerFile))
 	if err == nil {
-		err = d.lacks(h)
+		err = h.Lacks(d.Records)
 	}
 	return h, err
-}
-
-// lacks returns an error if the ledger has fewer records than it had. Data sets of before
-// 2026-11-23 did not note how many that were.
-func (d *Dataset) lacks(h *ledger.History) error {
-	least := d.Records
-	if least == 0 && d.Complete && len(d.Steps) > 0 && d.last().end() > 0 {
-		least = 1
-	}
-	return h.Lacks(least)
 }
 
 func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }

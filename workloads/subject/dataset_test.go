@@ -11,7 +11,9 @@ import (
 )
 
 func TestDatasetFits(t *testing.T) {
-	loaded := Dataset{Model: "james", Workload: "quick", Mail: "a", Schema: "b", Seed: 1, Complete: true}
+	loaded := Dataset{
+		Model: "james", Workload: "quick", Mail: "a", Contents: "a", Schema: "b", Seed: 1, Complete: true, Steps: []Step{{Messages: 10}},
+	}
 	for _, c := range []struct {
 		name   string
 		change func(have, want *Dataset)
@@ -19,11 +21,13 @@ func TestDatasetFits(t *testing.T) {
 	}{
 		{"same", func(_, _ *Dataset) {}, ""},
 		{"another rate or name", func(_, want *Dataset) { want.Workload = "quick2" }, ""},
-		{"mail", func(_, want *Dataset) { want.Mail = "x" }, "mail or population"},
+		{"mail", func(_, want *Dataset) { want.Mail, want.Contents = "x", "x" }, "the workload's mail (it was loaded by \"quick\")"},
+		{"population", func(_, want *Dataset) { want.Mail = "x" }, ""},
 		{"schema", func(_, want *Dataset) { want.Schema = "x" }, "schema of james"},
 		{"chunk size", func(_, want *Dataset) { want.Parameters = map[string]int{"chunk_size": 4096} }, "the parameters of james"},
 		{"seed", func(_, want *Dataset) { want.Seed = 2 }, "seed (it was 1, now 2)"},
-		{"broken off", func(have, _ *Dataset) { have.Complete = false }, "not loaded to the end"},
+		{"broken off", func(have, _ *Dataset) { have.Complete = false }, ""},
+		{"not begun", func(have, _ *Dataset) { have.Complete, have.Steps = false, nil }, "is empty: the run that made it ended before its load"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "dir")

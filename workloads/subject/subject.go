@@ -157,7 +157,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := t.Dataset.lacks(h); err != nil { // what it does have is compared
+	if err := h.Lacks(t.Dataset.Records); err != nil { // what it does have is compared
 		found.Fault = err.Error()
 	}
 	a := ledger.Auditor{
