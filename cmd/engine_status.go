@@ -13,11 +13,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 func newEngineStatus(known registry) *cobra.Command {
 	var dir string
-	var contact []string
+	var f workloadFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status [ENGINE]",
@@ -26,7 +27,8 @@ func newEngineStatus(known registry) *cobra.Command {
 Without a name: those of all engines in their usual folders.
 
 mailbench does not start Oracle NoSQL Database. For it this command says whether
-one answers at --contact, and what starts one if none does.`,
+one answers at --contact, and what starts one if none does. --set says how it is
+reached, such as engines.oraclenosql.tls=true.`,
 		Example: `  mailbench engine status
   mailbench engine status cassandra
   mailbench engine status cassandra --dir second
@@ -40,10 +42,10 @@ one answers at --contact, and what starts one if none does.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && slices.Contains(known.foreign(), args[0]) {
-				return known.answers(cmd, args[0], contact, asJSON)
+				return known.answers(cmd, args[0], &f, asJSON)
 			}
-			if len(contact) > 0 {
-				return usagef("--contact is for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
+			if len(f.contact)+len(f.set) > 0 {
+				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
 			}
 			if len(args) == 0 {
 				return statusOfAll(cmd, asJSON)
@@ -67,7 +69,9 @@ one answers at --contact, and what starts one if none does.`,
 	}
 	bindJSON(cmd, &asJSON)
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
-	cmd.Flags().StringSliceVar(&contact, "contact", nil, "`HOST` or HOST:PORT of a server that mailbench has not started")
+	f.bind(cmd.Flags())
+	cmd.Flags().Lookup("contact").Usage = "`HOST` or HOST:PORT of a server that mailbench has not started"
+	engineSet(cmd.Flags())
 	return cmd
 }
 
@@ -125,12 +129,20 @@ func statusOfAll(cmd *cobra.Command, asJSON bool) error {
 }
 
 // answers prints whether an engine that mailbench does not start answers.
-func (r registry) answers(cmd *cobra.Command, name string, contact []string, asJSON bool) error {
+func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags, asJSON bool) error {
 	picked, err := r.pickEngines([]string{name})
 	if err != nil {
 		return err
 	}
-	st, err := picked[0].Reach(cmd.Context(), drivers.Options{Contact: contact, Named: len(contact) > 0, ReadOnly: true})
+	more, err := contactOverride(picked, f.contact)
+	if err != nil {
+		return err
+	}
+	w, err := f.workload(r.engines, "quick", more...)
+	if err != nil {
+		return err
+	}
+	st, err := subject.Reach(cmd.Context(), picked[0], w, drivers.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -139,8 +151,8 @@ func (r registry) answers(cmd *cobra.Command, name string, contact []string, asJ
 		return err
 	}
 	where := "this machine"
-	if len(contact) > 0 {
-		where = strings.Join(contact, ", ")
+	if len(f.contact) > 0 {
+		where = strings.Join(f.contact, ", ")
 	}
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), map[string]string{"address": where, "state": "up", "version": version})

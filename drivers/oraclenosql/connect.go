@@ -92,17 +92,14 @@ func (s *Store) newSlot() (*slot, error) {
 		},
 	}
 	if s.login != nil {
-		provider, err := s.login.provider()
-		if err != nil {
-			return nil, err
-		}
-		c.AuthorizationProvider = provider
+		sl.retry.credential = &credential{login: s.login}
+		c.AuthorizationProvider = sl.retry.credential
 	}
 	var err error
 	if sl.client, err = nosqldb.NewClient(c); err != nil {
 		return nil, fmt.Errorf("client of %s: %w", endpoint, err)
 	}
-	if err := sl.transport.carry(sl.client); err != nil {
+	if err := carry(sl.client.HTTPClient, sl.transport); err != nil {
 		return nil, err
 	}
 	return sl, nil

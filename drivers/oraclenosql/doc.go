@@ -30,7 +30,7 @@
 //
 // Retries: a read, or a put of a whole row, is sent again if its answer was lost. Other
 // writes are sent again only if the server refused them; if an answer is lost, the error is
-// [drivers.ErrUnknown].
+// [drivers.ErrUnknown]. After a refusal because of its access token a request logs in again.
 //
 // Sources: the SQL reference, release 25.1, chapters "CREATE TABLE Statement" and "Table
 // Hierarchies", and the grammar and checks in the server's source

@@ -26,7 +26,7 @@ const (
 // proves a refusal.
 func classify(err error) outcome {
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, errLogin) {
 		return notApplied
 	}
 	var e *nosqlerr.Error

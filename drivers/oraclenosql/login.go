@@ -3,12 +3,19 @@ package oraclenosql
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth/kvstore"
+	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
+	"github.com/oracle/nosql-go-sdk/nosqldb/logger"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -26,19 +33,109 @@ var environment = []drivers.Setting{
 	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
 }
 
-// login is a user, whose access token all clients of a store share.
+// login is a user. It gets access tokens from the proxies, which all clients of a store share.
+//
+// The SDK's provider of tokens renews one in the background, but keeps one that the proxy no
+// longer takes (the store was started again, or someone logged out). It also would send its
+// requests over the connections of the client that was made first, beside that client's own.
 type login struct {
 	user, password string
-	once           sync.Once
-	shared         *kvstore.AccessTokenProvider
-	err            error
+	endpoints      []string // the proxies take turns when one gives no token
+	over           http.RoundTripper
+	timeout        time.Duration
+
+	mu     sync.Mutex
+	tokens *kvstore.AccessTokenProvider // nil before a login
+	made   int
 }
 
-// provider returns what gets access tokens from the proxy.
-func (l *login) provider() (*kvstore.AccessTokenProvider, error) {
-	l.once.Do(func() { l.shared, l.err = kvstore.NewAccessTokenProvider(l.user, []byte(l.password)) })
-	return l.shared, l.err
+// errLogin says that a request was not sent, since the proxy gave no token for it.
+var errLogin = errors.New("log in")
+
+// token returns what a request says of its user. A token that was refused is no longer used.
+func (l *login) token(refused string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		if l.tokens == nil {
+			if err := l.begin(); err != nil {
+				return "", err
+			}
+		}
+		token, err := l.tokens.AuthorizationString(nil)
+		if err != nil {
+			l.tokens = nil
+			return "", fmt.Errorf("%w: %w", errLogin, err)
+		}
+		if token != refused {
+			return token, nil
+		}
+		l.tokens = nil
+	}
 }
+
+// begin makes a provider that has no token yet.
+func (l *login) begin() error {
+	client, err := httputil.NewHTTPClient(httputil.HTTPConfig{})
+	if err != nil {
+		return err
+	}
+	if err := carry(client, l.over); err != nil {
+		return err
+	}
+	l.tokens, err = kvstore.NewAccessTokenProvider(l.user, []byte(l.password), auth.ProviderOptions{
+		Timeout: l.timeout, HTTPClient: client, Logger: logger.New(io.Discard, logger.Error, false),
+	})
+	if err != nil {
+		return err
+	}
+	l.tokens.SetEndpoint(l.endpoints[l.made%len(l.endpoints)])
+	l.made++
+	return nil
+}
+
+// logout gives the token back.
+func (l *login) logout() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tokens == nil {
+		return nil
+	}
+	return l.tokens.Close()
+}
+
+// credential is the login of one SDK client.
+type credential struct {
+	*login
+	used    string // what the last request said
+	refused bool   // the proxy no longer takes it
+}
+
+var _ nosqldb.AuthorizationProvider = (*credential)(nil)
+
+// AuthorizationString implements nosqldb.AuthorizationProvider.
+func (c *credential) AuthorizationString(auth.Request) (token string, err error) {
+	refused := ""
+	if c.refused {
+		refused = c.used
+	}
+	if token, err = c.token(refused); err == nil {
+		c.used, c.refused = token, false
+	}
+	return token, err
+}
+
+// AuthorizationScheme implements nosqldb.AuthorizationProvider.
+func (c *credential) AuthorizationScheme() string { return auth.BearerToken }
+
+// SignHTTPRequest implements nosqldb.AuthorizationProvider.
+func (c *credential) SignHTTPRequest(*http.Request) error { return nil }
+
+// GetLogger implements nosqldb.AuthorizationProvider.
+func (c *credential) GetLogger() *logger.Logger { return nil }
+
+// Close implements nosqldb.AuthorizationProvider. The store logs out.
+func (c *credential) Close() error { return nil }
 
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.

@@ -1,13 +1,22 @@
 package oraclenosql
 
 import (
+	"bytes"
+	"context"
 	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -135,4 +144,147 @@ func TestSettings(t *testing.T) {
 			t.Errorf("three replicas, ack %s: durability %s, %v", ack, s.class(), err)
 		}
 	}
+}
+
+// TestTokens: a token that the proxy no longer takes is replaced by one login for all workers. A write
+// that was refused for its token is sent again.
+func TestTokens(t *testing.T) {
+	p := &proxy{}
+	var mu sync.Mutex
+	valid, logins := "", 0
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		login := strings.HasSuffix(r.URL.Path, "/login")
+		if login {
+			logins++
+			valid = fmt.Sprint("token", logins)
+		}
+		token := valid
+		mu.Unlock()
+		switch {
+		case login:
+			fmt.Fprintf(w, `{"token": %q, "expireAt": 99999999999999}`, token)
+		case r.Header.Get("Authorization") == "Bearer "+token:
+			p.serve(w, r)
+		default:
+			reply(w, failure(nosqlerr.RetryAuthentication))
+		}
+	}))
+	t.Cleanup(p.Close)
+	t.Setenv(userVariable, "ann")
+	t.Setenv(passwordVariable, "secret")
+	s := asked(t)
+	st := p.store(t, s, nil)
+	stmt, err := st.Prepare(t.Context(), s.Pattern("count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var working sync.WaitGroup
+	for range 8 {
+		se, err := st.session()
+		if err != nil {
+			t.Fatal(err)
+		}
+		working.Go(func() {
+			for i := range 20 {
+				if _, err := se.Write(t.Context(), stmt, drivers.Example(stmt.Pattern())); err != nil {
+					t.Errorf("write %d: %v", i, err)
+				}
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond)
+	mu.Lock()
+	valid = "none"
+	mu.Unlock()
+	working.Wait()
+	if _, err := st.list(t.Context()); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if logins != 2 {
+		t.Errorf("%d logins, expected 2", logins)
+	}
+}
+
+// TestSecuredLive: a real proxy over TLS refuses a wrong password, and a token that it does not know is
+// replaced by another. make test cannot start one:
+//
+//	MAILBENCH_TEST_ORACLENOSQL_TLS=host:port  the proxy, of a store with a login
+//	MAILBENCH_TEST_ORACLENOSQL_CA=FILE        the certificate of its authority
+//
+// and the variables of the login, of a user who may make namespaces.
+func TestSecuredLive(t *testing.T) {
+	contact := os.Getenv("MAILBENCH_TEST_ORACLENOSQL_TLS")
+	if contact == "" {
+		t.Skip("MAILBENCH_TEST_ORACLENOSQL_TLS is not set: it names a proxy with TLS and a login that you have started")
+	}
+	o := drivers.Options{
+		Contact: []string{contact}, Named: true, Namespace: newNamespace(),
+		Settings: map[string]string{"tls": "true", "tls_ca": os.Getenv("MAILBENCH_TEST_ORACLENOSQL_CA")},
+	}
+	st, err := open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(drivers.Drop(context.Background(), st), st.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	s := asked(t)
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	stmt, err := st.Prepare(t.Context(), s.Pattern("next"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	se, err := st.session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		r, err := se.Write(t.Context(), stmt, []drivers.Value{drivers.Text("ann"), drivers.Bigint(1)})
+		if err != nil || r.Row[0].Int64() != int64(n+1) {
+			t.Fatalf("increment %d: %v, %v", n+1, r.Row, err)
+		}
+		st.login.tokens, st.login.over = nil, &spoiler{RoundTripper: st.base}
+	}
+	if cost := se.Take(); cost.Retries != 2 {
+		t.Errorf("%d requests were sent again, expected the two that had no valid token", cost.Retries)
+	}
+	t.Setenv(passwordVariable, "wrong")
+	t.Setenv(passwordFileVariable, "")
+	if _, err := open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "InvalidAuthorization") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	o.Settings = map[string]string{"tls": "true"}
+	if _, err := open(t.Context(), o); !errors.Is(err, drivers.ErrUnreachable) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an authority that nobody named: %v", err)
+	}
+}
+
+// spoiler changes the first token that goes through it.
+type spoiler struct {
+	http.RoundTripper
+	done bool
+}
+
+func (s *spoiler) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := s.RoundTripper.RoundTrip(r)
+	if err != nil || s.done {
+		return answer, err
+	}
+	s.done = true
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body.Close()
+	at := bytes.Index(b, []byte(`", "expireAt"`)) - 1 // the last digit
+	b[at] = '0' + (b[at]-'0'+1)%10
+	answer.Body = io.NopCloser(bytes.NewReader(b))
+	return answer, nil
 }

@@ -23,6 +23,8 @@ type retries struct {
 	throttled int64
 	backoff   time.Duration
 	repeated  int64 // requests that were sent again
+
+	credential *credential // nil without a login
 }
 
 var _ nosqldb.RetryHandler = (*retries)(nil)
@@ -39,6 +41,9 @@ func (r *retries) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 		return false
 	}
 	refused := refusedForNow(err)
+	if codeOf(err) == nosqlerr.RetryAuthentication && r.credential != nil {
+		r.credential.refused = true // the next attempt logs in again
+	}
 	if throttles(err) {
 		r.throttled++
 	}

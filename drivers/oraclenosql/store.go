@@ -72,6 +72,9 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	if s.base, err = set.connections(); err != nil {
 		return nil, err
 	}
+	if s.login != nil {
+		s.login.endpoints, s.login.over, s.login.timeout = s.endpoints, s.base, s.timeout
+	}
 	if s.ddl, err = s.newSlot(); err != nil {
 		return nil, err
 	}
@@ -146,8 +149,8 @@ func (s *Store) Close() error {
 		return nil
 	}
 	var err error
-	if s.login != nil && s.ddl != nil {
-		err = s.ddl.client.Close() // logs out
+	if s.login != nil {
+		err = s.login.logout()
 	}
 	s.base.CloseIdleConnections()
 	return err

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
 )
 
 // transport carries the requests of one SDK client. The SDK takes no context and cannot
@@ -56,13 +56,13 @@ func (t *transport) end() {
 	t.ctx, t.stops = nil, t.stops[:0]
 }
 
-// carry makes a client send its requests over the transport. The client's own HTTP client
-// is in a field that the SDK does not export, of which carry reads the pointer.
-func (t *transport) carry(c *nosqldb.Client) error {
-	inner := reflect.ValueOf(c.HTTPClient).Elem().FieldByName("client")
+// carry makes a client of the SDK send its requests over a transport. The client's own HTTP
+// client is in a field that the SDK does not export, of which carry reads the pointer.
+func carry(c *httputil.HTTPClient, over http.RoundTripper) error {
+	inner := reflect.ValueOf(c).Elem().FieldByName("client")
 	if !inner.IsValid() || inner.Type() != reflect.TypeFor[*http.Client]() {
 		return fmt.Errorf("this version of the SDK keeps its HTTP client elsewhere: the driver is written for v1.4.7")
 	}
-	(*http.Client)(inner.UnsafePointer()).Transport = t
+	(*http.Client)(inner.UnsafePointer()).Transport = over
 	return nil
 }
