@@ -232,6 +232,22 @@ type Ranger interface {
 	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
 }
 
+// IndexChecker is a store that writes the entries of indexes itself, and can compare them with the rows.
+type IndexChecker interface {
+	// CheckIndexes compares the entries of all indexes of a table with its rows, and calls found for each
+	// that differs. It calls step before it reads a row or an entry, and ends with its error.
+	CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found func(IndexFault)) error
+}
+
+// IndexFault is an index entry that does not agree with its row.
+type IndexFault struct {
+	Index string
+	What  string  // a sentence
+	Key   []Value // the row's primary key, or nil if the entry does not tell; valid until found returns
+	// Stale: reads pass over the entry, so that it is left over and breaks nothing.
+	Stale bool
+}
+
 // Tolerant is a session that can go on reading where stored bytes are no value of
 // their column's type. After Tolerate(true), reads yield such a value as Broken. If a
 // key cannot be decoded, each of its columns is Broken with the bytes of the whole

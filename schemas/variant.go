@@ -155,7 +155,7 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 		}
 		was = was.varied(now)
 		why := differs(was, now)
-		if why == "" && was.lists() && !slices.Equal(was.directions(), now.directions()) {
+		if why == "" && was.lists() && was.ordered() && !slices.Equal(was.directions(), now.directions()) {
 			why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
 		}
 		if why != "" {
@@ -199,6 +199,10 @@ func (s *Schema) inside(p *Pattern) bool {
 func (p *Pattern) lists() bool {
 	return p.Kind == Slice && (p.LimitArg || p.Limit > 0 || len(p.After) > 0)
 }
+
+// ordered reports whether rows of a slice have a promised order. An index whose columns are all bound
+// promises none.
+func (p *Pattern) ordered() bool { return p.Index == nil || len(p.directions()) > 0 }
 
 // directions returns the key columns in which the rows of a slice are sorted, each
 // with its direction. Columns that the slice binds are the same in all rows.

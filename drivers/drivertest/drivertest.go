@@ -63,6 +63,7 @@ func Topics() []Topic {
 		{"ties", ties},
 		{"indexes", indexes},
 		{"fallbacks", fallbacks},
+		{"random indexes", randomIndexes},
 		{"sessions", sessions},
 		{"contexts", contexts},
 		{"concurrency", concurrency},

@@ -18,9 +18,9 @@ func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
 	p, cols := st.Pattern(), st.path.cols
 	prefix, err := appendSpace(b.prefix[:0], st.path.space), error(nil)
-	n := len(p.By)
-	for i := range n {
-		if prefix, err = cols[i].append(prefix, args[i]); err != nil {
+	n := len(st.lead)
+	for i, at := range st.lead {
+		if prefix, err = cols[i].append(prefix, args[at]); err != nil {
 			return err
 		}
 	}

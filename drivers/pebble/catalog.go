@@ -122,7 +122,7 @@ func (s *Store) guard(t *table) *atomic.Bool {
 	g := s.guarded[t.rows.space]
 	if g == nil {
 		g = new(atomic.Bool)
-		g.Store(t.rows.collections+t.statics.collections > 0)
+		g.Store(t.rows.collections+t.statics.collections+len(t.values) > 0)
 		s.guarded[t.rows.space] = g
 	}
 	return g
@@ -169,13 +169,12 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 // Stored implements drivers.Store.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
 
-// stored returns the part of a schema that the engine keeps: all except hints and indexes
-// over plain columns.
+// stored returns the part of a schema that the engine keeps: all except hints and what keeps does not.
 func stored(sch *schemas.Schema) *schemas.Schema {
 	own := schemas.Canonical(sch)
 	for _, t := range own.Tables {
 		t.Hints = nil
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !x.OverKeys() })
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keeps(x) })
 	}
 	return own
 }

@@ -39,8 +39,15 @@ func writeForever(dir string, class drivers.Durability) error {
 	if err != nil {
 		return err
 	}
+	note, err := e.set.Get("note")
+	if err != nil {
+		return err
+	}
 	body := make([]byte, 2<<10)
 	for n := 0; ; n++ {
+		if _, err := e.sess.Write(context.Background(), note, values([]any{int32(n % 5), fmt.Sprint("word", n)})); err != nil {
+			return err
+		}
 		if _, err := e.sess.Write(context.Background(), put, values([]any{"u", "f", 1, n, int32(1), body})); err != nil {
 			return err
 		}
@@ -66,6 +73,12 @@ func TestKill(t *testing.T) {
 					}
 				}
 				e.write("drop_folder", "u", "f")
+				if got := e.read("worded", fmt.Sprint("word", acked)); got != fmt.Sprint(acked%5) {
+					t.Errorf("the index finds %q by the last word, want row %d", got, acked%5)
+				}
+				if faults := e.faults("noted"); len(faults) > 0 {
+					t.Errorf("after a kill, index entries and rows differ: %q", faults)
+				}
 				e.sess.Close()
 				if err := e.store.Close(); err != nil {
 					t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 const markName = "MAILBENCH"
 
 // mark is the text of that file. Its number is that of the layout in doc.go.
-var mark = []byte("mailbench data, engine embedded, layout 2\n")
+var mark = []byte("mailbench data, engine embedded, layout 3\n")
 
 // claim creates and marks the folder if it is absent or empty. Otherwise it checks that the
 // folder is mailbench's.

@@ -203,7 +203,7 @@ patterns:
 		if err != nil {
 			t.Fatal(err)
 		}
-		if form := schemas.Format(schemas.Canonical(there)); string(schemas.Format(there)) != string(form) || len(there.Table("mail").Indexes) != 2 {
+		if form := schemas.Format(schemas.Canonical(there)); string(schemas.Format(there)) != string(form) || len(there.Table("mail").Indexes) != 3 {
 			t.Errorf("made from %s, the schema is inspected as\n%s", what, schemas.Format(there))
 		}
 	}

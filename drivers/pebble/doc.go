@@ -20,15 +20,16 @@
 // A write that must read its row first (put-if, returns: new) takes the row's
 // lock while it reads and applies, but not while it syncs.
 //
-// Indexes over key columns are entries written with their rows. An index over
-// plain columns would need the old row read on each write, which Pebble does
-// not do by itself: slices through one are [drivers.ErrUnsupported], and the
-// schema's declared fallback runs.
+// Indexes are entries written in one batch with their rows. Those of an index over
+// key columns only never change. A write that may change those of an index with
+// plain columns reads the old row first, under its lock, and so does each delete
+// (index.go). A row with null in such a column has no entry. A filter by such a
+// column is answered from its index. CheckIndexes compares entries with rows.
 //
 // # What is counted
 //
 // Nothing goes over a wire. A read, a write or a batch counts as one request, and so does each
 // element of a parallel get, which is a look-up of its own. Rows examined are those that an
 // iterator stopped at or a look-up found, whether a filter drops them or not, and the index
-// entries that led to them. The elements of a row's collections are no rows.
+// entries that led to them, and the old rows that writes read for their index entries. The elements of a row's collections are no rows.
 package pebble

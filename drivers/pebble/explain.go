@@ -67,6 +67,9 @@ func (st *statement) Explain() ([]string, error) {
 		line += ", for each element"
 	}
 	lines := []string{line, "  that is " + drivers.InWords(p)}
+	if st.tracks {
+		lines = append(lines, "  the row is read first, and its entries in indexes over plain columns change with it")
+	}
 	if len(st.filters) > 0 {
 		lines = append(lines, "  rows are compared after reading")
 	}
@@ -81,7 +84,7 @@ func (st *statement) verb() string {
 		return "iterate"
 	case p.Kind == schemas.Delete:
 		return "delete"
-	case st.locks:
+	case st.locks || st.tracks:
 		return "lock the row, read and set"
 	case st.replaces:
 		return "set"

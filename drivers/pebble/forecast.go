@@ -58,7 +58,9 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	rest := key - common*(1-1.0/bundle)
 
 	value := 1.0
+	columns := make(map[*schemas.Column]float64, len(r.Cells))
 	for i, c := range r.Cells {
+		columns[c.Column] = c.Bytes
 		if c.Column.Type.Collection() {
 			each := c.Bytes / max(1, c.Count)
 			s.Bytes += c.Count * (pair(3, each) + key/max(1, min(bundle, c.Count)))
@@ -75,8 +77,13 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	}
 	s.Bytes += pair(rest, value)
 	for _, x := range t.Indexes {
-		if x.OverKeys() && !r.Static {
-			s.Bytes += pair(rest, 0)
+		if n := rest; keeps(x) && !r.Static {
+			for _, c := range x.Columns {
+				if c.Column.Role == schemas.Plain {
+					n += keyBytes(c.Column.Type.Kind, columns[c.Column])
+				}
+			}
+			s.Bytes += pair(n, 0)
 		}
 	}
 	return s

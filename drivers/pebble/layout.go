@@ -17,7 +17,7 @@ const spaceLen = 2
 type keyColumn struct {
 	kind schemas.Kind
 	desc bool
-	from int // its position in the primary key
+	from int // its position in the primary key, or behind that in the table's plain columns
 }
 
 // path is a sort order and the key space that has it. It belongs to a table or an index.
@@ -41,7 +41,8 @@ type table struct {
 	key     []*schemas.Column
 	rows    family
 	statics family
-	indexes []path // the indexes over key columns; the engine keeps no others
+	indexes []path // the indexes over key columns, whose entries never change
+	values  []path // the indexes with plain columns
 	byIndex map[*schemas.Index]*path
 	// guarded is true if some writes to the table read first. Then every write to a
 	// row takes its lock.
@@ -66,9 +67,10 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	tb.indexes = make([]path, 0, len(t.Indexes)) // pointers into it are kept
+	// Pointers into them are kept.
+	tb.indexes, tb.values = make([]path, 0, len(t.Indexes)), make([]path, 0, len(t.Indexes))
 	for _, x := range t.Indexes {
-		if !x.OverKeys() {
+		if !keeps(x) {
 			continue
 		}
 		i := slices.IndexFunc(created.Indexes, func(c *schemas.Index) bool { return c.Name == x.Name })
@@ -77,15 +79,23 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		}
 		p := path{space: first + 4 + uint16(i)}
 		for _, c := range x.Columns {
-			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, slices.Index(tb.key, c.Column)})
+			from := slices.Index(tb.key, c.Column)
+			if from < 0 {
+				from = len(tb.key) + slices.Index(tb.rows.columns, c.Column)
+			}
+			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, from})
 		}
 		for i, k := range order {
 			if !slices.ContainsFunc(p.cols, func(c keyColumn) bool { return c.from == i }) {
 				p.cols = append(p.cols, k)
 			}
 		}
-		tb.indexes = append(tb.indexes, p)
-		tb.byIndex[x] = &tb.indexes[len(tb.indexes)-1]
+		kept := &tb.indexes
+		if !x.OverKeys() {
+			kept = &tb.values
+		}
+		*kept = append(*kept, p)
+		tb.byIndex[x] = &(*kept)[len(*kept)-1]
 	}
 	return tb, nil
 }
@@ -123,7 +133,8 @@ func appendSpace(dst []byte, space uint16) []byte {
 	return append(dst, byte(space>>8), byte(space))
 }
 
-// append appends the path's key of a row, given its primary key.
+// append appends the path's key of a row, given its primary key and, for an index with plain columns,
+// those behind it.
 func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
 	dst = appendSpace(dst, p.space)
 	var err error
@@ -143,7 +154,7 @@ func (c keyColumn) append(dst []byte, v drivers.Value) ([]byte, error) {
 	return keys.Append(dst, v, c.desc)
 }
 
-// decode decodes a key of the path into the values of the primary key. They share the
+// decode decodes a key of the path into the values that append takes. They share the
 // bytes of the key or of buf, which decode extends and returns.
 func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
 	src = src[spaceLen:]

@@ -17,6 +17,7 @@ type statement struct {
 	table *table
 	fam   *family // the columns that it reads or writes
 	path  *path   // the keys that it reads in order: the family's own, or those of an index
+	lead  []int   // positions of the arguments that the first columns of path equal
 
 	out       []plan.Output // one for each of the pattern's columns
 	filters   []int         // positions of the filtered columns in fam
@@ -29,6 +30,7 @@ type statement struct {
 
 	write    []operand // the scalar columns of a write, in ascending position
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
+	tracks   bool      // it may change entries of indexes with plain columns
 	cells    []operand // the collections of a write
 	locks    bool      // it reads before it writes
 
@@ -67,10 +69,12 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 		st.fam = &st.table.statics
 	}
 	st.path = &st.fam.path
+	for i := range p.By {
+		st.lead = append(st.lead, i)
+	}
 	if p.Index != nil {
 		if st.path = st.table.byIndex[p.Index]; st.path == nil {
-			return nil, fmt.Errorf("index %s is over plain columns, and keeping it would read the old row on every write: %w",
-				p.Index.Name, drivers.ErrUnsupported)
+			return nil, fmt.Errorf("the store has no index %s: %w", p.Index.Name, drivers.ErrUnsupported)
 		}
 	}
 	if p.Kind.Reads() {
@@ -89,6 +93,7 @@ func (st *statement) compileRead() error {
 		st.filters = append(st.filters, i)
 		st.needRow = true
 	}
+	st.throughFilter()
 	if c := st.Pattern().Element; c != nil {
 		if st.mapColumn = slices.Index(st.fam.columns, c); st.mapColumn < 0 {
 			return fmt.Errorf("element %s is not a column of what the pattern reads", c.Name)
@@ -151,6 +156,7 @@ func (st *statement) compileWrite() error {
 			return err
 		}
 	}
+	st.tracks = st.fam == &st.table.rows && st.table.tracks(st)
 	if p.Kind == schemas.PutIf || p.ReturnsNew {
 		st.locks = true
 		st.table.guarded.Store(true)
@@ -181,6 +187,9 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 
 // searches reports whether the write must find the keys that it deletes.
 func (st *statement) searches() bool {
+	if st.tracks {
+		return true
+	}
 	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
 		return len(st.cells) > 0
@@ -194,5 +203,5 @@ func (st *statement) searches() bool {
 
 // puts reports whether the write makes keys that a later one could have to find.
 func (st *statement) puts() bool {
-	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
+	return st.tracks && st.Pattern().Kind != schemas.Delete || st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

@@ -190,7 +190,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield y
 		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
 			return false, st.Named(err)
 		}
-		if !s.keep(st, args) {
+		if !s.keep(st, args) || st.path != &st.fam.path && !s.entryHolds(st) {
 			return false, nil
 		}
 	}

@@ -34,9 +34,8 @@ func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 		t.Table(s.Table(as.Name))
 		table.render(t, as.Indexes)
 		for _, x := range s.Table(as.Name).Indexes {
-			if !x.OverKeys() {
-				t.Comment(fmt.Sprintf("Index %s is left out: it is over plain columns, and keeping it would read the old row on "+
-					"every write.", x.Name))
+			if !keeps(x) {
+				t.Comment(fmt.Sprintf("Index %s is left out: the engine keeps none over static columns, collections and counters.", x.Name))
 			}
 		}
 	}
@@ -47,7 +46,7 @@ func (tb *table) render(t *render.Text, indexes []*schemas.Index) {
 	line := func(what string, space uint16, cols []keyColumn, rest, value string) {
 		var key []string
 		for _, c := range cols {
-			word := tb.key[c.from].Name + " " + c.kind.String()
+			word := tb.column(c).Name + " " + c.kind.String()
 			if c.desc {
 				word += " desc"
 			}

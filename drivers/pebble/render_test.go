@@ -34,6 +34,7 @@ func TestRender(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
 	e.write("put", "u", "f", 1, 2, "subject", 3, true)
 	e.write("title", "u", "f", "title")
+	e.write("note", int32(1), "word")
 	e.write("put_part", "u", "f", 1, 2, int32(1), []byte("data"))
 	e.write("add", "u", "n", 1)
 	e.write("see", "r", 1, list("seen"))

@@ -29,15 +29,18 @@ type session struct {
 	key     []byte // key of the current row
 	cellKey []byte
 	index   []byte
-	static  []byte  // key of the partition whose static columns are in statics
-	old     []byte  // buffer for the value of the row that a write reads first
-	prior   []byte  // old if that row exists, else nil
-	operand []byte  // buffer of rewriteRow: what the write merges into prior, then the new row
-	whole   []byte  // buffer of rewriteRow: prior merged with operand
-	oldStat []byte  // value of the static columns in statics
-	arena   []byte  // copied or decoded bytes that the current row's values share
-	limit   []byte  // buffer of lookupNear
-	held    []uint8 // numbers of the row locks that the current write takes
+	oldRow  []byte          // buffer for the row whose index entries a write changes
+	was     []drivers.Value // that row, as path.append takes it
+	will    []drivers.Value // what the write makes of it
+	static  []byte          // key of the partition whose static columns are in statics
+	old     []byte          // buffer for the value of the row that a write reads first
+	prior   []byte          // old if that row exists, else nil
+	operand []byte          // buffer of rewriteRow: what the write merges into prior, then the new row
+	whole   []byte          // buffer of rewriteRow: prior merged with operand
+	oldStat []byte          // value of the static columns in statics
+	arena   []byte          // copied or decoded bytes that the current row's values share
+	limit   []byte          // buffer of lookupNear
+	held    []uint8         // numbers of the row locks that the current write takes
 
 	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
@@ -103,7 +106,7 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 }
 
 func (s *session) leave() {
-	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat} {
+	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat, &s.oldRow} {
 		if cap(*b) > keepBatch {
 			*b = nil
 			s.forget()
@@ -122,14 +125,14 @@ func (s *session) leave() {
 // forget drops what refers to a large row.
 func (s *session) forget() {
 	s.prior = nil
-	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
+	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row, s.was, s.will} {
 		clear(vs[:cap(vs)])
 	}
 }
 
 // prepareRow makes room for a row of the statement's table.
 func (s *session) prepareRow(st *statement) {
-	s.keyVals = plan.Grow(s.keyVals, len(st.table.key))
+	s.keyVals = plan.Grow(s.keyVals, len(st.table.key)+len(st.table.rows.columns))
 	s.vals = plan.Grow(s.vals, len(st.fam.columns))
 	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
 	s.row = plan.Grow(s.row, len(st.out))

@@ -42,7 +42,9 @@ func (s *Store) scanOf(scan drivers.Statement) (*statement, error) {
 	case st.Pattern().Kind != schemas.Scan:
 		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
 	}
-	return st, nil
+	rows := *st // a part is a range of rows, whatever index finds those that the filter keeps
+	rows.path, rows.lead = &st.fam.path, nil
+	return &rows, nil
 }
 
 // Range implements drivers.Ranger.

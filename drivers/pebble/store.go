@@ -197,6 +197,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		Durability:    s.durability,
 		Atomic:        schemas.AtomicAll,
 		ReturnsNew:    true,
+		PlainIndexes:  true,
 		MaxBatchBytes: s.maxBatch,
 		MaxCellBytes:  maxRow,
 		MaxRowBytes:   maxRow,

@@ -35,7 +35,14 @@ tables:
     partition: [room text]
     clustering: [id bigint desc]
     columns: {body: text, to: set<text>, seen_by: list<text>, files: "map<text,bigint>"}
+  noted:
+    partition: [id int]
+    columns: {word: text}
+    indexes: {by_word: [word]}
 patterns:
+  note: {put: noted}
+  worded: {slice: noted, index: by_word, by: word, columns: id}
+  worded_whole: {slice: noted, index: by_word, by: word, columns: [id, word]}
   put: {put: mail, by: [user, folder, day, id]}
   mark: {put: mail, by: [user, folder, day, id], columns: [seen]}
   claim: {put-if: mail, by: [user, folder, day, id], if: absent}

@@ -119,6 +119,11 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 		return err
 	}
 	f := st.fam
+	if st.tracks {
+		if err := s.reindex(st, args); err != nil {
+			return err
+		}
+	}
 	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf, schemas.Append:
 		if err := s.writeRow(st, args, opSet); err != nil {

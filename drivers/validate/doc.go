@@ -14,9 +14,11 @@
 // bounded however large the store is, and the files take 20 to 150 bytes for each
 // row that takes part.
 //
+// It also has the store compare the index entries that mailbench writes itself with their rows.
+//
 // In a sample, it reads only some parts of each table. It looks up their references
 // in the store one by one, if the key of the other row follows from the row. It checks
-// no counts, and no references that cannot be looked up.
+// no counts and indexes, and no references that cannot be looked up.
 //
 // It may read a row that is written while it runs, and miss the rows written with it.
 // So nothing should write to the store.

@@ -102,6 +102,9 @@ func (c *check) run(ctx context.Context, r *Report) error {
 		if len(t.Static) > 0 {
 			scans = append(scans, schemas.StaticScanOf(t))
 		}
+		if err := c.indexes(ctx, t, r); err != nil {
+			return fmt.Errorf("indexes of table %s: %w", t.Name, err)
+		}
 		for _, scan := range scans {
 			read, err := c.table(ctx, scan, records)
 			r.Tables = append(r.Tables, read)
@@ -124,6 +127,33 @@ func (c *check) run(ctx context.Context, r *Report) error {
 		}
 	}
 	return c.join(ctx, records)
+}
+
+// indexes compares the entries of a table's indexes with its rows, if mailbench wrote them. A sample leaves
+// that out.
+func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error {
+	store, ok := c.store.(drivers.IndexChecker)
+	if !ok || len(t.Indexes) == 0 {
+		return nil
+	}
+	if c.Sample < 1 {
+		for _, x := range t.Indexes {
+			r.Unchecked = append(r.Unchecked, t.Name+": index "+x.Name)
+		}
+		return nil
+	}
+	step := func() error { return ctx.Err() }
+	if c.Pace != nil {
+		step = func() error { return c.Pace.wait(ctx, 1) }
+	}
+	return store.CheckIndexes(ctx, t, step, func(f drivers.IndexFault) {
+		c.found.add(findingKey{t.Name, f.Index, Index, f.Stale}, 1, 0, 0, func() string {
+			if f.Key == nil {
+				return f.What
+			}
+			return fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
+		})
+	})
 }
 
 // parts is how many parts a table has for each worker, so that no worker is idle for long

@@ -197,8 +197,7 @@ func TestSeenBy(t *testing.T) {
 	}
 }
 
-// TestSender looks a sender up within a conversation and everywhere. This engine
-// keeps no sender_idx: it filters the conversation, or runs the declared fallback.
+// TestSender looks a sender up within a conversation and everywhere, through sender_idx.
 func TestSender(t *testing.T) {
 	w := start(t)
 	a, b := w.user("tom@example.org", "inbox"), w.user("ann@example.org", "inbox")
@@ -225,7 +224,7 @@ func TestSender(t *testing.T) {
 			t.Errorf("in a folder takes %d calls, want 1", c.Calls)
 		}
 	}
-	w.ran("by sender in a folder", "by_sender_in (emulated)", "by_sender_in (emulated)")
+	w.ran("by sender in a folder", "by_sender_in", "by_sender_in")
 	for limit, want := range map[int]int{4: 4, 100: 6} {
 		got := w.entries(func(y func(*models.Entry) error) error {
 			return w.mb.BySender(t.Context(), nil, "from1@example.org", limit, y)
@@ -237,7 +236,7 @@ func TestSender(t *testing.T) {
 			t.Errorf("everywhere takes %d calls, want 1", c.Calls)
 		}
 	}
-	w.ran("by sender everywhere", "scan_by_sender for by_sender", "scan_by_sender for by_sender")
+	w.ran("by sender everywhere", "by_sender", "by_sender")
 }
 
 // TestJoin shares a conversation under its title, and no name twice.

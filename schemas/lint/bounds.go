@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"slices"
-
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -120,5 +118,5 @@ func boundRules() []*Rule {
 // noIndex reports whether the index that would answer p's filter is over plain columns,
 // and the schema was written for an engine that keeps no such index.
 func (c *checker) noIndex(p *schemas.Pattern) bool {
-	return slices.Contains([]string{hbase, embedded}, c.schema.Native) && indexOf(p) != nil && !indexOf(p).OverKeys()
+	return c.schema.Native == hbase && indexOf(p) != nil && !indexOf(p).OverKeys()
 }

@@ -25,9 +25,7 @@ func unable(engine string, p *schemas.Pattern) string {
 			return "it is atomic below one shard key only"
 		}
 	case embedded:
-		if p.Index != nil && !p.Index.OverKeys() {
-			return "it keeps no index over plain columns"
-		}
+		return ""
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func compare(t *testing.T, e drivers.Engine, o drivers.Options, names []string) 
 			}
 		}
 	}
-	if refused == 0 {
+	if refused == 0 && e.Name != "embedded" { // which runs all
 		t.Errorf("%s refuses no pattern: the test shows nothing", e.Name)
 	}
 }

@@ -1,0 +1,174 @@
+package pebble
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// An index with plain columns has an entry for each row in which none of them is null. A write that
+// may change it reads the old row first, under the row's lock, and puts the old entry's deletion and
+// the new entry in the batch with the row.
+
+// keeps reports whether the engine keeps an index: one over key columns and plain ones that are no
+// collections and no counters.
+func keeps(x *schemas.Index) bool {
+	return !slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool {
+		return c.Column.Role == schemas.Static || c.Column.Type.Collection() || c.Column.Type.Kind == schemas.Counter
+	})
+}
+
+// column returns the column of the table that a key column is.
+func (tb *table) column(c keyColumn) *schemas.Column {
+	if c.from < len(tb.key) {
+		return tb.key[c.from]
+	}
+	return tb.rows.columns[c.from-len(tb.key)]
+}
+
+// tracks reports whether a write may change entries of indexes with plain columns.
+func (tb *table) tracks(st *statement) bool {
+	if st.Pattern().Kind == schemas.Delete {
+		return len(tb.values) > 0
+	}
+	return slices.ContainsFunc(tb.values, func(p path) bool {
+		return slices.ContainsFunc(p.cols, func(c keyColumn) bool {
+			return slices.ContainsFunc(st.write, func(w operand) bool { return len(tb.key)+w.col == c.from })
+		})
+	})
+}
+
+// throughFilter makes a read that filters go through an index that begins with what the read binds and
+// filters, if there is one. Behind these columns the index must have the order of the primary key.
+func (st *statement) throughFilter() {
+	p := st.Pattern()
+	if p.Index != nil || st.fam != &st.table.rows {
+		return
+	}
+	for i := range st.table.values {
+		x, lead := &st.table.values[i], []int(nil)
+		for _, c := range x.cols[:min(len(x.cols), len(p.By)+1)] {
+			at := c.from
+			if c.from >= len(st.table.key) {
+				if at = slices.Index(p.Filter, st.table.column(c)); at >= 0 {
+					at += st.Layout.Filter
+				}
+			} else if at >= len(p.By) {
+				at = -1
+			}
+			if at < 0 {
+				break
+			}
+			lead = append(lead, at)
+		}
+		rest := x.cols[len(lead):]
+		if len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
+			st.path, st.lead = x, lead
+			return
+		}
+	}
+}
+
+// entryHolds reports whether the columns in s.vals are those of the index entry that led to the row:
+// somebody may have changed the row since the entry was read.
+func (s *session) entryHolds(st *statement) bool {
+	n := len(st.table.key)
+	for _, c := range st.path.cols {
+		if c.from >= n && !s.vals[c.from-n].Equal(s.keyVals[c.from]) {
+			return false
+		}
+	}
+	return true
+}
+
+// reindex puts the changes of a write's index entries into the batch. The row's key is in s.key.
+func (s *session) reindex(st *statement, args []drivers.Value) error {
+	data := s.prior
+	if !st.locks {
+		var err error
+		if data, err = s.readRow(); err != nil {
+			return err
+		}
+	}
+	return s.entriesOf(st.table, args[:len(st.table.key)], data, func(was, will []drivers.Value) {
+		for _, w := range st.write {
+			if will[w.col] = args[w.arg]; st.Pattern().Kind == schemas.Add {
+				will[w.col] = drivers.Number(st.fam.columns[w.col].Type.Kind, was[w.col].Int64()+args[w.arg].Int64())
+			}
+		}
+	})
+}
+
+// dropEntries deletes the index entries of the row with the key s.key.
+func (s *session) dropEntries(t *table, key []drivers.Value) error {
+	data, err := s.readRow()
+	if err != nil {
+		return err
+	}
+	return s.entriesOf(t, key[:len(t.key)], data, nil)
+}
+
+// readRow reads the row with the key s.key as the batch's earlier parts have left it; absent is nil.
+func (s *session) readRow() ([]byte, error) {
+	data, err := find(s.over, s.key, s.oldRow)
+	if data != nil {
+		s.oldRow = data
+		s.Cost.RowsExamined++
+	}
+	return data, err
+}
+
+// entriesOf replaces the index entries of a row by those of what change makes of its columns. Without
+// change the row goes.
+func (s *session) entriesOf(t *table, key []drivers.Value, data []byte, change func(was, will []drivers.Value)) error {
+	n := len(t.key)
+	s.was = plan.Grow(s.was, n+len(t.rows.columns))
+	copy(s.was, key)
+	if err := t.rows.decodeRow(data, s.was[n:], false); err != nil {
+		return err
+	}
+	s.will = append(s.will[:0], s.was...)
+	if change != nil {
+		change(s.was[n:], s.will[n:])
+	}
+	for i := range t.values {
+		had, err := t.values[i].entry(s.index[:0], s.was)
+		s.index = had
+		if err != nil {
+			return err
+		}
+		var has []byte
+		if change != nil {
+			if has, err = t.values[i].entry(s.cellKey[:0], s.will); err != nil {
+				return err
+			}
+			s.cellKey = has
+		}
+		if bytes.Equal(had, has) {
+			continue
+		}
+		if len(had) > 0 {
+			err = s.batch.Delete(had, nil)
+		}
+		if len(has) > 0 && err == nil {
+			err = s.batch.Set(has, nil, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry is append, but appends nothing if one of the columns is null: the row has no entry then.
+func (p *path) entry(dst []byte, row []drivers.Value) ([]byte, error) {
+	for _, c := range p.cols {
+		if row[c.from].IsNull() {
+			return dst, nil
+		}
+	}
+	return p.append(dst, row)
+}

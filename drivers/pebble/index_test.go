@@ -1,0 +1,121 @@
+package pebble
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// faults returns what a check of the table's indexes finds.
+func (e *env) faults(table string) (all []string) {
+	e.t.Helper()
+	_, tb, err := e.store.tables.Find(e.stmt("note").Pattern())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	t := e.stmt("note").Pattern().Table
+	if tb.name != table {
+		e.t.Fatalf("table %s has no check in this test", table)
+	}
+	err = e.store.CheckIndexes(e.t.Context(), t, func() error { return nil }, func(f drivers.IndexFault) {
+		all = append(all, fmt.Sprint(f.Index, " ", len(f.Key), " ", f.What))
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestIndexDamage takes an entry away, adds one without a row, and changes one: a check finds each, and
+// no look-up answers with a row that has another value.
+func TestIndexDamage(t *testing.T) {
+	e := newEnv(t, drivers.Options{})
+	for id, word := range []any{"one", "two", "three", nil} {
+		e.write("note", int32(id), word)
+	}
+	if got := e.faults("noted"); len(got) > 0 {
+		t.Fatalf("before anything is damaged: %q", got)
+	}
+	_, tb, err := e.store.tables.Find(e.stmt("note").Pattern())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(id int32, word string) []byte {
+		k, err := tb.values[0].append(nil, values([]any{id, word}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	db := e.store.db
+	for _, err := range []error{
+		db.Delete(key(0, "one"), pebble.NoSync),
+		db.Set(key(9, "nine"), nil, pebble.NoSync),
+		db.Delete(key(2, "three"), pebble.NoSync), db.Set(key(2, "tree"), nil, pebble.NoSync),
+		db.Set(append(appendSpace(nil, tb.values[0].space), 0xff), nil, pebble.NoSync),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		fmt.Sprintf("by_word 0 entry %x cannot be read", append(appendSpace(nil, tb.values[0].space), 0xff)),
+		"by_word 1 the index has an entry of another value",
+		"by_word 1 the index has an entry, and there is no row",
+		"by_word 1 the row has no entry in the index",
+		"by_word 1 the row has no entry in the index",
+	}
+	if got := e.faults("noted"); !slices.Equal(got, want) {
+		t.Errorf("a check finds\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+	e.want("", "worded_whole", "tree")
+}
+
+// TestIndexRace writes few rows from many sessions at once: each row has the entry of its last value.
+func TestIndexRace(t *testing.T) {
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	var g sync.WaitGroup
+	note := e.stmt("note")
+	for w := range 8 {
+		s := e.session()
+		g.Go(func() {
+			for i := range 500 {
+				if _, err := s.Write(t.Context(), note, values([]any{int32(i % 3), fmt.Sprint(w, " ", i)})); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	g.Wait()
+	if got := e.faults("noted"); len(got) > 0 {
+		t.Errorf("index entries and rows differ: %q", got)
+	}
+}
+
+// TestOlderLayout: a folder whose rows may lack index entries is refused, not answered from.
+func TestOlderLayout(t *testing.T) {
+	o := drivers.Options{Dir: t.TempDir()}
+	e, err := openEnv(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.close()
+	older := strings.Replace(string(mark), "layout 3", "layout 2", 1)
+	if err := os.WriteFile(filepath.Join(o.Dir, markName), []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o.ReadOnly = range []bool{false, true} {
+		if _, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "layout 2") {
+			t.Errorf("read-only %v: error is %v, want one that names the layout", o.ReadOnly, err)
+		}
+	}
+}
