@@ -101,7 +101,8 @@ func (m *indexed) rewrite(t *rapid.T) {
 	}
 	r := &mailRow{m.sender(someSender.Draw(t, "last")), someDate.Draw(t, "date")}
 	first := m.sender(someSender.Draw(t, "first"))
-	err := m.batch("rewrite", with(0, m.u, k.f, k.m, first, r.date), with(1, m.u, k.f, k.m, r.sender), with(2, m.u, gone.f, gone.m))
+	err := m.batch("rewrite",
+		with(0, m.u, k.f, k.m, first, r.date), with(1, m.u, k.f, k.m, r.sender), with(2, m.u, gone.f, gone.m))
 	if err != nil {
 		m.fail.Fatalf("%v", err)
 	}

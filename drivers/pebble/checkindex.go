@@ -15,7 +15,9 @@ import (
 var _ drivers.IndexChecker = (*Store)(nil)
 
 // CheckIndexes implements drivers.IndexChecker.
-func (s *Store) CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found func(drivers.IndexFault)) error {
+func (s *Store) CheckIndexes(
+	ctx context.Context, t *schemas.Table, step func() error, found func(drivers.IndexFault),
+) error {
 	_, tb, err := s.tables.Find(schemas.ScanOf(t))
 	if err != nil {
 		return err
@@ -127,7 +129,8 @@ func (c *indexCheck) entry(data []byte) ([]byte, error) {
 // each yields all keys of a path with their values.
 func (c *indexCheck) each(ctx context.Context, p *path, yield func(key, data []byte) error) error {
 	from := appendSpace(nil, p.space)
-	it, err := c.r.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: from, UpperBound: keys.Successor(bytes.Clone(from))})
+	o := pebble.IterOptions{LowerBound: from, UpperBound: keys.Successor(bytes.Clone(from))}
+	it, err := c.r.NewIterWithContext(ctx, &o)
 	if err != nil {
 		return err
 	}

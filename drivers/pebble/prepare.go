@@ -203,5 +203,6 @@ func (st *statement) searches() bool {
 
 // puts reports whether the write makes keys that a later one could have to find.
 func (st *statement) puts() bool {
-	return st.tracks && st.Pattern().Kind != schemas.Delete || st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
+	k := st.Pattern().Kind
+	return k == schemas.Put || k == schemas.Append || st.tracks && k != schemas.Delete
 }
