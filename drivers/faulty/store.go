@@ -2,7 +2,6 @@ package faulty
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -22,8 +21,8 @@ type Fault struct {
 	beside func(p *schemas.Pattern) []*schemas.Pattern
 	// session returns a session that calls s and breaks the contract.
 	session func(s *session) drivers.Session
-	// emulates: Prepare prepares the fallback of a pattern that the engine cannot
-	// run, and does not say so.
+	// emulates: the engine keeps no indexes over plain columns; Prepare prepares the fallback
+	// of a pattern through one, and does not say so.
 	emulates bool
 	// applies: Apply takes any schema over any other.
 	applies bool
@@ -62,6 +61,15 @@ func (s *store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	return err
 }
 
+// Capabilities implements drivers.Store.
+func (s *store) Capabilities() drivers.Capabilities {
+	c := s.Store.Capabilities()
+	if s.fault.emulates {
+		c.PlainIndexes, c.EqualIndexes = false, false
+	}
+	return c
+}
+
 // Inspect implements drivers.Store.
 func (s *store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	sch, err := s.Store.Inspect(ctx, name)
@@ -75,10 +83,10 @@ func (s *store) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
 	st, changed := s.change(p)
 	var err error
-	st.Statement, err = s.Store.Prepare(ctx, changed)
-	if s.fault.emulates && errors.Is(err, drivers.ErrUnsupported) && p.Fallback != nil {
-		st.Statement, err = s.Store.Prepare(ctx, p.Fallback)
+	if s.fault.emulates && p.Index != nil && !p.Index.OverKeys() && p.Fallback != nil {
+		changed = p.Fallback
 	}
+	st.Statement, err = s.Store.Prepare(ctx, changed)
 	if err != nil || s.fault.beside == nil || p.Kind == schemas.Batch {
 		return st, err
 	}
