@@ -52,7 +52,7 @@ func JSONSchema() []byte {
 		"factor": object{"type": "number", "exclusiveMinimum": 1}, "step": value,
 	}, "from", "to")
 	limits["minProperties"], limits["maxProperties"] = 3, 3
-	defs["sweep"] = object{"type": "object", "maxProperties": 1, "additionalProperties": anyOf(
+	defs["sweep"] = object{"type": "object", "additionalProperties": anyOf(
 		object{"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints}, limits, ref("sweep"),
 	)}
 	kinds, bare := object{}, []string{}

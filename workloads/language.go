@@ -72,7 +72,7 @@ var sections = []section{
 		{"keys", formKeys, "which users, folders and messages operations ask for"},
 		{"phases", formPhases, "what is done, in order; the first phase is load"},
 		{"expect", formExpect, "bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"},
-		{"sweep", formSweep, "one key and its values, to measure how cost grows with it; see 'Sweeps' below"},
+		{"sweep", formSweep, "a key and its values, to measure how cost grows with it; see 'Sweeps' below"},
 		{
 			"models", formModels,
 			"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model",
@@ -176,6 +176,7 @@ var howKeys = []struct {
 		"the last message of the page before; beyond the end it is empty"}, []Op{List}},
 	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move, delete or expunge, " +
 		"a call each to flag; an expunge takes those whose UIDs follow each other"}, []Op{Flag, Move, Delete, Expunge}},
+	{key{"recipients", formSizes, "mailboxes that it goes to (default: as mail says)"}, []Op{Deliver}},
 	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged (default seen); a model without one " +
 		"is not asked for it"}, []Op{Flag}},
 	{

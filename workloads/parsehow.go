@@ -63,6 +63,7 @@ func (d *decoder) how(h *How, f map[string]strict.Entry, where string) {
 		h.Depth = int(d.whole(e.Value, "depth of "+where, 1, maxDepth))
 	}
 	d.dist(f, "messages", "messages of "+where, &h.Messages, 1, MaxMessages)
+	d.dist(f, "recipients", "recipients of "+where, &h.Recipients, 1, MaxRecipients)
 	if e, ok := f["flags"]; ok {
 		for _, item := range d.List(e.Value, "flags of "+where) {
 			if i := slices.Index(flagNames, item.Value); i >= 0 {

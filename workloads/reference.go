@@ -91,6 +91,11 @@ the report says whether cost is flat, logarithmic, linear or worse.
 If the population is swept, one data set grows from point to point. Every second
 trial begins with the last point and loads each point anew. The report can tell
 the growth best from five values or more.
+Several keys change together if each has as many values:
+
+  sweep: {population.messages: [100, 1000], population.users: [100, 10]}
+
+Points are then named by the values of the first, which ascend.
 "run --sweep population.messages=100,1000" sweeps in one run;
 --set sweep={} leaves a sweep out.
 

@@ -13,23 +13,28 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Sweep is one key of a workload and its values. A run carries out the workload with one value
-// after another, to find how cost grows with it.
+// Sweep is one key of a workload and its values, or several keys that change together. A run carries
+// out the workload with one value after another, to find how cost grows with it.
 type Sweep struct {
-	Path   string // as --set names it: population.messages
+	Paths  []string // as --set names them: population.messages
 	Points []SweepPoint
 }
 
+// Name is the key as --set names it, or the keys.
+func (s *Sweep) Name() string { return strings.Join(s.Paths, " with ") }
+
 // SweepPoint is one value of a sweep.
 type SweepPoint struct {
-	Value    string    // as the language writes it: 10KB
+	Value    string    // of the first key, as the language writes it: 10KB
 	Size     float64   // Value in bytes, seconds or operations a second, or as a plain number
 	Workload *Workload // the workload with that value, and without a sweep
 }
 
 // Grows reports whether the points differ in their population only, so that the data set of one
 // can grow to that of the next.
-func (s *Sweep) Grows() bool { return strings.HasPrefix(s.Path, "population.") }
+func (s *Sweep) Grows() bool {
+	return len(s.Paths) == 1 && strings.HasPrefix(s.Paths[0], "population.")
+}
 
 // Bounds of a sweep.
 const (
@@ -40,69 +45,91 @@ const (
 	rounding = 1.001
 )
 
-// sweep reads the section sweep. Each point is the whole workload with one value changed, and
-// is checked like any other.
+// sweptKey is a key that a sweep changes, and its values.
+type sweptKey struct {
+	path   []string
+	key    *yaml.Node
+	values []*yaml.Node
+}
+
+func (k *sweptKey) name() string { return strings.Join(k.path, ".") }
+
+// sweep reads the section sweep. Each point is the whole workload with a value of each key changed,
+// and is checked like any other.
 func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 	e, ok := fields["sweep"]
 	if !ok {
 		return
 	}
 	faults := len(d.Errs)
-	path, key, values := d.swept(e.Key, e.Value, nil)
-	if len(d.Errs) > faults || path == nil {
+	keys := d.swept(e.Key, e.Value, nil)
+	s := &Sweep{}
+	for i := range keys {
+		d.sweepable(&keys[i])
+		if n, first := len(keys[i].values), len(keys[0].values); n != first && len(d.Errs) == faults {
+			d.Fail(keys[i].key, "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
+				keys[0].name(), first, keys[i].name(), n)
+		}
+		s.Paths = append(s.Paths, keys[i].name())
+	}
+	if len(d.Errs) > faults || len(keys) == 0 {
 		return
 	}
-	s := &Sweep{Path: strings.Join(path, ".")}
-	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer"} {
-		if path[0] == own {
-			d.Fail(key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
-				s.Path)
-			return
-		}
-	}
-	for _, v := range d.points(values, s.Path) {
+	for i, v := range keys[0].values {
 		p := SweepPoint{Value: v.Value}
-		if p.Size, ok = sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
-			d.Fail(v,
-				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
-				s.Path, strict.Found(v))
+		p.Size, _ = sizeOf(v.Value)
+		if i > 0 && p.Size <= s.Points[i-1].Size {
+			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Paths[0], v.Value, s.Points[i-1].Value)
 			return
 		}
-		if n := len(s.Points); n > 0 && p.Size <= s.Points[n-1].Size {
-			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Path, v.Value, s.Points[n-1].Value)
-			return
-		}
-		if p.Workload = d.point(root, path, key, v); p.Workload == nil {
+		if p.Workload = d.point(root, keys, i); p.Workload == nil {
 			return
 		}
 		s.Points = append(s.Points, p)
 	}
-	if len(d.Errs) == faults {
-		d.w.Sweep = s
+	d.w.Sweep = s
+}
+
+// sweepable refuses a key that cost cannot grow with, and values that are no sizes.
+func (d *decoder) sweepable(k *sweptKey) {
+	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer"} {
+		if k.path[0] == own {
+			d.Fail(k.key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
+				k.name())
+			return
+		}
+	}
+	for _, v := range k.values {
+		if _, ok := sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
+			d.Fail(v,
+				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
+				k.name(), strict.Found(v))
+			return
+		}
 	}
 }
 
-// swept finds the path and the values of a sweep: a mapping of one key, or of several one
-// below the other. An empty mapping is no sweep.
-func (d *decoder) swept(at, n *yaml.Node, path []string) (of []string, key, values *yaml.Node) {
+// swept finds the keys and the values of a sweep: a mapping of keys, or of keys one below the
+// other. An empty mapping is no sweep.
+func (d *decoder) swept(at, n *yaml.Node, path []string) (keys []sweptKey) {
 	if n.Kind == yaml.SequenceNode && path != nil || isRange(n) && path != nil {
-		return path, at, n
+		return []sweptKey{{path, at, d.points(n, strings.Join(path, "."))}}
 	}
 	what := strings.Join(append([]string{"sweep"}, path...), ".")
 	if n.Kind != yaml.MappingNode {
 		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another key with its values, or {from: "+
 			"100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
-		return nil, nil, nil
+		return nil
 	}
 	entries := d.Mapping(n, what)
-	switch {
-	case len(entries) == 0 && path == nil:
-		return nil, nil, nil
-	case len(entries) != 1:
-		d.Fail(n, "%s: a sweep changes one key, found %d; run the workload once for each", what, len(entries))
-		return nil, nil, nil
+	if len(entries) == 0 && path != nil {
+		d.Fail(n, "%s: a sweep changes a key, found none", what)
 	}
-	return d.swept(entries[0].Key, entries[0].Value, append(path, strings.Split(entries[0].Name, ".")...))
+	for _, e := range entries {
+		below := append(slices.Clone(path), strings.Split(e.Name, ".")...)
+		keys = append(keys, d.swept(e.Key, e.Value, below)...)
+	}
+	return keys
 }
 
 // rangeKeys are the keys of a range of values.
@@ -219,9 +246,9 @@ func like(text string, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
 }
 
-// point is the workload with one value at the path, or nil if it has faults. The first fault is
-// reported at the value.
-func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *Workload {
+// point is the workload with value n of each key, or nil if it has faults. The first fault is
+// reported at the value of the first key, or of the key that cannot be set.
+func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	one := clone(root)
 	for i := 0; i+1 < len(one.Content); {
 		if name := one.Content[i].Value; name == "sweep" || name == "answer" { // both are of all points
@@ -231,8 +258,16 @@ func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *
 		}
 	}
 	of := &decoder{Decoder: strict.Decoder{File: d.File}, w: &Workload{}}
-	at := &yaml.Node{Line: key.Line, Column: key.Column}
-	if of.set(one, path, clone(value), at); len(of.Errs) == 0 {
+	value, with := keys[0].values[n], ""
+	for i := range keys {
+		k := &keys[i]
+		of.set(one, k.path, clone(k.values[n]), &yaml.Node{Line: k.key.Line, Column: k.key.Column})
+		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
+			value = k.values[n]
+			break
+		}
+	}
+	if len(of.Errs) == 0 {
 		src, err := yaml.Marshal(one)
 		if err != nil {
 			of.Fail(value, "the workload cannot be written: %s", err)
@@ -244,14 +279,13 @@ func (d *decoder) point(root *yaml.Node, path []string, key, value *yaml.Node) *
 		first := of.Errs[0]
 		d.Errs = append(d.Errs, &strict.Error{
 			File: d.File, Pos: d.At(value), Near: first.Near,
-			Msg: "sweep: with " + strings.Join(path, ".") + "=" + value.Value + ": " + first.Msg,
+			Msg: "sweep: with" + with + ": " + first.Msg,
 		})
 		return nil
 	}
 	for i, p := range of.w.Phases {
 		if i >= len(d.w.Phases) || d.w.Phases[i].Name != p.Name {
-			d.Fail(value, "sweep: with %s=%s the phases have other names; sweep another value",
-				strings.Join(path, "."), value.Value)
+			d.Fail(value, "sweep: with%s the phases have other names; sweep another value", with)
 			return nil
 		}
 	}

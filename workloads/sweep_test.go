@@ -30,6 +30,7 @@ func TestSweep(t *testing.T) {
 		{"{phases.measure.rate: [10/s, 20/s]}", "phases.measure.rate", []string{"10/s", "20/s"}, []float64{10, 20}},
 		{"{phases.measure.rate: {from: 10/s, to: 25/s, step: 5/s}}", "phases.measure.rate", []string{"10/s", "15/s", "20/s", "25/s"}, nil},
 		{"{phases.measure.mix.list.page: [25, 50]}", "phases.measure.mix.list.page", []string{"25", "50"}, []float64{25, 50}},
+		{"{population: {messages: [1, 2], users: [20, 10]}}", "population.messages with population.users", []string{"1", "2"}, []float64{1, 2}},
 		{"{population.messages.lognormal: {median: [10, 20]}}", "", nil, nil}, // there is no p99
 		{"{phases.measure.timeout: {from: 1s, to: 3s, step: 1s}}", "phases.measure.timeout", []string{"1s", "2s", "3s"}, []float64{1, 2, 3}},
 		{"{models.james.chunk_size: [4KiB, 64KiB]}", "models.james.chunk_size", []string{"4KiB", "64KiB"}, []float64{4096, 65536}},
@@ -54,8 +55,8 @@ func TestSweep(t *testing.T) {
 				t.Errorf("%s: the text of point %s: %v", c.sweep, p.Value, err)
 			}
 		}
-		if w.Sweep.Path != c.path || !slices.Equal(values, c.values) || c.sizes != nil && !slices.Equal(sizes, c.sizes) {
-			t.Errorf("%s: %s %q %v", c.sweep, w.Sweep.Path, values, sizes)
+		if w.Sweep.Name() != c.path || !slices.Equal(values, c.values) || c.sizes != nil && !slices.Equal(sizes, c.sizes) {
+			t.Errorf("%s: %s %q %v", c.sweep, w.Sweep.Name(), values, sizes)
 		}
 	}
 	w, err := Parse("swept.yaml", []byte(swept), "sweep={population.messages: [5, 50]}")
@@ -92,8 +93,11 @@ func TestSweepFaults(t *testing.T) {
 		{"{population.mesages: [10, 100]}", `sweep: with population.mesages=10: unknown key "mesages" in population; did you mean "messages"?`},
 		{"{phases.mesure.rate: [10/s, 20/s]}", `unknown phase "mesure"`},
 		{"{phases: [10, 20]}", "sweep: with phases=10: phases must be a list"},
-		{"{population.messages: [10, 20], mail.body: [1KB, 2KB]}", "8:8: sweep: a sweep changes one key, found 2"},
-		{"{population: {}}", "sweep.population: a sweep changes one key, found 0"},
+		{"{population.messages: [10, 20], mail.body: [1KB]}", "8:51: sweep.mail.body has 1 values; expected 2 to 20"},
+		{"{population.messages: [10, 20], mail.body: [1KB, 2KB, 3KB]}", "8:40: sweep.population.messages has 2 values and sweep.mail.body 3"},
+		{"{population.messages: [10, 20], mail.body: [1KB, x]}", "8:57: a value of sweep.mail.body must be a number above 0"},
+		{"{population.messages: [10, 20], mail.bodi: [1KB, 2KB]}", `8:31: sweep: with population.messages=10 mail.bodi=1KB: unknown key "bodi" in mail`},
+		{"{population: {}}", "sweep.population: a sweep changes a key, found none"},
 		{"{seed: [1, 2]}", "8:9: seed is not a size"},
 		{"{sweep.x: [1, 2]}", "not a size"},
 		{"{population.messages: {from: 1, to: 10}}", "must have from, to and one of factor and step"},
@@ -144,7 +148,7 @@ func TestSweepSchema(t *testing.T) {
 		"{keys.deep: {from: 0.1, to: 0.5, step: 0.1}}":  true,
 		"{}":                           true,
 		"{population.messages: [100]}": false,
-		"{population.messages: [100, 200], mail.body: [1, 2]}":         false,
+		"{population.messages: [100, 200], mail.body: [1, 2]}":         true,
 		"{population.messages: {from: 1, to: 10}}":                     false,
 		"{population.messages: {from: 1, to: 10, factor: 2, step: 1}}": false,
 		"{population.messages: 5}":                                     false,

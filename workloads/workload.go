@@ -181,17 +181,18 @@ type Replay struct {
 
 // How says how an operation is carried out. The zero How has all defaults.
 type How struct {
-	Keys     *Keys         // nil: those of the phase
-	Timeout  time.Duration // 0: that of the phase
-	Page     int           // entries that one call asks for; 0: DefaultPage
-	Depth    int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
-	Messages random.Dist   // messages that a move, delete or flag is about; nil: 1
-	Flags    []Mark        // flags to set or clear; none: Seen
-	On       *float64      // share of operations that set, not clear; nil: half
-	Width    Width
-	Age      time.Duration // purge: how long ago a message was deleted, at least
-	From     int64         // range: where it begins
-	Bytes    int64         // range: how long it is; 0: DefaultRange
+	Keys       *Keys         // nil: those of the phase
+	Timeout    time.Duration // 0: that of the phase
+	Page       int           // entries that one call asks for; 0: DefaultPage
+	Depth      int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
+	Messages   random.Dist   // messages that a move, delete or flag is about; nil: 1
+	Recipients random.Dist   // mailboxes that a delivery goes to; nil: as the workload says
+	Flags      []Mark        // flags to set or clear; none: Seen
+	On         *float64      // share of operations that set, not clear; nil: half
+	Width      Width
+	Age        time.Duration // purge: how long ago a message was deleted, at least
+	From       int64         // range: where it begins
+	Bytes      int64         // range: how long it is; 0: DefaultRange
 }
 
 // DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once.

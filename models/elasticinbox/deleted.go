@@ -10,14 +10,17 @@ import (
 )
 
 // Delete implements models.Mailbox: it moves messages from every label index to the
-// purge index, and counts them off. Metadata and blocks stay.
+// purge index, and counts them off. Metadata and blocks stay, unless the model removes at once.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	m.reset()
 	if err := m.several(ctx, f, hs); err != nil {
 		return m.Failed("delete", f.Account, err)
 	}
-	if len(hs) == 0 {
+	switch {
+	case len(hs) == 0:
 		return nil
+	case m.deletes == removes:
+		return m.Failed("delete", f.Account, m.remove(ctx, f.Account.Address))
 	}
 	address, now := f.Account.Address, m.now()
 	// Rows of one partition follow each other.
@@ -32,15 +35,38 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	for i := range m.recs {
 		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(m.recs[i].purge), drivers.TimeUUID(m.recs[i].id))
 	}
+	m.unlist(address, discardIndex)
+	return m.Failed("delete", f.Account, m.change(ctx, address, m.discard))
+}
+
+// remove deletes the metadata and index entries of m.recs and counts them off, then their blocks.
+func (m *mailbox) remove(ctx context.Context, address string) error {
+	for i := range m.recs {
+		m.Calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(m.recs[i].id))
+		m.addMessage(&m.recs[i], -1)
+	}
+	m.unlist(address, eraseIndex)
+	if err := m.change(ctx, address, m.erase); err != nil {
+		return err
+	}
+	for i := range m.recs {
+		if err := m.dropBlocks(ctx, m.recs[i].id, m.recs[i].blocks); err != nil {
+			return models.Partly(err)
+		}
+	}
+	return nil
+}
+
+// unlist adds the deletes of the index entries of m.recs, label by label, as a part of a batch.
+func (m *mailbox) unlist(address string, part int) {
 	for _, t := range m.tally { // each label that one of them has
 		index := m.indexKey(address, t.label)
 		for i := range m.recs {
 			if slices.Contains(m.recs[i].labels, t.label) {
-				m.Calls.Add(discardIndex, index, drivers.TimeUUID(m.recs[i].id))
+				m.Calls.Add(part, index, drivers.TimeUUID(m.recs[i].id))
 			}
 		}
 	}
-	return m.Failed("delete", f.Account, m.change(ctx, address, m.discard))
 }
 
 // Restore implements models.Purger: it adds the message to the indexes of the labels in its metadata.

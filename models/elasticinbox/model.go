@@ -51,6 +51,8 @@ const (
 	// purgeAtOnce is how many deletions one batch of a purge is about: with the
 	// longest of addresses it stays below the 50 KiB that Cassandra takes.
 	purgeAtOnce = 64
+	// removes is the value of the parameter deletes with which a delete keeps nothing.
+	removes = 2
 )
 
 // Model returns the model's entry for the list of models.
@@ -90,13 +92,14 @@ type bound struct {
 	now       func() time.Time
 	uuids     *models.TimeUUIDs
 	blockSize int
+	deletes   int
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
 	err := p.Fill(b.byName())
 	if err == nil {
-		err = o.Parameters(p, map[string]*int{"block_size": &b.blockSize})
+		err = o.Parameters(p, map[string]*int{"block_size": &b.blockSize, "deletes": &b.deletes})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
@@ -123,7 +126,20 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	// Method values are made once, since each one is an allocation.
 	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.blockRow, m.counter
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
+	if m.deletes == removes {
+		return hard{m, m, m, m, m, m}
+	}
 	return m
+}
+
+// hard is a mailbox that keeps no deleted messages: it is no models.Purger.
+type hard struct {
+	models.Mailbox
+	models.Labeler
+	models.AllMailer
+	models.Recounter
+	models.RangeReader
+	models.Holder
 }
 
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.

@@ -80,7 +80,7 @@ func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 // touched are the rules about orders, indexes, flags and batches. Each ends with an
 // audit.
 func touched() []rule {
-	names := []string{"deliver", "pages", "flags", "move", "stale handles", "by sender", "slice"}
+	names := []string{"deliver", "pages", "flags", "move", "delete", "stale handles", "by sender", "slice"}
 	return slices.DeleteFunc(rules(), func(r rule) bool { return !slices.Contains(names, r.name) })
 }
 

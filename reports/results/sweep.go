@@ -5,7 +5,7 @@ import "github.com/mailbench/mailbench/reports/growth"
 // Sweep is one key of the workload that the run gave several values, and how cost grew
 // with those.
 type Sweep struct {
-	Path   string       `json:"path"` // the key as --set names it
+	Path   string       `json:"path"` // the key as --set names it; several: joined by " with "
 	Points []SweepPoint `json:"points"`
 	// Growth follows from the cells and the points.
 	Growth []Growth `json:"growth,omitempty"`

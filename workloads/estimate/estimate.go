@@ -66,7 +66,11 @@ func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 		case p.Kind == workloads.Load:
 			one.load(e)
 		case p.Runs():
-			e.phase(&one, p, w.Mail.Recipients.Mean())
+			to := w.Mail.Recipients
+			if own := p.How[workloads.Deliver].Recipients; own != nil {
+				to = own
+			}
+			e.phase(&one, p, to.Mean())
 		}
 		e.Phases = append(e.Phases, one)
 	}

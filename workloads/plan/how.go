@@ -16,6 +16,8 @@ type how struct {
 	page     int
 	depth    int         // 0: not given
 	messages random.Dist // nil: 1
+	spread   random.Dist // recipients of a delivery
+	widest   int         // the most recipients that it can have
 	flags    []workloads.Mark
 	on       float64
 	width    workloads.Width
@@ -33,6 +35,10 @@ func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
 		messages: h.Messages, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
 		from: h.From, bytes: cmp.Or(h.Bytes, workloads.DefaultRange),
 	}
+	if full.spread = h.Recipients; full.spread == nil {
+		full.spread = p.spread
+	}
+	full.widest = int(min(int64(p.census.Users()), full.spread.Max(), workloads.MaxRecipients))
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
 	}

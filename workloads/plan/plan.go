@@ -92,8 +92,7 @@ type Plan struct {
 	hows     []how   // by operation, or by step of the session
 	session  *workloads.Session
 	users    *keySet
-	spread   random.Dist // recipients of a delivery
-	widest   int         // the most recipients that a delivery can have
+	spread   random.Dist // recipients of a delivery, unless it says itself
 	arrived  time.Time   // when the phase's first delivery arrives
 }
 
@@ -113,7 +112,6 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 		session:  phase.Session,
 		users:    keysOf(keys, c),
 		spread:   w.Mail.Recipients,
-		widest:   int(min(int64(c.Users()), w.Mail.Recipients.Max(), workloads.MaxRecipients)),
 		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
 	}
 	if phase.Session != nil {
@@ -260,10 +258,10 @@ func (p *Plan) draw(o *Operation) {
 // If a user is drawn again, the next user takes the place, so that the number stays.
 func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	o.Recipients = append(o.Recipients, o.User)
-	if p.widest == 1 {
+	if o.how.widest == 1 {
 		return
 	}
-	count := int(min(p.spread.Draw(r), int64(p.widest)))
+	count := int(min(o.how.spread.Draw(r), int64(o.how.widest)))
 	for len(o.Recipients) < count {
 		u := o.how.users(r)
 		for slices.Contains(o.Recipients, u) {

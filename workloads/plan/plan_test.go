@@ -137,6 +137,19 @@ func TestOperationsAreWhole(t *testing.T) {
 	}
 }
 
+// TestRecipientsOfPhases: a phase's deliveries go to as many mailboxes as it says, not to those of the mail.
+func TestRecipientsOfPhases(t *testing.T) {
+	w := bundledForTest(t, "copies")
+	c := censusOf(t, w)
+	var op Operation
+	for i, want := range map[int]int{3: 1, 4: 10, 5: 50} {
+		New(w, &w.Phases[i], c).Next(0, &op)
+		if len(op.Recipients) != want {
+			t.Errorf("phase %s: %d recipients, want %d", w.Phases[i].Name, len(op.Recipients), want)
+		}
+	}
+}
+
 // TestWindow: windows have their share of the messages on the mean, wherever those lie: also in a data
 // set that grew tenfold in a day, after the year of its load.
 func TestWindow(t *testing.T) {

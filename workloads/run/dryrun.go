@@ -102,7 +102,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		p.Engines = append(p.Engines, e.Name)
 	}
 	if c.Workload.Sweep != nil && len(points) > 1 {
-		p.Sweep = c.Workload.Sweep.Path
+		p.Sweep = c.Workload.Sweep.Name()
 	}
 	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
 	for i := range points {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,7 +126,9 @@ func addSchema(r *results.Run, s *schemas.Schema) {
 	if r.Sweep != nil {
 		maps.DeleteFunc(schema.Parameters, func(name string, _ int) bool {
 			base, _, _ := strings.Cut(s.Name, "@")
-			return r.Sweep.Path == "models."+base+"."+name || r.Sweep.Path == "models."+s.Name+"."+name
+			return slices.ContainsFunc(strings.Split(r.Sweep.Path, " with "), func(path string) bool {
+				return path == "models."+base+"."+name || path == "models."+s.Name+"."+name
+			})
 		})
 	}
 	r.Schemas = append(r.Schemas, schema)

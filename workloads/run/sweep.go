@@ -85,7 +85,7 @@ func (r *runner) sweep(ctx context.Context) error {
 	if s == nil || r.config.Audit == AuditOnly {
 		return nil
 	}
-	r.result.Sweep = &results.Sweep{Path: s.Path, Points: []results.SweepPoint{}}
+	r.result.Sweep = &results.Sweep{Path: s.Name(), Points: []results.SweepPoint{}}
 	for i := range r.points {
 		p := &r.points[i]
 		one := results.SweepPoint{

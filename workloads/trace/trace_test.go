@@ -61,10 +61,16 @@ func TestEmbedded(t *testing.T) {
 	if message.Most == nil || message.Most.Rows != 1 || message.Most.Hidden > 1 || message.Median.Blocks < 1 {
 		t.Errorf("message: %+v, %+v; want one row out of one block", message, message.Most)
 	}
+	if by["uids"].Calls == 0 || by["create"].Calls == 0 {
+		t.Errorf("an expunge and a new user: %+v, %+v", by["uids"], by["create"])
+	}
+	if by["message_put"].NotRun != "ran as a part of append" {
+		t.Errorf("message_put: %+v", by["message_put"])
+	}
+	by = traced(t, james.Model(), pebble.Engine(), "phases.measure.mix={list: 1, open: 1}")
 	for name, want := range map[string]string{
-		"message_put": "ran as a part of append",
-		"create":      "ran only before the operations, when accounts were made and mail loaded",
-		"uids":        "no operation ran it",
+		"create": "ran only before the operations, when accounts were made and mail loaded",
+		"uids":   "no operation ran it",
 	} {
 		if by[name].NotRun != want {
 			t.Errorf("pattern %s: %q, want %q", name, by[name].NotRun, want)
