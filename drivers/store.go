@@ -87,6 +87,9 @@ type Options struct {
 	Durability Durability
 	CacheBytes int64             // block cache; 0 is the driver's default
 	Settings   map[string]string // driver settings; an unknown one is an error
+	// Users are addresses of some of the users whose mail will be stored, an even sample. An
+	// engine may divide new tables by them.
+	Users []string
 }
 
 // Store is one open engine, shared by all workers.

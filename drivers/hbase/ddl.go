@@ -59,7 +59,7 @@ func (a *admin) create(ctx context.Context, l *layout) error {
 	for _, r := range missing {
 		g.Go(func() error {
 			return crash.Guard(func() error {
-				err := a.createTable(ctx, l, r, r.splits(a.preSplit))
+				err := a.createTable(ctx, l, r, r.splits(a.preSplit, a.users))
 				if isClass(err, "TableExistsException") {
 					return a.await(ctx, r.name) // another client creates it
 				}

@@ -178,7 +178,7 @@ func TestDescribe(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"compression": "gz, none (mail:body)", "table_bloom": "row, rowcol (mail:m)", "table_encoding": "fast_diff, none (mail:body)",
-		"server_gc": untold, "server_heap_mb": heapsOf(t, st),
+		"server_gc": untold + ": the info port is off", "server_heap_mb": heapsOf(t, st),
 	} {
 		if got := st.Observe().Settings[name]; got != want {
 			t.Errorf("setting %s is %q, expected %q", name, got, want)

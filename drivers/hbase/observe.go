@@ -17,6 +17,8 @@ import (
 type loads struct {
 	servers, regions, diskBytes int64
 	heaps                       []string // the largest heap of each live server in MiB, each size once
+	host                        string   // a region server and its info port
+	info                        uint32
 }
 
 // loads asks the master for the loads. HBase reports sizes in whole MiB.
@@ -28,6 +30,7 @@ func (f *fleet) loads(ctx context.Context) (l loads, err error) {
 	ours := f.compiler.names()
 	for _, live := range status.GetLiveServers() {
 		l.servers++
+		l.host, l.info = live.GetServer().GetHostName(), live.GetServerLoad().GetInfoServerPort()
 		if heap := fmt.Sprint(live.GetServerLoad().GetMaxHeap_MB()); !slices.Contains(l.heaps, heap) {
 			l.heaps = append(l.heaps, heap)
 		}
@@ -40,9 +43,6 @@ func (f *fleet) loads(ctx context.Context) (l loads, err error) {
 	}
 	return l, nil
 }
-
-// untold is a setting of the servers that HBase does not tell its clients.
-const untold = "not told"
 
 // resultSettings are the settings of families that results have, by their names there. That of
 // compression stands beside the compression of other engines.
@@ -85,8 +85,8 @@ func (c *compiler) descriptors() map[string]string {
 }
 
 // observe returns what the client can see. It does not report replication: HDFS replicates, and
-// HBase's clients cannot see it. Nor do they see the servers' log and garbage collector, of which
-// drivers.JavaOptions tells those on this machine.
+// HBase's clients cannot see it. The log and the garbage collector are those of one region server, asked once:
+// HBase gives all of them one configuration.
 func (f *fleet) observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
@@ -103,7 +103,8 @@ func (f *fleet) observe() drivers.Observation {
 	}
 	o.DiskBytes = l.diskBytes
 	slices.Sort(l.heaps)
-	o.Settings["server_gc"], o.Settings["server_wal"] = untold, untold
+	f.info.Do(func() { f.serverWAL, f.serverGC = serverSettings(context.Background(), l.host, l.info) })
+	o.Settings["server_wal"], o.Settings["server_gc"] = f.serverWAL, f.serverGC
 	o.Settings["server_heap_mb"] = strings.Join(l.heaps, ", ")
 	o.Settings["region_servers"] = strconv.FormatInt(l.servers, 10)
 	o.Settings["regions"] = strconv.FormatInt(l.regions, 10)

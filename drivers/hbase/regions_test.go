@@ -168,6 +168,36 @@ func TestPreSplit(t *testing.T) {
 	if len(used) < 12 {
 		t.Errorf("mail addresses are in %d of 16 regions, expected 12", len(used))
 	}
+	for _, n := range []int{1, 10, 1000} {
+		var users []string
+		for i := range n {
+			users = append(users, fmt.Sprintf("ann.%c%d@mailbench.example", 'a'+i%3, i)) // all begin with the same letters
+		}
+		splits, shares := sampledKeys(users, 8), make([]int, 8)
+		for _, u := range users {
+			at, found := slices.BinarySearchFunc(splits, []byte(u), slices.Compare[[]byte])
+			if found {
+				at++
+			}
+			shares[at]++
+		}
+		if least := n / 8; slices.Min(shares[:min(n, 8)]) < least || slices.Max(shares) > least+1 {
+			t.Errorf("regions have %v of %d users", shares, n)
+		}
+	}
+	for name, want := range map[string]map[string]bool{
+		"elasticinbox": {"Accounts": true}, "james": {"JAMES_MESSAGES": false, "JAMES_SUBSCRIPTIONS": false},
+	} {
+		s, err := schemas.Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for table, want := range want {
+			if got := addressed(s, s.Table(table)); got != want {
+				t.Errorf("keys of %s begin with addresses: %v", table, got)
+			}
+		}
+	}
 	st := openLive(t, newNamespace(), map[string]string{"pre_split": "4"})
 	s := parse(t, "schema: 1\nname: split\ntables:\n  a: {partition: [p uuid], columns: {v: text}}\n")
 	if err := st.Apply(t.Context(), s); err != nil {

@@ -36,7 +36,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 				l.comments(t, of)
 			}
 		}
-		t.Statement(create(l.descriptor(r, o.Namespace), r.splits(set.preSplit)))
+		t.Statement(create(l.descriptor(r, o.Namespace), r.splits(set.preSplit, o.Users)))
 	}
 	return t.String(), nil
 }

@@ -27,6 +27,7 @@ tables:
     hints: {hbase: {salt: 8}}
   mail.parts: {in: mail, clustering: [part int], columns: {data: blob}}
   plain: {partition: [id timeuuid], columns: {a: blob, b: bigint}}
+  users: {partition: [user text], columns: {b: bigint}, rows: [{each: user, sizes: {user: address}}]}
 patterns:
   put: {put: mail}
   title: {put: mail, static: true, by: id}
@@ -40,6 +41,7 @@ patterns:
   drop: {delete: mail, by: [id, n]}
   wipe: {delete: mail, by: id}
   plain: {put: plain}
+  user: {put: users}
 `
 
 // idOf is a timeuuid, the later the larger n is.
@@ -107,10 +109,16 @@ func TestSalt(t *testing.T) {
 }
 
 // TestSaltSpreads writes rows in the order of their time, as deliveries do. On two region servers
-// each takes about half of those of a salted table, and one takes all of another table's.
+// each takes about half of those of a salted table, and one takes all of another table's. Of the
+// users, whose addresses all begin with the same letters, each has about half as well.
 func TestSaltSpreads(t *testing.T) {
 	in := live.HBase2(t)
-	st := drivertest.OpenLive(t, Engine(), drivers.Options{Contact: in.Contact(), Namespace: newNamespace()}).(*Store)
+	user := func(i int) string { return fmt.Sprintf("ann.%04d@mailbench.example", i) }
+	o := drivers.Options{Contact: in.Contact(), Namespace: newNamespace(), Settings: map[string]string{"pre_split": "8"}}
+	for i := range 100 {
+		o.Users = append(o.Users, user(i*20))
+	}
+	st := drivertest.OpenLive(t, Engine(), o).(*Store)
 	balancer(t, st, false)
 	s := parse(t, saltSchema)
 	if err := st.Apply(t.Context(), s); err != nil {
@@ -121,8 +129,9 @@ func TestSaltSpreads(t *testing.T) {
 	for i := range rows {
 		w.write("put", idOf(i), drivers.Int(1), drivers.Text("a"), drivers.Bigint(1))
 		w.write("plain", idOf(i), drivers.Blob(nil), drivers.Bigint(1))
+		w.write("user", drivers.Text(user(i)), drivers.Bigint(1))
 	}
-	for table, spread := range map[string]bool{"mail": true, "plain": false} {
+	for table, spread := range map[string]bool{"mail": true, "plain": false, "users": true} {
 		writes := writesOf(t, st, s, table)
 		var all, most int64
 		for _, n := range writes {

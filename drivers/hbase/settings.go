@@ -21,7 +21,7 @@ var settingList = []drivers.Setting{
 	{Name: "connect_timeout", Default: "5s", Doc: "how long opening may take"},
 	{
 		Name: "pre_split", Default: "1",
-		Doc: "regions that a new table begins with, where its key is a text of a-z and 0-9, blob or uuid, or salted",
+		Doc: "regions that a new table begins with, where its key is salted, a blob, uuid or text; addresses are divided as the users are",
 	},
 	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
 	{Name: "user", Default: "root", Doc: "the name that HBase knows the client by, where it asks for no Kerberos"},
@@ -38,6 +38,7 @@ type settings struct {
 	batch          int // calls in one request; 1 is no batching
 	wait           time.Duration
 	preSplit       int // regions that a new table begins with
+	users          []string
 	durability     drivers.Durability
 	wal            pb.MutationProto_Durability
 }
@@ -67,7 +68,7 @@ func newSettings(o drivers.Options) (*settings, error) {
 		}
 		values[name] = value
 	}
-	s := &settings{contact: []string{"127.0.0.1:2181"}, durability: o.Durability}
+	s := &settings{contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users}
 	if s.durability == drivers.DurabilityDefault {
 		s.durability = drivers.Process
 	}

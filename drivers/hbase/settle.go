@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -20,7 +21,9 @@ const settleInterval = 200 * time.Millisecond
 // fleet are the region servers that have regions of the schemas applied to a store.
 type fleet struct {
 	*cluster
-	compiler *compiler
+	compiler            *compiler
+	info                sync.Once // asks for the two settings of the servers
+	serverWAL, serverGC string
 }
 
 // settle flushes the regions of the applied schemas. Then it waits until none of them has a

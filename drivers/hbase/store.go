@@ -77,7 +77,7 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 func newStore(c *cluster, o drivers.Options) *Store {
 	a := new(compiler)
 	return &Store{
-		cluster: c, compiler: a, fleet: &fleet{c, a},
+		cluster: c, compiler: a, fleet: &fleet{cluster: c, compiler: a},
 		admin: &admin{catalog{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace}, o.ReadOnly},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // applyAtMost is how long an engine may take to make all tables of a schema, or to prepare
@@ -115,6 +116,7 @@ func (t *Target) apply(ctx context.Context) error {
 func (t *Target) openStore(ctx context.Context) (err error) {
 	o := t.EngineOptions
 	if t.Engine.Remote {
+		o.Users = sampledUsers(t.Census.Users())
 		o.Namespace = t.Dataset.Namespace
 		t.Beside = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
 		t.readBefore = drivers.DiskReads(t.Processes...)
@@ -129,6 +131,14 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 		return fmt.Errorf("open %s: %w", t.Engine.Name, err)
 	}
 	return nil
+}
+
+// sampledUsers returns the addresses of a thousand users at most, evenly chosen.
+func sampledUsers(users int) (sample []string) {
+	for i := range min(users, 1000) {
+		sample = append(sample, plan.Address(i*users/min(users, 1000)))
+	}
+	return sample
 }
 
 // claim writes down which namespace of a shared engine belongs to a new data set, before
