@@ -37,7 +37,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return nil
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
-		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p, 1)))
+		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p)))
 	case st.Pattern().Atomic > schemas.AtomicNone:
 		return st.Named(s.oneBatch(ctx, st, parts))
 	case st.unlogged:
@@ -47,7 +47,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	}
 	for i := range parts {
 		p := st.parts[parts[i].Part]
-		if err := s.write(ctx, p, parts[i].Args, s.store.time(p, 1)); err != nil {
+		if err := s.write(ctx, p, parts[i].Args, s.store.time(p)); err != nil {
 			return st.Named(plan.Partial(err, i, len(parts)))
 		}
 	}
@@ -96,7 +96,7 @@ func (s *session) unloggedBatches(ctx context.Context, st *statement, parts []dr
 		n := s.store.limits.together(st, parts[done:])
 		var err error
 		if p := st.parts[parts[done].Part]; n == 1 {
-			err = s.write(ctx, p, parts[done].Args, s.store.time(p, 1))
+			err = s.write(ctx, p, parts[done].Args, s.store.time(p))
 		} else {
 			err = s.oneBatch(ctx, st, parts[done:done+n])
 		}

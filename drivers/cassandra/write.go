@@ -27,7 +27,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if st.Pattern().Kind == schemas.PutIf {
 		return s.writeIf(ctx, st, args)
 	}
-	return drivers.Result{Applied: true}, s.write(ctx, st, args, s.store.time(st, 1))
+	return drivers.Result{Applied: true}, s.write(ctx, st, args, s.store.time(st))
 }
 
 // ready checks a write before it is sent.
@@ -54,12 +54,12 @@ func (st *statement) sizeOf(args []drivers.Value) int64 {
 	return n
 }
 
-// time returns the first of n timestamps for writes, or 0 if the node sets them.
-func (c *calls) time(st *statement, n int64) int64 {
+// time returns the timestamp of a write, or 0 if the node sets it.
+func (c *calls) time(st *statement) int64 {
 	if !st.setsTimestamp() {
 		return 0
 	}
-	return c.clock.next(n)
+	return c.clock.next(1)
 }
 
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {

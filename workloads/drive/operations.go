@@ -23,7 +23,6 @@ type task struct {
 	op       plan.Operation
 	target   *subject.Target
 	live     *subject.Live
-	clock    *clock
 	mb       models.Mailbox
 	mail     messages.Reader
 	digester *ledger.Digester

@@ -52,7 +52,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	w := &worker{
 		phase: p, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
 		task: task{
-			target: t, live: t.Live, clock: &p.clock, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
+			target: t, live: t.Live, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
 			arrivals: t.Dataset.Arrivals(),
 		},
 		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1},

@@ -26,7 +26,6 @@ type Generator struct {
 	mail    workloads.Mail
 	seed    uint64
 	senders random.Chooser
-	people  int
 	pools   func() *pools // called by the first Reader: a run that is refused makes no pools
 }
 
@@ -38,7 +37,6 @@ func NewGenerator(w *workloads.Workload) *Generator {
 	return &Generator{
 		mail:    w.Mail,
 		seed:    w.Seed,
-		people:  people,
 		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
 		pools:   sync.OnceValue(func() *pools { return poolsOf(w.Seed) }),
 	}
