@@ -41,9 +41,9 @@ var layers = []struct {
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
-	{"drivers", []string{"schemas", "schemas/forecast"}, []string{"drivers/*"}},
+	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
-	{"drivers/validate", []string{"schemas", "schemas/words", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
+	{"drivers/validate", []string{"drivers/private", "schemas", "schemas/words", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
 	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/render"}, nil},
 	{

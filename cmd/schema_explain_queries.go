@@ -71,6 +71,10 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 	if f.store.engine == "" || f.store.keyspace == "" {
 		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
 	}
+	sources, err := readSources(f.queries)
+	if err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	st, err := f.store.open(ctx, known, &schemas.Schema{Name: "imported"})
 	if err != nil {
@@ -83,10 +87,6 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 		return usagef("--queries: %s runs no statements of one's own; expected --engine cassandra", f.store.engine)
 	}
 	text, err := describer.Describe(ctx, f.store.keyspace)
-	if err != nil {
-		return err
-	}
-	sources, err := readSources(f.queries)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,8 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -18,7 +15,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -76,8 +72,9 @@ took longer than that, for a second at first, and twice as long each time that
 this does not help (at most 30 s). The role needs no right but to read: on
 Cassandra, SELECT on the keyspace. With --resume FILE a check that was broken
 off goes on where it was: FILE keeps which ranges of each table (of tokens, on
-Cassandra) were read and what was found in them. It is removed, with
-FILE.records beside it, when the check has come to its end.
+Cassandra) were read and what was found in them. It is of one keyspace of one
+cluster, and of one check at a time. It is removed, with FILE.records beside it,
+when the check has come to its end.
 
 With --sample only some parts of each table are read, at random. The output then
 says which share of broken rows that cannot exclude.
@@ -127,22 +124,6 @@ func parseShare(text string) (share, error) {
 	return share(v), err
 }
 
-// validated is what schema validate prints.
-type validated struct {
-	Engine  string `json:"engine"`
-	Version string `json:"version"`
-	*validate.Report
-	Broken   int64 `json:"broken"`
-	Leftover int64 `json:"leftover"`
-	// Adrift is how many rows have a wrong count that an operation left which was broken off or is
-	// of unknown outcome. They are not broken.
-	Adrift  int64       `json:"adrift,omitempty"`
-	Audit   *modelAudit `json:"audit,omitempty"`
-	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
-	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the document and the store does not have
-	resume  string      // the file with which a check that has stopped goes on
-}
-
 func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (err error) {
 	ctx := cmd.Context()
 	s, err := known.schema(name)
@@ -158,7 +139,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	if err != nil {
 		return err
 	}
-	journal, err := f.journal(s)
+	journal, err := f.journal(ctx, st, s)
 	if err != nil {
 		return err
 	}
@@ -204,42 +185,6 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	return errors.Join(err, f.print(cmd, v))
 }
 
-// journal opens the file of --resume, or returns nil.
-func (f *validateFlags) journal(s *schemas.Schema) (*validate.Journal, error) {
-	if f.resume == "" {
-		return nil, nil
-	}
-	store := f.engine + ", "
-	switch {
-	case f.keyspace != "":
-		store += "keyspace " + f.keyspace
-	case f.namespace != "":
-		store += "namespace " + f.namespace
-	case f.data != "":
-		store += "data " + f.data
-	default:
-		store += "mailbench's own " + s.Name
-	}
-	j, err := validate.OpenJournal(f.resume, store, s, float64(f.sample), f.seed)
-	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
-		return nil, usagef("--resume %s: %w", f.resume, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("--resume: %w", err)
-	}
-	return j, nil
-}
-
-// endJournal removes the file of a check that has come to its end, and leaves that of another one.
-func endJournal(j *validate.Journal, whole bool) error {
-	switch {
-	case j == nil:
-		return nil
-	case whole:
-		return j.Remove()
-	}
-	return j.Close()
-}
-
 // applyWhole applies a schema to a store that is open for reading only. If the store lacks what
 // mailbench adds to the schema's document, it applies the schema without it, and names what
 // is skipped.
@@ -266,68 +211,6 @@ func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*sche
 		return nil, nil, err
 	}
 	return own, skipped, st.Apply(ctx, own)
-}
-
-// writeText prints the report, and behind it what the model's audit says.
-func (v *validated) writeText(w io.Writer) error {
-	room, _ := wanted(w)
-	if err := v.Report.WriteText(w, room); err != nil {
-		return err
-	}
-	if v.Stopped != "" {
-		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
-		if v.resume != "" {
-			fmt.Fprintf(w, "The same command goes on from here: %s has what was read.\n", v.resume)
-		}
-	}
-	if len(v.Skipped) > 0 {
-		fmt.Fprintf(w, "\nNot in the document of the schema, nor in the store, and so skipped: %s.\n",
-			strings.Join(v.Skipped, ", "))
-	}
-	if a := v.Audit; a != nil {
-		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
-			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
-			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
-			a.BrokenBodies, a.CounterDrift)
-		for _, note := range a.Notes {
-			fmt.Fprintln(w, "  "+words.OneLine(note))
-		}
-		if a.Error != "" {
-			fmt.Fprintf(w, "  The audit ended at data that it cannot read: %s\n", words.OneLine(a.Error))
-		}
-	}
-	adrift := ""
-	if v.Adrift > 0 {
-		adrift = fmt.Sprintf("; %s adrift: operations on the data set were broken off, or are of unknown outcome",
-			words.Plural(v.Adrift, "count"))
-	}
-	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over%s\n", v.Schema, v.Engine,
-		words.Plural(v.Broken, "row"), v.Leftover, adrift)
-	return err
-}
-
-// print prints the report. Its error says that data is broken.
-func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
-	out := cmd.OutOrStdout()
-	var err error
-	if f.json {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		err = e.Encode(v)
-	} else {
-		err = v.writeText(out)
-	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	switch {
-	case v.Broken > 0:
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
-			v.Engine, words.Plural(v.Broken, "row"))}
-	case v.Audit != nil && v.Audit.broken(f.exact):
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: the model's audit says so", v.Schema, v.Engine)}
-	}
-	return nil
 }
 
 // scratchFolder makes a temporary folder. The next mailbench finds it if this process is killed.

@@ -1,6 +1,10 @@
 package drivers
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/mailbench/mailbench/drivers/private"
+)
 
 // Errors that callers distinguish. Drivers wrap them with the call that failed.
 var (
@@ -18,7 +22,7 @@ var (
 	// Only Settle returns it.
 	ErrUntold = errors.New("the engine does not tell")
 	// ErrLocked: another process has the store open.
-	ErrLocked = errors.New("in use by another process")
+	ErrLocked = private.ErrLocked
 	// ErrForeign: mailbench did not make the folder, table or namespace, and leaves it alone.
 	ErrForeign = errors.New("not made by mailbench")
 	// ErrReadOnly: the store was opened with Options.ReadOnly.

@@ -251,6 +251,13 @@ type IndexFault struct {
 	Stale bool
 }
 
+// Identified is a store that tells a schema's tables from those of another cluster that have the same names.
+type Identified interface {
+	// Identity returns what only these tables, or only this cluster, have. It stays the same whichever node
+	// answers.
+	Identity(ctx context.Context, s *schemas.Schema) (string, error)
+}
+
 // Tolerant is a session that can go on reading where stored bytes are no value of
 // their column's type. After Tolerate(true), reads yield such a value as Broken. If a
 // key cannot be decoded, each of its columns is Broken with the bytes of the whole

@@ -20,13 +20,14 @@ type Store struct {
 }
 
 var (
-	_ drivers.Store    = (*Store)(nil)
-	_ drivers.Settler  = (*Store)(nil)
-	_ drivers.Observer = (*Store)(nil)
-	_ drivers.Admin    = (*Store)(nil)
-	_ drivers.Comparer = (*Store)(nil)
-	_ drivers.Ranger   = (*Store)(nil)
-	_ drivers.Tracer   = (*Store)(nil)
+	_ drivers.Store      = (*Store)(nil)
+	_ drivers.Settler    = (*Store)(nil)
+	_ drivers.Observer   = (*Store)(nil)
+	_ drivers.Admin      = (*Store)(nil)
+	_ drivers.Comparer   = (*Store)(nil)
+	_ drivers.Ranger     = (*Store)(nil)
+	_ drivers.Identified = (*Store)(nil)
+	_ drivers.Tracer     = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
@@ -146,6 +147,16 @@ func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (c *drivers.Co
 		return err
 	})
 	return c, err
+}
+
+// Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.
+func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (id string, err error) {
+	err = s.during("ask for the cluster's id", func() error {
+		status, err := s.cluster.status(ctx)
+		id = status.GetClusterId().GetClusterId()
+		return err
+	})
+	return id, err
 }
 
 // Namespaces implements drivers.Admin.

@@ -26,6 +26,9 @@ const (
 // ErrRefused is the error for a folder or a file that is not safe to use.
 var ErrRefused = errors.New("mailbench does not use it")
 
+// ErrLocked is the error of Lock if another process has the lock.
+var ErrLocked = errors.New("in use by another process")
+
 // Make makes a folder, and those above it that are missing, or checks the existing folder.
 // From an empty folder it takes the rights of other users.
 func Make(path string) error {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -25,6 +26,8 @@ type Journal struct {
 	mu    sync.Mutex
 	file  *os.File
 	plans []*partition
+	// unlock gives the journal to other processes.
+	unlock func() error
 }
 
 // journalFormat is the first field of a journal.
@@ -33,7 +36,8 @@ const journalFormat = "mailbench.validate/1"
 // Of says what a journal is of. A check goes on with that of the same place, schema and sample only.
 type Of struct {
 	Format string  `json:"format"`
-	Store  string  `json:"store"` // such as "cassandra, keyspace shop"
+	Store  string  `json:"store"`            // such as "cassandra, keyspace shop"
+	Tables string  `json:"tables,omitempty"` // what only these tables have, see drivers.Identified
 	Schema string  `json:"schema"`
 	Text   string  `json:"schema_sha256"` // of the schema as Format writes it
 	Sample float64 `json:"sample"`
@@ -65,58 +69,82 @@ type line struct {
 	Done *donePart  `json:"done,omitempty"`
 }
 
-// OpenJournal opens a journal of a check of the schema, or begins one.
-func OpenJournal(name, store string, s *schemas.Schema, sample float64, seed uint64) (j *Journal, err error) {
-	of := Of{
-		journalFormat, store, s.Name, fmt.Sprintf("%x", sha256.Sum256(schemas.Format(s))), sample, seed,
-	}
-	if sample >= 1 {
+// OpenJournal opens a journal of a check of the schema, or begins one. The fields Format, Schema and Text
+// of what it is of are set here. No other process can open it until it is closed.
+func OpenJournal(name string, of Of, s *schemas.Schema) (*Journal, error) {
+	of.Format, of.Schema, of.Text = journalFormat, s.Name, fmt.Sprintf("%x", sha256.Sum256(schemas.Format(s)))
+	if of.Sample >= 1 {
 		of.Seed = 0 // nothing is drawn
 	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
-	b, err := io.ReadAll(io.LimitReader(file, mostJournal))
-	if err != nil {
-		return nil, err
+	j := &Journal{name: name, file: file}
+	if err := j.open(of); err != nil {
+		return nil, errors.Join(err, j.Close())
 	}
-	j = &Journal{name: name, file: file}
-	if len(b) == 0 {
-		if err := os.MkdirAll(j.folder(), 0o700); err != nil {
-			return nil, err
-		}
-		return j, j.append(of)
-	}
-	whole, err := j.read(b, of)
-	if err != nil {
-		return nil, err
-	}
-	return j, file.Truncate(whole)
+	return j, nil
 }
+
+// open takes the lock, and reads what the last one wrote that had it.
+func (j *Journal) open(of Of) (err error) {
+	if err := of.check(j.file); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(j.folder(), 0o700); err != nil {
+		return err
+	}
+	if j.unlock, err = private.Lock(filepath.Join(j.folder(), "lock")); err != nil {
+		return err
+	}
+	if _, err := j.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	b, err := io.ReadAll(io.LimitReader(j.file, mostJournal))
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 {
+		return j.append(of)
+	}
+	whole, err := j.read(b)
+	if err != nil {
+		return err
+	}
+	return j.file.Truncate(whole)
+}
+
+// check returns an error if a file is no journal, or one of another check. An empty file is a new journal.
+func (of Of) check(file io.Reader) error {
+	b, err := io.ReadAll(io.LimitReader(file, mostHead))
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	text, _, _ := bytes.Cut(b, []byte("\n"))
+	if err := checkHead(text, of); err != nil {
+		return fmt.Errorf("line 1: %w", err)
+	}
+	return nil
+}
+
+// mostHead bounds the first line.
+const mostHead = 1 << 20
 
 // mostJournal bounds the file that is read.
 const mostJournal = 1 << 30
 
 // read reads the lines of a journal, and returns how many bytes the whole ones have.
-func (j *Journal) read(b []byte, of Of) (whole int64, err error) {
+func (j *Journal) read(b []byte) (whole int64, err error) {
 	for n := 1; len(b) > 0; n++ {
 		text, rest, ended := bytes.Cut(b, []byte("\n"))
 		if !ended && n > 1 {
 			break // the process ended while it wrote
 		}
-		if n == 1 {
-			err = checkHead(text, of)
-		} else {
-			err = j.take(text)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("line %d: %w", n, err)
+		if n > 1 {
+			if err := j.take(text); err != nil {
+				return 0, fmt.Errorf("line %d: %w", n, err)
+			}
 		}
 		whole, b = whole+int64(len(text))+1, rest
 	}
@@ -132,6 +160,8 @@ func checkHead(text []byte, want Of) error {
 	switch {
 	case have.Store != want.Store:
 		return fmt.Errorf("it is of %s, not of %s", have.Store, want.Store)
+	case have.Tables != want.Tables:
+		return fmt.Errorf("it is of %s of another cluster, or of tables that were made anew since", have.Store)
 	case have.Schema != want.Schema:
 		return fmt.Errorf("it is of schema %s, not of %s", have.Schema, want.Schema)
 	case have.Text != want.Text:
@@ -209,11 +239,17 @@ func (j *Journal) records(plan, part int) string {
 }
 
 // Close closes the file, and leaves it to the next process.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error {
+	err := j.file.Close()
+	if j.unlock != nil {
+		err = errors.Join(err, j.unlock())
+	}
+	return err
+}
 
 // Remove removes the file and its records.
 func (j *Journal) Remove() error {
-	return errors.Join(j.file.Close(), os.RemoveAll(j.folder()), os.Remove(j.name))
+	return errors.Join(j.Close(), os.RemoveAll(j.folder()), os.Remove(j.name))
 }
 
 // divide gives the records of all parts to the shards.

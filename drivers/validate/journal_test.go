@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -59,7 +60,7 @@ func (s *breakingSession) Read(
 // journal opens a journal, as mailbench would for each process.
 func (w *world) journal(file string, sample float64) *validate.Journal {
 	w.t.Helper()
-	j, err := validate.OpenJournal(file, "a store", w.schema, sample, 1)
+	j, err := validate.OpenJournal(file, validate.Of{Store: "a store", Tables: "files 17", Sample: sample, Seed: 1}, w.schema)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -146,27 +147,41 @@ func TestJournalRefused(t *testing.T) {
 	}
 	for _, c := range []struct {
 		store  string
+		tables string
 		schema *schemas.Schema
 		sample float64
 		want   string
 	}{
-		{"another", w.schema, 1, "it is of a store, not of another"},
-		{"a store", other, 1, "it is of schema everything, not of other"},
-		{"a store", changed, 1, "schema everything was changed since"},
-		{"a store", w.schema, 0.1, "it is of a sample of 1 with seed 0, not of 0.1 with 5"},
+		{"another", "files 17", w.schema, 1, "it is of a store, not of another"},
+		{"a store", "files 17", other, 1, "it is of schema everything, not of other"},
+		{"a store", "files 17", changed, 1, "schema everything was changed since"},
+		{"a store", "files 18", w.schema, 1, "it is of a store of another cluster, or of tables that were made anew since"},
+		{"a store", "files 17", w.schema, 0.1, "it is of a sample of 1 with seed 0, not of 0.1 with 5"},
 	} {
-		if _, err := validate.OpenJournal(file, c.store, c.schema, c.sample, 5); err == nil || !strings.Contains(err.Error(), c.want) {
+		of := validate.Of{Store: c.store, Tables: c.tables, Sample: c.sample, Seed: 5}
+		if _, err := validate.OpenJournal(file, of, c.schema); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: %v, want %s", c.store, c.schema.Name, err, c.want)
 		}
 	}
+	of := validate.Of{Store: "a store", Tables: "files 17", Sample: 1, Seed: 5}
+	held := w.journal(file, 1)
+	if _, err := validate.OpenJournal(file, of, w.schema); !errors.Is(err, private.ErrLocked) {
+		t.Errorf("a journal that another check has open: %v", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
 	add(t, file, "{\"done\":{\"table\":3}}\n")
-	if _, err := validate.OpenJournal(file, "a store", w.schema, 1, 5); err == nil || !strings.Contains(err.Error(), "line 2: it is damaged") {
+	if _, err := validate.OpenJournal(file, of, w.schema); err == nil || !strings.Contains(err.Error(), "line 2: it is damaged") {
 		t.Errorf("a damaged journal: %v", err)
 	}
 	mine := filepath.Join(t.TempDir(), "mine")
 	add(t, mine, "my own words\n")
-	if _, err := validate.OpenJournal(mine, "a store", w.schema, 1, 5); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
+	if _, err := validate.OpenJournal(mine, of, w.schema); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
 		t.Errorf("another file: %v", err)
+	}
+	if left, _ := filepath.Glob(mine + ".*"); len(left) > 0 {
+		t.Errorf("made beside another file: %q", left)
 	}
 	if _, err := validate.Run(t.Context(), struct{ drivers.Store }{w.store}, w.schema, validate.Config{
 		Dir: t.TempDir(), Journal: w.journal(filepath.Join(t.TempDir(), "a"), 1),

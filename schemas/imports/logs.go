@@ -25,7 +25,8 @@ var (
 	audited = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:(\w+)\|category:(\w+)` +
 		`(?:\|batch:([^|]*))?(?:\|ks:([^|]*))?(?:\|scope:[^|]*)?\|operation:(.*)$`)
 	entry  = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+`)
-	viewed = regexp.MustCompile(`^(Type|LogMessage): `) // auditlogviewer
+	viewed = regexp.MustCompile(`^(Type|LogMessage): `)                        // auditlogviewer
+	logged = regexp.MustCompile(`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`) // another line of Cassandra's own log
 )
 
 // fromLog returns the statements of a log as CQL; ok is false if the text is none.
@@ -158,7 +159,10 @@ func (l *log) audit() {
 
 // entryEnd returns the line after the entry that begins at a line: a statement may have several.
 func (l *log) entryEnd(at int) int {
-	for at++; at < len(l.lines) && !entry.MatchString(l.lines[at]) && !viewed.MatchString(l.lines[at]); at++ {
+	for at++; at < len(l.lines); at++ {
+		if line := l.lines[at]; entry.MatchString(line) || viewed.MatchString(line) || logged.MatchString(line) {
+			break
+		}
 	}
 	return at
 }
@@ -170,7 +174,7 @@ func (l *log) auditedBatch(i int, m []string) int {
 	var parts []string
 	for ; i < len(l.lines); i = end {
 		next := audited.FindStringSubmatch(strings.TrimRight(l.lines[i], "\r"))
-		if viewed.MatchString(l.lines[i]) && next == nil {
+		if next == nil && (viewed.MatchString(l.lines[i]) || logged.MatchString(l.lines[i])) {
 			end = i + 1
 			continue
 		}

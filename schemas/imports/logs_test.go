@@ -3,6 +3,7 @@ package imports_test
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,10 @@ user:app|host:/10.0.0.1:7000|source:/10.0.0.9|port:50000|timestamp:1700000000005
 
 // TestLogs: statements are read out of Cassandra's logs, each once, at the lines where they are.
 func TestLogs(t *testing.T) {
+	real, err := os.ReadFile("testdata/audit.log")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, log string
 		want      []string
@@ -105,6 +110,15 @@ func TestLogs(t *testing.T) {
 				"1 slice messages limit 25", "8 batch all: put messages, put boxes", "8 put messages", "11 put boxes", "12 get boxes",
 			},
 			"2: it is of keyspace system",
+		},
+		{
+			"audit log of Cassandra 5.0.9, among other lines", string(real),
+			[]string{
+				"2 slice messages limit 25", "6 put messages", "8 put boxes", "9 get boxes", "14 batch all: put messages, put boxes",
+				"18 batch all: delete messages, put boxes", "18 delete messages",
+				"20 batch all: put messages, put boxes", "20 put messages", "22 scan boxes", "23 slice messages",
+			},
+			"",
 		},
 	} {
 		r, err := imports.Import("shop", imports.Source{File: "shop.cql", Text: boxTables}, imports.Source{File: "log", Text: c.log})

@@ -64,7 +64,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err := private.Restrict(path); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	unlock, err := lock(filepath.Join(path, lockFile))
+	unlock, err := private.Lock(filepath.Join(path, lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
 	}

@@ -1,4 +1,4 @@
-package run
+package private
 
 import (
 	"errors"
@@ -6,21 +6,19 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
-
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// lock takes a file's lock, which ends with the process at the latest.
-func lock(name string) (unlock func() error, err error) {
-	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
+// Lock makes a file, or opens it, and takes its lock, which ends with the process at the latest.
+// If another process has it, the error is ErrLocked.
+func Lock(name string) (unlock func() error, err error) {
+	f, err := OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	const whole = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	if err := windows.LockFileEx(windows.Handle(f.Fd()), whole, 0, 1, 0, new(windows.Overlapped)); err != nil {
 		if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-			err = drivers.ErrLocked
+			err = ErrLocked
 		}
 		return nil, errors.Join(err, f.Close())
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package run
+package private
 
 import (
 	"errors"
@@ -8,20 +8,18 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// lock takes a file's lock, which ends with the process at the latest.
-func lock(name string) (unlock func() error, err error) {
-	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
+// Lock makes a file, or opens it, and takes its lock, which ends with the process at the latest.
+// If another process has it, the error is ErrLocked.
+func Lock(name string) (unlock func() error, err error) {
+	f, err := OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = drivers.ErrLocked
+			err = ErrLocked
 		}
 		return nil, errors.Join(err, f.Close())
 	}
