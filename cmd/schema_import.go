@@ -79,6 +79,11 @@ the lines of the CQL.`,
 }
 
 func (f *importFlags) run(cmd *cobra.Command, known registry) error {
+	if f.engine != "" {
+		if _, err := known.pickEngines([]string{f.engine}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(f.cql) == 0 && f.engine == "":
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")

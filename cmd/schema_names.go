@@ -113,6 +113,9 @@ func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
 // schemaFile reads a schema file. A variant is read with its base: a model's schema, or a file
 // whose name is relative to the variant's folder.
 func (r registry) schemaFile(file string) (*schemas.Schema, error) {
+	if strings.EqualFold(filepath.Ext(file), ".cql") {
+		return nil, usagef("%s is CQL; \"mailbench schema import --cql %s -o NAME.yaml\" makes a schema of it", file, file)
+	}
 	s, err := readSchema(file, func(base string) (*schemas.Schema, error) {
 		if !isFile(base) {
 			return r.schema(base)

@@ -50,7 +50,7 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	}
 	scripts, logs := make([]cql.Script, len(sources)), make([]bool, len(sources))
 	for i, s := range sources {
-		s.Text, logs[i] = fromLog(s.Text)
+		s.Text, logs[i] = fromLog(strings.ToValidUTF8(s.Text, "\uFFFD")) // the schema file is UTF-8
 		scripts[i] = cql.Parse(s.Text)
 	}
 	if err := im.chooseKeyspace(scripts); err != nil {
@@ -157,7 +157,7 @@ func (im *importer) nothing() error {
 			return fmt.Errorf("no table could be read; the first that could not is at %s:%d: %s", u.File, u.Line, u.Reason)
 		}
 	}
-	return errors.New("there is no CREATE TABLE")
+	return errors.New("there is no CREATE TABLE; expected what DESCRIBE KEYSPACE prints")
 }
 
 // finish adds what could not be read to the schema, and reads the schema's text.

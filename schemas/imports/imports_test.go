@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -152,5 +153,17 @@ func TestUnread(t *testing.T) {
 			!strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestNotUTF8: text of another encoding is read as far as it can be, and the schema file is UTF-8.
+func TestNotUTF8(t *testing.T) {
+	r, err := imports.Import("", imports.Source{File: "t.cql", Text: "CREATE TABLE t (a text PRIMARY KEY); -- caf\xe9\n" +
+		"SELECT a FROM t WHERE a = 'caf\xe9';\nnonsense \xff\x00;"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Schema.Patterns) != 1 || len(r.Unread) != 1 || r.Unread[0].Line != 3 || !utf8.Valid(r.Text) {
+		t.Errorf("%d patterns, not read: %+v\n%s", len(r.Schema.Patterns), r.Unread, r.Text)
 	}
 }

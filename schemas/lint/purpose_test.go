@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,5 +42,35 @@ tables:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("guesses (-want +got):\n%s", diff)
+	}
+}
+
+// TestGuessedByNameAndType: a name is not enough, and neither is a type; a time alone is a bucket.
+func TestGuessedByNameAndType(t *testing.T) {
+	for table, want := range map[string]string{
+		"{partition: [a text, at timestamp]}":                        "at is a bucket",
+		"{partition: [a text, day_2 int]}":                           "day_2 is a bucket",
+		"{partition: [a text, day uuid]}":                            "",
+		"{partition: [a text, birth_day_of int]}":                    "",
+		"{partition: [a text], clustering: [day int]}":               "",
+		"{partition: [shard int, a text]}":                           "shard is a salt",
+		"{partition: [salt blob, a text]}":                           "salt is a salt",
+		"{partition: [salt uuid, a text]}":                           "",
+		"{partition: [a text], clustering: [shard int]}":             "",
+		"{partition: [a text, bucket int, month int]}":               "bucket is a salt, month is a bucket",
+		"{partition: [a text, bucket int]}":                          "bucket is a bucket",
+		"{partition: [bucket int]}":                                  "bucket is a bucket",
+		"{partition: [a text], clustering: [chunk bigint]}":          "chunk is a chunk",
+		"{partition: [a text], clustering: [chunk text, part2 int]}": "part2 is a chunk",
+	} {
+		s := parse(t, "schema: 1\nname: mail\ntables: {t: "+table+"}\n")
+		var got []string
+		for _, g := range guesses(s) {
+			got = append(got, g.Column.Name+" is a "+g.Purpose.String())
+		}
+		slices.Sort(got)
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("%s: guessed %q, want %q", table, all, want)
+		}
 	}
 }
