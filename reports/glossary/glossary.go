@@ -37,6 +37,7 @@ func Operations() []Term {
 		{"all-mail", "the newest page of all mail of an account"},
 		{"totals", "messages, unread ones and bytes of an account"},
 		{"create-user", "a new account with its folders"},
+		{"join", "a new account joins a folder that others share"},
 	}
 }
 

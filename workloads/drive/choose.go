@@ -131,11 +131,23 @@ func chooseSender(t *task) (ok bool, err error) {
 // user. No other operation works on it.
 func chooseNewUser(t *task) (bool, error) {
 	t.account, t.names = &t.live.Accounts[t.op.User], t.names[:0]
-	t.name = fmt.Sprintf("new.%d.%d.%s", time.Now().UnixNano(), t.op.N, t.account.Ref.Address)
+	t.nameNew()
 	for i := range t.account.Folders {
 		t.names = append(t.names, plan.FolderName(i))
 	}
 	return true, nil
+}
+
+// nameNew names an account that no other operation makes.
+func (t *task) nameNew() {
+	t.name = fmt.Sprintf("new.%d.%d.%s", time.Now().UnixNano(), t.op.N, t.account.Ref.Address)
+}
+
+// chooseToJoin names an account that joins the planned folder. No other operation works on it.
+func chooseToJoin(t *task) (bool, error) {
+	ok, err := chooseFolder(t)
+	t.nameNew()
+	return ok, err
 }
 
 func chooseSlice(t *task) (bool, error) {

@@ -105,6 +105,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.AllMail:       {choose: chooseFolder, run: allMail},
 	workloads.Totals:        {choose: chooseFolder, run: totals},
 	workloads.CreateUser:    {choose: chooseNewUser, run: createUser},
+	workloads.Join:          {choose: chooseToJoin, run: join},
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because
@@ -260,6 +261,12 @@ func allMail(ctx context.Context, t *task) error {
 
 func totals(ctx context.Context, t *task) error {
 	_, err := t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
+	return err
+}
+
+// join adds an account that takes part in nothing else to the folder.
+func join(ctx context.Context, t *task) error {
+	_, err := t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
 	return err
 }
 

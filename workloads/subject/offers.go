@@ -26,6 +26,7 @@ var offered = map[workloads.Op]func(models.Mailbox) bool{
 	workloads.SearchAll:     is[models.SenderSearcher],
 	workloads.AllMail:       is[models.AllMailer],
 	workloads.Totals:        is[models.AllMailer],
+	workloads.Join:          is[models.Poster],
 }
 
 func is[T any](mb models.Mailbox) bool {
