@@ -151,10 +151,6 @@ func (m *indexed) user(t *rapid.T) {
 	if res.Applied {
 		r.mail = mail
 	}
-	if grow := m.statement("grow"); grow.Emulates() == nil {
-		m.write("grow", id, 1)
-		r.n = r.n.(int) + 1
-	}
 }
 
 // compare looks up every value.
