@@ -164,14 +164,14 @@ func TestComposeCassandra(t *testing.T) {
 
 // pinned is an image with version and digest.
 // TestImagesAreAsked: .ci/images asks a registry for each digest, fails if it lacks one, and says in a
-// line that it asked nobody.
+// line that it asked nobody. It tells the digest of an image that has none.
 func TestImagesAreAsked(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
 	}
-	lacks := ""
+	lacks, digest := "", "sha256:"+strings.Repeat("ab", 32)
 	var asked atomic.Int32
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/manifests/sha256:") {
@@ -179,6 +179,9 @@ func TestImagesAreAsked(t *testing.T) {
 		}
 		if lacks != "" && strings.Contains(r.URL.Path, lacks) {
 			w.WriteHeader(http.StatusNotFound)
+		}
+		if strings.HasPrefix(r.URL.Path, "/v2/oracle/nosql/manifests/") {
+			w.Header().Set("Docker-Content-Digest", digest)
 		}
 	}))
 	defer registry.Close()
@@ -188,11 +191,15 @@ func TestImagesAreAsked(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run(""); err != nil || !strings.Contains(out, "images: not checked") {
+	const untold = "oracle/nosql:2025-12-ce has no digest"
+	if out, err := run(""); err != nil || !strings.Contains(out, "images: not checked") || !strings.Contains(out, untold) {
 		t.Errorf("without a registry: %v, %s", err, out)
 	}
 	if out, err := run(registry.URL); err != nil || asked.Load() != 4 || strings.Count(out, "is there") != 4 {
 		t.Errorf("%d images were asked for, %v, %s", asked.Load(), err, out)
+	}
+	if out, _ := run(registry.URL); !strings.Contains(out, "write ghcr.io/oracle/nosql:2025-12-ce@"+digest+"\n") {
+		t.Errorf("the digest of Oracle's image is not told: %s", out)
 	}
 	lacks = "maven"
 	if out, err := run(registry.URL); err == nil || !strings.Contains(out, "has no maven:") {
