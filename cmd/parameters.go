@@ -27,7 +27,7 @@ func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) er
 		}
 		known[s.Name] = []workloads.Parameter{}
 		for _, q := range s.Parameters {
-			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check})
+			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
 		}
 	}
 	if err := w.CheckModels(known); err != nil {

@@ -19,7 +19,8 @@ type storeFlags struct {
 	engine              string
 	keyspace, namespace string
 	data                string
-	exact               bool // nothing is known to have been broken off on what is opened
+	blobs               string // the folder of what a model keeps outside of the engine, if that is known
+	exact               bool   // nothing is known to have been broken off on what is opened
 }
 
 func (f *storeFlags) bind(flags *pflag.FlagSet) {
@@ -104,7 +105,7 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 		case d.Engine != e.Name:
 			return usagef("--data %s: the data set there is on %s", f.data, d.Engine)
 		}
-		o.Namespace, o.Dir = d.Namespace, subject.StoreDir(dir)
+		o.Namespace, o.Dir, f.blobs = d.Namespace, subject.StoreDir(dir), subject.BlobsDir(dir)
 		f.exact, err = d.Exact(dir)
 		return err
 	}

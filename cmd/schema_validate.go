@@ -176,7 +176,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	}
 	if err == nil && !isFile(name) && !f.noAudit && f.sample == 1 {
 		bar.show("audit of the model")
-		if v.Audit, err = auditOf(ctx, known, name, st, s, pace); v.Audit == nil && len(skipped) > 0 {
+		if v.Audit, err = auditOf(ctx, known, name, st, s, pace, f.blobs); v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(v.Skipped, "the model's audit, which needs them"), nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -22,6 +23,7 @@ type modelAudit struct {
 	Dangling     int64    `json:"dangling"`
 	Duplicated   int64    `json:"duplicated"`
 	BrokenBodies int64    `json:"broken_bodies"`
+	BrokenOff    int64    `json:"broken_off,omitempty"`
 	CounterDrift int64    `json:"counter_drift"`
 	Notes        []string `json:"notes,omitempty"`
 	Error        string   `json:"error,omitempty"` // the data at which the audit could not go on
@@ -36,6 +38,7 @@ func (a *modelAudit) broken(exact bool) bool {
 // auditOf runs a model's own audit over a store that is open for reading only.
 func auditOf(
 	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema, pace *validate.Pace,
+	blobs string,
 ) (*modelAudit, error) {
 	picked, err := known.pickModels([]string{name})
 	if err != nil {
@@ -45,9 +48,12 @@ func auditOf(
 	if err != nil {
 		return nil, err
 	}
-	bound, err := picked[0].Bind(ctx, p, models.Options{})
+	bound, err := picked[0].Bind(ctx, p, models.Options{Blobs: blobs})
 	if err != nil {
 		return nil, fmt.Errorf("bind %s to %s: %w", name, st.Capabilities().Engine, err)
+	}
+	if c, ok := bound.(io.Closer); ok {
+		defer c.Close()
 	}
 	session, err := st.Session()
 	if err != nil {
@@ -79,7 +85,7 @@ func isOutage(err error) bool {
 func auditInJSON(a models.Audit) *modelAudit {
 	return &modelAudit{
 		Accounts: a.Accounts, Folders: a.Folders, Messages: a.Messages, Deleted: a.Deleted, Unreferenced: a.Unreferenced,
-		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
-		Notes: a.Notes,
+		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, BrokenOff: a.BrokenOff,
+		CounterDrift: a.CounterDrift, Notes: a.Notes,
 	}
 }

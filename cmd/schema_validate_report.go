@@ -49,6 +49,9 @@ func (v *validated) writeText(w io.Writer) error {
 			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 			a.BrokenBodies, a.CounterDrift)
+		if a.BrokenOff > 0 {
+			fmt.Fprintf(w, "%s of blobs broken off: files that nobody sees.\n", words.Plural(a.BrokenOff, "write"))
+		}
 		for _, note := range a.Notes {
 			fmt.Fprintln(w, "  "+words.OneLine(note))
 		}

@@ -28,6 +28,10 @@ type Cost struct {
 	Untold int64
 
 	RowsRead, RowsWritten, BytesRead, BytesWritten int64
+
+	// BlobCalls are what a model asked of a store of blobs outside of the engine. BlobBytesRead and
+	// BlobBytesWritten went there; they are part of BytesRead and BytesWritten.
+	BlobCalls, BlobBytesRead, BlobBytesWritten int64
 }
 
 // Add adds d to c.
@@ -42,6 +46,9 @@ func (c *Cost) Add(d *Cost) {
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
 	c.BytesWritten += d.BytesWritten
+	c.BlobCalls += d.BlobCalls
+	c.BlobBytesRead += d.BlobBytesRead
+	c.BlobBytesWritten += d.BlobBytesWritten
 }
 
 // CostCounter is the Take of a session that counts its own calls.
@@ -58,6 +65,12 @@ func (c *CostCounter) Take() Cost {
 type Repeater interface {
 	// Repeating says whether the calls from here on repeat earlier ones of the same operation.
 	Repeating(on bool)
+}
+
+// BlobCounter is a session that counts what its model asks of a store of blobs. Meter is one.
+type BlobCounter interface {
+	// Blob counts one call, with the bytes that it read or wrote.
+	Blob(read, written int64)
 }
 
 // Meter is a Session that counts what passes through it, and takes from the session what that
@@ -80,7 +93,10 @@ type Meter struct {
 	count     func(row []Value) error // m.row, bound once: the hot path allocates nothing
 }
 
-var _ Repeater = (*Meter)(nil)
+var (
+	_ Repeater    = (*Meter)(nil)
+	_ BlobCounter = (*Meter)(nil)
+)
 
 // NewMeter returns a meter over s.
 func NewMeter(s Session) *Meter {
@@ -98,6 +114,15 @@ func (m *Meter) Take() Cost {
 
 // Repeating implements Repeater.
 func (m *Meter) Repeating(on bool) { m.repeating = on }
+
+// Blob implements BlobCounter.
+func (m *Meter) Blob(read, written int64) {
+	m.cost.BlobCalls++
+	m.cost.BytesRead += read
+	m.cost.BlobBytesRead += read
+	m.cost.BytesWritten += written
+	m.cost.BlobBytesWritten += written
+}
 
 func (m *Meter) row(row []Value) error {
 	if !m.repeating {

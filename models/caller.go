@@ -19,7 +19,8 @@ type Caller struct {
 	Handles Handles
 
 	model string
-	again drivers.Repeater // S, if it counts repeated calls apart; else nil
+	again drivers.Repeater    // S, if it counts repeated calls apart; else nil
+	blobs drivers.BlobCounter // S, if it counts what goes to a store of blobs; else nil
 	args  []drivers.Value
 	row   func(row []drivers.Value) error
 	onRow func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
@@ -30,6 +31,14 @@ type Caller struct {
 func (c *Caller) Start(model string, s drivers.Session) {
 	c.model, c.S, c.onRow = model, s, c.oneRow
 	c.again, _ = s.(drivers.Repeater)
+	c.blobs, _ = s.(drivers.BlobCounter)
+}
+
+// Blob counts one call of a store of blobs, with the bytes that it read or wrote.
+func (c *Caller) Blob(read, written int64) {
+	if c.blobs != nil {
+		c.blobs.Blob(read, written)
+	}
 }
 
 // Repeating says whether the calls from here on repeat those of an attempt that failed because

@@ -56,6 +56,8 @@ type Options struct {
 	// Values are those of parameters in place of the schema's. Tests choose smaller ones than the
 	// schema allows. A model ignores those that it does not have.
 	Values map[string]int
+	// Blobs is the folder of what a model keeps outside of the engine; "" if there is none.
+	Blobs string
 }
 
 // Parameters sets each number to the value of the parameter with its key as name. The error is

@@ -128,6 +128,7 @@ type Audit struct {
 	Dangling          int64    // index entries without their message, or messages without their index entry
 	Duplicated        int64    // messages in more than one folder where the model allows one
 	BrokenBodies      int64    // chunks missing or left over, length or checksum wrong
+	BrokenOff         int64    // writes into a blob store that were broken off: files that nobody sees
 	CounterDrift      int64    // sum of |counter − recount|
 	Notes             []string // the first faults of each kind by their keys: see Note
 }
@@ -171,6 +172,7 @@ func (a *Audit) Add(b Audit) {
 	a.Dangling += b.Dangling
 	a.Duplicated += b.Duplicated
 	a.BrokenBodies += b.BrokenBodies
+	a.BrokenOff += b.BrokenOff
 	a.CounterDrift += b.CounterDrift
 	a.Notes = append(a.Notes, b.Notes...)
 }

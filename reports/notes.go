@@ -135,6 +135,7 @@ func AuditSummary(a *results.Audit) string {
 		parts = append(parts, fmt.Sprintf("%s by %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
 	}
 	add(a.Unreferenced, "unreferenced")
+	add(a.BrokenOff, "writes of blobs broken off")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
 }

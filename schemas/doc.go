@@ -161,6 +161,10 @@
 //
 // bytes of pieces, most of rows and parallel of a pattern may name one in place of a number.
 //
+// A parameter may also be one of several words:
+//
+//	parameters: {blob_store: {default: db, words: [db, fs-local], doc: where large bodies are}}
+//
 // # Workflow
 //
 // A schema may say in which order a mail client reads: each pattern with those

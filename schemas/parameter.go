@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -12,18 +13,22 @@ import (
 )
 
 // Parameter is a number of a schema that the user of its model may choose, such as how many
-// bytes a chunk has. What depends on it refers to it by name: the pieces and the most of rows,
-// parallel of a pattern, and the model's code (drivers.Prepared.Parameter).
+// bytes a chunk has, or one of several words. What depends on it refers to it by name: the pieces
+// and the most of rows, parallel of a pattern, and the model's code (drivers.Prepared.Parameter).
 type Parameter struct {
 	Name, Doc   string
-	Size        bool // bytes; it is written as a size
-	Value       int  // the default, unless With has set another
+	Size        bool     // bytes; it is written as a size
+	Words       []string // its value is the number of one of these, from 1 on; nil: any number
+	Value       int      // the default, unless With has set another
 	Least, Most int
 	Pos         Pos
 }
 
-// Text writes a value of the parameter as workloads do: 1MiB, 10000.
+// Text writes a value of the parameter as workloads do: 1MiB, 10000, fs-local.
 func (q *Parameter) Text(value int) string {
+	if value >= 1 && value <= len(q.Words) {
+		return q.Words[value-1]
+	}
 	if q.Size {
 		return strict.Size(value).String()
 	}
@@ -32,6 +37,9 @@ func (q *Parameter) Text(value int) string {
 
 // Check returns an error that says what a value must be.
 func (q *Parameter) Check(value int) error {
+	if len(q.Words) > 0 && (value < 1 || value > len(q.Words)) {
+		return fmt.Errorf("%s must be one of %s", q.Name, strings.Join(q.Words, ", "))
+	}
 	if value < q.Least || value > q.Most {
 		return fmt.Errorf("%s must be from %s to %s, found %s", q.Name, q.Text(q.Least), q.Text(q.Most), q.Text(value))
 	}
@@ -82,7 +90,10 @@ func (s *Schema) With(values map[string]int) (*Schema, error) {
 	return parse(s.File, s.Source, Bundled, values)
 }
 
-var parameterForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+var (
+	parameterForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+	wordForm      = regexp.MustCompile(`^[a-z][a-z0-9-]{0,47}$`)
+)
 
 // parameters reads the parameters of a schema.
 func (p *parser) parameters(n *yaml.Node) {
@@ -92,8 +103,12 @@ func (p *parser) parameters(n *yaml.Node) {
 			p.Fail(e.Key, "%s: a name must be a small letter, then small letters, digits or _, 48 characters at most", where)
 			continue
 		}
-		f := p.Fields(e.Value, where, []string{"default", "least", "most", "doc"})
+		f := p.Fields(e.Value, where, []string{"default", "least", "most", "words", "doc"})
 		q := &Parameter{Name: e.Name, Doc: p.TextOf(f, "doc", where), Pos: p.At(e.Key)}
+		if words, ok := f["words"]; ok {
+			p.wordParameter(q, f, words.Value)
+			continue
+		}
 		whole := true
 		for _, number := range []struct {
 			key string
@@ -121,11 +136,36 @@ func (p *parser) parameters(n *yaml.Node) {
 		if err := q.Check(q.Value); err != nil {
 			p.Fail(f["default"].Value, "default of %s: %v", where, err)
 		}
-		if v, ok := p.values[q.Name]; ok {
-			q.Value = v
-		}
-		p.schema.Parameters = append(p.schema.Parameters, q)
+		p.add(q)
 	}
+}
+
+// add adds a parameter with the value that With has set.
+func (p *parser) add(q *Parameter) {
+	if v, ok := p.values[q.Name]; ok {
+		q.Value = v
+	}
+	p.schema.Parameters = append(p.schema.Parameters, q)
+}
+
+// wordParameter reads a parameter whose value is one of several words.
+func (p *parser) wordParameter(q *Parameter, f map[string]strict.Entry, words *yaml.Node) {
+	where := "parameter " + q.Name
+	word := p.TextOf(f, "default", where)
+	for _, n := range p.List(words, "words of "+where) {
+		if !wordForm.MatchString(n.Value) || slices.Contains(q.Words, n.Value) {
+			p.Fail(n, "words of %s: each must be small letters, digits or - that begin with a letter, and no two alike", where)
+		}
+		q.Words = append(q.Words, n.Value)
+	}
+	q.Value, q.Least, q.Most = slices.Index(q.Words, word)+1, 1, len(q.Words)
+	_, least := f["least"]
+	_, most := f["most"]
+	if q.Value == 0 || least || most {
+		p.Fail(words, "%s: expected {default: …, words: […], doc: …}, with the default among the words", where)
+		return
+	}
+	p.add(q)
 }
 
 // number reads a number from 1 up, or the name of a parameter, which it returns too.
@@ -162,6 +202,13 @@ func (b *block) parameters(all []*Parameter) {
 	for _, q := range all {
 		one := newBlock()
 		one.Style = yaml.FlowStyle
+		if len(q.Words) > 0 {
+			one.text("default", q.Text(q.Value))
+			one.add("words", textList(q.Words))
+			one.text("doc", q.Doc)
+			section.add(q.Name, one.node())
+			continue
+		}
 		for _, number := range []struct {
 			key   string
 			value int

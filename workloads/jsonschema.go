@@ -197,7 +197,7 @@ func schemaOf(f form) object {
 	case formEngines:
 		return object{"type": "object"}
 	case formModels:
-		value := anyOf(ref("size"), object{"type": "integer", "minimum": 1})
+		value := anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String()))
 		return object{"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": value}}
 	case formSize:
 		return ref("size")

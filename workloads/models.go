@@ -3,7 +3,9 @@ package workloads
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -14,7 +16,7 @@ import (
 
 // Model is what a workload says of one model: values of the parameters that its schema declares.
 type Model struct {
-	Values map[string]int
+	Values map[string]int // of a parameter with words, once CheckModels has found its word
 
 	name  word
 	words []word // its keys
@@ -32,22 +34,50 @@ func (d *decoder) models(root map[string]strict.Entry) {
 		m := &Model{Values: map[string]int{}, name: d.word(e.Key)}
 		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
 			size, err := random.ParseSize(v.Value.Value)
-			if err != nil || v.Value.Kind != yaml.ScalarNode {
-				d.Fail(v.Value, "models.%s.%s must be a number, or a size such as 128KiB, found %s", e.Name, v.Name,
-					strict.Found(v.Value))
+			number := err == nil
+			if v.Value.Kind != yaml.ScalarNode || !number && !parameterWord.MatchString(v.Value.Value) {
+				d.Fail(v.Value, mustBeNumber, e.Name, v.Name, strict.Found(v.Value))
 				continue
 			}
-			m.Values[v.Name] = int(size)
+			if number {
+				m.Values[v.Name] = int(size)
+			}
 			m.words, m.at = append(m.words, d.word(v.Key)), append(m.at, d.word(v.Value))
 		}
 		d.w.Models[e.Name] = m
 	}
 }
 
+const mustBeNumber = "models.%s.%s must be a number, or a size such as 128KiB, found %s"
+
+var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
 // Parameter is one parameter that a model has.
 type Parameter struct {
 	Name  string
 	Check func(value int) error // says what a value must be
+	Words []string              // its value is the number of one of these, from 1 on; nil: any number
+}
+
+// take finds the value that a model gives to the parameter, whose words are at position i.
+func (p *Parameter) take(model string, m *Model, i int) (fault *strict.Error) {
+	key, at := m.words[i].text, m.at[i]
+	if len(p.Words) > 0 {
+		n := slices.Index(p.Words, at.text)
+		if n < 0 {
+			return at.unknown(fmt.Sprintf("models.%s.%s: unknown word %q", model, key, at.text), p.Words)
+		}
+		m.Values[key] = n + 1
+		return nil
+	}
+	v, ok := m.Values[key]
+	if !ok {
+		return at.fault("", mustBeNumber, model, key, strconv.Quote(at.text))
+	}
+	if err := p.Check(v); err != nil {
+		return at.fault("", "models.%s.%v", model, err)
+	}
+	return nil
 }
 
 // CheckModels compares the names of models and parameters with those that there are, and values
@@ -70,8 +100,8 @@ func (w *Workload) CheckModels(known map[string][]Parameter) error {
 			at := slices.Index(keys, key.text)
 			if at < 0 {
 				faults = append(faults, key.unknown(fmt.Sprintf("unknown parameter %q of model %s", key.text, name), keys))
-			} else if err := of[at].Check(m.Values[key.text]); err != nil {
-				faults = append(faults, m.at[i].fault("", "models.%s.%v", name, err))
+			} else if fault := of[at].take(name, m, i); fault != nil {
+				faults = append(faults, fault)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ var someModels = map[string][]Parameter{
 			return fmt.Errorf("chunk_size must be from 1KB to 50MB, found %d", v)
 		}
 		return nil
-	}}},
+	}, nil}, {"store", nil, []string{"db", "fs-local"}}},
 	"oracle": nil,
 }
 
@@ -35,6 +35,13 @@ func TestModels(t *testing.T) {
 	if got := w.ValuesOf("oracle"); !maps.Equal(got, map[string]int{}) {
 		t.Errorf("oracle: %v", got)
 	}
+	w, err = Parse("w.yaml", []byte(swept), "models.james.store=fs-local")
+	if err == nil {
+		err = w.CheckModels(someModels)
+	}
+	if got := w.ValuesOf("james"); err != nil || got["store"] != 2 {
+		t.Errorf("of a word: %v, %v", got, err)
+	}
 	w, err = Parse("w.yaml", []byte(swept), "sweep.models.james.chunk_size=[4KB, 64KB]")
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +56,15 @@ func TestModelsWrong(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"models.jame.chunk_size=1", `--set "models.jame.chunk_size=1":1:8: unknown model "jame"; did you mean "james"?`},
 		{"models.james.chunk-size=1KB", `unknown parameter "chunk-size" of model james; did you mean "chunk_size"?`},
-		{"models.james.overflow_after=1", `unknown parameter "overflow_after" of model james; expected one of chunk_size`},
+		{"models.james.overflow_after=1", `unknown parameter "overflow_after" of model james; expected one of chunk_size, store`},
 		{"models.oracle.chunk_size=1", `unknown parameter "chunk_size" of model oracle; it has none`},
 		{"models.james.chunk_size=7", `1:25: models.james.chunk_size must be from 1KB to 50MB, found 7`},
 		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number, or a size"},
 		{"models.james.chunk_size=0", "models.james.chunk_size must be from 1KB to 50MB, found 0"},
 		{"models.james.chunk_size=99999999999", "models.james.chunk_size must be from 1KB to 50MB, found 99999999999"},
+		{"models.james.chunk_size=big", "1:25: models.james.chunk_size must be a number, or a size such as 128KiB, found \"big\""},
+		{"models.james.store=fs-locl", `1:20: models.james.store: unknown word "fs-locl"; did you mean "fs-local"?`},
+		{"models.james.store=2", `models.james.store: unknown word "2"; expected one of db, fs-local`},
 		{"models.james=1", "model james must be"},
 		{"sweep.models.james.chunk_size=[1, 4KB]", "models.james.chunk_size must be from 1KB to 50MB, found 1"},
 	} {

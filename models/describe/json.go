@@ -19,11 +19,12 @@ type (
 		Parameters []Parameter `json:"parameters,omitempty"`
 	}
 	Parameter struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-		Least string `json:"least"`
-		Most  string `json:"most"`
-		Doc   string `json:"doc"`
+		Name  string   `json:"name"`
+		Value string   `json:"value"`
+		Least string   `json:"least"`
+		Most  string   `json:"most"`
+		Words []string `json:"words,omitempty"` // it is one of these
+		Doc   string   `json:"doc"`
 	}
 	Table struct {
 		Name       string                       `json:"name"`
@@ -70,7 +71,7 @@ func (d *Description) JSON() (*Model, error) {
 	m := &Model{Name: s.Name, Doc: s.Doc, Native: s.Native}
 	for _, q := range s.Parameters {
 		m.Parameters = append(m.Parameters,
-			Parameter{q.Name, q.Text(q.Value), q.Text(q.Least), q.Text(q.Most), q.Doc})
+			Parameter{q.Name, q.Text(q.Value), q.Text(q.Least), q.Text(q.Most), q.Words, q.Doc})
 	}
 	for _, t := range s.Tables {
 		m.Tables = append(m.Tables, describeTable(t))

@@ -42,8 +42,12 @@ func (d *text) print(name string) error {
 		fmt.Fprintln(d.w, "\nPARAMETERS")
 	}
 	for _, q := range s.Parameters {
-		d.say("  ", fmt.Sprintf("models.%s.%s: %s (%s to %s); %s", cmp.Or(schemas.BaseOf(s.Name), s.Name), q.Name,
-			q.Text(q.Value), q.Text(q.Least), q.Text(q.Most), q.Doc))
+		choice := q.Text(q.Least) + " to " + q.Text(q.Most)
+		if len(q.Words) > 0 {
+			choice = strings.Join(q.Words, ", ")
+		}
+		d.say("  ", fmt.Sprintf("models.%s.%s: %s (%s); %s", cmp.Or(schemas.BaseOf(s.Name), s.Name), q.Name,
+			q.Text(q.Value), choice, q.Doc))
 	}
 	fmt.Fprintln(d.w, "\nACCESS PATTERNS")
 	for _, p := range s.Patterns {

@@ -25,7 +25,8 @@ type audit struct {
 	address string
 	labels  []label
 	known   map[[16]byte]*known
-	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
+	outside map[[16]byte]*outside // the store of each message that is not in the database
+	bodies  map[[16]byte]int64    // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
 // known is the metadata of a message, and the number of entries that refer to it.
@@ -40,7 +41,7 @@ type known struct {
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}}
+	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, outside: map[[16]byte]*outside{}}
 	accounts, err := a.accountsOf(ctx)
 	if err == nil {
 		for _, x := range accounts {
@@ -52,6 +53,9 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	}
 	if err == nil {
 		err = a.strayBlocks(ctx)
+	}
+	if err == nil {
+		err = a.strayBlobs()
 	}
 	if err != nil {
 		return a.found, fmt.Errorf("elasticinbox: audit: %w", err)
@@ -186,10 +190,19 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	}
 	var layout models.Layout
 	bare := len(r.layout) == 0 // as the document has it, without a checksum
-	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4 &&
-		r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4
 	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32
+	if r.outside != nil {
+		var found bool
+		var err error
+		if sum, found, err = a.checkOutside(r); err != nil {
+			return err
+		}
+		whole = whole && found
+	} else {
+		whole = whole && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
+	}
 	for n := range r.blocks {
 		if !whole {
 			break // their number may be wrong, too

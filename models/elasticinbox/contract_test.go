@@ -95,3 +95,13 @@ func TestContractConcurrent(t *testing.T)   { contract.RunConcurrent(t) }
 func TestContractLive(t *testing.T)         { contract.RunLive(t) }
 func TestContractQuorum(t *testing.T)       { contract.RunQuorum(t) }
 func BenchmarkContract(b *testing.B)        { contract.Bench(b) }
+
+// inFiles has all bodies in files.
+func inFiles() modeltest.Suite {
+	s := contract
+	s.Values = map[string]int{"blob_store": inDatabase + 1, "blob_threshold": 1}
+	return s
+}
+
+func TestOutside(t *testing.T)     { s := inFiles(); s.RunValues(t) }
+func TestOutsideLive(t *testing.T) { s := inFiles(); s.RunValuesLive(t) }

@@ -50,7 +50,7 @@ func (m *mailbox) remove(ctx context.Context, address string) error {
 		return err
 	}
 	for i := range m.recs {
-		if err := m.dropBlocks(ctx, m.recs[i].id, m.recs[i].blocks); err != nil {
+		if err := m.dropBody(ctx, m.recs[i].id, m.recs[i].outside, m.recs[i].blocks); err != nil {
 			return models.Partly(err)
 		}
 	}
@@ -165,7 +165,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	}
 	// The metadata is gone, so nobody can restore these messages.
 	for _, r := range gone {
-		if err := m.dropBlocks(ctx, r.id, r.blocks); err != nil {
+		if err := m.dropBody(ctx, r.id, r.outside, r.blocks); err != nil {
 			return len(gone), models.Partly(err)
 		}
 	}

@@ -37,7 +37,12 @@ func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (id [16]byte, err error) {
 	m.reset()
 	id = m.uuids.Next(msg.Date)
-	sum, err := m.putBlocks(ctx, id, msg.Raw)
+	var sum uint32
+	if s := m.storeOf(msg.Raw.Size()); s != nil {
+		sum, err = m.putOutside(s, id, msg.Raw)
+	} else {
+		sum, err = m.putBlocks(ctx, id, msg.Raw)
+	}
 	if len(m.buffer) > models.KeepBuffer {
 		m.buffer = nil
 		m.Forget()
@@ -59,8 +64,8 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.blockSize)
 	memory, inMemory := raw.(mail.BytesContent)
-	if need := min(size, window*each); !inMemory && int64(len(m.buffer)) < need {
-		m.buffer = make([]byte, need)
+	if !inMemory {
+		m.window(min(size, window*each))
 	}
 	for off := int64(0); off < size; {
 		m.Calls.Reset()
@@ -103,8 +108,13 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	m.text = msg.Date.UTC().AppendFormat(m.text, time.RFC3339Nano)
 	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
 	size := msg.Raw.Size()
-	m.Calls.Add(storeSize, key, message, drivers.Text("size"), m.number(size))
-	m.Calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
+	if s := m.storeOf(size); s != nil {
+		at := m.outsideLocation(s, f.Account.Address, id, size)
+		m.Calls.Add(storeColumn, key, message, drivers.Text("location"), at)
+	} else {
+		m.Calls.Add(storeSize, key, message, drivers.Text("size"), m.number(size))
+		m.Calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
+	}
 	m.Calls.Add(storeColumn, key, message, m.labelColumn(all), present)
 	m.Calls.Add(storeColumn, key, message, m.labelColumn(l), present)
 	at = len(m.text)
@@ -144,7 +154,8 @@ func (m *mailbox) withdraw(
 			err = m.count(ctx, address)
 		}
 		if err == nil {
-			err = m.dropBlocks(ctx, id, m.blocksOf(msg.Raw.Size()))
+			size := msg.Raw.Size()
+			err = m.dropBody(ctx, id, m.storeOf(size), m.blocksOf(size))
 		}
 		return err
 	})

@@ -3,18 +3,22 @@
 // TimeUUIDs made from the messages' dates, raw mail is stored in blocks of 128 KiB,
 // and counters hold the numbers of each label.
 //
+// With blob_store: fs-local, messages larger than blob_threshold are files of the client's machine,
+// whatever the engine is: package blobs. Smaller ones are in the database.
+//
 // A folder is a label. Every message also has label 0, all mail. Delete moves a
 // message from the label indexes to the purge index. Its metadata and blocks stay
 // until a purge.
 //
 // # Interruptions
 //
-// An operation writes its blocks, then metadata and index entries, then one batch of counters.
+// An operation writes its blocks or its file, then metadata and index entries, then one batch of counters.
 // The document asks for no batch log, so metadata and index entries are in several partitions
 // and are not written together. On Cassandra they are sent as batches that are not logged, the
 // puts first and then the deletes, each in as many parts as the cluster's limit asks for. HBase
 // and Oracle NoSQL write them one by one, in the same order. A kill leaves
-//   - after a delivery: blocks without metadata (unreferenced), labels without index entries
+//   - after a delivery: blocks or a file without metadata (unreferenced), a file that was not written
+//     to its end and that nobody sees (broken off), labels without index entries
 //     (dangling), and a body that counts as broken until its last sub-column is written;
 //   - after a move or a label: a label without its index entry (dangling), or the
 //     message under both labels, but never under none; of several messages some have moved;
@@ -93,13 +97,22 @@ type bound struct {
 	uuids     *models.TimeUUIDs
 	blockSize int
 	deletes   int
+	threshold int        // bytes of the largest message that is in the database whatever is chosen
+	chosen    *outside   // where larger ones are written; nil: in the database
+	stores    []*outside // all that may have bodies
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
 	err := p.Fill(b.byName())
+	store := 0
 	if err == nil {
-		err = o.Parameters(p, map[string]*int{"block_size": &b.blockSize, "deletes": &b.deletes})
+		err = o.Parameters(p, map[string]*int{
+			"block_size": &b.blockSize, "deletes": &b.deletes, "blob_threshold": &b.threshold, "blob_store": &store,
+		})
+	}
+	if err == nil {
+		err = b.openStores(p, o.Blobs, store)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
@@ -155,8 +168,11 @@ type mailbox struct {
 	tally   []tally  // counts of an operation, by label
 	buffer  []byte   // one window of blocks, of content that is not in memory
 	reading [16]byte // the message whose blocks are read
-	entry   models.Entry
-	allMail models.Folder
+	// readingFrom is the store that has its body, of readingSize bytes; nil: the database.
+	readingFrom *outside
+	readingSize int64
+	entry       models.Entry
+	allMail     models.Folder
 
 	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error
 }

@@ -33,12 +33,18 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 	if err != nil {
 		return err
 	}
-	m.reading = r.id
+	m.reading, m.readingFrom, m.readingSize = r.id, r.outside, r.size
+	if r.outside != nil {
+		return m.Reader.Begin(r.size, int64(m.blockSize), r.layout)
+	}
 	return m.Reader.Begin(r.size, int64(r.blockSize), r.layout)
 }
 
 // fetch reads block n of the message being read.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
+	if m.readingFrom != nil {
+		return m.fetchOutside(n)
+	}
 	args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
 	return m.S.Read(ctx, m.block, args, m.onBlock)
 }

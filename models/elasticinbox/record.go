@@ -20,6 +20,7 @@ type record struct {
 	date                  time.Time
 	size                  int64
 	blocks, blockSize     int
+	outside               *outside // the store that has the body; nil: the database
 	seen, answered        bool
 	headers               int // how many of from, to, subject and date are there
 	labels                []label
@@ -84,7 +85,11 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	case "size":
 		r.size, err = parseNumber(value)
 	case "location":
-		r.blocks, r.blockSize, err = parseLocation(value)
+		if bytes.HasPrefix(value, []byte("blob://db/")) {
+			r.blocks, r.blockSize, err = parseLocation(value)
+		} else {
+			r.outside, r.size, err = m.parseOutside(value)
+		}
 	case "parts":
 		r.layout = m.keep(value)
 	case seenMarker:
@@ -145,7 +150,7 @@ func parseLocation(b []byte) (blocks, size int, err error) {
 	count, each, ok2 := bytes.Cut(params, []byte("&s="))
 	n, err := parseNumber(count)
 	s, err2 := parseNumber(each)
-	if !ok || !ok2 || err != nil || err2 != nil || s == 0 || !bytes.HasPrefix(b, []byte("blob://db/")) {
+	if !ok || !ok2 || err != nil || err2 != nil || s == 0 {
 		return 0, 0, fmt.Errorf("%q is not blob://db/UUID?b=BLOCKS&s=SIZE", b)
 	}
 	return int(n), int(s), nil

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
@@ -29,6 +30,7 @@ func (s Suite) Bench(b *testing.B) {
 type bench struct {
 	testing.TB
 	store   drivers.Store
+	bound   models.Bound
 	mb      models.Mailbox
 	folders []*models.Folder // INBOX, Work
 	handle  [1]models.Handle
@@ -37,9 +39,15 @@ type bench struct {
 func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
 	b.Helper()
 	ctx := b.Context()
-	st, err := e.Open(ctx, drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
-	must(b, err)
-	b.Cleanup(func() { st.Close() })
+	var st drivers.Store
+	var err error
+	if e.Remote {
+		st = drivertest.OpenLive(b, e, drivers.Options{Contact: []string{live.Contact(b, e.Name)}, Namespace: newNamespace()})
+	} else {
+		st, err = e.Open(ctx, drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
+		must(b, err)
+		b.Cleanup(func() { st.Close() })
+	}
 	schema, err := m.Schema()
 	must(b, err)
 	must(b, st.Apply(ctx, schema))
@@ -53,7 +61,7 @@ func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Sess
 	if wrap != nil {
 		s = wrap(s)
 	}
-	x := &bench{TB: b, store: st, mb: bound.Mailbox(s)}
+	x := &bench{TB: b, store: st, bound: bound, mb: bound.Mailbox(s)}
 	a, err := x.mb.CreateUser(ctx, "ann@example.org", []string{"INBOX", "Work"})
 	must(b, err)
 	x.folders = a.Folders
@@ -168,55 +176,3 @@ var operations = []struct {
 func none(int) int { return 0 }
 
 func discard(*models.Entry) error { return nil }
-
-// benchPageGrowth compares a page of 25 messages from a large folder with one from a folder of
-// 1,000. Messages have 1 KB, and the store is compacted and in cache. The large folder has
-// 20,000 messages, or as many as MAILBENCH_LARGE_FOLDER says. The target is at most 1.5 times
-// the cost, for 1,000,000 messages.
-func (s Suite) benchPageGrowth(b *testing.B) {
-	large := 20_000
-	if s := os.Getenv("MAILBENCH_LARGE_FOLDER"); s != "" {
-		n, err := strconv.Atoi(s)
-		must(b, err)
-		large = n
-	}
-	// Filled once: only the benchmark within is called again with a larger N.
-	small, big := filled(b, s.Model, 1000), filled(b, s.Model, large)
-	b.Run(s.Model.Name, func(b *testing.B) {
-		for range 200 { // until both are in cache
-			small.page()
-			big.page()
-		}
-		var took [2]time.Duration
-		b.ResetTimer()
-		for range b.N {
-			// They take turns, so that other load of the machine hits both.
-			for i, x := range []*bench{small, big} {
-				begin := time.Now()
-				x.page()
-				took[i] += time.Since(begin)
-			}
-		}
-		b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "ns/page-of-1000")
-		b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), fmt.Sprintf("ns/page-of-%d", large))
-		b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
-	})
-}
-
-func (x *bench) page() {
-	must(x.TB, x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard))
-}
-
-// filled opens a model with n messages in its inbox, compacted.
-func filled(b *testing.B, m models.Model, n int) *bench {
-	b.Helper()
-	x := open(b, m, pebble.Engine(), nil)
-	messages := mailOf(1<<10, 256)
-	for i := range n {
-		msg := *messages[i%len(messages)]
-		msg.Date = msg.Date.Add(time.Duration(i) * time.Second)
-		x.deliver(&msg)
-	}
-	must(b, x.store.(drivers.Settler).Settle(b.Context()))
-	return x
-}

@@ -33,6 +33,21 @@ func (s Suite) RunLive(t *testing.T) {
 	}
 }
 
+// RunValuesLive is RunValues on each engine that is reached over the network.
+func (s Suite) RunValuesLive(t *testing.T) {
+	s.complete(t)
+	for _, e := range remote() {
+		t.Run(e.Name, func(t *testing.T) {
+			st := drivertest.OpenLive(t, e, drivers.Options{
+				Contact:   []string{live.Contact(t, e.Name)},
+				Namespace: newNamespace(),
+			})
+			t.Parallel()
+			s.onShared(t, st).run(t, rulesOn(onEngines))
+		})
+	}
+}
+
 // findable returns one damage for each distinct list of findings of a check against the
 // schema. Engines differ in how they read rows, but audits are the same on all.
 func findable(all []Damage) []Damage {

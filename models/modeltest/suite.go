@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,18 @@ type Suite struct {
 	Model   models.Model
 	Traits  Traits
 	Damages []Damage
+	// Values are those of parameters with which RunValues runs the rules, in place of the schema's.
+	Values map[string]int
+}
+
+// RunValues runs every rule with other Values, on the embedded engine and on engines with the
+// limits of the others. What is outside of the engine is in a folder of each rule.
+func (s Suite) RunValues(t *testing.T) {
+	s.complete(t)
+	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, rules()) })
+	for _, e := range limitedEngines() {
+		t.Run("as "+e.name, func(t *testing.T) { s.on(e.open).run(t, rules()) })
+	}
 }
 
 // Run runs the tests that need neither a server nor the race detector: every rule on
@@ -254,6 +267,12 @@ func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Cleanup(cancel)
 	f := &fixture{t: t, suite: s, domain: "example.org", ctx: ctx, clock: newClock()}
 	o.Node = 1
+	if len(s.Values) > 0 {
+		o.Blobs = t.TempDir()
+		values := maps.Clone(s.Values)
+		maps.Copy(values, o.Values)
+		o.Values = values
+	}
 	if s.shared {
 		s.starts++
 		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.starts)), uint64(s.starts)

@@ -35,7 +35,8 @@ type Audit struct {
 	Dangling     int64    `json:"dangling"`
 	Duplicated   int64    `json:"duplicated"`
 	BrokenBodies int64    `json:"broken_bodies"`
-	CounterDrift int64    `json:"counter_drift"` // sum of what all counters are off by
+	BrokenOff    int64    `json:"broken_off,omitempty"` // writes of blobs that were broken off: files that nobody sees
+	CounterDrift int64    `json:"counter_drift"`        // sum of what all counters are off by
 	Notes        []string `json:"notes,omitempty"`
 }
 

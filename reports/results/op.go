@@ -232,6 +232,11 @@ type StoreCost struct {
 	RowsWritten  float64  `json:"rows_written"`
 	BytesRead    float64  `json:"bytes_read"`
 	BytesWritten float64  `json:"bytes_written"`
+	// BlobCalls are what a model asked of a store of blobs outside of the engine; the bytes are part
+	// of BytesRead and BytesWritten.
+	BlobCalls        float64 `json:"blob_calls,omitempty"`
+	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty"`
+	BlobBytesWritten float64 `json:"blob_bytes_written,omitempty"`
 	// The deviations are standard deviations between operations. Rows and bytes are those
 	// read and written together.
 	CallsDeviation float64 `json:"calls_deviation,omitempty"`

@@ -57,6 +57,8 @@ type Schema struct {
 	SHA256 string `json:"sha256"`
 	// Parameters are the values of its parameters, without one that is swept.
 	Parameters map[string]int `json:"parameters,omitempty"`
+	// Words are those of parameters whose values are words.
+	Words map[string]string `json:"words,omitempty"`
 }
 
 // Machine identifies the machine of the load generator. ID is made from the

@@ -126,9 +126,11 @@ func (f *figures) op(of []int) results.Op {
 			Throttled: float64(c.Throttled) / n, Backoff: float64(c.Backoff) / n,
 			RowsRead: float64(c.RowsRead) / n, RowsWritten: float64(c.RowsWritten) / n,
 			BytesRead: float64(c.BytesRead) / n, BytesWritten: float64(c.BytesWritten) / n,
-			CallsDeviation: deviation(n, float64(c.Calls), s.squares.calls),
-			RowsDeviation:  deviation(n, float64(c.RowsRead+c.RowsWritten), s.squares.rows),
-			BytesDeviation: deviation(n, float64(c.BytesRead+c.BytesWritten), s.squares.bytes),
+			BlobCalls: float64(c.BlobCalls) / n, BlobBytesRead: float64(c.BlobBytesRead) / n,
+			BlobBytesWritten: float64(c.BlobBytesWritten) / n,
+			CallsDeviation:   deviation(n, float64(c.Calls), s.squares.calls),
+			RowsDeviation:    deviation(n, float64(c.RowsRead+c.RowsWritten), s.squares.rows),
+			BytesDeviation:   deviation(n, float64(c.BytesRead+c.BytesWritten), s.squares.bytes),
 		}
 		if c.Untold == 0 {
 			examined := float64(c.RowsExamined) / n

@@ -141,7 +141,7 @@ func (a *Auditor) model(ctx context.Context) error {
 func take(f *results.Audit, m *models.Audit) {
 	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
 	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
-	f.BrokenBodies, f.CounterDrift = m.BrokenBodies, m.CounterDrift
+	f.BrokenBodies, f.BrokenOff, f.CounterDrift = m.BrokenBodies, m.BrokenOff, m.CounterDrift
 	f.Notes = append(f.Notes, m.Notes...)
 }
 

@@ -123,6 +123,15 @@ func addSchema(r *results.Run, s *schemas.Schema) {
 	schema := results.Schema{
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
 	}
+	for _, q := range s.Parameters {
+		if len(q.Words) > 0 {
+			delete(schema.Parameters, q.Name)
+			if schema.Words == nil {
+				schema.Words = map[string]string{}
+			}
+			schema.Words[q.Name] = q.Text(q.Value)
+		}
+	}
 	if r.Sweep != nil {
 		maps.DeleteFunc(schema.Parameters, func(name string, _ int) bool {
 			base, _, _ := strings.Cut(s.Name, "@")

@@ -27,6 +27,7 @@ const (
 	datasetFile = "dataset.json" // what was loaded, and where on a shared engine
 	ledgerFile  = "ledger"       // what was acknowledged
 	storeFolder = "store"        // the embedded engine's files
+	blobsFolder = "blobs"        // what a model keeps outside of any engine
 )
 
 // Dataset says what a store was loaded with. It is written before the load
@@ -74,6 +75,9 @@ func (d *Dataset) Arrivals() plan.Timeline {
 
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
 func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
+
+// BlobsDir is where a model keeps bodies outside of the engine, in the folder of a data set.
+func BlobsDir(dir string) string { return filepath.Join(dir, blobsFolder) }
 
 // ReadDataset reads the data set's file; nil if the folder has none. It refuses a folder
 // that is not private.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,11 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
 		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 		if err == nil {
-			t.Bound, err = t.Model.Bind(ctx, p, t.Options)
+			o := t.Options
+			if t.Shards == nil { // they are on several machines
+				o.Blobs = BlobsDir(t.Dir)
+			}
+			t.Bound, err = t.Model.Bind(ctx, p, o)
 		}
 		return err
 	}); err != nil {
@@ -176,6 +181,9 @@ func (t *Target) Close(ctx context.Context) error {
 		t.Dataset.Records = int64(t.Acknowledged.Records())
 		err = errors.Join(t.Acknowledged.Sync(), t.Acknowledged.Close())
 		t.Acknowledged = nil
+	}
+	if c, ok := t.Bound.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
 	}
 	if t.Store != nil {
 		if t.Engine.Remote && !t.kept {

@@ -1,0 +1,259 @@
+package blobs
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/mailbench/mailbench/drivers/private"
+)
+
+// The names in a folder of files. A blob is in one of 256 folders, which a hash of its
+// identifier names, so that messages of one second are not in one folder. It is written under the
+// name with the suffix. Files of other names are not the store's.
+const (
+	markFile  = "mailbench-blobs" // says that the folder is a store
+	markText  = "The blobs of a data set of mailbench, as files.\n"
+	prefix    = "mailbench-"
+	unwritten = ".writing"
+)
+
+// files is a store of files.
+type files struct {
+	dir    string
+	synced bool // what is committed has reached the disk
+
+	mu   sync.Mutex
+	root *os.Root // nil until it is needed
+	made [256]bool
+}
+
+func openFiles(dir string, synced bool) Store {
+	return &files{dir: filepath.Join(dir, string(FSLocal)), synced: synced}
+}
+
+// place returns the folder and the name of a blob.
+func place(id [16]byte) (folder byte, name string) {
+	hash := uint32(2166136261) // FNV-1a
+	for _, b := range id {
+		hash = (hash ^ uint32(b)) * 16777619
+	}
+	folder = byte(hash >> 24)
+	var text [3 + len(prefix) + 32]byte
+	dst := hex.AppendEncode(text[:0], []byte{folder})
+	dst = append(append(dst, '/'), prefix...)
+	return folder, string(hex.AppendEncode(dst, id[:]))
+}
+
+// open opens the folder, and returns an error that wraps fs.ErrNotExist if there is none. It
+// refuses one that is not a store's.
+func (s *files) open() (*os.Root, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root != nil {
+		return s.root, nil
+	}
+	if err := private.Check(s.dir); err != nil {
+		return nil, fmt.Errorf("blob store: %w", err)
+	}
+	b, err := private.ReadFile(filepath.Join(s.dir, markFile))
+	if err != nil || string(b) != markText {
+		return nil, fmt.Errorf("blob store: %s is no folder of blobs, which has a file %s: %w", s.dir, markFile,
+			errors.Join(err, private.ErrRefused))
+	}
+	s.root, err = os.OpenRoot(s.dir)
+	return s.root, err
+}
+
+// make opens the folder, which it makes if there is none, and makes the folder of a blob.
+func (s *files) make(folder byte) (*os.Root, error) {
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = s.makeStore(); err == nil {
+			root, err = s.open()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made[folder] {
+		return root, nil
+	}
+	if err := root.Mkdir(hex.EncodeToString([]byte{folder}), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := s.sync(root, "."); err != nil {
+		return nil, err
+	}
+	s.made[folder] = true
+	return root, nil
+}
+
+// makeStore makes an empty store. A folder of that name that has something in it is not taken.
+func (s *files) makeStore() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := private.Make(s.dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != markFile {
+			return fmt.Errorf("%s is not empty: %w", s.dir, private.ErrRefused)
+		}
+	}
+	if err := private.WriteFile(filepath.Join(s.dir, markFile), []byte(markText)); err != nil || !s.synced {
+		return err
+	}
+	for dir, n := s.dir, 0; n < 3; dir, n = filepath.Dir(dir), n+1 { // the store's, that of all stores, the data set's
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(s.sync(root, "."), root.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync makes the names in a folder durable, if the store is synced. Windows cannot.
+func (s *files) sync(root *os.Root, folder string) error {
+	if !s.synced || runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := root.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Write implements Store.
+func (s *files) Write(id [16]byte) (Writer, error) {
+	folder, name := place(id)
+	root, err := s.make(folder)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name+unwritten, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &file{store: s, root: root, name: name, File: f}, nil
+}
+
+// file is a blob that is written.
+type file struct {
+	*os.File
+	store *files
+	root  *os.Root
+	name  string
+}
+
+// Commit implements Writer: the bytes reach the disk before the name does.
+func (f *file) Commit() error {
+	var err error
+	if f.store.synced {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = f.root.Rename(f.name+unwritten, f.name)
+	}
+	if err != nil {
+		return errors.Join(err, f.root.Remove(f.name+unwritten))
+	}
+	return f.store.sync(f.root, f.name[:2])
+}
+
+// Abort implements Writer.
+func (f *file) Abort() error { return errors.Join(f.Close(), f.root.Remove(f.name+unwritten)) }
+
+// ReadAt implements Store.
+func (s *files) ReadAt(id [16]byte, p []byte, off int64) (int, error) {
+	_, name := place(id)
+	root, err := s.open()
+	if err != nil {
+		return 0, missing(err)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return 0, missing(err)
+	}
+	n, err := f.ReadAt(p, off)
+	return n, cmp.Or(f.Close(), err)
+}
+
+// Close implements Store.
+func (s *files) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == nil {
+		return nil
+	}
+	err := s.root.Close()
+	s.root = nil
+	return err
+}
+
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrMissing, err)
+	}
+	return err
+}
+
+// Remove implements Store. A removal that a loss of power undoes leaves a blob without a message.
+func (s *files) Remove(id [16]byte) error {
+	_, name := place(id)
+	root, err := s.open()
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Each implements Store.
+func (s *files) Each(yield func(id [16]byte) error) (brokenOff int64, err error) {
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, temp := strings.CutSuffix(e.Name(), unwritten)
+		id, err := hex.DecodeString(strings.TrimPrefix(name, prefix))
+		if err != nil || len(id) != 16 {
+			return nil // not the store's
+		}
+		if _, own := place([16]byte(id)); own != strings.TrimSuffix(path, unwritten) {
+			return nil
+		}
+		if temp {
+			brokenOff++
+			return nil
+		}
+		return yield([16]byte(id))
+	})
+	return brokenOff, err
+}
