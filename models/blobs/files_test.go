@@ -161,6 +161,10 @@ func TestOnlyItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	astray := filepath.Join(dir, string(FSLocal), filepath.Base(name)) // a blob's name in another folder than its own
+	if err := os.WriteFile(astray, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if ids, off := all(t, s); len(ids) != 1 || off != 0 {
 		t.Errorf("%v and %d broken off, want one and none", ids, off)
 	}

@@ -354,7 +354,8 @@ func TestWhatOneShardSaw(t *testing.T) {
 // Every number of two audits is added, but those that tell of one store that both shards read.
 func TestAuditsAreAdded(t *testing.T) {
 	ofStore := []string{
-		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "CounterDrift",
+		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "BrokenOff",
+		"CounterDrift",
 	}
 	for _, common := range []bool{false, true} {
 		sources := twoShards(t)
