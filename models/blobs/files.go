@@ -57,6 +57,11 @@ func place(id [16]byte) (folder byte, name string) {
 func (s *files) open() (*os.Root, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.opened()
+}
+
+// opened is open for who holds the lock.
+func (s *files) opened() (*os.Root, error) {
 	if s.root != nil {
 		return s.root, nil
 	}
@@ -74,17 +79,17 @@ func (s *files) open() (*os.Root, error) {
 
 // make opens the folder, which it makes if there is none, and makes the folder of a blob.
 func (s *files) make(folder byte) (*os.Root, error) {
-	root, err := s.open()
+	s.mu.Lock() // workers that all write first make one store
+	defer s.mu.Unlock()
+	root, err := s.opened()
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.makeStore(); err == nil {
-			root, err = s.open()
+			root, err = s.opened()
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.made[folder] {
 		return root, nil
 	}
@@ -100,8 +105,6 @@ func (s *files) make(folder byte) (*os.Root, error) {
 
 // makeStore makes an empty store. A folder of that name that has something in it is not taken.
 func (s *files) makeStore() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := private.Make(s.dir); err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (s *files) makeStore() error {
 		return err
 	}
 	for _, e := range entries {
-		if e.Name() != markFile {
+		if e.Name() != markFile && e.Name() != markFile+".new" { // of a process that was killed meanwhile
 			return fmt.Errorf("%s is not empty: %w", s.dir, private.ErrRefused)
 		}
 	}

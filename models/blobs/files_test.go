@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mailbench/mailbench/drivers"
 )
 
@@ -109,6 +111,31 @@ func TestFiles(t *testing.T) {
 		folders, err := os.ReadDir(filepath.Join(dir, string(FSLocal)))
 		if err != nil || len(folders) < 150 {
 			t.Errorf("300 blobs in %d folders, %v", len(folders), err)
+		}
+	}
+}
+
+// TestFirstWrites: workers that all write first make one store, also where a process was killed
+// that made it.
+func TestFirstWrites(t *testing.T) {
+	for round := range 50 {
+		dir := t.TempDir()
+		if round%2 == 1 {
+			folder := filepath.Join(dir, string(FSLocal))
+			if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, markFile+".new"), nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := open(t, dir, drivers.Memory)
+		var group errgroup.Group
+		for n := range 8 {
+			group.Go(func() error { return put(s, n, nil) })
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if ids, off := all(t, s); len(ids) != 8 || off != 0 {
+			t.Errorf("%d blobs and %d broken off", len(ids), off)
 		}
 	}
 }
