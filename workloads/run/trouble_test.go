@@ -109,6 +109,7 @@ func TestLoadOverANetwork(t *testing.T) {
 		s := newServer(t)
 		c := remoteConfig(t, s, nothing)
 		c.Audit = AuditAfter
+		c.Workers = 1 // so that what takes back a refused delivery is not refused too
 		var n atomic.Int64
 		c.Progress = func(p Progress) {
 			if p.Phase == "measure" {
