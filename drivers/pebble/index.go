@@ -2,7 +2,10 @@ package pebble
 
 import (
 	"bytes"
+	"errors"
 	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -86,39 +89,38 @@ func (s *session) entryHolds(st *statement) bool {
 
 // reindex puts the changes of a write's index entries into the batch. The row's key is in s.key.
 func (s *session) reindex(st *statement, args []drivers.Value) error {
-	data := s.prior
-	if !st.locks {
-		var err error
-		if data, err = s.readRow(); err != nil {
-			return err
-		}
-	}
-	return s.entriesOf(st.table, args[:len(st.table.key)], data, func(was, will []drivers.Value) {
+	change := func(was, will []drivers.Value) {
 		for _, w := range st.write {
 			if will[w.col] = args[w.arg]; st.Pattern().Kind == schemas.Add {
 				will[w.col] = drivers.Number(st.fam.columns[w.col].Type.Kind, was[w.col].Int64()+args[w.arg].Int64())
 			}
 		}
-	})
+	}
+	key := args[:len(st.table.key)]
+	if st.locks {
+		return s.entriesOf(st.table, key, s.prior, change)
+	}
+	return s.withRow(func(data []byte) error { return s.entriesOf(st.table, key, data, change) })
 }
 
 // dropEntries deletes the index entries of the row with the key s.key.
 func (s *session) dropEntries(t *table, key []drivers.Value) error {
-	data, err := s.readRow()
-	if err != nil {
-		return err
-	}
-	return s.entriesOf(t, key[:len(t.key)], data, nil)
+	return s.withRow(func(data []byte) error { return s.entriesOf(t, key[:len(t.key)], data, nil) })
 }
 
-// readRow reads the row with the key s.key as the batch's earlier parts have left it; absent is nil.
-func (s *session) readRow() ([]byte, error) {
-	data, err := find(s.over, s.key, s.oldRow)
-	if data != nil {
-		s.oldRow = data
-		s.Cost.RowsExamined++
+// withRow passes on the row with the key s.key as the batch's earlier parts have left it; absent is nil.
+// It is not copied, since it may have a body of megabytes.
+func (s *session) withRow(do func(data []byte) error) error {
+	data, closer, err := s.over.Get(s.key)
+	switch err {
+	case nil:
+	case pebble.ErrNotFound:
+		return do(nil)
+	default:
+		return err
 	}
-	return data, err
+	s.Cost.RowsExamined++
+	return errors.Join(do(data), closer.Close())
 }
 
 // entriesOf replaces the index entries of a row by those of what change makes of its columns. Without
@@ -126,6 +128,10 @@ func (s *session) readRow() ([]byte, error) {
 func (s *session) entriesOf(t *table, key []drivers.Value, data []byte, change func(was, will []drivers.Value)) error {
 	n := len(t.key)
 	s.was = plan.Grow(s.was, n+len(t.rows.columns))
+	defer func() { // a session must not keep a message of megabytes
+		clear(s.was)
+		clear(s.will)
+	}()
 	copy(s.was, key)
 	if err := t.rows.decodeRow(data, s.was[n:], false); err != nil {
 		return err

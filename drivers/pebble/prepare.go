@@ -30,7 +30,7 @@ type statement struct {
 
 	write    []operand // the scalar columns of a write, in ascending position
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
-	tracks   bool      // it may change entries of indexes with plain columns
+	tracks   bool      // it, or a part of the batch, may change entries of indexes with plain columns
 	cells    []operand // the collections of a write
 	locks    bool      // it reads before it writes
 
@@ -181,15 +181,13 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 		for _, b := range st.parts {
 			st.indexed = st.indexed || a.searches() && a.table == b.table && (a != b || a.puts())
 		}
+		st.tracks = st.tracks || a.tracks
 	}
 	return st, nil
 }
 
 // searches reports whether the write must find the keys that it deletes.
 func (st *statement) searches() bool {
-	if st.tracks {
-		return true
-	}
 	switch st.Pattern().Kind {
 	case schemas.Put, schemas.PutIf:
 		return len(st.cells) > 0
@@ -203,6 +201,5 @@ func (st *statement) searches() bool {
 
 // puts reports whether the write makes keys that a later one could have to find.
 func (st *statement) puts() bool {
-	k := st.Pattern().Kind
-	return k == schemas.Put || k == schemas.Append || st.tracks && k != schemas.Delete
+	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

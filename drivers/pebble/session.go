@@ -29,8 +29,7 @@ type session struct {
 	key     []byte // key of the current row
 	cellKey []byte
 	index   []byte
-	oldRow  []byte          // buffer for the row whose index entries a write changes
-	was     []drivers.Value // that row, as path.append takes it
+	was     []drivers.Value // the row whose index entries a write changes, as path.append takes it
 	will    []drivers.Value // what the write makes of it
 	static  []byte          // key of the partition whose static columns are in statics
 	old     []byte          // buffer for the value of the row that a write reads first
@@ -106,7 +105,7 @@ func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) 
 }
 
 func (s *session) leave() {
-	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat, &s.oldRow} {
+	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat} {
 		if cap(*b) > keepBatch {
 			*b = nil
 			s.forget()
