@@ -15,8 +15,9 @@ type limits struct{ key, row, batch, parts int }
 // On premises the proxy takes requests of 64 MiB and answers "413 Request Entity Too Large" above
 // that; the rest is for names and keys. The store takes keys of 32,767 bytes, and 100,000 parts
 // were fine. (Measured on 25.3.21. The memory of a server may be too small for rows of that size.)
-// The cloud's are those that the proxy's source has for it (RequestLimits.java). Oracle's simulator of
-// the cloud service, of the same release, takes what has these sizes and refuses one byte or part more.
+// The cloud's are those that the proxy's source has for it (RequestLimits.java), and that Oracle's
+// simulator of the cloud service refused writes for. It counts some bytes of encoding that check does
+// not: a row of exactly this size passes here, and not there.
 var limitsOf = map[string]limits{
 	"onprem": {key: 32767, row: maxRequest, batch: maxRequest},
 	"cloud":  {key: 64, row: 512 << 10, batch: 25 << 20, parts: 50},
