@@ -36,7 +36,8 @@ func (d *decoder) models(root map[string]strict.Entry) {
 			size, err := random.ParseSize(v.Value.Value)
 			number := err == nil
 			if v.Value.Kind != yaml.ScalarNode || !number && !parameterWord.MatchString(v.Value.Value) {
-				d.Fail(v.Value, mustBeNumber, e.Name, v.Name, strict.Found(v.Value))
+				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
+					strict.Found(v.Value))
 				continue
 			}
 			if number {

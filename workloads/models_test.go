@@ -59,7 +59,7 @@ func TestModelsWrong(t *testing.T) {
 		{"models.james.overflow_after=1", `unknown parameter "overflow_after" of model james; expected one of chunk_size, store`},
 		{"models.oracle.chunk_size=1", `unknown parameter "chunk_size" of model oracle; it has none`},
 		{"models.james.chunk_size=7", `1:25: models.james.chunk_size must be from 1KB to 50MB, found 7`},
-		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number, or a size"},
+		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number, a size such as 128KiB or a word"},
 		{"models.james.chunk_size=0", "models.james.chunk_size must be from 1KB to 50MB, found 0"},
 		{"models.james.chunk_size=99999999999", "models.james.chunk_size must be from 1KB to 50MB, found 99999999999"},
 		{"models.james.chunk_size=big", "1:25: models.james.chunk_size must be a number, or a size such as 128KiB, found \"big\""},

@@ -53,7 +53,9 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	// A part that replaces a row's index entries must see what an earlier part has made of the row. All
 	// writes to such a table take locks, so a batch with two parts of one row takes a lock twice.
 	locks := len(s.held)
-	if s.sortHeld(); st.indexed || st.tracks && len(s.held) < locks {
+	slices.Sort(s.held)
+	s.held = slices.Compact(s.held)
+	if st.indexed || st.tracks && len(s.held) < locks {
 		indexed := s.db.NewIndexedBatch()
 		plain := s.batch
 		s.batch, s.over = indexed, indexed
@@ -126,19 +128,12 @@ func (s *session) noteLock(st *statement, args []drivers.Value) (err error) {
 	return nil
 }
 
-// lock takes the locks in s.held. All sessions take locks in the same order, so none can wait
+// lock takes the locks in s.held, which are sorted. All sessions take locks in the same order, so none can wait
 // for each other.
 func (s *session) lock() {
-	s.sortHeld()
 	for _, i := range s.held {
 		s.store.stripes[i].Lock()
 	}
-}
-
-// sortHeld sorts the locks to take, and leaves each once.
-func (s *session) sortHeld() {
-	slices.Sort(s.held)
-	s.held = slices.Compact(s.held)
 }
 
 func (s *session) unlock() {
