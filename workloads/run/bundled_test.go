@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -107,6 +108,11 @@ func checkMeasured(t *testing.T, r *results.Run) {
 		if c.Reason != nil && c.Reason.Code == judge.CodeNotOffered {
 			t.Logf("phase %s: %s", c.Phase, why(c))
 			measured++
+			continue
+		}
+		offered := func(o results.Op) bool { return o.Support != results.NotOffered }
+		if ops := slices.Collect(maps.Values(c.Ops)); len(ops) > 0 && !slices.ContainsFunc(ops, offered) {
+			t.Logf("phase %s: %s", c.Phase, why(c)) // raw, of models that keep no raw message
 			continue
 		}
 		var ok int64
