@@ -102,8 +102,13 @@ var layers = []struct {
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "reports", "reports/*"},
 	},
 	{
+		"workloads/trace/queries",
+		[]string{"drivers", "schemas", "schemas/cql", "schemas/imports", "schemas/lint", "schemas/words", "workloads/trace"},
+		nil,
+	},
+	{
 		"workloads/trace",
-		[]string{"schemas", "drivers", "models", "workloads", "workloads/run", "reports/results"},
+		[]string{"schemas", "schemas/words", "drivers", "models", "workloads", "workloads/run", "reports/results"},
 		[]string{"models/*", "drivers/*", "drivers/launch/live"},
 	},
 	{

@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/workloads/trace/queries"
 )
 
 // boxes is a keyspace of somebody else's: three boxes of 40 messages.
@@ -79,7 +80,7 @@ func TestExplainQueriesLive(t *testing.T) {
 	}
 	m := &loaded{}
 	explain := []string{"schema", "explain", "--queries", file, "-e", "cassandra", "--contact", contact, "--keyspace", ks, "--quiet"}
-	var r queriesReport
+	var r queries.Report
 	if err := json.Unmarshal([]byte(m.mailbench(t, exitOK, append(explain, "--json")...)), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/validate"
@@ -67,19 +66,11 @@ func auditOf(
 	var stop error
 	if err != nil {
 		a.Error = err.Error()
-		if _, lost := st.Inspect(ctx, s.Name); lost != nil || isOutage(err) {
+		if _, lost := st.Inspect(ctx, s.Name); lost != nil || drivers.IsOutage(err) {
 			stop = err
 		}
 	}
 	return a, errors.Join(stop, session.Close())
-}
-
-// isOutage reports whether the engine or the user ended a read. Any other error of an audit
-// is about the data, and a finding.
-func isOutage(err error) bool {
-	var network net.Error
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) ||
-		errors.Is(err, drivers.ErrUnreachable) || errors.Is(err, drivers.ErrClosed)
 }
 
 func auditInJSON(a models.Audit) *modelAudit {

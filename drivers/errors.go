@@ -1,7 +1,9 @@
 package drivers
 
 import (
+	"context"
 	"errors"
+	"net"
 
 	"github.com/mailbench/mailbench/drivers/private"
 )
@@ -34,3 +36,11 @@ var (
 	// ErrClosed: the store or session is closed.
 	ErrClosed = errors.New("closed")
 )
+
+// IsOutage reports whether the engine or the user ended a read. Any other error of a read of data
+// that were not checked before is about the data, and a finding.
+func IsOutage(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) ||
+		errors.Is(err, ErrUnreachable) || errors.Is(err, ErrClosed)
+}
