@@ -84,7 +84,7 @@ func TestExplainQueriesLive(t *testing.T) {
 	if err := json.Unmarshal([]byte(m.mailbench(t, exitOK, append(explain, "--json")...)), &r); err != nil {
 		t.Fatal(err)
 	}
-	byLine := make(map[int]*statementReport)
+	byLine := make(map[int]*queries.Statement)
 	for i := range r.Statements {
 		byLine[r.Statements[i].Line] = &r.Statements[i]
 	}
