@@ -8,6 +8,7 @@ const (
 	// Failed.
 	CodeError            results.Code = "error"
 	CodeNothingSucceeded results.Code = "nothing-succeeded"
+	CodeMostFailed       results.Code = "most-failed"
 	CodeUnfinished       results.Code = "unfinished"
 	// Empty.
 	CodeNotOffered      results.Code = "not-offered"

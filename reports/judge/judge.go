@@ -113,12 +113,20 @@ func (j *Judgement) load(c *results.Cell) {
 	j.outcomes(c)
 }
 
-// outcome judges a phase in which no operation was ok: there is nothing to report.
+// outcome judges a phase in which no operation was ok: there is nothing to report. Figures of one in
+// which most had errors are those of the few that a store in trouble still carried out.
 func (j *Judgement) outcome(c *results.Cell) {
+	var ok, wrong int64
 	for _, o := range c.Ops {
-		if o.Count > 0 {
-			return
+		ok += o.Count
+		wrong += o.Failed + o.Unknown
+	}
+	if ok > 0 {
+		if wrong > ok {
+			j.because(results.Failed, CodeMostFailed, "%d of %d operations failed or have an unknown outcome%s",
+				wrong, ok+wrong, firstError(c.Ops))
 		}
+		return
 	}
 	for _, name := range sortedOps(c.Ops) {
 		if o := c.Ops[name]; len(o.Errors) > 0 {
@@ -127,6 +135,16 @@ func (j *Judgement) outcome(c *results.Cell) {
 		}
 	}
 	j.because(results.Empty, CodeNothingMeasured, "nothing was measured: %s", emptyBecause(c.Ops))
+}
+
+// firstError is the most frequent error of the first operation that has one, after a colon.
+func firstError(ops map[string]results.Op) string {
+	for _, name := range sortedOps(ops) {
+		if o := ops[name]; len(o.Errors) > 0 {
+			return fmt.Sprintf(": %s: %s", name, o.Errors[0].Text)
+		}
+	}
+	return ""
 }
 
 // emptyBecause says why no operation was ok although none had an error.

@@ -374,6 +374,12 @@ var verdicts = []judged{
 	{"another operation succeeded", func(c *results.Cell) {
 		c.Ops["flag"] = results.Op{Failed: 7, Errors: []results.ErrorCount{{Text: "connection refused", Count: 7}}}
 	}, results.OK, "", codes{CodeFailed}, "failed"},
+	{"most failed", func(c *results.Cell) {
+		c.Ops["open"] = results.Op{Count: 18, Failed: 8, Unknown: 11, Errors: []results.ErrorCount{{Text: "connection refused", Count: 19}}}
+	}, results.Failed, CodeMostFailed, codes{CodeFailed, CodeUnknown, CodeFewOperations}, "19 of 37 operations failed or have an unknown outcome: open: connection refused"},
+	{"half failed", func(c *results.Cell) {
+		c.Ops["open"] = results.Op{Count: 18, Failed: 8, Unknown: 10}
+	}, results.OK, "", codes{CodeFailed, CodeUnknown, CodeFewOperations}, ""},
 	{"broken off", func(c *results.Cell) { c.Error = "close: disk full" }, results.Failed, CodeError, nil, "close: disk full"},
 	{"not begun", func(c *results.Cell) {
 		*c = results.Cell{Key: c.Key, Kind: c.Kind, Error: "no memory", Ops: map[string]results.Op{}}
