@@ -62,6 +62,9 @@ func TestGuessedByNameAndType(t *testing.T) {
 		"{partition: [bucket int]}":                                  "bucket is a bucket",
 		"{partition: [a text], clustering: [chunk bigint]}":          "chunk is a chunk",
 		"{partition: [a text], clustering: [chunk text, part2 int]}": "part2 is a chunk",
+
+		// Rows say what is in pieces, and not which partition ends.
+		"{partition: [a text, day int], clustering: [chunk int], rows: [{each: user, sizes: {a: 9}}]}": "day is a bucket",
 	} {
 		s := parse(t, "schema: 1\nname: mail\ntables: {t: "+table+"}\n")
 		var got []string
@@ -71,6 +74,24 @@ func TestGuessedByNameAndType(t *testing.T) {
 		slices.Sort(got)
 		if all := strings.Join(got, ", "); all != want {
 			t.Errorf("%s: guessed %q, want %q", table, all, want)
+		}
+	}
+}
+
+// TestChunkEndsPartition: the number of a piece in a partition key ends a partition, as a bucket does.
+func TestChunkEndsPartition(t *testing.T) {
+	for table, ends := range map[string]bool{
+		"{partition: [a text, chunk int], clustering: [id timeuuid]}":            true,
+		"{partition: [a text, nr int], chunk: nr, clustering: [id timeuuid]}":    true,
+		"{partition: [a text, chunk int], chunk: [], clustering: [id timeuuid]}": false,
+		"{partition: [a text, nr int], clustering: [id timeuuid]}":               false,
+	} {
+		r, err := Check(parse(t, "schema: 1\nname: mail\ntables: {t: "+table+"}\npatterns: {put: {put: t}}\n"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unbounded := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule.ID == "unbounded-partition" }); unbounded == ends {
+			t.Errorf("%s: unbounded-partition found: %v", table, unbounded)
 		}
 	}
 }
