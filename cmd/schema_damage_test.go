@@ -271,6 +271,10 @@ func TestUnmarkedLiveHBase(t *testing.T) {
 	}
 	check("", exitData, "events  0  ", "events: marker row: 3 rows", `row key "e1" has cells and no marker`)
 	check("hints: {hbase: {marker: none}},", exitData, "events  3  ", `idx: reference event: 1 row`, `k="u2": no row of events`, "1 row broken")
+	at := []string{"-e", "hbase", "--namespace", prefix + "x", "--contact", contact}
+	absent := "there is no namespace " + prefix + "x with tables at " + contact + `; did you mean "` + prefix + `"? --namespace names another`
+	(&loaded{}).refuses(t, absent, slices.Concat([]string{"schema", "validate", file}, at)...)
+	(&loaded{}).refuses(t, absent, slices.Concat([]string{"schema", "import"}, at)...)
 }
 
 const foreignSchema = `schema: 1
@@ -323,6 +327,15 @@ func (m *loaded) mailbench(t *testing.T, want int, args ...string) string {
 		t.Fatalf("mailbench %s: status %d, want %d\n%s%s", strings.Join(args, " "), got, want, out.String(), errs.String())
 	}
 	return out.String()
+}
+
+// refuses checks that a command fails and says why.
+func (m *loaded) refuses(t *testing.T, want string, args ...string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := execute(bundled(), args, &out, &errs); got != exitFailed || !strings.Contains(errs.String(), want) {
+		t.Errorf("mailbench %s: status %d, want %d and %q\n%s%s", strings.Join(args, " "), got, exitFailed, want, out.String(), errs.String())
+	}
 }
 
 func (m *loaded) validate(t *testing.T, want int) string {

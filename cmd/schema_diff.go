@@ -75,6 +75,9 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 			case missing > 0:
 				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
 					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
+				if err := st.Apply(cmd.Context(), s); errors.As(err, new(*drivers.AbsentError)) { // it is open for reading only
+					fmt.Fprintf(out, "Note: %v.\n", f.absent(err))
+				}
 			default:
 				writeDiff(out, s, version, c)
 				writeIgnored(out, c, idle)

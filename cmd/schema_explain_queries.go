@@ -54,7 +54,7 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 		return usage(fmt.Errorf("--queries %s: %w", strings.Join(f.queries, ", "), err))
 	}
 	if err != nil {
-		return err
+		return f.store.absent(err)
 	}
 	out := cmd.OutOrStdout()
 	if f.json {

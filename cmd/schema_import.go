@@ -108,7 +108,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	}
 	sources, err := f.sources(cmd.Context(), known)
 	if err != nil {
-		return err
+		return f.absent(err)
 	}
 	r, err := imports.Import(f.keyspace, sources...)
 	if err != nil {
@@ -204,7 +204,7 @@ func (f *importFlags) guess(cmd *cobra.Command, known registry) (err error) {
 	}
 	s, guesses, err := g.Guess(ctx, imports.SchemaName(f.namespace))
 	if err != nil {
-		return err
+		return f.absent(err)
 	}
 	if err := f.write(cmd.OutOrStdout(), f.out, schemas.Format(s)); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,13 @@ func TestImportLiveCassandra(t *testing.T) {
 			}
 		}
 		m.mailbench(t, exitOK, "schema", "validate", shown, "-e", "cassandra", "--contact", contact, "--keyspace", ks, "--quiet")
+		at := []string{"-e", "cassandra", "--contact", contact, "--keyspace", ks + "x"}
+		want := "there is no keyspace " + ks + "x at " + contact + `; did you mean "` + ks + `"? --keyspace names another`
+		m.refuses(t, want, slices.Concat([]string{"schema", "validate", shown}, at)...)
+		m.refuses(t, want, slices.Concat([]string{"schema", "import"}, at)...)
+		if out := m.mailbench(t, exitBroken, slices.Concat([]string{"schema", "diff", shown}, at)...); !strings.Contains(out, want) {
+			t.Errorf("%s: diff of a keyspace that is not there:\n%s", d.name, out)
+		}
 		if err := s.Query(strings.ReplaceAll(d.change, "KS", ks)).Exec(); err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,17 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -114,4 +119,32 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 	}
 	o.Dir = f.data // the folder of the store itself
 	return nil
+}
+
+// absent adds to an error of a store that lacks what the flags name what is there instead, and which flag
+// names that. It returns any other error as it is.
+func (f *storeFlags) absent(err error) error {
+	const most = 8 // names in an error
+	var a *drivers.AbsentError
+	if !errors.As(err, &a) {
+		return err
+	}
+	slices.Sort(a.There)
+	instead := fmt.Sprintf("there is no other %s;", a.What)
+	switch near, n := strict.Nearest(a.Name, a.There), len(a.There); {
+	case near != "":
+		instead = fmt.Sprintf("did you mean %q?", near)
+	case n > most:
+		instead = fmt.Sprintf("there are %s and %d more;", strings.Join(a.There[:most], ", "), n-most)
+	case n > 0:
+		instead = "there is " + strings.Join(a.There, ", ") + ";"
+	}
+	advice := fmt.Sprintf("--%s names another", a.What)
+	switch {
+	case f.data != "":
+		advice = "name its schema, or another data set with --data"
+	case f.keyspace+f.namespace == "":
+		advice = fmt.Sprintf("--%s NAME names one in full, --data DIR the data set that a run kept", a.What)
+	}
+	return fmt.Errorf("%w; %s %s", a, instead, advice)
 }

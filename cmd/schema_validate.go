@@ -137,7 +137,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	defer func() { err = errors.Join(err, st.Close()) }()
 	s, skipped, err := applyWhole(ctx, st, s)
 	if err != nil {
-		return err
+		return f.absent(err)
 	}
 	journal, err := f.journal(ctx, st, s)
 	if err != nil {
@@ -190,8 +190,8 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 // is skipped.
 func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
 	err := st.Apply(ctx, s)
-	if err == nil {
-		return s, nil, nil
+	if err == nil || errors.As(err, new(*drivers.AbsentError)) {
+		return s, nil, err
 	}
 	c, cerr := drivers.Compare(ctx, st, s)
 	if cerr != nil {

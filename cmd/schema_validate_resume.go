@@ -45,7 +45,7 @@ func (f *validateFlags) journal(
 	}
 	j, err := validate.OpenJournal(f.resume, of, s)
 	if errors.Is(err, private.ErrLocked) {
-		return nil, fmt.Errorf("--resume %s: %w; wait for that check, or name another file", f.resume, err)
+		return nil, fmt.Errorf("--resume %s: it is %w; wait for that check, or name another file", f.resume, err)
 	}
 	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
 		return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.resume, err)

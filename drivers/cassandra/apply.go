@@ -80,7 +80,7 @@ func (a *administration) adapt(d *ddl.Definition) {
 func (a *administration) attach(ctx context.Context, sch *schemas.Schema) error {
 	d, there, err := a.find(ctx, sch)
 	if err == nil && there == nil {
-		err = fmt.Errorf("there is no keyspace %s", d.Keyspace)
+		err = a.absent(ctx, d.Keyspace)
 	}
 	if err != nil {
 		return err

@@ -17,6 +17,13 @@ func (a *administration) Describe(ctx context.Context, keyspace string) (string,
 		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
 	}
 	defer a.leave()
+	there, err := readKeyspace(ctx, a.session, keyspace)
+	if err == nil && there == nil {
+		err = a.absent(ctx, keyspace)
+	}
+	if err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
 	var b strings.Builder
 	it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
 	var in, kind, name, statement string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
@@ -88,4 +89,19 @@ func readTable(k *ddl.LiveKeyspace, row map[string]any) {
 	}
 	name, _ := row["table_name"].(string)
 	k.Tables[name] = t
+}
+
+// absent is the error for a keyspace that does not exist. It names those that do, but for Cassandra's own.
+func (c *cluster) absent(ctx context.Context, keyspace string) error {
+	e := &drivers.AbsentError{What: "keyspace", Name: keyspace, Where: "at " + strings.Join(c.contact, ", ")}
+	it := c.session.Query("SELECT keyspace_name FROM system_schema.keyspaces").WithContext(ctx).Iter()
+	for name := ""; it.Scan(&name); {
+		if name != "system" && !strings.HasPrefix(name, "system_") {
+			e.There = append(e.There, name)
+		}
+	}
+	if err := it.Close(); err != nil {
+		return fmt.Errorf("list keyspaces: %w", err)
+	}
+	return e
 }

@@ -18,6 +18,7 @@ import (
 type cluster struct {
 	settings    *settings
 	session     *gocql.Session
+	contact     []string // host:port
 	nodes       *nodes
 	datacenter  string
 	replication ddl.Replication
@@ -42,6 +43,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if err != nil {
 		return nil, err
 	}
+	c.contact = config.Hosts
 	guard := &passwordGuard{
 		named: o.Named, encrypted: c.settings.tls,
 		plaintext: plaintextHosts(os.Getenv(plaintextVariable)),

@@ -37,6 +37,9 @@ func (a *admin) apply(ctx context.Context, sch *schemas.Schema) (*layout, error)
 // attach compares the tables of a store that is open for reading only.
 func (a *admin) attach(ctx context.Context, l *layout) error {
 	there, err := a.find(ctx, l)
+	if err == nil && len(there.tables)+len(there.others) == 0 {
+		err = a.absent(ctx, l.schema.Name)
+	}
 	if err != nil {
 		return err
 	}

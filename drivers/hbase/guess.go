@@ -71,7 +71,7 @@ func (g *guesser) tables(c *catalog, name string) error {
 		g.say("%d of the tables have mailbench's mark, which says their columns; nothing of them is guessed", len(marked))
 	}
 	if len(g.schema.Tables) == 0 {
-		return fmt.Errorf("there are no tables in namespace %s", c.keyspace)
+		return c.absent(g.ctx, name)
 	}
 	return nil
 }

@@ -192,3 +192,28 @@ func (c *catalog) namespaces(ctx context.Context) ([]string, error) {
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }
+
+// absent is the error for tables of which none exists. It names the namespaces that do, and what names of
+// tables begin with, up to their first dot, as Options.Keyspace takes them.
+func (c *catalog) absent(ctx context.Context, schema string) error {
+	name := c.keyspace
+	if name == "" {
+		name = strings.TrimSuffix(c.prefix(schema), ".")
+	}
+	var answer pb.GetTableNamesResponse
+	request := &pb.GetTableNamesRequest{Regex: proto.String(".*")}
+	if err := c.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	there := make(map[string]bool)
+	for _, t := range answer.GetTableNames() {
+		in, table := string(t.GetNamespace()), string(t.GetQualifier())
+		if begin, _, dotted := strings.Cut(table, "."); in == hbaseNamespace && dotted {
+			in = begin
+		}
+		there[in] = true
+	}
+	return &drivers.AbsentError{
+		What: "namespace", Name: name, Where: "with tables at " + strings.Join(c.contact, ", "), There: slices.Sorted(maps.Keys(there)),
+	}
+}

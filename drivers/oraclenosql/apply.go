@@ -116,7 +116,7 @@ func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	}
 	n, err := s.readNamespace(ctx, l.namespace)
 	if err == nil && n == nil {
-		err = fmt.Errorf("there is no namespace %s with tables", l.namespace)
+		err = &drivers.AbsentError{What: "namespace", Name: l.namespace, Where: "with tables"}
 	}
 	if err != nil {
 		return err

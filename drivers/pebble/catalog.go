@@ -23,6 +23,9 @@ const (
 	openedKey = "\x00\x00opened"
 )
 
+// schemaKeys are the keys of all schemas.
+var schemaKeys = pebble.IterOptions{LowerBound: []byte(schemaKey), UpperBound: []byte("\x00\x00schema0")}
+
 // elementBits is the number of low bits of a list element's number; they count appends since
 // the store was opened. The high bits count how often it was opened. So numbers ascend without
 // a stored counter of appends.
@@ -79,7 +82,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	}
 	if data == nil {
 		if s.readOnly {
-			return fmt.Errorf("it is not in data directory %s: %w", s.dir, drivers.ErrReadOnly)
+			return s.absent(sch.Name)
 		}
 		if data, err = s.allot(stored(sch)); err != nil {
 			return err
@@ -141,7 +144,7 @@ func (s *Store) readEntry(data []byte) (space uint16, there *schemas.Schema, err
 // allot returns the catalog's entry of a new schema. Its key spaces follow those of all
 // other schemas.
 func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte(schemaKey), UpperBound: []byte("\x00\x00schema0")})
+	it, err := s.db.NewIter(&schemaKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +167,22 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 	entry := binary.BigEndian.AppendUint16(nil, uint16(first))
 	entry = binary.BigEndian.AppendUint16(entry, uint16(next))
 	return append(entry, schemas.Format(sch)...), nil
+}
+
+// absent is the error for a schema that the catalog lacks. It names those that it has.
+func (s *Store) absent(schema string) error {
+	e := &drivers.AbsentError{What: "schema", Name: schema, Where: "in data directory " + s.dir}
+	it, err := s.db.NewIter(&schemaKeys)
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		e.There = append(e.There, string(it.Key()[len(schemaKey):]))
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	return e
 }
 
 // Stored implements drivers.Store.
