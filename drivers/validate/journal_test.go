@@ -175,13 +175,21 @@ func TestJournalRefused(t *testing.T) {
 	if _, err := validate.OpenJournal(file, of, w.schema); err == nil || !strings.Contains(err.Error(), "line 2: it is damaged") {
 		t.Errorf("a damaged journal: %v", err)
 	}
-	mine := filepath.Join(t.TempDir(), "mine")
-	add(t, mine, "my own words\n")
-	if _, err := validate.OpenJournal(mine, of, w.schema); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
-		t.Errorf("another file: %v", err)
-	}
-	if left, _ := filepath.Glob(mine + ".*"); len(left) > 0 {
-		t.Errorf("made beside another file: %q", left)
+	for _, words := range []string{
+		"my own words\n", "{}\n", "[1]\n",
+		`{"format":"mailbench.validate/2","store":"a store","tables":"files 17","schema":"everything","sample":1,"seed":0}` + "\n",
+	} {
+		mine := filepath.Join(t.TempDir(), "mine")
+		add(t, mine, words)
+		if _, err := validate.OpenJournal(mine, of, w.schema); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
+			t.Errorf("another file, %q: %v", words, err)
+		}
+		if left, _ := filepath.Glob(mine + ".*"); len(left) > 0 {
+			t.Errorf("made beside another file: %q", left)
+		}
+		if b, err := os.ReadFile(mine); string(b) != words || err != nil {
+			t.Errorf("another file has %q now, and had %q: %v", b, words, err)
+		}
 	}
 	if _, err := validate.Run(t.Context(), struct{ drivers.Store }{w.store}, w.schema, validate.Config{
 		Dir: t.TempDir(), Journal: w.journal(filepath.Join(t.TempDir(), "a"), 1),
