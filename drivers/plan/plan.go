@@ -69,9 +69,9 @@ func Foreign(stmt drivers.Statement) error {
 var (
 	ErrNotRead  = errors.New("it is a write: run it with Write, or Batch")
 	ErrNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
-	ErrNotBatch = errors.New("it is not a batch")
-	ErrNull     = errors.New("it is null")
-	ErrNullAdd  = errors.New("null cannot be added")
+	ErrNotBatch = errors.New("it is not a batch: run it with Read, or Write")
+	ErrNull     = errors.New("expected a value, null was given")
+	ErrNullAdd  = errors.New("null cannot be added: expected a number")
 )
 
 // Partial is the error of a batch that is not atomic and stopped at err. If some
