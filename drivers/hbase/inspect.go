@@ -214,6 +214,7 @@ func (c *catalog) absent(ctx context.Context, schema string) error {
 		there[in] = true
 	}
 	return &drivers.AbsentError{
-		What: "namespace", Name: name, Where: "with tables at " + strings.Join(c.contact, ", "), There: slices.Sorted(maps.Keys(there)),
+		What: "namespace", Name: name, Where: "with tables at " + strings.Join(c.contact, ", "),
+		There: slices.Sorted(maps.Keys(there)),
 	}
 }
