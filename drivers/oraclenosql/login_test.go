@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,12 +147,35 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestLoginGoesOverItsStore: a login is sent over the connections of its own store, and is one request.
+func TestLoginGoesOverItsStore(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"token": "t0k3n", "expireAt": 99999999999999}`)
+	}))
+	t.Cleanup(server.Close)
+	var stores [2]*transport
+	for i := range stores {
+		stores[i] = &transport{base: http.DefaultTransport, version: new(atomic.Pointer[string])}
+		l := &login{user: "ann", password: "secret", endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
+		for range 2 {
+			if token, err := l.token(""); err != nil || token != "Bearer t0k3n" {
+				t.Fatalf("token %q, %v", token, err)
+			}
+		}
+	}
+	for i, over := range stores {
+		if over.requests != 1 {
+			t.Errorf("store %d carried %d logins, expected 1", i, over.requests)
+		}
+	}
+}
+
 // TestTokens: a token that the proxy no longer takes is replaced by one login for all workers. A write
 // that was refused for its token is sent again.
 func TestTokens(t *testing.T) {
 	p := &proxy{}
 	var mu sync.Mutex
-	valid, logins := "", 0
+	valid, logins, taken := "", 0, make(chan struct{}, 8*20)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		login := strings.HasSuffix(r.URL.Path, "/login")
@@ -166,6 +190,10 @@ func TestTokens(t *testing.T) {
 			fmt.Fprintf(w, `{"token": %q, "expireAt": 99999999999999}`, token)
 		case r.Header.Get("Authorization") == "Bearer "+token:
 			p.serve(w, r)
+			select {
+			case taken <- struct{}{}:
+			default: // of more than the test waits for
+			}
 		default:
 			reply(w, failure(nosqlerr.RetryAuthentication))
 		}
@@ -193,7 +221,9 @@ func TestTokens(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(5 * time.Millisecond)
+	for range 8 {
+		<-taken
+	}
 	mu.Lock()
 	valid = "none"
 	mu.Unlock()
