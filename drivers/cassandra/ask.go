@@ -55,7 +55,7 @@ func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, e
 		}
 		tracer.ids = nil
 		begin := time.Now()
-		request := c.session.Query(q.Text, values...).WithContext(ctx).Trace(tracer)
+		request := c.session.Query(q.Text, values...).Consistency(c.settings.consistency).WithContext(ctx).Trace(tracer)
 		it := request.PageSize(askedPage).PageState(nil).Prefetch(0).Iter() // a page, and no further one
 		one := drivers.Asked{
 			Work: drivers.Untold, Args: strings.Join(words, " "), Returned: int64(it.NumRows()), More: len(it.PageState()) > 0,

@@ -54,7 +54,7 @@ func (c *calls) sample(ctx context.Context, table string, parameters []parameter
 	}
 	text := fmt.Sprintf("SELECT %s, %s FROM %s PER PARTITION LIMIT %d LIMIT %d",
 		strings.Join(selected, ", "), token, table, rowsInOne, sampledRows)
-	it := c.session.Query(text).WithContext(ctx).Iter()
+	it := c.session.Query(text).Consistency(c.settings.consistency).WithContext(ctx).Iter()
 	for _, col := range it.Columns() {
 		s.types = append(s.types, col.TypeInfo)
 	}

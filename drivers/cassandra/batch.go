@@ -214,6 +214,7 @@ type filled struct {
 func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	if b.request == nil {
 		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
+		b.request.SetConsistency(s.store.settings.consistency)
 		if s.tracer != nil {
 			b.request.Trace(s.tracer)
 		}

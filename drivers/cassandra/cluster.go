@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	c := gocql.NewCluster(hosts...)
 	c.Port = port
 	c.ProtoVersion = protocol
-	c.Consistency = s.consistency
+	c.Consistency = gocql.LocalOne // of what the driver itself asks; a node has its system tables alone
 	c.SerialConsistency = s.serial
 	c.Timeout = s.timeout
 	c.WriteTimeout = s.timeout
@@ -88,9 +89,9 @@ func (s *settings) translator() (gocql.AddressTranslator, error) {
 	for from, address := range s.addresses {
 		at, err := net.ResolveTCPAddr("tcp", address)
 		if err != nil {
-			return nil, fmt.Errorf("setting addresses: %w", err)
+			return nil, fmt.Errorf("setting addresses: %s=%s: %w", from, address, err)
 		}
-		to[from] = place{at.IP, at.Port}
+		to[netip.MustParseAddrPort(from).String()] = place{at.IP, at.Port}
 	}
 	return gocql.AddressTranslatorFunc(func(ip net.IP, port int) (net.IP, int) {
 		if p, ok := to[net.JoinHostPort(ip.String(), strconv.Itoa(port))]; ok {

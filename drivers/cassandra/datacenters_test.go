@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gocql/gocql"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch"
@@ -50,6 +52,7 @@ func silence(t *testing.T, in *launch.Instance, node string) (address string) {
 func TestDatacenters(t *testing.T) {
 	in := live.CassandraDatacenters(t)
 	t.Run("replication", func(t *testing.T) { replication(t, in) })
+	t.Run("consistency", func(t *testing.T) { consistency(t, in) })
 	t.Run("rack", func(t *testing.T) { rack(t, in) })
 	t.Run("addresses", func(t *testing.T) { translated(t, in) })
 	t.Run("silent node", func(t *testing.T) { silentNode(t, in) })
@@ -86,14 +89,38 @@ func replication(t *testing.T, in *launch.Instance) {
 	for _, c := range []struct{ replication, consistency, want string }{
 		{"2", "EACH_QUORUM", "rows have replicas in dc1 only"},
 		{"dc2:1", "LOCAL_QUORUM", "no replicas in the local datacenter dc1"},
-		{"dc1:2,dc2:2", "LOCAL_QUORUM", "datacenter dc2 has 1 nodes"},
-		{"dc1:2,dc3:1", "LOCAL_QUORUM", "datacenter dc3 has 0 nodes"},
+		{"dc1:2,dc2:2", "LOCAL_QUORUM", "2 replicas of a row need as many nodes; those of datacenter dc2 are 1"},
+		{"dc1:2,dc3:1", "LOCAL_QUORUM", "the cluster has no datacenter dc3; it has dc1, dc2"},
+		{"dc1:1", "TWO", "consistency TWO needs 2 replicas of a row; there are only 1"},
 	} {
 		st, err := Engine().Open(t.Context(), drivers.Options{Contact: in.Contact()[:1], Settings: map[string]string{
 			"local_dc": "dc1", "replication": c.replication, "consistency": c.consistency,
 		}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("replication %s with %s: %v, %v; want %q", c.replication, c.consistency, st, err, c.want)
+		}
+	}
+}
+
+// consistency: each can be used, also those that system tables, which a node has alone, do not give.
+func consistency(t *testing.T, in *launch.Instance) {
+	for _, name := range []string{
+		"ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE",
+	} {
+		st := inDC1(t, in, map[string]string{"replication": "dc1:2,dc2:1", "consistency": name})
+		r := run(t, st, schemaOf(t, "flags", flagsBody))
+		to := record(t, st)
+		row := []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Blob([]byte("v"))}
+		if err := r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{{Args: row}}); err != nil {
+			t.Errorf("%s: batch: %v", name, err)
+		}
+		r.write("log", row...)
+		if got := r.read("read", row[0]); got != "1 v" {
+			t.Errorf("%s: read %q", name, got)
+		}
+		want := slices.Repeat([]gocql.Consistency{st.settings.consistency}, 3)
+		if !slices.Equal(to.consistencies, want) {
+			t.Errorf("requests had the consistencies %v, want %v", to.consistencies, want)
 		}
 	}
 }
@@ -148,6 +175,10 @@ func translated(t *testing.T, in *launch.Instance) {
 		if at := h.HostnameAndPort(); !slices.Contains(contact, at) {
 			t.Errorf("a node is reached at %s, want one of %q", at, contact)
 		}
+	}
+	o.Settings["addresses"] += ",127.0.0.77:9042=127.0.0.1:9042"
+	if _, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "knows no node as 127.0.0.77; it has") {
+		t.Errorf("an address that no node has: %v", err)
 	}
 	if n := through.Load(); n < 4 { // one for control, one at least for each node
 		t.Errorf("%d connections", n)

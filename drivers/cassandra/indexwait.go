@@ -51,7 +51,7 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
 				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
 			err := poll(ctx, func() (bool, error) {
-				err := c.session.Query(query, anyValue{}).WithContext(ctx).Exec()
+				err := c.session.Query(query, anyValue{}).Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError
 				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
 					return false, nil // some replica has not built it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ type nodes struct {
 	known     []*gocql.HostInfo
 	connected map[string]bool              // by host id: the node answered, and has not gone down since
 	seen      map[string]map[string]string // datacenter → id → rack of all nodes, also of those that Accept leaves out
+	named     map[string]bool              // the IP addresses by which the cluster knows all nodes
 }
 
 var (
@@ -67,12 +69,13 @@ func (n *nodes) Accept(h *gocql.HostInfo) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen == nil {
-		n.seen = make(map[string]map[string]string)
+		n.seen, n.named = make(map[string]map[string]string), make(map[string]bool)
 	}
 	if n.seen[h.DataCenter()] == nil {
 		n.seen[h.DataCenter()] = make(map[string]string)
 	}
 	n.seen[h.DataCenter()][h.HostID()] = h.Rack()
+	n.named[h.RPCAddress().String()] = true
 	return n.localDC == "" || n.partitioner == "" || h.DataCenter() == n.localDC
 }
 
@@ -180,6 +183,14 @@ func (n *nodes) reachable() []*gocql.HostInfo {
 // missing returns the nodes that cannot be reached.
 func (n *nodes) missing() []*gocql.HostInfo { return slices.DeleteFunc(n.all(), n.isConnected) }
 
+// hostPorts returns where nodes are reached.
+func hostPorts(hosts []*gocql.HostInfo) (at []string) {
+	for _, h := range hosts {
+		at = append(at, h.HostnameAndPort())
+	}
+	return at
+}
+
 func (n *nodes) isConnected(h *gocql.HostInfo) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -221,6 +232,20 @@ func (n *nodes) use(datacenter string) error {
 	if n.rack != "" && !slices.Contains(racks, n.rack) {
 		return fmt.Errorf("setting rack: datacenter %s has no rack %s; it has %s", datacenter, n.rack,
 			strings.Join(slices.Compact(racks), ", "))
+	}
+	return nil
+}
+
+// checkAddresses returns an error if the setting addresses names a node that there is not: its
+// line would do nothing.
+func (n *nodes) checkAddresses(setting map[string]string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, from := range slices.Sorted(maps.Keys(setting)) {
+		if at := netip.MustParseAddrPort(from).Addr().String(); !n.named[at] {
+			return fmt.Errorf("setting addresses: the cluster knows no node as %s; it has %s", at,
+				strings.Join(slices.Sorted(maps.Keys(n.named)), ", "))
+		}
 	}
 	return nil
 }

@@ -42,9 +42,7 @@ func (ob *observer) Observe() drivers.Observation {
 	defer ob.leave()
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
-	for _, h := range ob.nodes.missing() {
-		o.Missing = append(o.Missing, h.HostnameAndPort())
-	}
+	o.Missing = hostPorts(ob.nodes.missing())
 	ours := ob.keyspaces()
 	at := ob.nodes.reachable()
 	states := make([]nodeState, len(at))

@@ -8,14 +8,32 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// recorder records the keyspaces of the batches that a policy is asked for.
+// recorder records the keyspaces and consistencies of the requests that a policy is asked for.
 type recorder struct {
 	gocql.HostSelectionPolicy
-	keyspaces []string
+	keyspaces     []string
+	consistencies []gocql.Consistency
+}
+
+// record puts a recorder before a store's policy until the test ends.
+func record(t *testing.T, st *Store) *recorder {
+	t.Helper()
+	policy := st.nodes.policy.Load()
+	to := &recorder{HostSelectionPolicy: *policy}
+	var between gocql.HostSelectionPolicy = to
+	st.nodes.policy.Store(&between)
+	t.Cleanup(func() { st.nodes.policy.Store(policy) })
+	return to
 }
 
 func (r *recorder) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	r.keyspaces = append(r.keyspaces, q.Keyspace())
+	if l, ok := q.(*located); ok {
+		q = l.ExecutableQuery
+	}
+	if asked, ok := q.(gocql.RetryableQuery); ok {
+		r.consistencies = append(r.consistencies, asked.GetConsistency())
+	}
 	return r.HostSelectionPolicy.Pick(q)
 }
 
@@ -24,11 +42,7 @@ func (r *recorder) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 func TestBatchesAreRouted(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
-	policy := st.nodes.policy.Load()
-	to := &recorder{HostSelectionPolicy: *policy}
-	var between gocql.HostSelectionPolicy = to
-	st.nodes.policy.Store(&between)
-	defer st.nodes.policy.Store(policy)
+	to := record(t, st)
 	row := func(k int32) []drivers.Value {
 		return []drivers.Value{drivers.Text("p"), drivers.Int(k), drivers.Blob([]byte("v"))}
 	}

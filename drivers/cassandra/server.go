@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -61,6 +62,9 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if c.session, err = connect(ctx, config, c.settings.connectTimeout*time.Duration(len(config.Hosts))); err != nil {
 		if _, wrong := c.nodes.checkDatacenter(); len(c.nodes.datacenters()) > 0 && wrong != nil {
 			err = wrong
+		} else if missing := c.nodes.missing(); len(missing) > 0 {
+			err = fmt.Errorf("%w; the cluster says that its nodes are at %s: if they are reached elsewhere, say where in the "+
+				"setting addresses", err, strings.Join(hostPorts(missing), ", "))
 		}
 		return nil, err
 	}
@@ -85,6 +89,9 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 		return err
 	}
 	if err := c.nodes.use(c.datacenter); err != nil {
+		return err
+	}
+	if err := c.nodes.checkAddresses(c.settings.addresses); err != nil {
 		return err
 	}
 	if err := c.replicate(); err != nil {
@@ -116,6 +123,9 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 // localNodes returns the number of nodes in the local datacenter.
 func (c *cluster) localNodes() int { return c.nodes.count(c.datacenter) }
 
+// named are the consistencies that name a number of replicas. Others need no more than there are.
+var named = map[gocql.Consistency]int{gocql.Two: 2, gocql.Three: 3}
+
 // replicate says how often keyspaces keep each row, and checks that there are nodes enough.
 func (c *cluster) replicate() error {
 	c.replication = ddl.Replication{Datacenter: c.datacenter, Factor: c.settings.replication}
@@ -123,16 +133,26 @@ func (c *cluster) replicate() error {
 		c.replication.Factor, c.replication.Others = all[c.datacenter], maps.Clone(all)
 		delete(c.replication.Others, c.datacenter)
 		if c.replication.Factor == 0 {
-			return fmt.Errorf("it names no replicas in the local datacenter %s", c.datacenter)
+			return fmt.Errorf("it names no replicas in the local datacenter %s, which gets the requests: name some there "+
+				"(%s:N), or another in the setting local_dc", c.datacenter, c.datacenter)
 		}
 	}
 	if c.replication.Factor == 0 {
 		c.replication.Factor = min(3, c.localNodes())
 	}
+	replicas := 0
 	for dc, wanted := range c.replication.All() {
-		if have := c.nodes.count(dc); wanted > have {
-			return fmt.Errorf("datacenter %s has %d nodes, which cannot hold %d replicas of a row", dc, have, wanted)
+		replicas += wanted
+		switch have := c.nodes.count(dc); {
+		case have == 0:
+			return fmt.Errorf("the cluster has no datacenter %s; it has %s", dc, strings.Join(c.nodes.datacenters(), ", "))
+		case wanted > have:
+			return fmt.Errorf("%d replicas of a row need as many nodes; those of datacenter %s are %d", wanted, dc, have)
 		}
+	}
+	if needed := named[c.settings.consistency]; needed > replicas {
+		return fmt.Errorf("consistency %s needs %d replicas of a row; there are only %d: set more, or a lower consistency",
+			c.settings.consistency, needed, replicas)
 	}
 	if c.settings.consistency == gocql.EachQuorum && len(c.replication.Others) == 0 {
 		return fmt.Errorf("rows have replicas in %s only, so consistency EACH_QUORUM is no more than LOCAL_QUORUM: name "+

@@ -159,7 +159,7 @@ func (sl *slot) call(q *query) *call {
 		return c
 	}
 	c := &call{
-		query: q, request: sl.store.session.Query(q.text),
+		query: q, request: sl.store.session.Query(q.text).Consistency(sl.store.settings.consistency),
 		bindValues: make([]bindValue, len(q.binds)), vals: make([]any, len(q.binds)),
 		results: make([]resultValue, len(q.columns)), dest: make([]any, len(q.columns)),
 		row: make([]drivers.Value, len(q.columns)),

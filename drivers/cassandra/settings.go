@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -147,13 +148,18 @@ func readSettings(given map[string]string) (*settings, error) {
 			return nil
 		}
 		if !strings.Contains(v, ":") {
-			return atLeast(1, v, &s.replication)
+			if atLeast(1, v, &s.replication) != nil {
+				return fmt.Errorf("%q; expected a number of replicas, or datacenters with theirs such as dc1:3,dc2:2", v)
+			}
+			return nil
 		}
 		given, err := pairs(v, ":")
 		s.replicas = make(map[string]int)
 		for dc, n := range given {
 			factor := 0
-			err = errors.Join(err, atLeast(1, n, &factor))
+			if atLeast(1, n, &factor) != nil {
+				err = errors.Join(err, fmt.Errorf("%s:%s has no number of at least 1", dc, n))
+			}
 			s.replicas[dc] = factor
 		}
 		return err
@@ -161,9 +167,12 @@ func readSettings(given map[string]string) (*settings, error) {
 	read("addresses", func(v string) (err error) {
 		s.addresses, err = pairs(v, "=")
 		for from, to := range s.addresses {
-			_, _, wrong := net.SplitHostPort(from)
-			_, _, wrongTo := net.SplitHostPort(to)
-			err = errors.Join(err, wrong, wrongTo)
+			if _, wrong := netip.ParseAddrPort(from); wrong != nil {
+				err = errors.Join(err, fmt.Errorf("%q; expected the IP address and port by which the cluster knows a node", from))
+			}
+			if !hostPort(to) {
+				err = errors.Join(err, fmt.Errorf("%q; expected host:port, where the node is reached", to))
+			}
 		}
 		return err
 	})
@@ -210,6 +219,13 @@ func pairs(v, between string) (map[string]string, error) {
 		all[name] = value
 	}
 	return all, nil
+}
+
+// hostPort reports whether an address has a host and a port.
+func hostPort(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	n, wrong := strconv.ParseUint(port, 10, 16)
+	return err == nil && wrong == nil && n > 0 && host != ""
 }
 
 func atLeast(least int, v string, n *int) (err error) {
