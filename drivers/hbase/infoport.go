@@ -1,12 +1,14 @@
 package hbase
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,22 +52,34 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 	}
 	var beans struct {
 		Beans []struct {
-			InputArguments []string
+			Name string // of the bean and then, in upper case, the attribute of the collector, such as G1 Young Generation
 		}
 	}
-	gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=Runtime", &beans)
+	if gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=GarbageCollector,name=*", &beans); gc != "" {
+		return wal, gc
+	}
+	var names []string
 	for _, b := range beans.Beans {
-		for _, word := range b.InputArguments {
-			of, is := strings.CutPrefix(word, "-XX:+Use")
-			if of, isGC := strings.CutSuffix(of, "GC"); is && isGC {
-				gc = of
-			}
+		names = append(names, collectorOf(b.Name))
+	}
+	slices.Sort(names)
+	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), untold+": its JMX has no collector")
+}
+
+// collectors are Java's garbage collectors, as -XX:+Use…GC names them, by how the names of their beans
+// begin. A collector has a bean for each kind of its work.
+var collectors = map[string]string{
+	"G1 ": "G1", "PS ": "Parallel", "Copy": "Serial", "MarkSweepCompact": "Serial", "ZGC": "Z", "Shenandoah": "Shenandoah",
+	"ParNew": "ConcMarkSweep", "ConcurrentMarkSweep": "ConcMarkSweep",
+}
+
+func collectorOf(bean string) string {
+	for prefix, name := range collectors {
+		if strings.HasPrefix(bean, prefix) {
+			return name
 		}
 	}
-	if gc == "" {
-		gc = "Java's default"
-	}
-	return wal, gc
+	return bean
 }
 
 // plainClient asks info ports: directly, and nowhere else than where the master says they are.

@@ -1,10 +1,12 @@
 package hbase
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -13,13 +15,23 @@ import (
 func TestInfoPort(t *testing.T) {
 	const conf = `{"properties":[{"key":"hbase.wal.provider","value":"asyncfs","isFinal":false},
 		{"key":"hbase.wal.hsync","value":"true"}]}`
-	const jmx = `{"beans":[{"name":"java.lang:type=Runtime","InputArguments":["-Xmx1g","-XX:+UseZGC"]}]}`
+	bean := func(names ...string) string { // as Java 17's JMX writes them
+		var all []string
+		for _, n := range names {
+			all = append(all, fmt.Sprintf(`{"name":"java.lang:name=%s,type=GarbageCollector","Name":%q}`, n, n))
+		}
+		return `{"beans":[` + strings.Join(all, ",") + `]}`
+	}
+	jmx := bean("ZGC Cycles", "ZGC Pauses")
 	for name, c := range map[string]struct {
 		conf, jmx string
 		wal, gc   string
 	}{
 		"told":       {conf, jmx, "asyncfs, hsync", "Z"},
-		"default GC": {conf, `{"beans":[{"InputArguments":[]}]}`, "asyncfs, hsync", "Java's default"},
+		"G1":         {conf, bean("G1 Young Generation", "G1 Old Generation"), "asyncfs, hsync", "G1"},
+		"Serial":     {conf, bean("Copy", "MarkSweepCompact"), "asyncfs, hsync", "Serial"},
+		"unheard of": {conf, bean("C4"), "asyncfs, hsync", "C4"},
+		"no GC":      {conf, bean(), "asyncfs, hsync", untold + ": its JMX has no collector"},
 		"a login":    {"", "", untold + ": its info port answers 401", untold + ": its info port answers 401"},
 		"a page": {
 			"<html>", "<html>", untold + ": its info port answers no JSON", untold + ": its info port answers no JSON",
@@ -27,7 +39,9 @@ func TestInfoPort(t *testing.T) {
 		"no provider": {`{"properties":[]}`, jmx, untold + ": its configuration has no hbase.wal.provider", "Z"},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body := map[string]string{"/conf?format=json": c.conf, "/jmx?qry=java.lang:type=Runtime": c.jmx}[r.URL.String()]
+			body := map[string]string{
+				"/conf?format=json": c.conf, "/jmx?qry=java.lang:type=GarbageCollector,name=*": c.jmx,
+			}[r.URL.String()]
 			if body == "" {
 				w.WriteHeader(http.StatusUnauthorized)
 			}
