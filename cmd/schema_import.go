@@ -1,13 +1,16 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -164,9 +167,16 @@ func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.So
 // readSources reads files of CQL.
 func readSources(files []string) (all []imports.Source, err error) {
 	for _, file := range files {
+		if strings.HasSuffix(file, ".cq4") {
+			return nil, usagef("read CQL: %s is a full query log as Cassandra keeps it; \"fqltool dump %s\" prints the text "+
+				"that is read", file, filepath.Dir(file))
+		}
 		text, err := plainfile.Read(file, mostText)
 		if err != nil {
 			return nil, missing(fmt.Errorf("read CQL: %w", err))
+		}
+		if at := bytes.IndexByte(text, 0); at >= 0 {
+			return nil, usagef("read CQL: %s is no text: it has a zero at byte %d; expected CQL, or a log as text", file, at)
 		}
 		all = append(all, imports.Source{File: file, Text: string(text)})
 	}

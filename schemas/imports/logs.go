@@ -24,6 +24,7 @@ var (
 	dumped  = regexp.MustCompile(`(?m)^Type: (single-query|batch)\r?\nQuery start time: `)
 	audited = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:(\w+)\|category:(\w+)` +
 		`(?:\|batch:([^|]*))?(?:\|ks:([^|]*))?(?:\|scope:[^|]*)?\|operation:(.*)$`)
+	others = regexp.MustCompile(`(?i)^\s*(create|alter|drop|truncate|grant|revoke|list|use|describe)\s`) // none of an application's
 	entry  = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+`)
 	viewed = regexp.MustCompile(`^(Type|LogMessage): `)                        // auditlogviewer
 	logged = regexp.MustCompile(`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`) // another line of Cassandra's own log
@@ -95,10 +96,11 @@ func (l *log) dump() {
 				to++
 			}
 			text := strings.TrimPrefix(line, "Query: ")
-			if batch < 0 {
-				l.statement(i, to, "", text)
-			} else {
+			switch {
+			case batch >= 0:
 				parts = append(parts, l.part(i, to, text))
+			case !others.MatchString(text):
+				l.statement(i, to, "", text)
 			}
 			i = to - 1
 		}
