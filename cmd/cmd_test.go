@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(scriptTest{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -66,6 +66,18 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// scriptTest is a test that says only of the part of a script that failed what it did, also with -v. A
+// log of the whole script is longer than what CI shows of it.
+type scriptTest struct{ *testing.T }
+
+// Run implements testscript.T.
+func (s scriptTest) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(scriptTest{t}) })
+}
+
+// Verbose implements testscript.T.
+func (scriptTest) Verbose() bool { return false }
 
 // endEngines ends what a script that failed has left running.
 func endEngines(t *testing.T, dir string) {

@@ -459,6 +459,9 @@ var doubts = []judged{
 	{"cached, but for the log", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 3<<29, 5<<28
 	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
+	{"a log that has grown since files were counted", func(c *results.Cell) {
+		c.Engines.DiskBytes, c.Engines.LogBytes = 1<<20, 1<<20+1
+	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.00 of the block cache"},
 	{"half in the log", func(c *results.Cell) { c.Engines.LogBytes = 5 << 29 }, results.OK, "", codes{CodeInMemory}, "in memory: 62% of the data"},
 	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
 	{"nodes that cannot be reached", func(c *results.Cell) {

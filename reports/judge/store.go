@@ -62,9 +62,9 @@ func (j *Judgement) store(c *results.Cell, e *results.Evidence) {
 	case a == nil || e.Discards:
 	case a.DiskBytes == 0:
 		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables")
-	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes:
+	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes: // a log may have grown since files were counted
 		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache",
-			float64(a.DiskBytes-a.LogBytes)/float64(a.CacheBytes))
+			float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
 	case a.LogBytes > a.DiskBytes/2:
 		j.doubt(CodeInMemory, "in memory: %.0f%% of the data is in the log and in memtables only",
 			100*float64(a.LogBytes)/float64(a.DiskBytes))
