@@ -26,16 +26,16 @@ func boundRules() []*Rule {
 		},
 	}, {
 		ID: "unbounded-row", Severity: Warning, Engines: []string{hbase},
-		Doc: `Each message or event adds a cell to one HBase row. A row is never split between regions, and a Get of it
-			must fit into memory.`,
+		Doc: `Each message or event adds a cell to one HBase row, and nothing in its key begins a new one. A row is
+			never split between regions, and a Get of it must fit into memory.`,
 		Source: `HBase Reference Guide, Tall vs. wide: rows should not grow past a region's size
 			(https://hbase.apache.org/book.html#schema.smackdown.rowscols); hbase.table.max.rowsize, 1 GB`,
 		Do: `Let each message be a row: give the table a second plain column, or nest it in a table that has rows of
-			its own.`,
+			its own. Or add a column that begins a new row (bucket: COLUMN).`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n := rowColumns(t)
-				if col := growing(t, n-len(t.Partition)); col != nil {
+				if col := growing(t, n-len(t.Partition)); col != nil && !bucketed(t) {
 					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end",
 						names(t.Key()[:n]), col.Name)
 				}
