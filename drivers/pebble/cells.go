@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -37,22 +38,20 @@ func (f *family) cellsOf(dst, row []byte, col int) []byte {
 
 // readCells sets vals[at], for each at in cols, to the row's collection in that column. A
 // collection without elements is null. cols must ascend.
-func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Value) (err error) {
+func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Value) error {
 	for _, at := range cols {
 		vals[at] = drivers.Value{}
 	}
 	b := &s.cells
+	b.scratch, b.upper = b.upper, b.scratch[:0] // where the row before ends
 	b.lower = f.cellsOf(b.lower[:0], row, cols[0])
-	b.upper = keys.Successor(f.cellsOf(b.upper[:0], row, cols[len(cols)-1]))
-	it := s.cellIter
-	if it != nil {
-		it.SetBounds(b.lower, b.upper)
-	} else if it, err = s.iterate(b, s.db, &s.cellOpts); err != nil {
+	b.upper = keys.Successor(f.cellsOf(b.upper, row, cols[len(cols)-1]))
+	it, at, err := s.toCells(f, b)
+	if err != nil {
 		return err
 	}
-	s.cellIter = it
 	from, next := len(s.elems), 0
-	for ok := it.First(); ok; ok = it.Next() {
+	for ; at == pebble.IterValid && bytes.Compare(it.Key(), b.upper) < 0; at = it.NextWithLimit(b.upper) {
 		col := int(it.Key()[len(row)])
 		for cols[next] < col { // the last collection is complete
 			vals[cols[next]] = collection(f.columns[cols[next]], s.elems[from:])
@@ -68,6 +67,46 @@ func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Va
 	}
 	vals[cols[next]] = collection(f.columns[cols[next]], s.elems[from:])
 	return it.Error()
+}
+
+// stepsToCells is after how many steps from one row's cells an iterator seeks those of the next.
+const stepsToCells = 8
+
+// toCells moves the call's iterator over cells to the first one within b. If the row follows the
+// one before, as in a page, the iterator steps there: a seek asks each level of the store.
+func (s *session) toCells(f *family, b *bounds) (it *pebble.Iterator, at pebble.IterValidityState, err error) {
+	it = s.cellIter
+	forwards := bytes.Compare(b.scratch, b.lower) <= 0
+	switch {
+	case it != nil && !forwards: // a list that reads backwards
+		it.SetBounds(b.lower, b.upper)
+		s.cellSpace = 0
+		if it.First() {
+			at = pebble.IterValid
+		}
+		return it, at, nil
+	case it == nil || s.cellSpace != f.cells:
+		all := &s.allCells
+		all.lower = appendSpace(all.lower[:0], f.cells)
+		all.upper = keys.Successor(append(all.upper[:0], all.lower...))
+		if s.cellSpace = f.cells; it != nil {
+			it.SetBounds(all.lower, all.upper)
+		} else if it, err = s.iterate(all, s.db, &s.cellOpts); err != nil {
+			return nil, 0, err
+		}
+		s.cellIter = it
+		return it, it.SeekGEWithLimit(b.lower, b.upper), nil
+	}
+	if at = pebble.IterValid; !it.Valid() {
+		at = it.NextWithLimit(b.upper)
+	}
+	for range stepsToCells {
+		if at != pebble.IterValid || bytes.Compare(it.Key(), b.lower) >= 0 {
+			return it, at, nil
+		}
+		at = it.NextWithLimit(b.upper)
+	}
+	return it, it.SeekGEWithLimit(b.lower, b.upper), nil
 }
 
 // collection returns a column's value, which shares elems.

@@ -24,22 +24,24 @@ type session struct {
 	tolerant bool
 	work     *work // counts what the calls of a traced session did; else nil
 
-	bounds  bounds
-	cells   bounds // bounds of the elements of collections
-	key     []byte // key of the current row
-	cellKey []byte
-	index   []byte
-	was     []drivers.Value // the row whose index entries a write changes, as path.append takes it
-	will    []drivers.Value // what the write makes of it
-	static  []byte          // key of the partition whose static columns are in statics
-	old     []byte          // buffer for the value of the row that a write reads first
-	prior   []byte          // old if that row exists, else nil
-	operand []byte          // buffer of rewriteRow: what the write merges into prior, then the new row
-	whole   []byte          // buffer of rewriteRow: prior merged with operand
-	oldStat []byte          // value of the static columns in statics
-	arena   []byte          // copied or decoded bytes that the current row's values share
-	limit   []byte          // buffer of lookupNear
-	held    []uint8         // numbers of the row locks that the current write takes
+	bounds bounds
+	cells  bounds // bounds of the elements of a row's collections
+	// allCells are those of the elements of all rows.
+	allCells bounds
+	key      []byte // key of the current row
+	cellKey  []byte
+	index    []byte
+	was      []drivers.Value // the row whose index entries a write changes, as path.append takes it
+	will     []drivers.Value // what the write makes of it
+	static   []byte          // key of the partition whose static columns are in statics
+	old      []byte          // buffer for the value of the row that a write reads first
+	prior    []byte          // old if that row exists, else nil
+	operand  []byte          // buffer of rewriteRow: what the write merges into prior, then the new row
+	whole    []byte          // buffer of rewriteRow: prior merged with operand
+	oldStat  []byte          // value of the static columns in statics
+	arena    []byte          // copied or decoded bytes that the current row's values share
+	limit    []byte          // buffer of lookupNear
+	held     []uint8         // numbers of the row locks that the current write takes
 
 	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
@@ -50,6 +52,7 @@ type session struct {
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
 
 	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
+	cellSpace         uint16           // the key space of cells that cellIter is over; 0: a row's cells
 	near              bool             // lookupNear looks at rowIter's neighbours first
 }
 

@@ -69,6 +69,8 @@ patterns:
   post: {put: post, by: [room, id]}
   posts: {slice: post, by: [room], columns: "*"}
   post_ids: {slice: post, by: [room], columns: [id]}
+  posts_back: {slice: post, by: [room], reverse: true, columns: [id, to]}
+  posts_of: {get: post, by: [room], in: id, columns: [id, to]}
   file: {get: post, by: [room, id], element: files}
   see: {append: post, by: [room, id], columns: [seen_by]}
   unsee: {remove: post, by: [room, id], columns: [seen_by]}
