@@ -79,7 +79,7 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 		if slices.Contains(l.asked, n) {
 			continue
 		}
-		if err := m.readLabel(ctx, f, n, after, limit); err != nil {
+		if err := m.readOlderLabel(ctx, f, n, after, limit); err != nil {
 			return err
 		}
 	}
@@ -95,6 +95,28 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 // whole reports whether labels before the oldest that was read cannot change the page.
 func (l *listing) whole(limit int) bool {
 	return len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late))
+}
+
+// readOlderLabel reads a page of a label that older emails have. It asks for no more rows than the page
+// lacks, and for the others only if the page can have them: if what newer labels show is not all newer.
+func (m *mailbox) readOlderLabel(ctx context.Context, f *folder, n int32, after models.Handle, limit int) error {
+	l := &m.list
+	had := len(l.held)
+	if had == 0 || had >= limit {
+		return m.readLabel(ctx, f, n, after, limit)
+	}
+	oldest := l.held[had-1].id
+	if err := m.readLabel(ctx, f, n, after, limit-had); err != nil || l.rows < limit-had {
+		return err
+	}
+	last := &l.held[len(l.held)-1]
+	if compareTime(last.id, oldest) <= 0 {
+		return nil
+	}
+	since := l.since
+	err := m.readLabel(ctx, f, n, handleOf(last.id, n), had)
+	l.since = since
+	return err
 }
 
 // readLabel reads a page of one label.

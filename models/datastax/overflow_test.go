@@ -135,6 +135,36 @@ func TestSkew(t *testing.T) {
 	w.whole()
 }
 
+// TestRowsOfTwoLabels reads pages of two labels: no more rows than a page has, unless the newest label shows an email that is
+// older than those of the label before.
+func TestRowsOfTwoLabels(t *testing.T) {
+	w := start(t, modeltest.Sized(0, 5))
+	a := w.user("a@example.org", "inbox", "work")
+	in, work := a.Folders[0], a.Folders[1]
+	old := w.deliver(work)
+	var want []models.Handle
+	for range 21 {
+		w.Advance(2 * late)
+		want = append(want, w.deliver(in)[0])
+	}
+	slices.Reverse(want)
+	page := func(calls, rows int64) {
+		t.Helper()
+		w.Meter.Take()
+		var got []models.Handle
+		w.Must(w.mb.List(t.Context(), in, models.Handle{}, 5, func(e *models.Entry) error {
+			got = append(got, e.Handle)
+			return nil
+		}))
+		if c := w.Meter.Take(); c.Calls != calls || c.RowsRead != rows || !slices.Equal(got, want[:5]) {
+			t.Errorf("%d messages, %d calls and %d rows, want the newest 5, %d and %d", len(got), c.Calls, c.RowsRead, calls, rows)
+		}
+	}
+	page(2, 5)
+	w.Must(w.mb.Move(t.Context(), work, in, old, make([]models.Handle, 1)))
+	page(3, 7)
+}
+
 // TestEmptiedLabel deletes all that the first label shows, and the second: the
 // labels after them are found all the same, also by another process.
 func TestEmptiedLabel(t *testing.T) {
