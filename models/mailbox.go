@@ -231,10 +231,14 @@ type Seer interface {
 	SeenBy(ctx context.Context, f *Folder, h Handle, yield func(who string) error) error
 }
 
-// Poster shares one folder among many accounts: Join adds f to the folders of a
-// (conversation). An account may be created without folders and join one later.
+// Poster shares one folder among many accounts (conversation). An account may be created without
+// folders and join one later.
 type Poster interface {
+	// Join adds f to the folders of a, and returns it as a folder of a.
 	Join(ctx context.Context, a *Account, f *Folder) (*Folder, error)
+	// Leave takes f from the folders of its account. Its messages stay for the others, and at least
+	// one must stay. It is idempotent.
+	Leave(ctx context.Context, f *Folder) error
 }
 
 // Recounter counts an account's indexes again and corrects its counters

@@ -33,6 +33,7 @@ const (
 	Totals
 	CreateUser
 	Join
+	Leave
 	NumOps int = iota
 )
 
@@ -41,7 +42,7 @@ var opNames = [NumOps]string{
 	"delete", "restore", "purge", "folders", "counters", "recount",
 	"search-sender", "slice", "seen", "subscribe", "login",
 	"range", "expunge", "subscriptions", "seen-by", "search-all", "all-mail", "totals", "create-user",
-	"join",
+	"join", "leave",
 }
 
 // String returns the operation's name in workloads and results.
@@ -49,7 +50,7 @@ func (o Op) String() string { return opNames[o] }
 
 // changing are the operations that change what is stored.
 const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Restore | 1<<Purge | 1<<Recount |
-	1<<Subscribe | 1<<Expunge | 1<<CreateUser | 1<<Join
+	1<<Subscribe | 1<<Expunge | 1<<CreateUser | 1<<Join | 1<<Leave
 
 // Changes reports whether the operation changes what is stored.
 func (o Op) Changes() bool { return changing>>o&1 == 1 }

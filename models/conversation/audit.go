@@ -51,8 +51,8 @@ func (a *audit) conversation(row []drivers.Value) error {
 }
 
 // message checks one row. A row without content is left by a write to a deleted
-// message. A conversation that nobody takes part in is lost: no operation removes a user from
-// one, and messages come after the users.
+// message. A conversation that nobody takes part in is lost: messages come after the users, and
+// at least one of these stays.
 func (a *audit) message(row []drivers.Value) error {
 	where := func() string {
 		return fmt.Sprintf("message_id %s of conversation_id %s", models.UUIDText(row[1].UUIDBytes()),

@@ -103,6 +103,12 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 	return joined, nil
 }
 
+// Leave implements models.Poster.
+func (m *mailbox) Leave(ctx context.Context, f *models.Folder) error {
+	_, err := m.S.Write(ctx, m.leave, m.With(drivers.Text(f.Account.Address), drivers.Text(f.Name)))
+	return m.FailedIn("leave", f, err)
+}
+
 // Login implements models.Mailbox.
 func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}

@@ -43,6 +43,7 @@ func Model() models.Model {
 // statements holds the prepared statement of each pattern that the model runs.
 type statements struct {
 	claim, takeParts, conversations, anyConversation drivers.Statement
+	leave                                            drivers.Statement
 	putTitle, title                                  drivers.Statement
 	post, posts, newest, between                     drivers.Statement
 	message, attachment, exists                      drivers.Statement
@@ -59,8 +60,8 @@ const only = 0
 func (s *statements) byName() map[string]*drivers.Statement {
 	return map[string]*drivers.Statement{
 		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations,
-		"any_conversation": &s.anyConversation,
-		"put_title":        &s.putTitle, "title": &s.title,
+		"any_conversation": &s.anyConversation, "leave": &s.leave,
+		"put_title": &s.putTitle, "title": &s.title,
 		"post": &s.post, "posts": &s.posts, "newest": &s.newest, "between": &s.between,
 		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists,
 		"existing": &s.existing, "whole_messages": &s.wholeMessages,

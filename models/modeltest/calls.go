@@ -308,9 +308,12 @@ func (sc *script) optional() {
 		sc.step("seen by", func() error { return s.SeenBy(sc.ctx, sc.in, h[12], func(string) error { return nil }) })
 	}
 	if p, ok := sc.mb.(models.Poster); ok {
+		var joined *models.Folder
 		sc.step("join", func() error {
-			_, err := p.Join(sc.ctx, sc.bob, sc.work)
+			f, err := p.Join(sc.ctx, &models.Account{Address: "dan@example.org"}, sc.work)
+			joined = f
 			return err
 		})
+		sc.step("leave", func() error { return p.Leave(sc.ctx, joined) })
 	}
 }

@@ -197,6 +197,19 @@ func testSharedFolder(t *testing.T, s *suite) {
 		want = append(want, h[0])
 	}
 	slices.Reverse(want)
+	poster := mb.(models.Poster)
+	for range 2 { // who has left may leave
+		if err := poster.Leave(f.ctx, shared[1]); err != nil {
+			t.Fatalf("leave: %v", err)
+		}
+	}
+	left, err := mb.Login(f.ctx, f.at("user1"))
+	if err != nil || left.Folder(shared[1].Name) != nil || left.Folder("INBOX") == nil {
+		t.Errorf("after it left, a login of user1 shows %+v (%v)", left, err)
+	}
+	if _, err := poster.Join(f.ctx, left, shared[0]); err != nil {
+		t.Fatalf("join again: %v", err)
+	}
 	if err := mb.Delete(f.ctx, shared[1], want[4:5]); err != nil {
 		t.Fatalf("delete: %v", err)
 	}

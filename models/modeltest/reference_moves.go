@@ -256,6 +256,15 @@ func (r *reference) Join(ctx context.Context, a *models.Account, f *models.Folde
 	return &models.Folder{Name: f.Name, Account: a, Ref: f.Ref}, ctx.Err()
 }
 
+// Leave implements models.Poster.
+func (r *reference) Leave(ctx context.Context, f *models.Folder) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	acc := r.account(f.Account)
+	acc.folders = slices.DeleteFunc(acc.folders, func(own *refFolder) bool { return own == r.folder(f) })
+	return ctx.Err()
+}
+
 // Audit implements models.Mailbox.
 func (r *reference) Audit(ctx context.Context) (models.Audit, error) {
 	r.mu.Lock()

@@ -38,6 +38,7 @@ func Operations() []Term {
 		{"totals", "messages, unread ones and bytes of an account"},
 		{"create-user", "a new account with its folders"},
 		{"join", "a new account joins a folder that others share"},
+		{"leave", "an account that joined a folder leaves it"},
 	}
 }
 

@@ -150,6 +150,20 @@ func chooseToJoin(t *task) (bool, error) {
 	return ok, err
 }
 
+func joined(t *task, out latency.Outcome) error {
+	if out == latency.OK {
+		t.live.Join(t.shared)
+	}
+	return nil
+}
+
+// chooseToLeave takes an account that joined in this phase or an earlier one. The users of the data
+// set stay, since others' operations work in their folders.
+func chooseToLeave(t *task) (bool, error) {
+	t.account, t.shared = &t.live.Accounts[t.op.User], t.live.Leave()
+	return t.shared != nil, nil
+}
+
 func chooseSlice(t *task) (bool, error) {
 	t.since, t.until = t.op.Window(t.arrivals)
 	return chooseFolder(t)

@@ -34,6 +34,7 @@ type task struct {
 	handle  models.Handle  // the message
 	rank    int            // rank of the message in its folder when it was chosen
 	after   models.Handle  // the message behind which a page begins; zero: the newest page
+	shared  *models.Folder // a folder that an account joins or leaves
 	off     bool           // the label is taken away
 	shown   models.Handle  // the message under its second label
 	name    string         // name of an attachment or sender
@@ -105,7 +106,8 @@ var operations = [workloads.NumOps]operation{
 	workloads.AllMail:       {choose: chooseFolder, run: allMail},
 	workloads.Totals:        {choose: chooseFolder, run: totals},
 	workloads.CreateUser:    {choose: chooseNewUser, run: createUser},
-	workloads.Join:          {choose: chooseToJoin, run: join},
+	workloads.Join:          {choose: chooseToJoin, run: join, done: joined},
+	workloads.Leave:         {choose: chooseToLeave, run: leave},
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because
@@ -265,9 +267,13 @@ func totals(ctx context.Context, t *task) error {
 }
 
 // join adds an account that takes part in nothing else to the folder.
-func join(ctx context.Context, t *task) error {
-	_, err := t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
+func join(ctx context.Context, t *task) (err error) {
+	t.shared, err = t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
 	return err
+}
+
+func leave(ctx context.Context, t *task) error {
+	return t.mb.(models.Poster).Leave(ctx, t.shared)
 }
 
 func createUser(ctx context.Context, t *task) error {

@@ -18,6 +18,9 @@ type Live struct {
 	// with attachments if it reads those.
 	keepDeleted, keepAttached bool
 	large                     large
+
+	joining sync.Mutex
+	joined  []*models.Folder // of accounts that joined and have not left, at most joinedMost
 }
 
 // Account is a user of the population.
@@ -71,6 +74,7 @@ const (
 	deletedMost  = 64
 	attachedMost = 16
 	labelledMost = 16
+	joinedMost   = 1024
 )
 
 // Add enters a message that was delivered to, or arrived in, the folder. m is nil if its
@@ -82,6 +86,28 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.H
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
 	}
+}
+
+// Join remembers that an account joined a folder, which is the account's own, so that it can leave.
+func (l *Live) Join(f *models.Folder) {
+	l.joining.Lock()
+	defer l.joining.Unlock()
+	if len(l.joined) < joinedMost {
+		l.joined = append(l.joined, f)
+	}
+}
+
+// Leave takes a folder that an account joined last and has not left; nil if there is none.
+func (l *Live) Leave() *models.Folder {
+	l.joining.Lock()
+	defer l.joining.Unlock()
+	n := len(l.joined) - 1
+	if n < 0 {
+		return nil
+	}
+	f := l.joined[n]
+	l.joined = l.joined[:n]
+	return f
 }
 
 // extend makes room for more users. Call it between two phases, when no worker runs.

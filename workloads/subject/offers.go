@@ -27,6 +27,7 @@ var offered = map[workloads.Op]func(models.Mailbox) bool{
 	workloads.AllMail:       is[models.AllMailer],
 	workloads.Totals:        is[models.AllMailer],
 	workloads.Join:          is[models.Poster],
+	workloads.Leave:         is[models.Poster],
 }
 
 func is[T any](mb models.Mailbox) bool {
