@@ -103,6 +103,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		expected := "true or false"
 		if b, ok := value.GetFlag().Value.(interface{ expected() string }); ok {
 			expected = b.expected()
+		} else if value.GetFlag().Value.Type() == "stringToString" {
+			expected = "NAME=VALUE"
 		}
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}

@@ -52,6 +52,10 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	status, err := c.status(ctx)
 	if err != nil {
 		c.close()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v (setting connect_timeout): either ZooKeeper is not there, or it has no running "+
+				"master of HBase at %s (setting zk_root)", set.connectTimeout, set.zkRoot)
+		}
 		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
 	}
 	c.version = "hbase " + status.GetHbaseVersion().GetVersion()

@@ -75,7 +75,7 @@ func (c *Config) check(e engine) error {
 	case c.Auth && c.Nodes > 1:
 		return usagef("%d nodes with a login: expected one", c.Nodes)
 	case (c.Datacenters != 0 || len(c.Options) > 0) && f.Name != "cassandra":
-		return usagef("%s: datacenters and options are for cassandra", f.Name)
+		return usagef("%s: --datacenters and --config are for cassandra", f.Name)
 	case c.Datacenters < 0 || c.Datacenters > max(c.Nodes, 1):
 		return usagef("%d datacenters for %d nodes: expected at most one a node", c.Datacenters, max(c.Nodes, 1))
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
