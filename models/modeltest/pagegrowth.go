@@ -89,7 +89,7 @@ func filled(b *testing.B, m models.Model, e drivers.Engine, messages []*mail.Mes
 			mb, handles := x.bound.Mailbox(s), make([]models.Handle, 1)
 			for i := w; i < n; i += workers {
 				msg := *messages[i%len(messages)]
-				msg.Date = msg.Date.Add(time.Duration(i) * time.Second)
+				msg.Date = messages[0].Date.Add(time.Duration(i) * time.Second)
 				msg.Arrived = msg.Date // a label of datastax is in use for hours, not for half a second
 				if err := mb.Deliver(context.Background(), &msg, x.folders[:1], handles); err != nil {
 					return err
