@@ -29,7 +29,9 @@ func writePage(file string, text []byte, force bool) error {
 func writeWhole(file string, text []byte) error {
 	name := filepath.Join(filepath.Dir(file), ".mailbench-"+rand.Text()+filepath.Ext(file))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("there is no folder %s", filepath.Dir(file))
+	} else if err != nil {
 		return missing(err)
 	}
 	_, err = f.Write(text)

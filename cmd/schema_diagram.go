@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,9 @@ Without -o the diagram goes to standard output.`,
 			if file == "" {
 				_, err = cmd.OutOrStdout().Write(text.Bytes())
 				return err
+			}
+			if isFile(args[0]) && filepath.Clean(args[0]) == filepath.Clean(file) {
+				return usagef("--output %s is the schema itself; name another file", file)
 			}
 			if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
 				return missing(fmt.Errorf("write diagram: %w", err))

@@ -16,6 +16,12 @@ func Conflict(differences []schemas.Difference) error {
 	if len(differences) == 0 {
 		return nil
 	}
+	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the "+
+		"schema it was made with", first(differences))
+}
+
+// first names the first differences.
+func first(differences []schemas.Difference) string {
 	var words []string
 	for i, d := range differences {
 		if i == maxConflicts {
@@ -24,9 +30,7 @@ func Conflict(differences []schemas.Difference) error {
 		}
 		words = append(words, d.String())
 	}
-	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the "+
-		"schema it was made with",
-		strings.Join(words, "; "))
+	return strings.Join(words, "; ")
 }
 
 // Missing compares a schema with the existing tables, in the forms that Store.Stored and
@@ -44,9 +48,9 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 	return missing, Conflict(others)
 }
 
-// Readable compares a schema with the existing tables, as Missing does. It returns a
-// Conflict if rows cannot be read as the schema says. Different settings and indexes,
-// and further tables and columns, are no conflict.
+// Readable compares a schema with the existing tables, as Missing does. It returns an
+// error that names the first differences if rows cannot be read as the schema says. Different
+// settings and indexes, and further tables and columns, are none.
 func Readable(stored, there *schemas.Schema) error {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {
@@ -56,7 +60,11 @@ func Readable(stored, there *schemas.Schema) error {
 			others = append(others, d)
 		}
 	}
-	return Conflict(others)
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("its tables are not those of schema %s: %s; \"mailbench schema diff\" names all that differs",
+		stored.Name, first(others))
 }
 
 // CheckKeyspace returns an error if Keyspace is given for a store that may write:

@@ -110,7 +110,7 @@ func (im *importer) chooseKeyspace(scripts []cql.Script) error {
 	}
 	switch {
 	case im.keyspace == "" && len(names) > 1:
-		return fmt.Errorf("there are tables of %d keyspaces (%s); name one", len(names), strings.Join(names, ", "))
+		return fmt.Errorf("there are tables of %d keyspaces (%s); name one with --keyspace", len(names), strings.Join(names, ", "))
 	case im.keyspace == "" && len(names) == 1:
 		im.keyspace = names[0]
 	case im.keyspace != "" && len(names) > 0 && !slices.Contains(names, im.keyspace):

@@ -54,14 +54,14 @@ func readNotes(comments []string, table bool) (n notes) {
 	return n
 }
 
-// purpose reads "bucket: day".
+// purpose reads "bucket: day", and "bucket: []", which says that no column is one.
 func (n *notes) purpose(word, columns string) bool {
 	for _, p := range schemas.Purposes {
 		if p.String() == word {
 			if n.purposes == nil {
 				n.purposes = make(map[schemas.Purpose][]string)
 			}
-			n.purposes[p] = strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || r == ' ' })
+			n.purposes[p] = strings.FieldsFunc(columns, func(r rune) bool { return strings.ContainsRune("[], ", r) })
 			return true
 		}
 	}

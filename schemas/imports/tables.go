@@ -91,9 +91,15 @@ func (im *importer) table(ct cql.Table) {
 		if t.Purposes == nil {
 			t.Purposes = make(map[schemas.Purpose][]*schemas.Column)
 		}
+		if len(names) == 0 {
+			t.Purposes[purpose] = []*schemas.Column{}
+		}
 		for _, name := range names {
 			if c := t.Column(name); c != nil {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
+			} else {
+				im.unread(ct.Line, "-- "+purpose.String()+": "+name, fmt.Sprintf("the comment above it says %s: %s, and table %s has no "+
+					"such column", purpose, name, t.Name))
 			}
 		}
 	}
