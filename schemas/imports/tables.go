@@ -98,8 +98,8 @@ func (im *importer) table(ct cql.Table) {
 			if c := t.Column(name); c != nil {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
 			} else {
-				im.unread(ct.Line, "-- "+purpose.String()+": "+name, fmt.Sprintf("the comment above it says %s: %s, and table %s has no "+
-					"such column", purpose, name, t.Name))
+				im.unread(ct.Line, "-- "+purpose.String()+": "+name,
+					fmt.Sprintf("the comment above it says %s: %s, and table %s has no such column", purpose, name, t.Name))
 			}
 		}
 	}
