@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -135,12 +137,30 @@ func (t *Target) Observe() *results.EngineInfo {
 		s.Settings = make(map[string]string)
 	}
 	maps.Copy(s.Settings, drivers.JavaOptions(t.Processes...))
+	if s.DiskBytes >= 0 {
+		s.DiskBytes += filesIn(BlobsDir(t.Dir))
+	}
 	return &results.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
 		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
 		CPU:        int64(drivers.ProcessorTime(t.Processes...)),
 		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead, Missing: s.Missing, Settings: s.Settings,
 	}
+}
+
+// filesIn is how many bytes the files of a folder and of those in it have; 0 if there is none. Files
+// come and go meanwhile.
+func filesIn(dir string) (bytes int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
 }
 
 // Audit compares the store with the ledger; nil if the configuration asks for no ledger. An audit that
