@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,18 +10,25 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Additions says which share of each model's requests was made by access patterns that are additions
-// to its document, or that are about tables that are. It is "" if no pattern of the run is one.
-func Additions(r *results.Run) string {
+// added is what the additions to a model's document cost.
+type added struct {
+	model    string
+	requests float64  // the share of patterns that are additions, or that are about tables that are
+	patterns []string // these patterns
+}
+
+// additions are those of each model that made requests, in the order of the run. They are none if no
+// pattern of the run is an addition.
+func additions(r *results.Run) []added {
 	known := newExplainer(r).schemas
-	var parts []string
+	var costs []added
 	found := false
 	for _, model := range r.Config.Models {
 		s := known[model]
 		if s == nil {
 			continue
 		}
-		var all, added float64
+		var all, of float64
 		var names []string
 		for i := range r.Cells {
 			c := &r.Cells[i]
@@ -31,7 +39,7 @@ func Additions(r *results.Run) string {
 				for _, ran := range o.Patterns {
 					share := additionOf(s.Pattern(ran.Name))
 					calls := ran.Calls * float64(o.Count)
-					all, added = all+calls, added+share*calls
+					all, of = all+calls, of+share*calls
 					if share > 0 && calls > 0 && !slices.Contains(names, ran.Name) {
 						names = append(names, ran.Name)
 					}
@@ -41,18 +49,52 @@ func Additions(r *results.Run) string {
 		if all == 0 {
 			continue
 		}
-		part := fmt.Sprintf("%s %.0f%%", model, 100*added/all)
-		if found = found || len(names) > 0; len(names) > 0 {
-			slices.Sort(names)
+		slices.Sort(names)
+		found = found || len(names) > 0
+		costs = append(costs, added{model, of / all, names})
+	}
+	if !found {
+		return nil
+	}
+	return costs
+}
+
+// share writes a model's share of requests.
+func (a *added) share() string { return fmt.Sprintf("%s %.0f%%", a.model, 100*a.requests) }
+
+// Additions says which share of each model's requests was made by access patterns that are additions
+// to its document, or that are about tables that are. It is "" if no pattern of the run is one.
+func Additions(r *results.Run) string {
+	costs := additions(r)
+	if costs == nil {
+		return ""
+	}
+	var parts []string
+	for i := range costs {
+		part := costs[i].share()
+		if names := costs[i].patterns; len(names) > 0 {
 			part += " (" + strings.Join(names, ", ") + ")"
 		}
 		parts = append(parts, part)
 	}
-	if !found {
-		return ""
-	}
 	return "requests that a model's document does not have: " + strings.Join(parts, ", ") +
 		". Added columns of its own tables are not counted"
+}
+
+// shortAdditions says the same in one line: the greatest shares first, without the patterns and
+// without models whose documents have all that they ask.
+func (t *text) shortAdditions(r *results.Run) {
+	costs := additions(r)
+	costs = slices.DeleteFunc(costs, func(a added) bool { return a.requests < 0.005 })
+	if len(costs) == 0 {
+		return
+	}
+	slices.SortStableFunc(costs, func(a, b added) int { return cmp.Compare(b.requests, a.requests) })
+	parts := make([]string, len(costs))
+	for i := range costs {
+		parts[i] = costs[i].share()
+	}
+	t.clip("ADDED", 1, "of requests: "+strings.Join(parts, ", "))
 }
 
 // additionOf is which share of a pattern's requests is an addition: 1, 0, or that of the parts of a batch.

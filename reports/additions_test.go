@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"bufio"
+	"bytes"
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/results"
@@ -33,6 +35,11 @@ func TestAdditions(t *testing.T) {
 		"Added columns of its own tables are not counted"
 	if got := Additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	costs := text{out: bufio.NewWriter(&bytes.Buffer{}), width: 80}
+	const short = "ADDED     of requests: datastax 50%\n"
+	if got := costs.aside(func() { costs.shortAdditions(r) }); got != short {
+		t.Errorf("in short: %q, want %q", got, short)
 	}
 	r.Cells = r.Cells[1:]
 	if got := Additions(r); got != "" {

@@ -1,8 +1,10 @@
 # A conversation table with collections, a static column and an index on the sender (document 004).
 # The DDL of Oracle NoSQL Database for the schema conversation. The Cloud Service has no namespaces:
 # leave mailbench_conversation: out there.
-# Added to the document: what pattern attachment writes: the value is the attachment itself, as
+# Added to the document: what pattern attachment reads: the value is the attachment itself, as
 # base64; the document has text there and does not say what it is
+# Added to the document: what pattern exists reads: the document appends a viewer without a look; an
+# append to a deleted message would make a row of viewers
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_conversation;
 

@@ -53,6 +53,10 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 		where += ", a cell for each row, with the qualifier " + qualifierNames(tb)
 	}
 	t.Comment(where + " →" + columnNames(tb) + ".")
+	if !tb.wide() && !tb.noMarker {
+		t.Comment("Added to the document: a cell of each row with the qualifier 00 and the value 01. " +
+			"It makes the row exist, whatever its columns hold.")
+	}
 	if len(of.Static) > 0 {
 		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
 	}

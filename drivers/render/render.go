@@ -36,7 +36,11 @@ func (t *Text) Head(s *schemas.Schema, how string) {
 	t.Comment(s.Doc)
 	t.Comment(how)
 	for _, p := range s.Patterns {
-		t.addition("what pattern "+p.Name+" writes", p.Addition)
+		does := "writes"
+		if p.Kind.Reads() {
+			does = "reads"
+		}
+		t.addition("what pattern "+p.Name+" "+does, p.Addition)
 	}
 }
 
