@@ -142,6 +142,35 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// TestOneClock: plain and conditional writes of a row are ordered by one clock, since all writes of a
+// partition go to one node as long as that is up. So it holds on nodes with skewed clocks too
+// (docs/reliability.md), but for batches that change a row twice: their times are the client's.
+func TestOneClock(t *testing.T) {
+	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
+	no, yes := drivers.Boolean(false), drivers.Boolean(true)
+	for i := range int32(60) {
+		p, k, size := drivers.Text(fmt.Sprint("p", i%10)), drivers.Int(i%3), drivers.Bigint(int64(i))
+		r.write("put", p, k, size, no)
+		if !r.write("flag", p, k, yes, size) {
+			t.Fatalf("round %d: the flag was not set on a row that is there", i)
+		}
+		if got, want := r.read("get", p, k), fmt.Sprint(i, " 1"); got != want {
+			t.Fatalf("round %d: put, then flagged: the row is %q, want %q", i, got, want)
+		}
+		r.write("drop", p, k)
+		if r.write("flag", p, k, yes, size) {
+			t.Fatalf("round %d: a flag was set on a row that was dropped", i)
+		}
+		if !r.write("create", p, k, size, no) {
+			t.Fatalf("round %d: a row was dropped, and is there", i)
+		}
+		r.write("drop_all", p)
+		if got := r.read("get", p, k); got != "" {
+			t.Fatalf("round %d: created, then dropped: the row is %q", i, got)
+		}
+	}
+}
+
 // TestTimesOfParts: the parts of a parallel batch have timestamps in their order, and those of a
 // table with conditional writes have the node's. It needs no cluster.
 func TestTimesOfParts(t *testing.T) {

@@ -53,8 +53,8 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	if err != nil {
 		c.close()
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %v (setting connect_timeout): either ZooKeeper is not there, or it has no running "+
-				"master of HBase at %s (setting zk_root)", set.connectTimeout, set.zkRoot)
+			err = fmt.Errorf("no answer within %v (setting connect_timeout): that is no ZooKeeper, or it knows no master of HBase "+
+				"at %s (setting zk_root), or the master is not ready", set.connectTimeout, set.zkRoot)
 		}
 		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
 	}
