@@ -34,7 +34,7 @@ func (s *Schema) WithRows(table, text string) (*Schema, error) {
 	with, err := Parse(s.File, src)
 	var faults Errors
 	if errors.As(err, &faults) {
-		return nil, errors.New(faults[0].Msg)
+		return nil, errors.New(faults[0].Text())
 	}
 	return with, err
 }

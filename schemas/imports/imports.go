@@ -214,7 +214,7 @@ func (im *importer) refused(tables []*schemas.Table, patterns ...*schemas.Patter
 	_, err := schemas.Parse("", schemas.Format(s))
 	var faults schemas.Errors
 	if errors.As(err, &faults) {
-		return errors.New(faults[0].Msg)
+		return errors.New(faults[0].Text())
 	}
 	return err
 }

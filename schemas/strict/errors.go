@@ -31,11 +31,15 @@ type Error struct {
 
 // Error returns one line: file:line:column, the message and the nearest word.
 func (e *Error) Error() string {
-	s := e.Pos.In(e.File) + ": " + e.Msg
-	if e.Near != "" {
-		s += fmt.Sprintf("; did you mean %q?", e.Near)
+	return e.Pos.In(e.File) + ": " + e.Text()
+}
+
+// Text returns the message and the nearest word, for a file that the user does not see.
+func (e *Error) Text() string {
+	if e.Near == "" {
+		return e.Msg
 	}
-	return s
+	return e.Msg + fmt.Sprintf("; did you mean %q?", e.Near)
 }
 
 // Errors are all faults of a file, in the order of their places.
