@@ -3,6 +3,8 @@ package drivers
 import (
 	"context"
 	"time"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Cost is what calls to a store cost. A Meter counts rows and bytes read and written, sessions the
@@ -28,6 +30,9 @@ type Cost struct {
 	Untold int64
 
 	RowsRead, RowsWritten, BytesRead, BytesWritten int64
+	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
+	// patterns, tables and columns that are additions.
+	BytesAdded int64
 
 	// BlobCalls are what a model asked of a store of blobs outside of the engine. BlobBytesRead and
 	// BlobBytesWritten went there; they are part of BytesRead and BytesWritten.
@@ -46,6 +51,7 @@ func (c *Cost) Add(d *Cost) {
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
 	c.BytesWritten += d.BytesWritten
+	c.BytesAdded += d.BytesAdded
 	c.BlobCalls += d.BlobCalls
 	c.BlobBytesRead += d.BlobBytesRead
 	c.BlobBytesWritten += d.BlobBytesWritten
@@ -87,6 +93,8 @@ type Meter struct {
 	Took  time.Duration
 
 	cost      Cost
+	added     map[*schemas.Pattern]*additions
+	reading   *additions // of the read that runs
 	repeating bool
 	began     time.Duration
 	yield     func(row []Value) error
@@ -100,7 +108,7 @@ var (
 
 // NewMeter returns a meter over s.
 func NewMeter(s Session) *Meter {
-	m := &Meter{Session: s}
+	m := &Meter{Session: s, added: make(map[*schemas.Pattern]*additions)}
 	m.count = m.row
 	return m
 }
@@ -128,6 +136,7 @@ func (m *Meter) row(row []Value) error {
 	if !m.repeating {
 		m.cost.RowsRead++
 		m.cost.BytesRead += size(row)
+		m.cost.BytesAdded += m.reading.of(m.reading.rows, row)
 	}
 	return m.yield(row)
 }
@@ -168,7 +177,7 @@ func (m *Meter) ran(st Statement) {
 
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	m.yield = yield
+	m.yield, m.reading = yield, m.additionsOf(st.Pattern())
 	m.begin()
 	err := m.Session.Read(ctx, st, args, m.count)
 	m.ran(st)
@@ -183,6 +192,8 @@ func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, 
 	if err == nil && r.Applied {
 		m.cost.RowsWritten++
 		m.cost.BytesWritten += size(args)
+		a := m.additionsOf(st.Pattern())
+		m.cost.BytesAdded += a.of(a.args, args)
 	}
 	return r, err
 }
@@ -194,8 +205,11 @@ func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
 	m.ran(st)
 	if err == nil {
 		m.cost.RowsWritten += int64(len(parts))
+		of := st.Pattern().Parts
 		for i := range parts {
 			m.cost.BytesWritten += size(parts[i].Args)
+			a := m.additionsOf(of[parts[i].Part].Pattern)
+			m.cost.BytesAdded += a.of(a.args, parts[i].Args)
 		}
 	}
 	return err

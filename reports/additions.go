@@ -14,6 +14,7 @@ import (
 type added struct {
 	model    string
 	requests float64  // the share of patterns that are additions, or that are about tables that are
+	bytes    float64  // the share of these, and of columns that are additions, in the bytes read and written
 	patterns []string // these patterns
 }
 
@@ -28,7 +29,7 @@ func additions(r *results.Run) []added {
 		if s == nil {
 			continue
 		}
-		var all, of float64
+		var all, of, bytes, ofBytes float64
 		var names []string
 		for i := range r.Cells {
 			c := &r.Cells[i]
@@ -36,6 +37,8 @@ func additions(r *results.Run) []added {
 				continue
 			}
 			for _, o := range c.Ops {
+				bytes += float64(o.Count) * (o.Store.BytesRead + o.Store.BytesWritten)
+				ofBytes += float64(o.Count) * o.Store.BytesAdded
 				for _, ran := range o.Patterns {
 					share := additionOf(s.Pattern(ran.Name))
 					calls := ran.Calls * float64(o.Count)
@@ -50,8 +53,8 @@ func additions(r *results.Run) []added {
 			continue
 		}
 		slices.Sort(names)
-		found = found || len(names) > 0
-		costs = append(costs, added{model, of / all, names})
+		found = found || len(names) > 0 || ofBytes > 0
+		costs = append(costs, added{model, of / all, ofBytes / max(bytes, 1), names})
 	}
 	if !found {
 		return nil
@@ -59,11 +62,14 @@ func additions(r *results.Run) []added {
 	return costs
 }
 
-// share writes a model's share of requests.
-func (a *added) share() string { return fmt.Sprintf("%s %.0f%%", a.model, 100*a.requests) }
+// share writes a model's shares of requests and of bytes.
+func (a *added) share() string {
+	return fmt.Sprintf("%s %.0f%%/%.0f%%", a.model, 100*a.requests, 100*a.bytes)
+}
 
 // Additions says which share of each model's requests was made by access patterns that are additions
-// to its document, or that are about tables that are. It is "" if no pattern of the run is one.
+// to its document, or that are about tables that are, and which share of its bytes is of these and of
+// added columns. It is "" if there are none.
 func Additions(r *results.Run) string {
 	costs := additions(r)
 	if costs == nil {
@@ -77,15 +83,15 @@ func Additions(r *results.Run) string {
 		}
 		parts = append(parts, part)
 	}
-	return "requests that a model's document does not have: " + strings.Join(parts, ", ") +
-		". Added columns of its own tables are not counted"
+	return "requests and bytes that a model's document does not have: " + strings.Join(parts, ", ") +
+		". Requests are not of columns that were added to its own tables, bytes are"
 }
 
 // shortAdditions says the same in one line: the greatest shares first, without the patterns and
 // without models whose documents have all that they ask.
 func (t *text) shortAdditions(r *results.Run) {
 	costs := additions(r)
-	costs = slices.DeleteFunc(costs, func(a added) bool { return a.requests < 0.005 })
+	costs = slices.DeleteFunc(costs, func(a added) bool { return max(a.requests, a.bytes) < 0.005 })
 	if len(costs) == 0 {
 		return
 	}
@@ -94,7 +100,7 @@ func (t *text) shortAdditions(r *results.Run) {
 	for i := range costs {
 		parts[i] = costs[i].share()
 	}
-	t.clip("ADDED", 1, "of requests: "+strings.Join(parts, ", "))
+	t.clip("ADDED", 2, "of requests/bytes: "+strings.Join(parts, ", "))
 }
 
 // additionOf is which share of a pattern's requests is an addition: 1, 0, or that of the parts of a batch.

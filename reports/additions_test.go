@@ -23,7 +23,7 @@ func TestAdditions(t *testing.T) {
 	cell := func(model string, ran ...results.PatternCalls) results.Cell {
 		return results.Cell{
 			Key: results.Key{Model: model, Engine: "embedded"}, Kind: results.KindMeasure,
-			Ops: map[string]results.Op{"deliver": {Count: 10, Patterns: ran}},
+			Ops: map[string]results.Op{"deliver": {Count: 10, Patterns: ran, Store: results.StoreCost{BytesRead: 60, BytesWritten: 40, BytesAdded: 3}}},
 		}
 	}
 	r.Cells = []results.Cell{
@@ -31,17 +31,18 @@ func TestAdditions(t *testing.T) {
 			results.PatternCalls{Name: "current_label", Calls: 1}),
 		cell("oracle", results.PatternCalls{Name: "deliver", Calls: 1}),
 	}
-	const want = "requests that a model's document does not have: datastax 50% (counters, current_label), oracle 0%. " +
-		"Added columns of its own tables are not counted"
+	const want = "requests and bytes that a model's document does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%. " +
+		"Requests are not of columns that were added to its own tables, bytes are"
 	if got := Additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	costs := text{out: bufio.NewWriter(&bytes.Buffer{}), width: 80}
-	const short = "ADDED     of requests: datastax 50%\n"
+	const short = "ADDED     of requests/bytes: datastax 50%/3%, oracle 0%/3%\n"
 	if got := costs.aside(func() { costs.shortAdditions(r) }); got != short {
 		t.Errorf("in short: %q, want %q", got, short)
 	}
 	r.Cells = r.Cells[1:]
+	r.Cells[0].Ops["deliver"] = results.Op{Count: 10, Patterns: []results.PatternCalls{{Name: "deliver", Calls: 1}}}
 	if got := Additions(r); got != "" {
 		t.Errorf("no additions: %q", got)
 	}

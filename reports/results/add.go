@@ -60,7 +60,8 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 		Throttled: mean(s.Throttled, b.Throttled), Backoff: mean(s.Backoff, b.Backoff),
 		RowsRead: mean(s.RowsRead, b.RowsRead), RowsWritten: mean(s.RowsWritten, b.RowsWritten),
 		BytesRead: mean(s.BytesRead, b.BytesRead), BytesWritten: mean(s.BytesWritten, b.BytesWritten),
-		BlobCalls: mean(s.BlobCalls, b.BlobCalls), BlobBytesRead: mean(s.BlobBytesRead, b.BlobBytesRead),
+		BytesAdded: mean(s.BytesAdded, b.BytesAdded),
+		BlobCalls:  mean(s.BlobCalls, b.BlobCalls), BlobBytesRead: mean(s.BlobBytesRead, b.BlobBytesRead),
 		BlobBytesWritten: mean(s.BlobBytesWritten, b.BlobBytesWritten),
 	}
 	sum.CallsDeviation = addDeviations(n, s.Calls, s.CallsDeviation, m, b.Calls, b.CallsDeviation)

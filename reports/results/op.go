@@ -232,6 +232,9 @@ type StoreCost struct {
 	RowsWritten  float64  `json:"rows_written"`
 	BytesRead    float64  `json:"bytes_read"`
 	BytesWritten float64  `json:"bytes_written"`
+	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
+	// patterns, tables and columns that are additions.
+	BytesAdded float64 `json:"bytes_added,omitempty"`
 	// BlobCalls are what a model asked of a store of blobs outside of the engine; the bytes are part
 	// of BytesRead and BytesWritten.
 	BlobCalls        float64 `json:"blob_calls,omitempty"`

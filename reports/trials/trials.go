@@ -107,6 +107,7 @@ func (r *Row) medians() {
 		{&s.RowsWritten, func(s *results.StoreCost) float64 { return s.RowsWritten }},
 		{&s.BytesRead, func(s *results.StoreCost) float64 { return s.BytesRead }},
 		{&s.BytesWritten, func(s *results.StoreCost) float64 { return s.BytesWritten }},
+		{&s.BytesAdded, func(s *results.StoreCost) float64 { return s.BytesAdded }},
 	} {
 		*f.to = mid(func(o *results.Op) float64 { return f.of(&o.Store) })
 	}
