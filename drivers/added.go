@@ -20,7 +20,7 @@ func (m *Meter) additionsOf(p *schemas.Pattern) *additions {
 }
 
 func newAdditions(p *schemas.Pattern) *additions {
-	a := &additions{all: p.Addition != ""}
+	a := &additions{all: p.Addition != "" && !p.Form}
 	for t := p.Table; t != nil; t = t.Parent {
 		a.all = a.all || t.Addition != ""
 	}

@@ -9,17 +9,20 @@ import (
 // TestBytesAdded: of a row or of arguments count the columns that are additions, an element of such a
 // map, and all of a pattern that is one.
 func TestBytesAdded(t *testing.T) {
-	s, err := schemas.Bundled("oracle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]int64{
-		"message":     3, // isRead, size, attachmentSizes
-		"attachment":  1,
-		"set_read":    5, // its key too
-		"put_message": 4, // attachments too
-		"folders":     0,
+	for of, want := range map[[2]string]int64{
+		{"oracle", "message"}:         3, // isRead, size, attachmentSizes
+		{"oracle", "attachment"}:      1,
+		{"oracle", "set_read"}:        5, // its key too
+		{"oracle", "put_message"}:     4, // attachments too
+		{"oracle", "folders"}:         0,
+		{"elasticinbox", "size_put"}:  4,
+		{"elasticinbox", "block_put"}: 0, // in a form of ours
 	} {
+		s, err := schemas.Bundled(of[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := of[1]
 		p := s.Pattern(name)
 		n, a := len(p.Args()), newAdditions(p)
 		added := a.args

@@ -108,7 +108,7 @@ func additionOf(p *schemas.Pattern) float64 {
 	switch {
 	case p == nil:
 		return 0
-	case p.Addition != "":
+	case p.Addition != "" && !p.Form:
 		return 1
 	case p.Kind == schemas.Batch:
 		sum := 0.0

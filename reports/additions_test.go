@@ -10,9 +10,9 @@ import (
 )
 
 // TestAdditions: requests of added patterns and tables are told by model, and half of a batch whose
-// second part is about an added table.
+// second part is about an added table. A value in a form of ours is no request of ours.
 func TestAdditions(t *testing.T) {
-	r := &results.Run{Config: results.Config{Models: []string{"datastax", "oracle"}}}
+	r := &results.Run{Config: results.Config{Models: []string{"datastax", "oracle", "elasticinbox"}}}
 	for _, model := range r.Config.Models {
 		s, err := schemas.Bundled(model)
 		if err != nil {
@@ -30,18 +30,19 @@ func TestAdditions(t *testing.T) {
 		cell("datastax", results.PatternCalls{Name: "put_email", Calls: 1}, results.PatternCalls{Name: "counters", Calls: 2},
 			results.PatternCalls{Name: "current_label", Calls: 1}),
 		cell("oracle", results.PatternCalls{Name: "deliver", Calls: 1}),
+		cell("elasticinbox", results.PatternCalls{Name: "blocks_put", Calls: 3}, results.PatternCalls{Name: "size_put", Calls: 1}),
 	}
-	const want = "requests and bytes that a model's document does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%. " +
+	const want = "requests and bytes that a model's document does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%, elasticinbox 25%/3% (size_put). " +
 		"Requests are not of columns that were added to its own tables, bytes are"
 	if got := Additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	costs := text{out: bufio.NewWriter(&bytes.Buffer{}), width: 80}
-	const short = "ADDED     of requests/bytes: datastax 50%/3%, oracle 0%/3%\n"
+	const short = "ADDED     of requests/bytes: datastax 50%/3%, elasticinbox 25%/3%, oracle 0%/3%\n"
 	if got := costs.aside(func() { costs.shortAdditions(r) }); got != short {
 		t.Errorf("in short: %q, want %q", got, short)
 	}
-	r.Cells = r.Cells[1:]
+	r.Cells = r.Cells[1:2]
 	r.Cells[0].Ops["deliver"] = results.Op{Count: 10, Patterns: []results.PatternCalls{{Name: "deliver", Calls: 1}}}
 	if got := Additions(r); got != "" {
 		t.Errorf("no additions: %q", got)

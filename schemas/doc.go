@@ -117,6 +117,9 @@
 // takes its arguments. A list of one name may be written as the name alone.
 //
 //	doc, addition   any kind
+//	form            any kind with an addition: true says that the addition is the
+//	                form of a value, and that the document has the request itself.
+//	                Costs of additions leave it out.
 //	accept          any kind, as of a table
 //	fallback        any kind: the pattern that runs in its place on an engine that
 //	                cannot run this one. Arguments and columns are the same;

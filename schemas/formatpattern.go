@@ -11,6 +11,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 	b := newBlock()
 	b.text("doc", p.Doc)
 	b.text("addition", p.Addition)
+	b.flag("form", p.Form)
 	if p.Kind == Batch {
 		b.batch(p)
 	} else {
@@ -28,7 +29,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 // Shape is the pattern's text without its name and what explains it: equal calls have equal shapes.
 func (p *Pattern) Shape() string {
 	bare := *p
-	bare.Doc, bare.Addition, bare.Accept, bare.Imported = "", "", nil, nil
+	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
 	text, err := yaml.Marshal(formatPattern(&bare))
 	if err != nil {
 		panic(err) // every node is a map, a list or text that YAML can hold

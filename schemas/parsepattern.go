@@ -24,7 +24,7 @@ var keysOf = [...][]string{
 	Batch:  {"parallel", "atomic"},
 }
 
-var commonKeys = []string{"doc", "addition", "fallback", "accept", "other", "at"}
+var commonKeys = []string{"doc", "addition", "form", "fallback", "accept", "other", "at"}
 
 // patternKeys are all keys that some pattern may have.
 var patternKeys = func() []string {
@@ -104,6 +104,7 @@ func (r *patternReader) head(n *yaml.Node) bool {
 	}
 	r.Doc = r.TextOf(f, "doc", r.where)
 	r.Addition = r.TextOf(f, "addition", r.where)
+	r.Form = r.Flag(f, "form", r.where)
 	r.Accept = r.accept(f, r.where)
 	r.Other = r.other(f, r.where)
 	if r.Imported = r.from(f, r.where); r.Imported != nil {

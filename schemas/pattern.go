@@ -153,7 +153,9 @@ type Pattern struct {
 	// Fallback runs in place of this pattern on an engine that cannot run it,
 	// or is nil; the report then says "emulated".
 	Fallback *Pattern
-	Addition string       // why mailbench adds it to its document, or ""
+	Addition string // why mailbench adds it to its document, or ""
+	// Form: the addition is the form of a value. The document has the request itself.
+	Form     bool
 	Accept   []Acceptance // in file order
 	Other    []Setting    // clauses that are carried through, judged by nothing
 	Imported *Pos         // where it was before schema import, or nil
