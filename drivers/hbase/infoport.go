@@ -17,9 +17,9 @@ import (
 // untold begins what stands in place of a setting that the servers do not tell.
 const untold = "not told"
 
-// infoTimeout bounds what a region server's info port is asked, so that a port behind a firewall
-// holds nothing up for long.
-const infoTimeout = 2 * time.Second
+// infoTimeout bounds what a region server's info port is asked, once, so that a port behind a firewall
+// holds nothing up for long. A Java that has just begun takes seconds for its first page.
+const infoTimeout = 5 * time.Second
 
 // maxInfo bounds an answer of an info port. All of HBase's configuration is about 150 KB.
 const maxInfo = 8 << 20

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -62,6 +63,11 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 		"RegionServers": max(in.state.Count, 1),
 	})
 	if err != nil {
+		return command{}, err
+	}
+	// The info port tells results the log and the collector. It wants the folder of its pages, which no
+	// jar has; what is asked needs none of them.
+	if err := os.MkdirAll(filepath.Join(dir, "hbase-webapps", "regionserver"), 0o700); err != nil {
 		return command{}, err
 	}
 	log4j, err := writeConfig(dir, "log4j.properties", "log4j.properties", nil)
