@@ -39,5 +39,8 @@ func (r *Report) writeUnseen(w io.Writer) {
 
 // upTo writes the most that a share can be, with two digits.
 func upTo(share float64) string {
+	if share > 0.99 {
+		return "up to 100%" // two digits would be 1e+02
+	}
 	return "up to " + strconv.FormatFloat(100*share, 'g', 2, 64) + "%"
 }

@@ -19,13 +19,15 @@ func TestUnseen(t *testing.T) {
 			{Name: "whole", Rows: 9, Parts: 4, Read: 4},
 			{Name: "part", Rows: 30_000, Parts: 1000, Read: 10},
 			{Name: "damaged", Rows: 30_000, Parts: 1000, Read: 10},
+			{Name: "empty", Parts: 1000, Read: 10},
 		},
 		Findings: []Finding{{Table: "damaged", Rows: 1}, {Table: "part", Rows: 1, Leftover: true}},
 	}
 	var b strings.Builder
 	r.writeUnseen(&b)
 	want := "  part: up to 0.01% of its rows are broken, if they are spread evenly;\n      up to 26% of its parts have broken rows"
+	want += ", if they are together\n  empty: up to 100% of its rows"
 	if got := b.String(); !strings.Contains(got, want) || strings.Contains(got, "whole") || strings.Contains(got, "damaged") {
-		t.Errorf("got %s, want %s for this table only", got, want)
+		t.Errorf("got %s, want %s for these tables only", got, want)
 	}
 }

@@ -44,7 +44,7 @@ func (s *server) breaksAfter(calls int64, broken time.Duration, err error) {
 // by second and by error, and the gap is where it was.
 func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	s := newServer(t)
-	c := remoteConfig(t, s, "  - measure: {rate: 400/s, duration: 4s, mix: {list: 1}}\n")
+	c := remoteConfig(t, s, "  - measure: {rate: 400/s, duration: 6s, mix: {list: 1}}\n")
 	var started atomic.Bool
 	c.Progress = func(p Progress) {
 		if p.Phase == "measure" && p.OK > 0 && started.CompareAndSwap(false, true) {
@@ -53,8 +53,8 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	}
 	m := phaseOf(t, runOK(t, c), "measure")
 	o := m.Ops["list"]
-	if m.Verdict == results.Failed || o.Count+o.Failed != 1600 || o.Failed < 300 || o.Failed > 1200 {
-		t.Errorf("%s %s: %d ok and %d failed, want 1600 in all, 800 failed", m.Verdict, why(m), o.Count, o.Failed)
+	if m.Verdict == results.Failed || o.Count+o.Failed != 2400 || o.Failed < 300 || o.Failed > 1200 {
+		t.Errorf("%s %s: %d ok and %d failed, want 2400 in all, 800 failed", m.Verdict, why(m), o.Count, o.Failed)
 	}
 	if len(o.Errors) != 1 || o.Errors[0].Count != o.Failed || !strings.Contains(o.Errors[0].Text, "connection refused") {
 		t.Errorf("errors %+v, want one text, %d times", o.Errors, o.Failed)
