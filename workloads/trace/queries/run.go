@@ -34,7 +34,7 @@ type Config struct {
 	Progress func(i, n int)
 }
 
-// ErrInput: the statements or the keyspace's own description cannot be read, or there are none.
+// ErrInput says that the statements or the keyspace's own description cannot be read, or that there are none.
 var ErrInput = errors.New("the statements cannot be used")
 
 // Run reads the statements, runs those that only read, and says what lint foretells of each. It
