@@ -13,7 +13,16 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/schemas"
 )
+
+// batch applies the parts of a batch.
+func (w *writing) batch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	if st.Pattern().Atomic != schemas.AtomicNone {
+		return w.atomicBatch(ctx, st, parts)
+	}
+	return w.separateBatch(ctx, st, parts)
+}
 
 // atomicBatch applies all parts in one edit of their HBase row.
 func (w *writing) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {

@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,5 +75,6 @@ func (c *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	st := &statement{compiler: c, Plan: plan.Of(p), parts: parts}
+	st.tracked = slices.ContainsFunc(parts, func(part *statement) bool { return part.tracked })
 	return st, st.checkAtomic()
 }

@@ -11,14 +11,14 @@ import (
 // TestStored: the settings of a schema's tables are all that Apply makes of them,
 // and what is read back of a layout's text is the layout.
 func TestStored(t *testing.T) {
-	s := parse(t, strings.Replace(hintedSchema, "columns: {a: text, n: bigint}", "static: {title: text}\n    columns: {a: text, n: bigint}\n    indexes: {by_a: [a]}", 1))
+	s := parse(t, strings.Replace(hintedSchema, "columns: {a: text, n: bigint}", "static: {title: text}\n    columns: {a: text, n: bigint}\n    indexes: {by_a: [a], by_k: [p, k]}", 1))
 	st := newStore(&cluster{settings: &settings{}}, drivers.Options{})
 	own, err := st.Stored(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mail, data := own.Table("mail"), own.Table("mail.data")
-	if mail.Indexes != nil || len(mail.Static) != 1 || data.Parent != mail {
+	if len(mail.Indexes) != 1 || mail.Index("by_a") == nil || len(own.Tables) != 2 || len(mail.Static) != 1 || data.Parent != mail {
 		t.Errorf("stored: %s", schemas.Format(own))
 	}
 	for name, want := range map[string]string{

@@ -170,6 +170,7 @@ func (c *catalog) read(name, prefix string, there map[string]TableDescription) (
 	if err != nil {
 		return nil, err
 	}
+	dropEntries(sch)
 	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,10 @@ type statement struct {
 	write []operand // the columns of a write
 	lists []wanted  // the list columns of a remove; at is the position of the argument
 	parts []*statement
+
+	lookup  *lookup    // a read goes through an index
+	tracked bool       // a write may change entries of indexes; of a batch: one of its parts may
+	found   *statement // reads the rows that a tracked delete must search for
 }
 
 // operand is a column that a write changes and the position of its argument.
@@ -42,13 +46,19 @@ type operand struct {
 // compile compiles the statement's pattern, which is no batch.
 func (st *statement) compile() error {
 	p := st.Pattern()
-	if p.Index != nil {
-		return fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
+	switch {
+	case p.Index != nil:
+		return st.throughIndex()
+	case !p.Kind.Reads():
+		if err := st.compileWrite(); err != nil {
+			return err
+		}
+		return st.compileTracked()
 	}
-	if p.Kind.Reads() {
-		return st.compileRead()
+	if err := st.compileRead(); err != nil {
+		return err
 	}
-	return st.compileWrite()
+	return st.throughFilter()
 }
 
 // family returns the family of the statement's rows and its columns.

@@ -30,7 +30,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 		fmt.Sprintf("The commands of the HBase shell that create what mailbench creates for the schema %s. A table's "+
 			"METADATA are mailbench's mark, with the columns and types that HBase does not know.", s.Name))
 	for _, r := range l.roots {
-		for _, of := range s.Tables {
+		for _, of := range l.schema.Tables {
 			if of.Root() == r.schema {
 				t.Table(of)
 				l.comments(t, of)
@@ -61,6 +61,10 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
 	}
 	for _, x := range of.Indexes {
+		if own := tb.kept(x.Name); own != nil {
+			t.Comment(fmt.Sprintf("Index %s is the table %s below: HBase has no indexes.", x.Name, own.entries.schema.Name))
+			continue
+		}
 		t.Comment(fmt.Sprintf("Index %s is left out: HBase has no indexes.", x.Name))
 	}
 }

@@ -106,8 +106,11 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if len(parts) == 0 {
 		return nil
 	}
-	if st.Pattern().Atomic != schemas.AtomicNone {
-		return st.Named(s.writing.atomicBatch(ctx, st, parts))
+	if !st.tracked {
+		return st.Named(s.writing.batch(ctx, st, parts))
 	}
-	return st.Named(s.writing.separateBatch(ctx, st, parts))
+	_, err = s.writing.tracked(ctx, st.parts, parts, func(parts []drivers.Call) (drivers.Result, error) {
+		return drivers.Result{Applied: true}, s.writing.batch(ctx, st, parts)
+	})
+	return st.Named(err)
 }

@@ -13,12 +13,13 @@ import (
 const tablesKey = "\ntables:\n"
 
 // tablesText writes a root table and the tables nested in it in the schema language, without
-// indexes and the hints for other engines.
+// the indexes that the driver does not keep and the hints for other engines.
 func (l *layout) tablesText(r *root) string {
 	own := schemas.Canonical(l.schema)
 	own.Tables = slices.DeleteFunc(own.Tables, func(t *schemas.Table) bool { return t.Root().Name != r.schema.Name })
 	for _, t := range own.Tables {
-		t.Indexes = nil
+		tb := l.tables[l.schema.Table(t.Name)]
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return tb == nil || tb.kept(x.Name) == nil })
 		maps.DeleteFunc(t.Hints, func(engine string, _ map[string]string) bool { return engine != engineName })
 	}
 	_, tables, _ := strings.Cut(string(schemas.Format(own)), tablesKey)
@@ -43,12 +44,18 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	known := make(map[string]bool) // "HBase table:family"
 	for _, t := range own.Tables {
 		tb := l.tables[l.schema.Table(t.Name)]
-		t.Indexes, t.Hints = nil, nil
+		t.Hints = nil
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
+			return tb == nil || tb.kept(x.Name) == nil || families[string(tb.kept(x.Name).entries.hbase)] == nil
+		})
 		if tb == nil { // a row header stores nothing: it exists if a nested table does
 			continue
 		}
 		live := families[string(tb.hbase)]
 		known[string(tb.hbase)+":"+tb.family] = true
+		if l.indexedBy(tb.schema) != nil { // it is what the other table's index is in HBase
+			continue
+		}
 		if live[tb.family] == nil {
 			t.Columns, t.Static = nil, nil
 			continue

@@ -52,15 +52,15 @@ func asCassandra(st drivers.Store) drivers.Store {
 }
 
 // asHBase removes what HBase cannot do: atomic writes of several rows, puts and
-// deletes of one row at once, and indexes. It refuses a cell from 10 MiB on.
+// deletes of one row at once, and indexes over keys. It refuses a cell from 10 MiB on.
 func asHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
-	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, false
+	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, true
 	c.MaxCellBytes = 10 << 20
 	return &limitedStore{st, c, func(p *schemas.Pattern) string {
 		switch {
-		case p.Index != nil:
-			return "there are no indexes"
+		case p.Index != nil && p.Index.OverKeys():
+			return "there are no indexes over keys"
 		case p.Kind == schemas.Batch && p.Atomic > schemas.AtomicRow:
 			return "no more than a row is atomic"
 		case p.Kind == schemas.Batch && p.Atomic == schemas.AtomicRow && mixed(p, deletes):

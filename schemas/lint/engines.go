@@ -81,10 +81,23 @@ func countersUnable(p *schemas.Pattern) string {
 	return ""
 }
 
+// hbaseKeeps reports whether the driver for HBase keeps a table of entries for an index.
+func hbaseKeeps(t *schemas.Table, x *schemas.Index) bool {
+	return len(t.Columns) > 1 && t.Hints[hbase]["marker"] == "" && !x.OverKeys() &&
+		!slices.ContainsFunc(x.Columns, func(x schemas.IndexColumn) bool {
+			c := x.Column
+			return x.Desc || c.Role == schemas.Static || c.Type.Collection() || c.Type.Kind == schemas.Counter
+		})
+}
+
 func hbaseUnable(p *schemas.Pattern) string {
 	switch {
+	case p.Index != nil && !hbaseKeeps(p.Table, p.Index):
+		return "it has no indexes, and mailbench keeps only such over plain columns of rows, in ascending order"
+	case p.Index != nil && len(p.By) < len(p.Index.Columns):
+		return "an index finds equal values of all its columns"
 	case p.Index != nil:
-		return "it has no indexes"
+		return ""
 	case p.Kind == schemas.Slice && p.Reverse && wide(p.Table) && boundKeys(p) < rowColumns(p.Table):
 		return "it cannot read the cells of several wide rows backwards"
 	case p.Kind != schemas.Batch || p.Atomic == schemas.AtomicNone:

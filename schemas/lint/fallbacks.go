@@ -12,8 +12,8 @@ func fallbackRules() []*Rule {
 		ID: "no-fallback", Severity: Error, Engines: EngineNames(),
 		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. Operations
 			that need it fail there.`,
-		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes;
-			Oracle NoSQL: one shard key at once`,
+		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes
+			over keys; Oracle NoSQL: one shard key at once`,
 		Do: "Declare a fallback, or change the pattern so that the engine can run it.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
