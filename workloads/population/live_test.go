@@ -223,24 +223,36 @@ func hbaseTables(t *testing.T, _, namespace string, _ drivers.Store, s *schemas.
 			if len(tb.Static) > 0 {
 				families = append(families, "s")
 			}
-			dir := find(t, drivers.Prefix+namespace+"_"+s.Name+"."+tb.Root().Name)
-			m := measured{rows: -1}
-			regions, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
+			prefix, m := drivers.Prefix+namespace+"_"+s.Name+".", measured{rows: -1}
+			var files []string
+			for _, f := range families {
+				files = append(files, matches(t, filepath.Join(find(t, prefix+tb.Root().Name), "*", f))...)
 			}
-			for _, r := range regions {
-				for _, f := range families {
-					n, ok := compacted(filepath.Join(dir, r.Name(), f))
-					if m.bytes += n; !ok {
-						m.bytes = 0
-					}
+			for _, x := range tb.Indexes {
+				if !x.OverKeys() { // its entries are a table of their own
+					files = append(files, matches(t, filepath.Join(find(t, prefix+tb.Name+"_"+x.Name), "*", "m"))...)
+				}
+			}
+			for _, f := range files {
+				n, ok := compacted(f)
+				if m.bytes += n; !ok {
+					m.bytes = 0
+					break
 				}
 			}
 			have[tb.Name] = m
 		}
 		return have
 	}, declaredThere(s))
+}
+
+func matches(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
 
 // compacted returns the size of a family's file. HBase compacts three flushed files
