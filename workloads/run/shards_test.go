@@ -269,7 +269,9 @@ func TestShardDiesInTheLastPhase(t *testing.T) {
 					continue
 				}
 				last := r.Cells[len(r.Cells)-1]
-				if last.Verdict != results.Failed || !strings.Contains(last.Error, fmt.Sprintf("shard %d", dies+1)) {
+				// The other one may have ended for the same reason, and be seen first.
+				names := func(n int) bool { return n != i && strings.Contains(last.Error, fmt.Sprintf("shard %d", n+1)) }
+				if last.Verdict != results.Failed || !slices.ContainsFunc([]int{0, 1, 2}, names) {
 					t.Errorf("shard %d ended with %s: %q", i+1, last.Verdict, last.Error)
 				}
 				if m := phaseOf(t, r, "measure"); m.Verdict == results.Failed || m.Ops["list"].Count == 0 {
