@@ -102,6 +102,19 @@ func (r *runner) read(pattern string, args ...drivers.Value) string {
 	return strings.Join(lines, "; ")
 }
 
+// putAndFlag puts the row of a round, which has its number, and sets the row's flag on a condition.
+func (r *runner) putAndFlag(i int32, p, k drivers.Value) {
+	r.Helper()
+	size := drivers.Bigint(int64(i))
+	r.write("put", p, k, size, drivers.Boolean(false))
+	if !r.write("flag", p, k, drivers.Boolean(true), size) {
+		r.Fatalf("round %d: the flag was not set on a row that is there", i)
+	}
+	if got, want := r.read("get", p, k), fmt.Sprint(i, " 1"); got != want {
+		r.Fatalf("round %d: put, then flagged: the row is %q, want %q", i, got, want)
+	}
+}
+
 // TestStamps: plain and conditional writes of one row take effect in the order in
 // which they are asked for, however close they follow each other. (With plain
 // writes stamped by this process, a conditional one would lose to the one just
@@ -111,13 +124,7 @@ func TestStamps(t *testing.T) {
 	p, no, yes := drivers.Text("p"), drivers.Boolean(false), drivers.Boolean(true)
 	for i := range int32(100) {
 		k, size := drivers.Int(i%3), drivers.Bigint(int64(i))
-		r.write("put", p, k, size, no)
-		if !r.write("flag", p, k, yes, size) {
-			t.Fatalf("round %d: the flag was not set on a row that is there", i)
-		}
-		if got, want := r.read("get", p, k), fmt.Sprint(i, " 1"); got != want {
-			t.Fatalf("round %d: put, then flagged: the row is %q, want %q", i, got, want)
-		}
+		r.putAndFlag(i, p, k)
 		r.write("drop", p, k)
 		if !r.write("create", p, k, size, no) {
 			t.Fatalf("round %d: a row was dropped, and is there", i)
@@ -150,13 +157,7 @@ func TestOneClock(t *testing.T) {
 	no, yes := drivers.Boolean(false), drivers.Boolean(true)
 	for i := range int32(60) {
 		p, k, size := drivers.Text(fmt.Sprint("p", i%10)), drivers.Int(i%3), drivers.Bigint(int64(i))
-		r.write("put", p, k, size, no)
-		if !r.write("flag", p, k, yes, size) {
-			t.Fatalf("round %d: the flag was not set on a row that is there", i)
-		}
-		if got, want := r.read("get", p, k), fmt.Sprint(i, " 1"); got != want {
-			t.Fatalf("round %d: put, then flagged: the row is %q, want %q", i, got, want)
-		}
+		r.putAndFlag(i, p, k)
 		r.write("drop", p, k)
 		if r.write("flag", p, k, yes, size) {
 			t.Fatalf("round %d: a flag was set on a row that was dropped", i)

@@ -136,7 +136,10 @@ func (c *indexCheck) rows() error {
 			row := make([]drivers.Value, key+len(c.t.columns))
 			c.t.spread(row, vals)
 			e, err := c.x.edit(c.x.put, row)
-			if err != nil || e.ops == nil {
+			if err != nil {
+				return err
+			}
+			if e.ops == nil { // a column of the index is null
 				continue
 			}
 			keys = append(keys, row[:key]...)

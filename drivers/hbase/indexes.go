@@ -119,7 +119,7 @@ func (l *layout) addIndexes(entries map[*schemas.Index]*schemas.Table) error {
 			continue
 		}
 		tb.old = &statement{table: tb, Plan: plan.Of(&schemas.Pattern{
-			Name: "old row", Kind: schemas.Get, Table: t, By: tb.key, Columns: tb.indexed(),
+			Name: "old row", Kind: schemas.Get, Table: t, By: tb.key, Columns: tb.indexColumns(),
 		})}
 		if err := tb.old.compile(); err != nil {
 			return err
@@ -165,8 +165,11 @@ func (t *table) position(name string) int {
 	return slices.IndexFunc(slices.Concat(t.key, t.columns), func(c *schemas.Column) bool { return c.Name == name })
 }
 
-// indexed returns the plain columns of the table's indexes.
-func (t *table) indexed() (all []*schemas.Column) {
+// indexed returns the plain columns that the table's old row is read with: those of its indexes.
+func (t *table) indexed() []*schemas.Column { return t.old.Pattern().Columns }
+
+// indexColumns collects the plain columns of the table's indexes.
+func (t *table) indexColumns() (all []*schemas.Column) {
 	for at, c := range t.columns {
 		if slices.ContainsFunc(t.indexes, func(x index) bool { return slices.Contains(x.from, len(t.key)+at) }) {
 			all = append(all, c)

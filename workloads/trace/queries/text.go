@@ -81,7 +81,8 @@ func (s *Statement) write(w io.Writer) {
 	if s.Most == nil {
 		return
 	}
-	fmt.Fprintf(w, "  engine: at most %d rows and %d tombstones read for %d returned", s.Most.Rows, max(s.Most.Tombstones, 0), s.Most.Returned)
+	fmt.Fprintf(w, "  engine: at most %d rows and %d tombstones read for %d returned", s.Most.Rows,
+		max(s.Most.Tombstones, 0), s.Most.Returned)
 	if s.More {
 		fmt.Fprint(w, ", and the read goes on after the first page, which was not read")
 	}
