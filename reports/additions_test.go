@@ -3,6 +3,7 @@ package reports
 import (
 	"bufio"
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/results"
@@ -36,6 +37,11 @@ func TestAdditions(t *testing.T) {
 		"Requests are not of columns that were added to its own tables, bytes are"
 	if got := Additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	for _, want := range []string{"**Added to the documents** of requests/bytes: datastax 50%/3%, elasticinbox", want} {
+		if md := writtenOf(t, r, WriteMarkdown); !strings.Contains(strings.ReplaceAll(md, "\\", ""), want) {
+			t.Errorf("no %q in the Markdown:\n%s", want, md)
+		}
 	}
 	costs := text{out: bufio.NewWriter(&bytes.Buffer{}), width: 80}
 	const short = "ADDED     of requests/bytes: datastax 50%/3%, elasticinbox 25%/3%, oracle 0%/3%\n"

@@ -29,6 +29,9 @@ func WriteMarkdown(w io.Writer, r *results.Run) error {
 		for i := range view.Parts {
 			m.overview(&view.Parts[i])
 		}
+		if s := Added(r); s != "" {
+			m.line("\n**Added to the documents** %s", words.Markdown(s))
+		}
 	}
 	for i := range all {
 		m.section(&all[i])
@@ -192,7 +195,7 @@ func (m *markdown) notes(view *Overview, all []Section) {
 			notes = append(notes, "audit of "+m.names.Audit(a)+": "+AuditSummary(a))
 		}
 	}
-	for _, s := range []string{TooFew(all), examinedNote(all), Regime(all, m.names), Floors(m.run)} {
+	for _, s := range []string{TooFew(all), Additions(m.run), examinedNote(all), Regime(all, m.names), Floors(m.run)} {
 		if s != "" {
 			notes = append(notes, s)
 		}

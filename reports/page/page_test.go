@@ -468,3 +468,27 @@ func TestSearchIsDrawn(t *testing.T) {
 		}
 	}
 }
+
+// What a model's document does not have is told in short with the answer, and with its patterns below.
+func TestPageTellsAdditions(t *testing.T) {
+	s, err := schemas.Bundled("elasticinbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &results.Run{Config: results.Config{Models: []string{"elasticinbox"}}}
+	r.Schemas = []results.Schema{{Model: "elasticinbox", Text: string(s.Source)}}
+	r.Cells = []results.Cell{{
+		Key: results.Key{Model: "elasticinbox", Engine: "embedded", Phase: "measure", Trial: 1}, Kind: results.KindMeasure,
+		Ops: map[string]results.Op{"deliver": {
+			Count:    10,
+			Patterns: []results.PatternCalls{{Name: "blocks_put", Calls: 3}, {Name: "size_put", Calls: 1}},
+			Store:    results.StoreCost{BytesWritten: 100, BytesAdded: 3},
+		}},
+	}}
+	page := write(t, Source{"added", r, nil})
+	for _, want := range []string{"Added to the documents of requests/bytes: elasticinbox 25%/3%.</p>", "elasticinbox 25%/3% (size_put)."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+}

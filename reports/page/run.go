@@ -39,6 +39,8 @@ type runView struct {
 	Regime      string
 	Floors      string
 	TooFew      string // what a dash among the percentiles means
+	Added       string // what additions to the documents cost, in short
+	Additions   string
 	Audited     []auditView
 	Cells       []cellView
 	Operations  []glossary.Term
@@ -71,6 +73,7 @@ func newRunView(s *Source) *runView {
 	v := &runView{
 		Run: r, Repeat: repeat(s.Name), Overview: reports.OverviewOf(r), TooFew: reports.TooFew(all),
 		Regime: reports.Regime(all, n), Floors: reports.Floors(r),
+		Added: reports.Added(r), Additions: reports.Additions(r),
 		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend,
 		Operations: glossary.Operations(), Columns: glossary.Columns(),
 	}
