@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -29,8 +31,9 @@ type combination struct {
 	dir    string       // folder of the data set
 	shards *meet.Shards // shards that load the engine together; nil: there are none
 
-	target *subject.Target
-	grows  bool // the data set is that of the point before
+	target   *subject.Target
+	grows    bool   // the data set is that of the point before
+	unlisted string // what an audit says of a whole data set that the data folder's list does not have
 }
 
 // run carries out all phases. The result has everything that was measured, whatever
@@ -72,8 +75,14 @@ func (c *combination) onward(ctx context.Context) bool {
 // open opens the target.
 func (c *combination) open(ctx context.Context) error {
 	return crash.Guard(func() (err error) {
-		c.target, err = subject.Open(ctx, c.targetConfig())
-		return err
+		if c.target, err = subject.Open(ctx, c.targetConfig()); err != nil {
+			return err
+		}
+		if c.target.Dataset.Complete && !c.runner.data.holds(c.dir) {
+			c.unlisted = fmt.Sprintf("%s lacks this data set, and may have lacked others that are gone; if none is, write %s into it",
+				filepath.Join(c.runner.data.path, listFile), filepath.Base(c.dir))
+		}
+		return nil
 	})
 }
 
@@ -126,6 +135,7 @@ func (c *combination) audit(ctx context.Context) bool {
 		c.runner.progress("audit", drive.Progress{Fraction: -1})
 		found, err := c.target.Audit(ctx)
 		if found != nil {
+			found.Fault = cmp.Or(found.Fault, c.unlisted)
 			c.addAudit(*found)
 		}
 		return err

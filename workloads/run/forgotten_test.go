@@ -25,7 +25,7 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		name  string
 		harm  func(data, ledger string) error
 		fault string // in the audit
-		again string // in the error of a run that uses the data set again; "": it makes a new one
+		again string // in the error of a run that uses the data set again; "": there is none, and its audit says the same
 	}{
 		{"no ledger", func(_, ledger string) error { return os.Remove(ledger) }, "ledger is gone", "ledger is gone"},
 		{"an empty ledger", func(_, ledger string) error { return os.Truncate(ledger, 0) }, "the ledger has 0 records", "the ledger has 0 records"},
@@ -37,10 +37,15 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		}, "record 51 has a wrong checksum", "record 51 has a wrong checksum"},
 		{"no folder", func(data, _ string) error {
 			return os.RemoveAll(filepath.Join(data, "fake-memory"))
-		}, "fake-memory is gone", ""},
+		}, "fake-memory is gone", "the store holds another data set already"}, // this engine's is elsewhere
 		{"no dataset.json", func(data, _ string) error {
 			return os.Remove(filepath.Join(data, "fake-memory", "dataset.json"))
 		}, "fake-memory is gone", "has records of another data set"},
+		{"an empty dataset.json", func(data, _ string) error {
+			return os.Truncate(filepath.Join(data, "fake-memory", "dataset.json"), 0)
+		}, "dataset.json is damaged", "dataset.json is damaged"},
+		{"no list", func(data, _ string) error { return os.Remove(filepath.Join(data, listFile)) }, "lacks this data set", ""},
+		{"an empty list", func(data, _ string) error { return os.Truncate(filepath.Join(data, listFile), 0) }, "lacks this data set", ""},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
@@ -60,6 +65,10 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 			}
 			c.Audit = NoAudit
 			if x.again == "" {
+				c.Audit = AuditAfter
+				if a := auditOf(t, runOK(t, c)); !strings.Contains(a.Fault, x.fault) {
+					t.Errorf("used again: %+v, want %q", a, x.fault)
+				}
 				return
 			}
 			cell := runOK(t, c).Cells[0]

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -99,8 +100,8 @@ func (c *phases) load(ctx context.Context, p *workloads.Phase) error {
 		}
 	}
 	load, err := populate(ctx)
-	if herr := c.runner.data.hold(c.dir); err == nil {
-		err = herr
+	if c.unlisted == "" { // else its audits would no longer say so
+		err = errors.Join(err, c.runner.data.hold(c.dir))
 	}
 	if err != nil || load == nil {
 		return err

@@ -80,7 +80,7 @@ func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
 func BlobsDir(dir string) string { return filepath.Join(dir, blobsFolder) }
 
 // ReadDataset reads the data set's file; nil if the folder has none. It refuses a folder
-// that is not private.
+// that is not private. The error is drivers.ErrCorrupt if the file is damaged.
 func ReadDataset(dir string) (*Dataset, error) {
 	err := private.Check(dir)
 	var b []byte
@@ -92,7 +92,9 @@ func ReadDataset(dir string) (*Dataset, error) {
 	}
 	d := new(Dataset)
 	if err == nil {
-		err = json.Unmarshal(b, d)
+		if jerr := json.Unmarshal(b, d); jerr != nil || d.Model == "" {
+			err = fmt.Errorf("%w: %s is damaged", drivers.ErrCorrupt, datasetFile)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
