@@ -5,8 +5,8 @@ import "github.com/mailbench/mailbench/schemas"
 // additions say which values of a pattern's rows and arguments are additions to the model's document:
 // all if the pattern or its table is one, else those of columns that are.
 type additions struct {
-	any, all   bool
-	rows, args []bool
+	all        bool
+	rows, args []int // positions of the columns
 }
 
 // additionsOf is kept for each pattern: the second call of one allocates nothing.
@@ -24,35 +24,35 @@ func newAdditions(p *schemas.Pattern) *additions {
 	for t := p.Table; t != nil; t = t.Parent {
 		a.all = a.all || t.Addition != ""
 	}
-	a.any = a.all
-	of := p.Columns
+	of, first := p.Columns, 0
 	if p.Element != nil {
 		of = []*schemas.Column{p.Element}
 	}
-	columns := make([]bool, len(of))
+	if !p.Kind.Reads() && p.Kind != schemas.Batch {
+		first = p.ArgLayout().Columns
+	}
+	var at []int
 	for i, c := range of {
-		columns[i] = c.Addition != ""
-		a.any = a.any || columns[i]
+		if c.Addition != "" {
+			at = append(at, first+i)
+		}
 	}
 	if p.Kind.Reads() {
-		a.rows = columns
-	} else if p.Kind != schemas.Batch {
-		a.args = append(make([]bool, p.ArgLayout().Columns), columns...)
+		a.rows = at
+	} else {
+		a.args = at
 	}
 	return a
 }
 
-// of is the size of those of the values that are additions. The values beyond of are none.
-func (a *additions) of(added []bool, vs []Value) int64 {
+// of is the size of those of the values that are additions, which are at these positions.
+func (a *additions) of(at []int, vs []Value) int64 {
 	if a.all {
 		return size(vs)
 	}
-	if !a.any {
-		return 0
-	}
 	n := 0
-	for i := range min(len(vs), len(added)) {
-		if added[i] {
+	for _, i := range at {
+		if i < len(vs) { // a put may lack its last columns
 			n += vs[i].Size()
 		}
 	}

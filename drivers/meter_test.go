@@ -1,10 +1,13 @@
 package drivers_test
 
 import (
+	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Every figure of a cost is added.
@@ -24,5 +27,67 @@ func TestEveryCostIsAdded(t *testing.T) {
 		if got, want := of.Field(i).Int(), int64(1+i+1000+i); got != want {
 			t.Errorf("%s is %d, want %d", of.Type().Field(i).Name, got, want)
 		}
+	}
+}
+
+// preset is a session that yields 25 rows of a read at once, and does nothing else.
+type preset struct {
+	drivers.CostCounter
+	row []drivers.Value
+}
+
+func (p *preset) Read(_ context.Context, _ drivers.Statement, _ []drivers.Value, yield func([]drivers.Value) error) error {
+	for range 25 {
+		if err := yield(p.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *preset) Write(context.Context, drivers.Statement, []drivers.Value) (drivers.Result, error) {
+	return drivers.Result{Applied: true}, nil
+}
+func (p *preset) Batch(context.Context, drivers.Statement, []drivers.Call) error { return nil }
+func (p *preset) Close() error                                                   { return nil }
+
+// of is a statement of a pattern.
+type of struct{ p *schemas.Pattern }
+
+func (s of) Pattern() *schemas.Pattern  { return s.p }
+func (s of) Emulates() *schemas.Pattern { return nil }
+func (s of) Emulate(*schemas.Pattern)   {}
+
+// BenchmarkMeter is what a Meter costs over a session that does nothing: a page of 25 rows of oracle,
+// two of whose ten columns are additions, a page of conversation, which has none, and a put.
+func BenchmarkMeter(b *testing.B) {
+	values := make([]drivers.Value, 20)
+	for i := range values {
+		values[i] = drivers.Text("value")
+	}
+	ctx, yield := b.Context(), func([]drivers.Value) error { return nil }
+	for _, name := range []string{"oracle inbox", "conversation newest", "oracle put_message"} {
+		model, pattern, _ := strings.Cut(name, " ")
+		s, err := schemas.Bundled(model)
+		if err != nil {
+			b.Fatal(err)
+		}
+		st := of{s.Pattern(pattern)}
+		m := drivers.NewMeter(&preset{row: values[:len(st.p.Columns)]})
+		b.Run(pattern, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if st.p.Kind.Reads() {
+					err = m.Read(ctx, st, nil, yield)
+				} else {
+					_, err = m.Write(ctx, st, values)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				m.Take()
+			}
+		})
 	}
 }
