@@ -146,7 +146,8 @@ type Session interface {
 	// row is valid until the session's next call.
 	Write(ctx context.Context, st Statement, args []Value) (Result, error)
 	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
-	// The calls take effect in the order of parts.
+	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that
+	// write one row refuses them.
 	Batch(ctx context.Context, st Statement, parts []Call) error
 	// Take returns what calls have cost since the last Take, and forgets it: all but the rows and
 	// bytes read and written.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -38,6 +39,11 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
 		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p)))
+	}
+	if err := s.ordered(st, parts); err != nil {
+		return st.Named(err)
+	}
+	switch {
 	case st.Pattern().Atomic > schemas.AtomicNone:
 		return st.Named(s.oneBatch(ctx, st, parts))
 	case st.unlogged:
@@ -50,6 +56,24 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		if err := s.write(ctx, p, parts[i].Args, s.store.time(p)); err != nil {
 			return st.Named(plan.Partial(err, i, len(parts)))
 		}
+	}
+	return nil
+}
+
+// errOneTime stands before what is wrong with a batch.
+var errOneTime = errors.New("nodes set the timestamps of a table with conditional writes, and all parts of a batch get one: " +
+	"what writes a row twice needs two batches")
+
+// ordered refuses parts whose order would be lost, since a node gives them one timestamp. With
+// timestamps of this store's clock a later write of a node behind it would be lost.
+func (s *session) ordered(st *statement, parts []drivers.Call) error {
+	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
+	if len(st.stamped) == 0 || sequential {
+		return nil
+	}
+	byNode := func(t *schemas.Table) bool { return slices.Contains(st.stamped, t) }
+	if err := s.order.Counts(st.Pattern(), parts, byNode); err != nil {
+		return fmt.Errorf("%w: %w", err, errOneTime)
 	}
 	return nil
 }
@@ -194,7 +218,6 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	s.requests++
 	err := s.store.session.ExecuteBatch(request)
 	b.done()
-	s.store.clock.waitPast(f.last)
 	err = writeError(err, kind, s.retry.uncertain)
 	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
 		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
@@ -207,7 +230,6 @@ type filled struct {
 	size       int64
 	partitions int // 1 if all entries are in one partition; more if not
 	idempotent bool
-	last       int64 // the last timestamp set on a table whose other writes nodes stamp; 0 if none
 }
 
 // fill turns the parts into the entries of the request.
@@ -228,7 +250,7 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	}
 	b.bindValues, b.vals = b.bindValues[:n], b.vals[:n]
 	f := filled{idempotent: true}
-	time, ordered := s.store.clock.next(int64(len(parts))), sameRows(st, parts)
+	time := s.store.clock.next(int64(len(parts)))
 	entries, end := b.request.Entries[:0], 0
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
@@ -239,13 +261,10 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 			switch {
 			case from != bindTime:
 				b.bindValues[end].v = args[from]
-			case p.table.conditional && !ordered:
+			case p.table.conditional:
 				b.vals[end] = gocql.UnsetValue // the node's own time
 			default:
 				b.bindValues[end].v = drivers.Bigint(time + int64(i))
-				if p.table.conditional {
-					f.last = time + int64(i)
-				}
 			}
 			end++
 		}
@@ -266,49 +285,6 @@ func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
 	}
 	b.request.Entries = entries
 	return f
-}
-
-// maxCompared is the most parts that sameRows compares with each other.
-const maxCompared = 500
-
-// sameRows reports whether two parts may write the same row of a table that also
-// has conditional writes. Nodes give all parts of a batch the same timestamp, so
-// these parts need timestamps of this store's clock to keep their order. The next
-// write must then wait until the nodes' millisecond clocks have passed them.
-func sameRows(st *statement, parts []drivers.Call) bool {
-	conditional := false
-	for _, p := range st.parts {
-		conditional = conditional || p.table.conditional
-	}
-	if !conditional {
-		return false
-	}
-	if len(parts) > maxCompared {
-		return true
-	}
-	for i := range parts {
-		p := st.parts[parts[i].Part]
-		if !p.table.conditional {
-			continue
-		}
-		for j := range parts[:i] {
-			if q := st.parts[parts[j].Part]; q.table == p.table && sharePrefix(p, q, parts[i].Args, parts[j].Args) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// sharePrefix reports whether the keys of two calls agree in the columns that both
-// bind.
-func sharePrefix(p, q *statement, a, b []drivers.Value) bool {
-	for k := range min(p.keys, q.keys) {
-		if compare(a[k], b[k]) != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // done drops the references to the caller's values.

@@ -23,11 +23,3 @@ func (c *clock) next(n int64) int64 {
 		}
 	}
 }
-
-// waitPast waits until a clock that counts milliseconds has passed the timestamp.
-// It does not wait for 0.
-func (c *clock) waitPast(t int64) {
-	if t > 0 {
-		time.Sleep(time.Until(time.UnixMicro(t - t%1000 + 1000)))
-	}
-}

@@ -34,12 +34,15 @@ func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	counters := 0
-	for _, part := range parts {
+	st := &statement{of: k, Plan: plan.Of(p), parts: parts}
+	for i, part := range parts {
 		if part.counter {
 			counters++
+		} else if !part.setsTimestamp() {
+			st.stamped = append(st.stamped, p.Parts[i].Pattern.Table)
 		}
 	}
-	st := &statement{of: k, Plan: plan.Of(p), parts: parts, counter: counters > 0}
+	st.counter = counters > 0
 	switch {
 	case p.Atomic == schemas.AtomicNone:
 		if st.unlogged, err = ddl.UnloggedBatches(p.Parts[0].Pattern.Table); err != nil {

@@ -16,6 +16,7 @@ type session struct {
 	slot           // for the worker's own requests
 	slots  []*slot // for requests that run in parallel
 	groups []group
+	order  plan.Order
 	closed bool
 }
 

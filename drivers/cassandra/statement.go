@@ -32,6 +32,7 @@ type statement struct {
 	counter bool         // it writes counters
 	// unlogged is true if the parts of a batch that is not atomic are sent as one request.
 	unlogged bool
+	stamped  []*schemas.Table // the tables of a batch's parts whose timestamps nodes set
 }
 
 // variants are the queries of a statement, by the bounds that a call gives.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -26,6 +27,11 @@ func (e limitedEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
 	st := e.as(openEmbedded(t, s)).(*limitedStore)
 	st.caps.MaxCellBytes /= 4
 	st.caps.MaxRowBytes /= 4
+	for _, p := range s.Patterns {
+		if p.Kind == schemas.PutIf {
+			st.conditional = append(st.conditional, p.Table.Name)
+		}
+	}
 	return st
 }
 
@@ -36,7 +42,7 @@ func asCassandra(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.ReturnsNew, c.PlainIndexes, c.EqualIndexes = "cassandra", schemas.AtomicAll, false, false, true
 	c.MaxCellBytes, c.MaxRowBytes, c.MaxSpreadBytes = 16<<20, 16<<20, 50<<10
-	return &limitedStore{st, c, func(p *schemas.Pattern) string {
+	return &limitedStore{Store: st, caps: c, refuses: func(p *schemas.Pattern) string {
 		switch {
 		case p.Kind == schemas.Add && p.Columns[0].Type.Kind != schemas.Counter:
 			return "only counters are added to"
@@ -57,7 +63,7 @@ func asHBase(st drivers.Store) drivers.Store {
 	c := st.Capabilities()
 	c.Engine, c.Atomic, c.PlainIndexes, c.EqualIndexes = "hbase", schemas.AtomicRow, false, true
 	c.MaxCellBytes = 10 << 20
-	return &limitedStore{st, c, func(p *schemas.Pattern) string {
+	return &limitedStore{Store: st, caps: c, refuses: func(p *schemas.Pattern) string {
 		switch {
 		case p.Index != nil && p.Index.OverKeys():
 			return "there are no indexes over keys"
@@ -93,6 +99,8 @@ type limitedStore struct {
 	drivers.Store
 	caps    drivers.Capabilities
 	refuses func(p *schemas.Pattern) (why string)
+	// conditional are the names of the tables that conditional writes are made to.
+	conditional []string
 }
 
 // Capabilities implements drivers.Store.
@@ -112,12 +120,13 @@ func (s *limitedStore) Prepare(ctx context.Context, p *schemas.Pattern) (drivers
 // Session implements drivers.Store.
 func (s *limitedStore) Session() (drivers.Session, error) {
 	session, err := s.Store.Session()
-	return &limitedSession{session, &s.caps}, err
+	return &limitedSession{session, &s.caps, s.conditional}, err
 }
 
 type limitedSession struct {
 	drivers.Session
-	caps *drivers.Capabilities
+	caps        *drivers.Capabilities
+	conditional []string
 }
 
 // Read implements drivers.Session.
@@ -140,9 +149,16 @@ func (s *limitedSession) Write(ctx context.Context, st drivers.Statement,
 	return s.Session.Write(ctx, st, args)
 }
 
-// Batch implements drivers.Session. Without atomicity it writes its parts one by one.
+// Batch implements drivers.Session. Without atomicity it writes its parts one by one. As on
+// Cassandra, parts whose order counts are in no batch that writes to a table with conditional writes.
 func (s *limitedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
 	p, total, several := st.Pattern(), int64(0), false
+	if s.caps.Engine == "cassandra" && (p.Atomic > schemas.AtomicNone || p.Parallel > 1) {
+		conditional := func(t *schemas.Table) bool { return slices.Contains(s.conditional, t.Name) }
+		if err := new(plan.Order).Counts(p, parts, conditional); err != nil {
+			return fmt.Errorf("batch %s: %w", p.Name, err)
+		}
+	}
 	for i := range parts {
 		part := p.Parts[parts[i].Part].Pattern
 		if err := s.fits(part, parts[i].Args); err != nil {

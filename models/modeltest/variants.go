@@ -12,9 +12,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// RunVariants runs the rules whose calls a variant changes on the embedded engine, for each
-// bundled variant of the model. A variant that only has other hints for engines is the same as
-// the model there, so RunVariants only binds it.
+// RunVariants runs the rules whose calls a variant changes on the embedded engine and on engines
+// with the limits of the others, for each bundled variant of the model. A variant that only has
+// other hints for engines is the same as the model there, so RunVariants only binds it.
 func (s Suite) RunVariants(t *testing.T) {
 	s.eachVariant(t, func(t *testing.T, v Suite, same bool) {
 		on := v.on(openEmbedded)
@@ -23,6 +23,9 @@ func (s Suite) RunVariants(t *testing.T) {
 			return
 		}
 		on.run(t, touched())
+		for _, e := range limitedEngines() {
+			t.Run("as "+e.name, func(t *testing.T) { v.on(e.open).run(t, touched()) })
+		}
 	})
 }
 
