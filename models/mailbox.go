@@ -206,6 +206,12 @@ type UIDs interface {
 	Expunge(ctx context.Context, f *Folder, from, to uint64) (int, error)
 }
 
+// UserFlagger keeps flags that users name (james), which IMAP calls keywords. It sets or clears one as
+// Flag does. A name has no spaces.
+type UserFlagger interface {
+	UserFlag(ctx context.Context, f *Folder, h Handle, name string, on bool) error
+}
+
 // Subscriber keeps the folders to which an account has subscribed (james).
 type Subscriber interface {
 	Subscribe(ctx context.Context, a *Account, folder string, on bool) error

@@ -78,6 +78,7 @@ type Opened struct {
 	Entry
 	Flags       Flag
 	Body        []byte           // decoded text body, with every byte as delivered
+	UserFlags   []string         // flags that users name, if the model is a UserFlagger
 	Attachments []AttachmentInfo // in the order of the message if the model keeps that order
 }
 
@@ -103,6 +104,8 @@ const (
 	Seen Flag = 1 << iota
 	Answered
 	Flagged
+	Deleted // to be expunged
+	Draft
 )
 
 // FolderInfo is a folder's name with the numbers the model lists beside it.

@@ -36,6 +36,8 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOX_NAMES (
 # Added to the document: column size: size of the raw message in bytes, which lists show
 # Added to the document: column chunk_size: the chunk size is configurable, and a message keeps its
 # own
+# Added to the document: column user_flags: the document does not say how flags are kept that users
+# name. Their names with a space between: of two that set one at once, one may lose it
 # Added to the document: column properties: the position of the text body and of each attachment in
 # the message, so that a read of one needs only its chunks; and a CRC-32C of the message, by which
 # an audit finds a broken one
@@ -49,6 +51,9 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MESSAGES (
   seen BOOLEAN,
   answered BOOLEAN,
   flagged BOOLEAN,
+  deleted BOOLEAN,
+  draft BOOLEAN,
+  user_flags STRING,
   properties BINARY,
   PRIMARY KEY(SHARD(mailbox), uid)
 );

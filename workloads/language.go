@@ -177,8 +177,8 @@ var howKeys = []struct {
 	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move, delete or expunge, " +
 		"a call each to flag; an expunge takes those whose UIDs follow each other"}, []Op{Flag, Move, Delete, Expunge}},
 	{key{"recipients", formSizes, "mailboxes that it goes to (default: as mail says)"}, []Op{Deliver}},
-	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged (default seen); a model without one " +
-		"is not asked for it"}, []Op{Flag}},
+	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); " +
+		"a model without one is not asked for it"}, []Op{Flag}},
 	{
 		key{"on", formShare, "share of the operations that set it; the others clear it (default 0.5)"},
 		[]Op{Flag, Label, Subscribe},

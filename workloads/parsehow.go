@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -73,7 +74,7 @@ func (d *decoder) how(h *How, f map[string]strict.Entry, where string) {
 			}
 		}
 		if e.Value.Kind == yaml.SequenceNode && len(e.Value.Content) == 0 {
-			d.Fail(e.Value, "flags of %s is empty; expected some of seen, answered, flagged", where)
+			d.Fail(e.Value, "flags of %s is empty; expected some of %s", where, strings.Join(flagNames, ", "))
 		}
 	}
 	if e, ok := f["on"]; ok {

@@ -209,10 +209,13 @@ const (
 	FlagSeen Mark = iota
 	FlagAnswered
 	FlagFlagged
+	FlagDeleted
+	FlagDraft
+	FlagUser     // one that users name
 	NumMarks int = iota
 )
 
-var flagNames = []string{"seen", "answered", "flagged"}
+var flagNames = []string{"seen", "answered", "flagged", "deleted", "draft", "user"}
 
 // String returns the flag's name in the language.
 func (f Mark) String() string { return flagNames[f] }

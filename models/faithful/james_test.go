@@ -33,6 +33,8 @@ func TestJames(t *testing.T) {
 	third, hs := h.deliver(long, inbox)
 	h.must(h.mailbox.Flag(h.ctx, inbox, hs[0], models.Seen, true))
 	h.must(h.mailbox.Flag(h.ctx, inbox, hs[0], models.Flagged, true))
+	h.must(h.mailbox.Flag(h.ctx, inbox, hs[0], models.Deleted, true))
+	h.must(h.mailbox.(models.UserFlagger).UserFlag(h.ctx, inbox, hs[0], "$Forwarded", true))
 	h.must(h.mailbox.Move(h.ctx, inbox, archive, moved, moved))
 	id := h.mailboxOf(ann.Address, "INBOX")
 
@@ -54,9 +56,14 @@ func TestJames(t *testing.T) {
 		for i, m := range []*mail.Message{third, first} {
 			got := rows[i].family(metadata)
 			delete(got, "properties") // an addition
+			if i == 0 && string(got["user_flags"]) != "$Forwarded" {
+				h.Errorf("the flags of users are %q", got["user_flags"])
+			}
+			delete(got, "user_flags") // an addition
 			want := map[string][]byte{
 				"internal_date": got["internal_date"], "size": number(m.Raw.Size()), "chunk_size": {0, 0, 0, chunk},
 				"seen": boolean(i == 0), "answered": boolean(false), "flagged": boolean(i == 0),
+				"deleted": boolean(i == 0), "draft": boolean(false),
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				h.Errorf("metadata of message %d (-want +got):\n%s", i, diff)

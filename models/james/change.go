@@ -3,6 +3,8 @@ package james
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -19,19 +21,43 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		stmt = m.flagAnswered
 	case models.Flagged:
 		stmt = m.flagFlagged
+	case models.Deleted:
+		stmt = m.flagDeleted
+	case models.Draft:
+		stmt = m.flagDraft
 	}
-	args := m.With(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on), drivers.Bigint(sizeOf(h)))
 	if !m.casFlag {
 		if _, err := m.one(ctx, f, h); err != nil {
 			return m.Failed("flag", f.Account, err)
 		}
-		args = m.With(key(f), drivers.Bigint(uidOf(h)), drivers.Boolean(on))
 	}
-	err := m.Claim(ctx, stmt, args...)
-	if err == models.ErrExists {
-		err = models.ErrNotFound
+	return m.Failed("flag", f.Account, m.putFlag(ctx, stmt, f, h, drivers.Boolean(on)))
+}
+
+// UserFlag implements models.UserFlagger.
+func (m *mailbox) UserFlag(ctx context.Context, f *models.Folder, h models.Handle, name string, on bool) error {
+	r, err := m.one(ctx, f, h)
+	if err == nil {
+		names := strings.Fields(string(r.userFlags))
+		if names = slices.DeleteFunc(names, func(n string) bool { return n == name }); on {
+			names = append(names, name)
+		}
+		err = m.putFlag(ctx, m.flagUser, f, h, drivers.Text(strings.Join(names, " ")))
 	}
 	return m.Failed("flag", f.Account, err)
+}
+
+func (m *mailbox) putFlag(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle, v drivers.Value,
+) error {
+	args := m.With(key(f), drivers.Bigint(uidOf(h)), v, drivers.Bigint(sizeOf(h)))
+	if !m.casFlag {
+		args = args[:3]
+	}
+	err := m.Claim(ctx, st, args...)
+	if err == models.ErrExists {
+		return models.ErrNotFound
+	}
+	return err
 }
 
 // Delete implements models.Mailbox.

@@ -56,6 +56,7 @@ type statements struct {
 	nextUID, count, numbers                               drivers.Statement
 	page, unread, uids, message, messages, metadata, rows drivers.Statement
 	messagePut, flagSeen, flagAnswered, flagFlagged       drivers.Statement
+	flagDeleted, flagDraft, flagUser                      drivers.Statement
 	chunk, chunks, chunkRows, chunkPut                    drivers.Statement
 	append, remove, removeMany, replace                   drivers.Statement
 	subscribe, unsubscribe, subscriptions                 drivers.Statement
@@ -68,6 +69,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"page": &s.page, "unread": &s.unread, "uids": &s.uids, "message": &s.message, "messages": &s.messages,
 		"metadata": &s.metadata, "rows": &s.rows, "message_put": &s.messagePut,
 		"flag_seen": &s.flagSeen, "flag_answered": &s.flagAnswered, "flag_flagged": &s.flagFlagged,
+		"flag_deleted": &s.flagDeleted, "flag_draft": &s.flagDraft, "flag_user": &s.flagUser,
 		"chunk": &s.chunk, "chunks": &s.chunks, "chunk_rows": &s.chunkRows, "chunk_put": &s.chunkPut,
 		"append": &s.append, "remove": &s.remove, "remove_many": &s.removeMany, "replace": &s.replace,
 		"subscribe": &s.subscribe, "unsubscribe": &s.unsubscribe, "subscriptions": &s.subscriptions,
@@ -146,6 +148,7 @@ type mailbox struct {
 var (
 	_ models.UIDs        = (*mailbox)(nil)
 	_ models.Subscriber  = (*mailbox)(nil)
+	_ models.UserFlagger = (*mailbox)(nil)
 	_ models.RangeReader = (*mailbox)(nil)
 	_ models.Holder      = (*mailbox)(nil)
 )

@@ -54,7 +54,7 @@ func (m *mailbox) putIf(ctx context.Context, f *models.Folder, uid int64, r *rec
 			last++
 			at = last
 		}
-		row := [9]drivers.Value{}
+		row := [columns]drivers.Value{}
 		if r != nil {
 			row = r.put(f, at)
 		}

@@ -2,6 +2,7 @@ package james
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -57,25 +58,12 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		r := &m.recs[0]
 		o.Entry = models.Entry{
 			Handle: h, Known: known, From: o.From[:0], Subject: o.Subject[:0],
-			Date: r.date, Size: r.size, Seen: r.seen,
+			Date: r.date, Size: r.size, Seen: r.flags&models.Seen != 0,
 		}
-		o.Flags = r.flags()
+		o.Flags, o.UserFlags = r.flags, strings.Fields(string(r.userFlags))
 		return m.OpenBody(ctx, o)
 	})
 	return err
-}
-
-func (r *record) flags() (flags models.Flag) {
-	if r.seen {
-		flags |= models.Seen
-	}
-	if r.answered {
-		flags |= models.Answered
-	}
-	if r.flagged {
-		flags |= models.Flagged
-	}
-	return flags
 }
 
 // beginRaw reads the metadata of a message whose chunks are read next.

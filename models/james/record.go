@@ -12,12 +12,13 @@ import (
 
 // record is the metadata of one message.
 type record struct {
-	uid                     int64
-	found                   bool
-	date                    time.Time
-	size, chunkSize         int64
-	seen, answered, flagged bool
-	properties              []byte // its layout; kept in m.text
+	uid             int64
+	found           bool
+	date            time.Time
+	size, chunkSize int64
+	flags           models.Flag
+	userFlags       []byte // kept in m.text
+	properties      []byte // its layout; kept in m.text
 }
 
 func (r *record) chunks() int64 { return chunksOf(r.size, r.chunkSize) }
@@ -74,14 +75,27 @@ func (m *mailbox) record(row []drivers.Value) error {
 	if row[2].IsNull() { // a flag of a deleted message
 		return nil
 	}
-	at := len(m.text)
-	m.text = append(m.text, row[7].Raw()...)
-	m.recs[m.at] = record{
+	r := &m.recs[m.at]
+	*r = record{
 		uid: uid, found: true, date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
-		seen: row[4].Bool(), answered: row[5].Bool(), flagged: row[6].Bool(),
-		properties: m.text[at:len(m.text):len(m.text)],
+		userFlags: m.keep(row[9].Raw()), properties: m.keep(row[10].Raw()),
+	}
+	for i, flag := range flags {
+		if row[4+i].Bool() {
+			r.flags |= flag
+		}
 	}
 	return nil
+}
+
+// flags are those of a row's columns, in their order.
+var flags = [...]models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
+
+// keep copies a value of a row to m.text.
+func (m *mailbox) keep(b []byte) []byte {
+	at := len(m.text)
+	m.text = append(m.text, b...)
+	return m.text[at:len(m.text):len(m.text)]
 }
 
 // chunkSizeOf returns the stored chunk size of a message. A message as the document has it
@@ -93,12 +107,18 @@ func (m *mailbox) chunkSizeOf(v *drivers.Value) int64 {
 	return v.Int64()
 }
 
+// columns is how many arguments a put of metadata has.
+const columns = 12
+
 // put returns the arguments that write a record as UID uid of f.
-func (r *record) put(f *models.Folder, uid int64) [9]drivers.Value {
-	return [...]drivers.Value{
+func (r *record) put(f *models.Folder, uid int64) [columns]drivers.Value {
+	row := [...]drivers.Value{
 		key(f), drivers.Bigint(uid), drivers.Timestamp(r.date.UnixMicro()),
 		drivers.Bigint(r.size), drivers.Int(int32(r.chunkSize)),
-		drivers.Boolean(r.seen), drivers.Boolean(r.answered), drivers.Boolean(r.flagged),
-		drivers.Blob(r.properties),
+		10: drivers.TextBytes(r.userFlags), 11: drivers.Blob(r.properties),
 	}
+	for i, flag := range flags {
+		row[5+i] = drivers.Boolean(r.flags&flag != 0)
+	}
+	return row
 }

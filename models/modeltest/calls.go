@@ -289,6 +289,10 @@ func (sc *script) optional() {
 			return err
 		})
 	}
+	if u, ok := sc.mb.(models.UserFlagger); ok {
+		sc.step("flag deleted", func() error { return sc.mb.Flag(sc.ctx, sc.in, h[16], models.Deleted, true) })
+		sc.step("user flag", func() error { return u.UserFlag(sc.ctx, sc.in, h[16], "$Forwarded", true) })
+	}
 	if s, ok := sc.mb.(models.Subscriber); ok {
 		sc.step("subscribe", func() error { return s.Subscribe(sc.ctx, sc.ann, "Work", true) })
 		sc.step("subscriptions", func() error {

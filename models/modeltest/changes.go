@@ -52,6 +52,18 @@ func (diff *differential) newUID(m message) {
 	}
 }
 
+var allFlags = []models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
+
+// userFlag does nothing if the model stores no flags of users.
+func (diff *differential) userFlag(m message, name string, on bool) {
+	diff.t.Helper()
+	if u, ok := diff.got.(models.UserFlagger); ok {
+		diff.clock.advance(diff.tick)
+		diff.agree("user flag", u.UserFlag(diff.ctx, m.in.got, m.got, name, on),
+			diff.ref.UserFlag(diff.ctx, m.in.ref, m.ref, name, on))
+	}
+}
+
 // flag returns false if the model does not store the flag.
 func (diff *differential) flag(m message, flag models.Flag, on bool) (bool, error) {
 	diff.t.Helper()

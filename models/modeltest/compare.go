@@ -195,6 +195,10 @@ func (diff *differential) checkMessage(m message) {
 	if o.Known.Has(models.KnowSeen) && o.Flags != r.state.flags {
 		diff.t.Fatalf("open %q: flags %b, want %b", want.Subject, o.Flags, r.state.flags)
 	}
+	if _, ok := diff.got.(models.UserFlagger); ok && !slices.Equal(slices.Sorted(slices.Values(o.UserFlags)),
+		slices.Sorted(slices.Values(r.state.named))) {
+		diff.t.Fatalf("open %q: flags %q of users, want %q", want.Subject, o.UserFlags, r.state.named)
+	}
 	if err := equalContent(o.Body, want.Body.Content); err != nil {
 		diff.t.Fatalf("open %q: body: %v", want.Subject, err)
 	}

@@ -17,7 +17,13 @@ func testFlags(t *testing.T, s *suite) {
 		diff.deliver(sample(n).Message(), in)
 	}
 	m := diff.live(in)[1]
-	for _, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
+	for _, on := range []bool{false, true, true, false, true} {
+		for _, name := range []string{"$Forwarded", "Junk"} {
+			diff.userFlag(m, name, on)
+			diff.checkMessage(m)
+		}
+	}
+	for _, flag := range allFlags {
 		for _, on := range []bool{false, true, true, false, false, true} {
 			diff.flag(m, flag, on)
 			diff.checkFolder(in, 25)
@@ -38,8 +44,9 @@ func testMove(t *testing.T, s *suite) {
 		diff.deliver(d.Message(), in)
 	}
 	ms := diff.live(in)
-	for i, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
+	for i, flag := range allFlags {
 		diff.flag(ms[i], flag, true)
+		diff.userFlag(ms[i], "$Forwarded", true)
 	}
 	moved, _ := diff.move(in, work, ms[0])
 	diff.check()
@@ -220,6 +227,9 @@ func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]e
 	}
 	if r, ok := diff.got.(models.RangeReader); ok {
 		_, errs["range"] = r.RawRange(diff.ctx, in.got, h, 0, 10, io.Discard)
+	}
+	if u, ok := diff.got.(models.UserFlagger); ok {
+		errs["user flag"] = u.UserFlag(diff.ctx, in.got, h, "Junk", true)
 	}
 	if s, ok := diff.got.(models.Seer); ok {
 		errs["seen"] = s.Seen(diff.ctx, in.got, h, "bob@example.org")

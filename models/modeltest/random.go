@@ -169,8 +169,9 @@ func (m *machine) randomDeliver(t *rapid.T) {
 }
 
 func (m *machine) randomFlag(t *rapid.T, _ *folder, ms []message) {
-	flag := rapid.SampledFrom([]models.Flag{models.Seen, models.Answered, models.Flagged}).Draw(t, "flag")
-	m.flag(ms[0], flag, rapid.Bool().Draw(t, "on"))
+	flag, on := rapid.SampledFrom(allFlags).Draw(t, "flag"), rapid.Bool().Draw(t, "on")
+	m.flag(ms[0], flag, on)
+	m.userFlag(ms[0], rapid.SampledFrom([]string{"$Forwarded", "Junk"}).Draw(t, "user flag"), on)
 	m.checkMessage(ms[0])
 }
 

@@ -90,6 +90,7 @@ type refState struct {
 	mail   *refMail
 	number uint64 // ascends in the order of delivery
 	flags  models.Flag
+	named  []string // flags that users name
 	seenBy []string
 }
 

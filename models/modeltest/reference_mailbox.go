@@ -187,6 +187,7 @@ func (r *reference) Open(ctx context.Context, f *models.Folder, h models.Handle,
 		return err
 	}
 	o.Entry, o.Flags, o.Attachments = e.entry(), e.state.flags, o.Attachments[:0]
+	o.UserFlags = append(o.UserFlags[:0], e.state.named...)
 	for _, a := range e.state.mail.Attachments {
 		o.Attachments = append(o.Attachments, models.AttachmentInfo{Name: a.Name, Size: a.Content.Size()})
 	}
@@ -252,4 +253,21 @@ func (r *reference) Flag(ctx context.Context, f *models.Folder, h models.Handle,
 		e.state.flags |= flag
 	}
 	return nil
+}
+
+// UserFlag implements models.UserFlagger.
+func (r *reference) UserFlag(ctx context.Context, f *models.Folder, h models.Handle, name string, on bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, err := r.find(f, h)
+	if err == nil {
+		e.state.named = slices.DeleteFunc(slices.Clone(e.state.named), func(n string) bool { return n == name })
+		if on {
+			e.state.named = append(e.state.named, name)
+		}
+	}
+	return err
 }

@@ -132,12 +132,6 @@ func trouble(err error) latency.Outcome {
 	}
 }
 
-// marks are the flags of a model, by workloads.Mark.
-var marks = [...]models.Flag{
-	workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered,
-	workloads.FlagFlagged: models.Flagged,
-}
-
 // The calls. Each is one mail operation and nothing else.
 
 func deliver(ctx context.Context, t *task) error {
@@ -164,7 +158,7 @@ func attachment(ctx context.Context, t *task) error {
 
 func flag(ctx context.Context, t *task) error {
 	for _, h := range t.many { // no model flags several at once
-		if err := t.mb.Flag(ctx, t.from.Ref, h, marks[t.op.Flag], t.op.On); err != nil {
+		if err := subject.Flag(ctx, t.mb, t.from.Ref, h, t.op.Flag, t.op.On); err != nil {
 			return err
 		}
 	}

@@ -62,13 +62,31 @@ func (t *Target) probe() error {
 func (t *Target) findFlags(ctx context.Context) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
 		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
-		for m, flag := range map[workloads.Mark]models.Flag{
-			workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged,
-		} {
-			if t.Workload.Sets(m) {
-				t.LacksFlag[m] = errors.Is(mb.Flag(ctx, f, models.Handle{}, flag, true), models.ErrNotOffered)
+		for i := range t.LacksFlag {
+			if m := workloads.Mark(i); m != workloads.FlagSeen && t.Workload.Sets(m) {
+				t.LacksFlag[m] = errors.Is(Flag(ctx, mb, f, models.Handle{}, m, true), models.ErrNotOffered)
 			}
 		}
 		return nil
 	})
+}
+
+// marks are the flags of a model, by workloads.Mark.
+var marks = [...]models.Flag{
+	workloads.FlagSeen: models.Seen, workloads.FlagAnswered: models.Answered, workloads.FlagFlagged: models.Flagged,
+	workloads.FlagDeleted: models.Deleted, workloads.FlagDraft: models.Draft,
+}
+
+// userFlag is the flag that users name in workloads, one of those that mail programs agree on.
+const userFlag = "$Forwarded"
+
+// Flag sets or clears a flag of a workload. The error is models.ErrNotOffered for one that the model does not store.
+func Flag(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle, m workloads.Mark, on bool) error {
+	if m != workloads.FlagUser {
+		return mb.Flag(ctx, f, h, marks[m], on)
+	}
+	if u, ok := mb.(models.UserFlagger); ok {
+		return u.UserFlag(ctx, f, h, userFlag, on)
+	}
+	return models.ErrNotOffered
 }
