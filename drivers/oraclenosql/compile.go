@@ -34,8 +34,11 @@ type statement struct {
 	keys   int // the first arguments are so many key columns, which must not be null
 
 	queries []*query // by the bounds that a call gives, or by which expected values are null
-	out     []field  // what a read yields of a row
-	key     []field  // the columns that by and in bind
+	// inList selects the rows of several keys, and partition tells where they are; nil if each
+	// key has its own request.
+	inList, partition *query
+	out               []field // what a read yields of a row
+	key               []field // the columns that by and in bind
 	// sorts: the client sorts all rows of the range, because no index has their order.
 	sorts bool
 	// drops: the engine reads rows that it does not return.

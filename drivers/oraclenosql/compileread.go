@@ -28,8 +28,18 @@ func (st *statement) compileRead() error {
 	st.drops = len(p.Filter) > 0
 	if st.getsRow() {
 		st.action = doGet
-		return nil
+	} else {
+		st.selections()
 	}
+	if st.lists() {
+		st.inList, st.partition = st.listSelection(), st.partitionSelection()
+	}
+	return nil
+}
+
+// selections writes the queries of a read, by the bounds that a call gives.
+func (st *statement) selections() {
+	p := st.Pattern()
 	st.queries = make([]*query, withFrom|withTo|withAfter+1)
 	var possible bounds
 	if p.From != nil {
@@ -46,7 +56,6 @@ func (st *statement) compileRead() error {
 			st.queries[with] = st.selection(with, nil)
 		}
 	}
-	return nil
 }
 
 // getsRow reports whether a read is a Get, which returns the whole row. A SELECT takes

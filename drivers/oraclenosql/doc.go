@@ -21,9 +21,10 @@
 //
 // # Requests
 //
-// A read of a whole row is a Get, other reads are prepared queries. A list of keys is one
-// request for each: with IN Oracle asks all partitions, even for one shard key. A put
-// of a whole row is a Put; one of some columns is an UPDATE, and a Put if absent where
+// A read of a whole row is a Get, other reads are prepared queries. A list of keys below one
+// shard key is one query with IN that names the shard key's partition, which a row tells the
+// first time. (Without it Oracle asks all partitions, even for one shard key.) Other lists are
+// a request for each key. A put of a whole row is a Put; one of some columns is an UPDATE, and a Put if absent where
 // there was no row. An atomic batch is one WriteMultiple of puts and deletes of whole
 // rows. If a part changes only some columns, the rows are read first, and written on the
 // condition that they have not changed meanwhile; such a batch counts as emulated.

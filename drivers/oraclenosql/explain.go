@@ -20,7 +20,7 @@ func (st *statement) Explain() ([]string, error) {
 	case doBatch:
 		return st.explainBatch()
 	case doGet:
-		return []string{fmt.Sprintf("Get %s {%s}", st.table.full, st.keyNames()) + st.each()}, nil
+		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, st.keyNames())+st.each()), nil
 	case doPut:
 		return []string{st.explainPut("Put")}, nil
 	case doPutAbsent:
@@ -44,7 +44,7 @@ func (st *statement) Explain() ([]string, error) {
 }
 
 func (st *statement) explainQueries() []string {
-	var lines []string
+	lines := st.explainList()
 	for with, q := range st.queries {
 		if q == nil {
 			continue
@@ -87,12 +87,25 @@ func (st *statement) given(with int) string {
 	return ""
 }
 
+// explainList explains how the rows of several keys are read.
+func (st *statement) explainList() []string {
+	if st.inList == nil {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("%s;  -- for %d of %s at a time", st.inList.text, mostListed, st.Pattern().In.Name),
+		st.partition.text + ";  -- the first time below " + names(st.table.shardKey()),
+	}
+}
+
 // each says that a request is sent for each element of a list.
 func (st *statement) each() string {
 	p := st.Pattern()
 	switch {
 	case p.In == nil:
 		return ""
+	case st.inList != nil:
+		return "  -- for a single " + p.In.Name
 	case p.Parallel > 1:
 		return fmt.Sprintf("  -- for each %s, %d at a time", p.In.Name, p.Parallel)
 	}

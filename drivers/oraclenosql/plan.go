@@ -121,6 +121,9 @@ func (p *queryPlan) String() string {
 // Plans implements drivers.Planner.
 func (st *statement) Plans() []string {
 	var lines []string
+	if st.inList != nil && st.inList.plan != nil {
+		lines = append(lines, fmt.Sprintf("%s (several of %s)", st.inList.plan, st.Pattern().In.Name))
+	}
 	for with, q := range st.queries {
 		if q == nil || q.plan == nil {
 			continue

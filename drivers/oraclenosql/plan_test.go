@@ -2,6 +2,7 @@ package oraclenosql
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
@@ -61,13 +62,7 @@ func TestPlanChecks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, p := asked(t), newProxy(t)
 			st := p.store(t, s, nil)
-			p.answers(func(op string, payload object) any {
-				if op != "Prepare" {
-					return nil
-				}
-				text := payload[nosqldb.STATEMENT].(string)
-				return object{nosqldb.PREPARED_QUERY: []byte("prepared: " + text), nosqldb.QUERY_PLAN_STRING: c.plan}
-			})
+			p.answers(planned(c.plan))
 			stmt, err := st.Prepare(t.Context(), s.Pattern("slice"))
 			if err != nil {
 				t.Fatal(err)
@@ -86,5 +81,53 @@ func TestPlanChecks(t *testing.T) {
 				t.Errorf("rows read: %d, expected %d", se.slot.read, c.read)
 			}
 		})
+	}
+}
+
+// TestListPlan: a list is one query where that reads by keys of one partition, and else a request
+// for each key.
+func TestListPlan(t *testing.T) {
+	keys := planOf("primary index", "", "", "%s")
+	keys = strings.Replace(keys, `"folder": ""`, `"folder": "", "id": ""`, 1)
+	for _, c := range []struct {
+		name, plan string
+		sent       int
+	}{
+		{"keys of one partition", keys, 2},
+		{"all partitions", strings.Replace(keys, "SINGLE_PARTITION", "ALL_PARTITIONS", 1), 3},
+		{"all rows of a folder", planOf("primary index", "", filtered, "%s"), 3},
+		{"another index", strings.Replace(keys, "primary index", "by_size", 1), 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, p := asked(t), newProxy(t)
+			st := p.store(t, s, nil)
+			p.answers(planned(c.plan))
+			stmt, err := st.Prepare(t.Context(), s.Pattern("get_in"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			se, err := st.session()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.take()
+			if err := read(t, se, stmt, severalKeys(stmt.Pattern())); err != nil {
+				t.Fatal(err)
+			}
+			if sent := p.take(); len(sent) != c.sent {
+				t.Errorf("%d requests, expected %d: %q", len(sent), c.sent, sent)
+			}
+		})
+	}
+}
+
+// planned answers as a server does that has one plan for all queries.
+func planned(plan string) func(string, object) any {
+	return func(op string, payload object) any {
+		if op != "Prepare" {
+			return nil
+		}
+		text := payload[nosqldb.STATEMENT].(string)
+		return object{nosqldb.PREPARED_QUERY: []byte("prepared: " + text), nosqldb.QUERY_PLAN_STRING: plan}
 	}
 }

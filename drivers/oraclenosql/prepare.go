@@ -62,11 +62,11 @@ func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (st *statement,
 
 // prepare has the server prepare a statement's queries. A plan that sorts, though the order is
 // that of an index, or that reads a range from its beginning, though it has a bound, counts as
-// emulated.
+// emulated. A list whose plan does not read by keys of one partition is read key by key.
 func (s *Store) prepare(ctx context.Context, st *statement) error {
 	s.admin.Lock()
 	defer s.admin.Unlock()
-	for _, q := range append(slices.Clone(st.queries), st.listed) {
+	for _, q := range append(slices.Clone(st.queries), st.listed, st.inList, st.partition) {
 		if q == nil {
 			continue
 		}
@@ -89,6 +89,9 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 		if (plan.sorts || q.bounded && len(plan.ranges) == 0) && st.Emulates() == nil {
 			st.Emulate(st.Pattern())
 		}
+	}
+	if q := st.inList; q != nil && q.plan != nil && !q.plan.points(st.Pattern().In) {
+		st.inList, st.partition = nil, nil
 	}
 	return nil
 }

@@ -92,8 +92,11 @@ func (p *proxy) usual(w http.ResponseWriter, op string, payload object) {
 		reply(w, object{nosqldb.PREPARED_QUERY: []byte("prepared: " + payload[nosqldb.STATEMENT].(string))})
 	case "Query":
 		rows := []any{}
-		if strings.Contains(string(payload[nosqldb.PREPARED_QUERY].([]byte)), "UPDATE") {
+		switch text := string(payload[nosqldb.PREPARED_QUERY].([]byte)); {
+		case strings.Contains(text, "UPDATE"):
 			rows = []any{object{"NumRowsUpdated": 1}}
+		case strings.Contains(text, "SELECT partition("):
+			rows = []any{object{partitionName: 7}}
 		}
 		reply(w, object{nosqldb.QUERY_RESULTS: rows})
 	case "Put", "PutIfAbsent", "PutIfVersion":

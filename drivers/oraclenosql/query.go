@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -35,10 +36,12 @@ type bind struct {
 
 // Sources of values that are no argument.
 const (
-	bindElement = -1 - iota // an element of the list that in binds
-	bindLimit               // how many rows are still wanted
-	bindLow                 // the first key of a part of a scan
-	bindHigh                // the key that follows a part of a scan
+	bindElement   = -1 - iota // an element of the list that in binds
+	bindLimit                 // how many rows are still wanted
+	bindLow                   // the first key of a part of a scan
+	bindHigh                  // the key that follows a part of a scan
+	bindList                  // several elements of the list that in binds
+	bindPartition             // the partition that has their rows
 )
 
 // declared returns the text with the declarations of its variables, as the server wants it.
@@ -52,6 +55,9 @@ func (q *query) declared() string {
 		typ := v.field.sqlType()
 		if v.mapKey {
 			typ = "STRING"
+		}
+		if v.from == bindList {
+			typ = "ARRAY(" + typ + ")"
 		}
 		fmt.Fprintf(&b, "%s %s; ", v.name, typ)
 	}
@@ -75,8 +81,8 @@ type builder struct {
 	conds []string
 }
 
-// implicit lists the variables that SQL itself sets, whose names others must not have.
-var implicit = []string{"$key", "$value", "$element", "$pos"}
+// implicit lists the variables that SQL itself or a query sets, whose names others must not have.
+var implicit = []string{"$key", "$value", "$element", "$pos", rowVariable}
 
 // variable returns the name of a variable for an argument. A variable that has the
 // same argument is used again.
@@ -126,6 +132,8 @@ func (b *builder) done() *query {
 type inputs struct {
 	args      []drivers.Value
 	element   drivers.Value
+	list      []drivers.Value // several elements
+	partition int             // that has their rows
 	limit     int64
 	low, high any
 }
@@ -147,6 +155,14 @@ func (v *bind) value(in *inputs) any {
 		return in.low
 	case bindHigh:
 		return in.high
+	case bindPartition:
+		return in.partition
+	case bindList:
+		all := make([]types.FieldValue, len(in.list))
+		for i, e := range in.list {
+			all[i] = v.field.encode(e)
+		}
+		return all
 	}
 	return v.field.encode(in.args[v.from])
 }

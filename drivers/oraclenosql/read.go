@@ -48,12 +48,7 @@ func (s *session) Read(
 	case st.Pattern().Parallel > 1:
 		err = s.readParallel(r, args[st.Layout.In].Elems())
 	default:
-		for _, e := range args[st.Layout.In].Elems() {
-			r.in.element = e
-			if err = r.one(); err != nil {
-				break
-			}
-		}
+		err = r.list(args[st.Layout.In].Elems())
 	}
 	switch {
 	case r.yielded != nil:

@@ -44,6 +44,11 @@ func TestRequests(t *testing.T) {
 		if err := runExample(t, se, stmt); err != nil {
 			t.Fatalf("%s: %v", pattern.Name, err)
 		}
+		if stmt.(*statement).inList != nil {
+			if err := read(t, se, stmt, severalKeys(pattern)); err != nil {
+				t.Fatalf("%s: %v", pattern.Name, err)
+			}
+		}
 		emulated := ""
 		if stmt.Emulates() != nil {
 			emulated = ", emulated"
@@ -92,6 +97,18 @@ func runExample(t testing.TB, se drivers.Session, stmt drivers.Statement) error 
 	}
 	_, err := se.Write(t.Context(), stmt, drivers.Example(p))
 	return err
+}
+
+// severalKeys returns example arguments with two keys in the list, one of them twice.
+func severalKeys(p *schemas.Pattern) []drivers.Value {
+	args, at := drivers.Example(p), p.ArgLayout().In
+	one := args[at].Elems()[0]
+	other := drivers.Int(2)
+	if one.Kind() == schemas.TimeUUID {
+		other = drivers.TimeUUID([16]byte{5: 9, 6: 0x10, 8: 0x80})
+	}
+	args[at] = drivers.ListOf([]drivers.Value{one, other, one})
+	return args
 }
 
 func read(t testing.TB, se drivers.Session, stmt drivers.Statement, args []drivers.Value) error {

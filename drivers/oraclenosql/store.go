@@ -35,6 +35,7 @@ type Store struct {
 	statements atomic.Int32 // the number of compiled queries; each gets the next number
 	calls      plan.Calls   // calls under way
 	applied    plan.Tables[table]
+	partitions partitions
 }
 
 var (
