@@ -123,6 +123,9 @@ func fieldNames(fs []field) string {
 }
 
 func (st *statement) explainPut(verb string) string {
+	if st.table.putsJSON() {
+		verb += " of JSON"
+	}
 	return fmt.Sprintf("%s %s {%s}", verb, st.table.full, fieldNames(slices.Concat(st.key, st.write)))
 }
 

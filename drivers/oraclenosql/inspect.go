@@ -21,8 +21,8 @@ func stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	}
 	own := schemas.Canonical(sch)
 	for _, t := range own.Tables {
-		for name := range t.Hints[engineName] {
-			return nil, fmt.Errorf("schema %s: table %s: hint %s: this engine has no hints", sch.Name, t.Name, name)
+		if err := checkHints(t); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 		}
 		t.Hints = nil
 		t.Indexes = (&table{of: t, parent: &table{}}).kept()

@@ -58,6 +58,11 @@ func (sl *slot) put(
 	ctx context.Context, st *statement, args []drivers.Value, option types.PutOption,
 ) (created bool, err error) {
 	row := st.rowOf(args)
+	if st.table.putsJSON() {
+		if row, err = throughJSON(row); err != nil {
+			return false, err
+		}
+	}
 	again := option != types.PutIfAbsent
 	r, err := ask(sl, ctx, again, func(left time.Duration) (*nosqldb.PutResult, error) {
 		return sl.client.Put(&nosqldb.PutRequest{
