@@ -48,10 +48,10 @@ var layers = []struct {
 	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/render"}, nil},
 	{
 		"drivers/cassandra",
-		[]string{"schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/plan", "drivers/cassandra/ddl"},
+		[]string{"schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/plan", "drivers/cassandra/ddl"},
 		[]string{"drivers/*", "drivers/*/*"},
 	},
-	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
+	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", []string{"schemas/plainfile"}, nil},
 	{"models/blobs", []string{"drivers/private", "drivers"}, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 const (
@@ -124,11 +125,14 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 	return hosts, port, nil
 }
 
+// loginFileMost is the largest file of a password, certificates or a key, in bytes.
+const loginFileMost = 1 << 20
+
 // sslOptions returns the TLS options. The server's certificate is always verified.
 func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.tlsServerName}
 	if s.tlsCA != "" {
-		pem, err := os.ReadFile(s.tlsCA)
+		pem, err := plainfile.Read(s.tlsCA, loginFileMost)
 		if err != nil {
 			return nil, fmt.Errorf("setting tls_ca: %w", err)
 		}
@@ -138,7 +142,13 @@ func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 		}
 	}
 	if s.tlsCert != "" {
-		pair, err := tls.LoadX509KeyPair(s.tlsCert, s.tlsKey)
+		cert, cerr := plainfile.Read(s.tlsCert, loginFileMost)
+		key, kerr := plainfile.Read(s.tlsKey, loginFileMost)
+		err := errors.Join(cerr, kerr)
+		var pair tls.Certificate
+		if err == nil {
+			pair, err = tls.X509KeyPair(cert, key)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("settings tls_cert and tls_key: %w", err)
 		}

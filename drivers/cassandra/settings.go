@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"
@@ -254,7 +254,7 @@ func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
 	case password != "" && file != "":
 		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
 	case file != "":
-		b, err := os.ReadFile(file)
+		b, err := plainfile.Read(file, loginFileMost)
 		if err != nil {
 			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
 		}

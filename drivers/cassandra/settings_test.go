@@ -116,6 +116,7 @@ func TestAuthenticator(t *testing.T) {
 		{map[string]string{passwordVariable: "p"}, nil, "no user"},
 		{map[string]string{userVariable: "u", passwordVariable: "p", passwordFileVariable: file}, nil, "both set"},
 		{map[string]string{userVariable: "u", passwordFileVariable: file + "x"}, nil, "read the password"},
+		{map[string]string{userVariable: "u", passwordFileVariable: os.DevNull}, nil, "is no plain file"},
 	} {
 		got, err := authenticator(func(name string) string { return c.env[name] })
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -137,6 +138,9 @@ func TestTLS(t *testing.T) {
 		"tls_ca: open":            {tls: true, tlsCA: filepath.Join(dir, "none.pem")},
 		"contains no certificate": {tls: true, tlsCA: empty},
 		"tls_cert and tls_key: ":  {tls: true, tlsCert: empty, tlsKey: empty},
+		// A workload of others may name these: a device has no end.
+		"tls_ca: " + os.DevNull + " is no plain file":               {tls: true, tlsCA: os.DevNull},
+		"tls_cert and tls_key: " + os.DevNull + " is no plain file": {tls: true, tlsCert: os.DevNull, tlsKey: empty},
 	} {
 		if _, err := s.config(nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)

@@ -8,11 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/oracle/nosql-go-sdk/nosqldb"
 	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
 )
@@ -60,7 +60,7 @@ func (s *settings) connections() (*http.Transport, error) {
 		roots = x509.NewCertPool()
 	}
 	if s.tlsCA != "" {
-		pem, err := os.ReadFile(s.tlsCA)
+		pem, err := plainfile.Read(s.tlsCA, loginFileMost)
 		if err != nil {
 			return nil, fmt.Errorf("setting tls_ca: %w", err)
 		}

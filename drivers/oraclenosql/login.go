@@ -18,6 +18,7 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/logger"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 // The environment variables with user and password. No flag, file or result holds these.
@@ -137,6 +138,9 @@ func (c *credential) GetLogger() *logger.Logger { return nil }
 // Close implements nosqldb.AuthorizationProvider. The store logs out.
 func (c *credential) Close() error { return nil }
 
+// loginFileMost is the largest file of a password or certificates, in bytes.
+const loginFileMost = 1 << 20
+
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.
 func readLogin(o drivers.Options, encrypted bool) (*login, error) {
@@ -150,7 +154,7 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 	case l.password != "" && file != "":
 		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
 	case file != "":
-		b, err := os.ReadFile(file)
+		b, err := plainfile.Read(file, loginFileMost)
 		if err != nil {
 			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
 		}

@@ -40,7 +40,8 @@ func TestTLS(t *testing.T) {
 		{map[string]string{"tls": "true", "tls_ca": ca, "tls_server_name": "example.com"}, ""},
 		{map[string]string{"tls": "true"}, "certificate"},
 		{map[string]string{"tls": "true", "tls_ca": ca, "tls_server_name": "elsewhere.org"}, "elsewhere.org"},
-		{map[string]string{"tls": "true", "tls_ca": os.Args[0]}, "has no certificate"},
+		{map[string]string{"tls": "true", "tls_ca": "login_test.go"}, "has no certificate"},
+		{map[string]string{"tls": "true", "tls_ca": os.DevNull}, "is no plain file"},
 		{map[string]string{"tls_ca": ca}, "need tls: true"},
 	} {
 		st, err := open(t.Context(), drivers.Options{Contact: contact, Settings: c.settings})
@@ -97,6 +98,10 @@ func TestLogin(t *testing.T) {
 	t.Setenv(passwordVariable, "")
 	if _, err := open(t.Context(), o); err == nil || !strings.Contains(err.Error(), passwordFileVariable) {
 		t.Errorf("a user without a password: %v", err)
+	}
+	t.Setenv(passwordFileVariable, os.DevNull)
+	if _, err := open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is no plain file") {
+		t.Errorf("a device as file of the password: %v", err)
 	}
 }
 
