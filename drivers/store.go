@@ -205,8 +205,11 @@ type Observation struct {
 	// TombstonesRead is the most delete markers that one read of the applied schemas' tables has met
 	// on a node; 0: none, or not known. Their histograms forget slowly, so it may be of an earlier phase.
 	TombstonesRead int64
-	Missing        []string          // nodes that cannot be reached, each host:port; their share is in none of the figures
-	Settings       map[string]string // effective settings
+	// RowCacheReads are reads that asked a cache of rows since the engine began, and RowCacheHits those
+	// that it answered; 0: the engine has none, or does not tell.
+	RowCacheReads, RowCacheHits int64
+	Missing                     []string          // nodes that cannot be reached, each host:port; their share is in none of the figures
+	Settings                    map[string]string // effective settings
 }
 
 // Bulk is a session that can trade durability for speed while it loads a data set.

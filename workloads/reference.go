@@ -112,6 +112,7 @@ with its sentences. In braces stands a figure of an operation, or
   {list.p50 of oracle / list.p50 of james}   how many times as much
   {from list.p50 of james < list.p50 of oracle}   from which value on it is less
   {move.atomic}                     all or nothing, or in several steps
+  {row-cache.hits of james}         share of reads that a cache of rows answered
   {smallest}, {largest}             the ends of the sweep; at knows them too
 
 The figures are calls, examined, rows, bytes, read, written, p50 and p99, and

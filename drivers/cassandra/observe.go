@@ -55,13 +55,15 @@ func (ob *observer) Observe() drivers.Observation {
 		add(&o.DiskBytes, n.disk)
 		add(&o.CacheBytes, n.cache)
 		add(&o.CompactionDebt, n.debt)
+		add(&o.RowCacheReads, n.rowReads)
+		add(&o.RowCacheHits, n.rowHits)
 		o.TombstonesRead = max(o.TombstonesRead, n.tombstones)
 	}
 	return o
 }
 
 // nodeState is what one node tells. A negative number is unknown.
-type nodeState struct{ disk, cache, debt, tombstones int64 }
+type nodeState struct{ disk, cache, debt, tombstones, rowReads, rowHits int64 }
 
 // observe asks the node of the context. ours are the keyspaces whose files count.
 func (ob *observer) observe(ctx context.Context, ours []string) (n nodeState) {
@@ -74,6 +76,14 @@ func (ob *observer) observe(ctx context.Context, ours []string) (n nodeState) {
 		})
 	n.cache = ob.sum(ctx, "SELECT name, capacity_bytes FROM system_views.caches",
 		func(_ string, n int64) int64 { return n })
+	ofRows := func(name string, n int64) int64 {
+		if name == "rows" {
+			return n
+		}
+		return 0
+	}
+	n.rowReads = ob.sum(ctx, "SELECT name, request_count FROM system_views.caches", ofRows)
+	n.rowHits = ob.sum(ctx, "SELECT name, hit_count FROM system_views.caches", ofRows)
 	n.debt = ob.compacting(ctx)
 	ob.sum(ctx, "SELECT keyspace_name, CAST(max AS bigint) FROM system_views.tombstones_per_read",
 		func(keyspace string, most int64) int64 {

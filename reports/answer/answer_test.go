@@ -58,6 +58,9 @@ func planted() *results.Run {
 		for trial := range 4 {
 			off := int64(trial) * 20_000
 			r.Cells = append(r.Cells, cell("james", p.Value, trial+1, 3, 1_000_000+off))
+			c := &r.Cells[len(r.Cells)-1]
+			c.Before = &results.EngineInfo{RowCacheReads: 1000, RowCacheHits: 10}
+			c.Engines = &results.EngineInfo{RowCacheReads: 1100, RowCacheHits: 91}
 			r.Cells = append(r.Cells, cell("oracle", p.Value, trial+1, []float64{1, 3, 5}[i], []int64{500_000, 1_010_000, 2_000_000}[i]+off))
 		}
 	}
@@ -95,6 +98,8 @@ func TestSentences(t *testing.T) {
 		"{move.atomic of oracle at 100}":                                         "cannot be told: the schema of oracle does not tell what page is",
 		"{partition.size of james at 100}":                                       "2.00MB",
 		"{partition.size of oracle at 100}":                                      "cannot be told: there is no forecast of partition.size of oracle at 100",
+		"It answers {row-cache.hits of james at 100}.":                           "It answers 81%.",
+		"It answers {row-cache.hits of oracle at 100}.":                          "cannot be told: no read of oracle asked a cache of rows; on embedded there is none, or it has no size",
 		"{move.calls of datastax at 100}":                                        "cannot be told: datastax did not run on embedded",
 		"{list.calls of james at 100}":                                           "cannot be told: list.calls of james at 100 was not measured",
 		"{move.examined of james at 100}":                                        "cannot be told: nobody knows move.examined of james at 100",
@@ -236,6 +241,7 @@ func TestFaults(t *testing.T) {
 		"{list.calls at 100}":             "list.calls at 100: 2 phases have list in their mix; expected in and the name of one",
 		"{list.calls in rea at 100}":      `list.calls in rea at 100: unknown phase "rea"; did you mean "read"?`,
 		"{open.calls at 100}":             "open.calls at 100: no measured phase has open in its mix",
+		"{row-cache.hit of james at 100}": `{row-cache.hit of james at 100}: unknown figure "hit"; did you mean "hits"?`,
 		"{partition.size in read at 100}": "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
 		"{move.calls of james at 100 / move.calls at 100}": "some figures name a model and some do not: [move.calls of james at 100 move.calls at 100]",
 	} {

@@ -79,7 +79,7 @@ func (of *Scope) figure(f figure) error {
 	var found int
 	for _, p := range of.Phases {
 		names = append(names, p.Name)
-		if slices.Contains(p.Ops, f.op) && (f.phase == "" || f.phase == p.Name) {
+		if (f.op == rowCache || slices.Contains(p.Ops, f.op)) && (f.phase == "" || f.phase == p.Name) {
 			found++
 		}
 	}

@@ -132,6 +132,23 @@ func (w *filling) atomic(f figure) (text, why string) {
 	return "in several steps", ""
 }
 
+// rowCache is which share of the reads that asked the engine's cache of rows it answered during a phase.
+func (w *filling) rowCache(f figure) (text, why string) {
+	var asked, found int64
+	for i := range w.run.Cells {
+		c := &w.run.Cells[i]
+		if c.Model == w.of(f) && c.Engine == w.engine && c.Measured() && c.Point == w.point(f.point) &&
+			(f.phase == "" || c.Phase == f.phase) && c.Before != nil && c.Engines != nil {
+			asked += c.Engines.RowCacheReads - c.Before.RowCacheReads
+			found += c.Engines.RowCacheHits - c.Before.RowCacheHits
+		}
+	}
+	if asked <= 0 {
+		return "", fmt.Sprintf("no read of %s asked a cache of rows; on %s there is none, or it has no size", w.of(f), w.engine)
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(asked)), ""
+}
+
 // schema is the schema that a model ran with, or nil.
 func (w *filling) schema(model string) *schemas.Schema {
 	if s, ok := w.schemas[model]; ok {

@@ -5,6 +5,7 @@
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
 //	{move.atomic in hundred}                          "all or nothing", or "in several steps"
+//	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep
 //
 // of names a model, in a measured phase, and at a value of the sweep (also smallest or largest). A
@@ -49,6 +50,12 @@ type figure struct {
 
 // atomic says whether an operation is all or nothing.
 const atomic = "atomic"
+
+// rowCache stands where others name an operation: the cache is the engine's, for all operations of a phase.
+const (
+	rowCache = "row-cache"
+	hits     = "hits"
+)
 
 // The words for the ends of a sweep.
 const (
@@ -130,7 +137,7 @@ func parsePart(text string) (part, error) {
 	if p.a, err = parseFigure(words); err != nil {
 		return p, err
 	}
-	if at >= 0 && (p.a.name != p.b.name || p.a.name == atomic) {
+	if at >= 0 && (p.a.name != p.b.name || p.a.name == atomic || p.a.name == hits) {
 		return p, fmt.Errorf("%s and %s cannot be compared; expected one figure, such as p50, of both", p.a.name, p.b.name)
 	}
 	return p, nil
@@ -146,8 +153,11 @@ func parseFigure(words []string) (f figure, err error) {
 		return f, fmt.Errorf("%q is no figure; expected one such as list.calls, %s or %s", words[0], first, last)
 	}
 	known := figures
-	if f.op == results.PartitionOp {
+	switch f.op {
+	case results.PartitionOp:
 		known = []string{string(results.PartitionSize)}
+	case rowCache:
+		known = []string{hits}
 	}
 	if !slices.Contains(known, f.name) {
 		return f, strict.Unknown("figure", f.name, known...)

@@ -238,6 +238,7 @@ func (i *EngineInfo) Add(b *EngineInfo) {
 		}
 	}
 	i.TombstonesRead = max(i.TombstonesRead, b.TombstonesRead)
+	i.RowCacheReads, i.RowCacheHits = max(i.RowCacheReads, b.RowCacheReads), max(i.RowCacheHits, b.RowCacheHits)
 	i.CPU = max(i.CPU, b.CPU) // both saw the same processes
 	i.AddMissing(b)
 }

@@ -222,11 +222,15 @@ type EngineInfo struct {
 	ReadBytes      int64  `json:"read_bytes"` // bytes from disk of this machine, since the store was opened
 	// CPU is the processor time of the engine's processes on this machine since they began, in
 	// nanoseconds; 0: not known.
-	CPU            int64             `json:"cpu_ns,omitempty"`
-	Tombstones     int64             `json:"tombstones"`
-	TombstonesRead int64             `json:"tombstones_read_most,omitempty"` // that one read met; 0: not known
-	Missing        []string          `json:"missing_nodes,omitempty"`        // nodes that could not be reached
-	Settings       map[string]string `json:"settings,omitempty"`
+	CPU            int64 `json:"cpu_ns,omitempty"`
+	Tombstones     int64 `json:"tombstones"`
+	TombstonesRead int64 `json:"tombstones_read_most,omitempty"` // that one read met; 0: not known
+	// RowCacheReads asked the engine's cache of rows since it began, and RowCacheHits of them found
+	// their row; 0: it has none, or does not tell.
+	RowCacheReads int64             `json:"row_cache_reads,omitempty"`
+	RowCacheHits  int64             `json:"row_cache_hits,omitempty"`
+	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
+	Settings      map[string]string `json:"settings,omitempty"`
 }
 
 // ClientInfo is what the load generator used during a phase, and its limits.

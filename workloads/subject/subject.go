@@ -144,7 +144,8 @@ func (t *Target) Observe() *results.EngineInfo {
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
 		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
 		CPU:        int64(drivers.ProcessorTime(t.Processes...)),
-		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead, Missing: s.Missing, Settings: s.Settings,
+		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
+		RowCacheReads: s.RowCacheReads, RowCacheHits: s.RowCacheHits, Missing: s.Missing, Settings: s.Settings,
 	}
 }
 
