@@ -208,8 +208,9 @@ type Observation struct {
 	// RowCacheReads are reads that asked a cache of rows since the engine began, and RowCacheHits those
 	// that it answered; 0: the engine has none, or does not tell.
 	RowCacheReads, RowCacheHits int64
-	Missing                     []string          // nodes that cannot be reached, each host:port; their share is in none of the figures
-	Settings                    map[string]string // effective settings
+	// Missing are nodes that cannot be reached, each host:port; their share is in none of the figures.
+	Missing  []string
+	Settings map[string]string // effective settings
 }
 
 // Bulk is a session that can trade durability for speed while it loads a data set.
