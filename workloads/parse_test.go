@@ -177,7 +177,7 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("without an answer: %v, %+v", err, w)
 	}
 	if _, err = Bundled("accounts", "sweep={population.users: [5, 6]}"); err == nil ||
-		!strings.Contains(err.Error(), "500 is no value of the sweep (--set answer={} leaves the answer out)") {
+		!strings.Contains(err.Error(), "300 is no value of the sweep (--set answer={} leaves the answer out)") {
 		t.Errorf("another sweep: %v", err)
 	}
 }
