@@ -68,7 +68,8 @@ func growth(w *workloads.Workload) forecast.Growth {
 	return g
 }
 
-// sample reads the first messages of a load. If the load has none, the sample is one message.
+// sample reads the first messages of a load. If the load has none, the sample is one message. Mail
+// may be slow to read, so a message of a file that comes again is not read again.
 func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
 	order, err := c.LoadOrder(ctx)
 	if err != nil {
@@ -77,6 +78,7 @@ func sample(ctx context.Context, c *plan.Census, source messages.Source, size in
 	r := source.Reader()
 	var all []forecast.Message
 	var m mail.Message
+	of, known := uint64(source.Info().Messages), make(map[uint64]forecast.Message)
 	for n := range size {
 		a, ok := order.Next()
 		if !ok && n > 0 {
@@ -85,12 +87,20 @@ func sample(ctx context.Context, c *plan.Census, source messages.Source, size in
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("population: %w", err)
 		}
-		if err := r.Message(a.N, a.Date, &m); err != nil {
-			return nil, fmt.Errorf("sample of the mail: %w", err)
+		number := a.N
+		if of > 0 {
+			number %= of
 		}
-		s, err := Quantities(&m)
-		if err != nil {
-			return nil, fmt.Errorf("sample of the mail: %w", err)
+		s, has := known[number]
+		if !has {
+			err := r.Message(a.N, a.Date, &m)
+			if err == nil {
+				s, err = Quantities(&m)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("sample of the mail: %w", err)
+			}
+			known[number] = s
 		}
 		all = append(all, s)
 	}
