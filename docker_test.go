@@ -162,7 +162,6 @@ func TestComposeCassandra(t *testing.T) {
 	}
 }
 
-// pinned is an image with version and digest.
 // TestImagesAreAsked: .ci/images asks a registry for each digest, fails if it lacks one, and says in a
 // line that it asked nobody. It tells the digest of an image that has none.
 func TestImagesAreAsked(t *testing.T) {
@@ -207,6 +206,7 @@ func TestImagesAreAsked(t *testing.T) {
 	}
 }
 
+// pinned is an image with version and digest.
 var pinned = regexp.MustCompile(`^[a-z-]+:[0-9][^@]*@sha256:[0-9a-f]{64}$`)
 
 // checkDockerfile tests that base images are pinned and copied files are there.
