@@ -120,10 +120,14 @@ func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple)) {
 	t.arena = t.arena[:0]
 	t.number, t.bad = 1, false
 	if s.ref == nil && s.number >= 0 && s.element < 0 {
-		if row[s.number].IsNull() {
+		switch null := row[s.number].IsNull(); {
+		case !null:
+			t.number, t.bad = s.numberOf(&row[s.number])
+		case s.at:
 			return
+		default:
+			t.number = 0 // a count of nothing need not be written
 		}
-		t.number, t.bad = s.numberOf(&row[s.number])
 	}
 	t.from(s, row, 0, yield)
 }

@@ -321,7 +321,8 @@ func TestDivided(t *testing.T) {
 }
 
 // TestMissingCounter: a counter that is missing is 0, as nothing was ever added to it. It is
-// found if there is something to count. Another number that is missing is not compared.
+// found if there is something to count. A number that its row lacks is 0 too; without the row it is
+// not compared.
 func TestMissingCounter(t *testing.T) {
 	w := newWorldOf(t, `
 schema: 1
@@ -335,6 +336,10 @@ tables:
     partition: [folder text]
     columns: {n: bigint}
     counts: {n: {column: n, of: letters, by: folder}}
+  lists:
+    partition: [folder text]
+    columns: {n: bigint}
+    counts: {n: {column: n, of: letters, by: folder}}
   letters:
     partition: [folder text]
     clustering: [id int]
@@ -344,12 +349,18 @@ tables:
 	for id := range int32(3) {
 		letter(drivers.Text("in"), drivers.Int(id), drivers.Int(1))
 	}
-	want := []string{"tallies count n 1: no n for folder=\"in\", id=0: 3 counted"}
+	list := w.putter("lists", false)
+	list(drivers.Text("in"), drivers.Value{})
+	list(drivers.Text("empty"), drivers.Value{})
+	want := []string{
+		"tallies count n 1: no n for folder=\"in\", id=0: 3 counted",
+		"lists count n 1: folder=\"in\": n is 0, counted 3",
+	}
 	r := w.check(validate.Config{})
 	if diff := cmp.Diff(want, found(r)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if len(r.Findings) == 1 && r.Findings[0].Drift != 3 {
+	if len(r.Findings) == 2 && r.Findings[0].Drift != 3 {
 		t.Errorf("%+v", r.Findings[0])
 	}
 }

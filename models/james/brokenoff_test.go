@@ -61,9 +61,7 @@ func TestOneWriteBrokenOff(t *testing.T) {
 	must(err)
 	in, work := a.Folders[0], a.Folders[1]
 
-	// The check of the schema compares no number that was never written, so Work has one.
-	must(mb.Deliver(t.Context(), message(100), []*models.Folder{work}, make([]models.Handle, 1)))
-	adrift, total := int64(0), int64(1)
+	adrift, total := int64(0), int64(0)
 	for _, c := range []struct {
 		writes         int
 		copies, drifts int64 // more messages than were delivered, and counts that are wrong by one
