@@ -44,7 +44,7 @@ reached, such as engines.oraclenosql.tls=true.`,
 			if len(args) == 1 && slices.Contains(known.foreign(), args[0]) {
 				return known.answers(cmd, args[0], &f, asJSON)
 			}
-			if len(f.contact)+len(f.set) > 0 {
+			if f.contact != nil || len(f.set) > 0 {
 				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
 			}
 			if len(args) == 0 {

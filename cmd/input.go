@@ -99,10 +99,13 @@ func settingNames(settings []drivers.Setting) []string {
 }
 
 // contactOverride is the override for --contact. It sets the addresses of the only remote engine
-// of the run. Without addresses there is none.
+// of the run. Without the flag there is none.
 func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
-	if len(addresses) == 0 {
+	if addresses == nil {
 		return nil, nil
+	}
+	if len(addresses) == 0 {
+		return nil, usagef("--contact names no node; expected addresses such as 10.0.0.1,10.0.0.2:9042")
 	}
 	quoted := make([]string, len(addresses))
 	for i, a := range addresses {

@@ -55,6 +55,7 @@ func exitStatus(err error) int {
 	var status statusError
 	var faults strict.Errors
 	var format *mail.FormatError
+	var option *drivers.OptionError
 	switch {
 	case err == nil:
 		return exitOK
@@ -62,7 +63,7 @@ func exitStatus(err error) int {
 		return status.status
 	case errors.Is(err, drivers.ErrCorrupt):
 		return exitData
-	case errors.As(err, &faults), errors.As(err, &format), errors.Is(err, workloads.ErrPopulation):
+	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option), errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:
 		return exitFailed

@@ -37,6 +37,21 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
+// OptionError is an error of Options that say what an engine does not have. Its text is that of Err.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// WrongOption returns err as an OptionError; nil if err is nil.
+func WrongOption(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OptionError{err}
+}
+
 // IsOutage reports whether the engine or the user ended a read. Any other error of a read of data
 // that were not checked before is about the data, and a finding.
 func IsOutage(err error) bool {

@@ -105,7 +105,8 @@ type settings struct {
 	tlsServerName   string
 }
 
-func readSettings(given map[string]string) (*settings, error) {
+func readSettings(given map[string]string) (_ *settings, err error) {
+	defer func() { err = drivers.WrongOption(err) }()
 	values := make(map[string]string)
 	for _, s := range settingList {
 		values[s.Name] = s.Default

@@ -56,7 +56,8 @@ var durabilities = map[drivers.Durability]pb.MutationProto_Durability{
 const maxRegions = 1000
 
 // newSettings reads and checks options.
-func newSettings(o drivers.Options) (*settings, error) {
+func newSettings(o drivers.Options) (_ *settings, err error) {
+	defer func() { err = drivers.WrongOption(err) }()
 	values := make(map[string]string)
 	for _, s := range settingList {
 		values[s.Name] = s.Default

@@ -67,7 +67,8 @@ var (
 	}
 )
 
-func readSettings(given map[string]string) (*settings, error) {
+func readSettings(given map[string]string) (_ *settings, err error) {
+	defer func() { err = drivers.WrongOption(err) }()
 	values := make(map[string]string)
 	for _, s := range settingList {
 		values[s.Name] = s.Default
@@ -89,7 +90,6 @@ func readSettings(given map[string]string) (*settings, error) {
 		atLeast(values, "replicas", 0, &s.replicas),
 	}
 	s.durability.MasterSync, s.durability.ReplicaSync = sync, sync
-	var err error
 	if s.timeout, err = time.ParseDuration(values["timeout"]); err != nil || s.timeout < time.Millisecond {
 		errs = append(errs, fmt.Errorf("setting timeout: %q is not a duration of at least 1ms, such as 5s", values["timeout"]))
 	}

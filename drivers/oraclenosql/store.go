@@ -61,7 +61,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		return nil, err
 	}
 	if err := set.wants(o.Durability, o.Settings); err != nil {
-		return nil, err
+		return nil, drivers.WrongOption(err)
 	}
 	s := &Store{settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace}
 	if s.endpoints, err = endpoints(o.Contact, set.tls); err != nil {

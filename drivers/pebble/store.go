@@ -68,6 +68,7 @@ func Engine() drivers.Engine {
 		Doc:      "Pebble, an ordered key-value store in this process, on local disk",
 		Settings: settingList,
 		Open:     open,
+		Check:    check,
 		Forecast: forecastOf,
 		Render:   renderKeys,
 		Compile:  compiler,
@@ -85,16 +86,25 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 	return s, nil
 }
 
+// check implements drivers.Engine.Check.
+func check(o drivers.Options) error {
+	_, err := readSettings(o.Settings)
+	if err == nil && o.Durability == drivers.Quorum {
+		err = errors.New("durability quorum needs replicas; choose memory, process or power")
+	}
+	return drivers.WrongOption(err)
+}
+
 func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
+	if err := check(o); err != nil {
+		return nil, err
+	}
 	compression, err := readSettings(o.Settings)
 	if err != nil {
 		return nil, err
 	}
-	switch o.Durability {
-	case drivers.DurabilityDefault:
+	if o.Durability == drivers.DurabilityDefault {
 		o.Durability = drivers.Power
-	case drivers.Quorum:
-		return nil, errors.New("durability quorum needs replicas; choose memory, process or power")
 	}
 	if o.Dir == "" {
 		return nil, errors.New("no data directory was given")

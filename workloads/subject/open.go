@@ -34,6 +34,17 @@ func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drive
 	return e.Reach(ctx, o)
 }
 
+// Check returns what is wrong with the options of an engine in this process.
+func Check(e drivers.Engine, w *workloads.Workload, o drivers.Options) error {
+	if e.Check == nil {
+		return nil
+	}
+	if config := w.Engines[e.Name]; config != nil {
+		o.Settings = config.Settings
+	}
+	return e.Check(o)
+}
+
 // Open opens the store, applies the schema, binds the model, and finds out what it
 // offers. A data set that is in the folder is used again if it fits.
 func Open(ctx context.Context, c Config) (_ *Target, err error) {
