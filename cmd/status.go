@@ -63,7 +63,8 @@ func exitStatus(err error) int {
 		return status.status
 	case errors.Is(err, drivers.ErrCorrupt):
 		return exitData
-	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option), errors.Is(err, workloads.ErrPopulation):
+	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option),
+		errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:
 		return exitFailed
