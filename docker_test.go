@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -250,4 +251,35 @@ func readFile(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestPermissions: each job of a workflow says what its token may do, and only two may write.
+func TestPermissions(t *testing.T) {
+	files, err := filepath.Glob(".github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var writes []string
+	for _, name := range files {
+		var file struct {
+			Jobs map[string]struct{ Permissions map[string]string }
+		}
+		if err := yaml.Unmarshal(readFile(t, name), &file); err != nil || len(file.Jobs) == 0 {
+			t.Fatalf("%s: %d jobs, %v", name, len(file.Jobs), err)
+		}
+		for job, j := range file.Jobs {
+			if len(j.Permissions) == 0 {
+				t.Errorf("%s: job %s has all that the repository gives", name, job)
+			}
+			for what, may := range j.Permissions {
+				if may != "read" {
+					writes = append(writes, job+" "+what)
+				}
+			}
+		}
+	}
+	slices.Sort(writes)
+	if want := []string{"image packages", "publish contents"}; !slices.Equal(writes, want) {
+		t.Errorf("jobs may write %q, want %q", writes, want)
+	}
 }
