@@ -212,6 +212,13 @@ type UserFlagger interface {
 	UserFlag(ctx context.Context, f *Folder, h Handle, name string, on bool) error
 }
 
+// Nester reads all of an account in one call where the engine can (oracle).
+type Nester interface {
+	// Nested yields the messages of all folders, those of a folder together, in any order, with the name of
+	// the folder. e is nil for a folder without messages, and valid until yield returns.
+	Nested(ctx context.Context, a *Account, yield func(folder string, e *Entry) error) error
+}
+
 // Subscriber keeps the folders to which an account has subscribed (james).
 type Subscriber interface {
 	Subscribe(ctx context.Context, a *Account, folder string, on bool) error

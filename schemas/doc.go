@@ -137,6 +137,9 @@
 //	after           slice: the next columns after by (through an index: its
 //	                columns, then what they leave of the primary key)
 //	index, reverse  slice
+//	nested          slice: true also reads the rows of the tables around this one, whose
+//	                columns it may name. One without rows of this table comes by itself, with
+//	                nulls. Its fallback leaves their columns out.
 //	limit           slice, scan: a number or arg
 //	columns         get, slice, scan: "*" unless it says otherwise.
 //	                put, put-if: all plain columns (with static: all static ones).

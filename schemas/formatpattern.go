@@ -78,6 +78,7 @@ func (b *block) body(p *Pattern) {
 	b.bound("to", p.To)
 	b.names("after", p.After)
 	b.flag("reverse", p.Reverse)
+	b.flag("nested", p.Nested)
 	b.count("limit", p.Limit)
 	if p.LimitArg {
 		b.text("limit", "arg")

@@ -18,7 +18,7 @@ func (s *Schema) Own(p *Pattern) (*Pattern, error) {
 		if c == nil {
 			return nil
 		}
-		found := t.Column(c.Name)
+		found := p.column(t, c.Name)
 		if found == nil || found.Type.String() != c.Type.String() {
 			lost = "column " + c.Name
 		}

@@ -127,14 +127,23 @@ func differs(p, fb *Pattern) string {
 		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
 	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
 		return "its parts differ: in number, in each, or in arguments"
-	case p.Kind.Reads() && typed(p.Columns) != typed(fb.Columns):
-		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.Columns) + ")"
+	case p.Kind.Reads() && typed(p.yields(fb)) != typed(fb.Columns):
+		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.yields(fb)) + ")"
 	case p.Kind.Reads() || p.Kind == fb.Kind:
 		if want, got := argList(p), argList(fb); got != want && argList(afterByName(p)) != argList(afterByName(fb)) {
 			return "it takes (" + got + ") instead of (" + want + ")"
 		}
 	}
 	return ""
+}
+
+// yields returns the columns that a pattern must yield in its place: without those of tables around, if it
+// does not read these.
+func (p *Pattern) yields(fb *Pattern) []*Column {
+	if p.Nested == fb.Nested {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool { return p.Table.Column(c.Name) != c })
 }
 
 // afterByName returns the pattern with the columns of its after sorted by name.

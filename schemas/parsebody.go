@@ -211,6 +211,11 @@ func (r *patternReader) filter() {
 // limits reads reverse, limit and parallel.
 func (r *patternReader) limits() {
 	r.Reverse = r.Flag(r.fields, "reverse", r.where)
+	bounded := r.Index != nil || r.In != nil || r.Filter != nil || r.From != nil || r.To != nil || r.After != nil
+	if r.Nested = r.Flag(r.fields, "nested", r.where); r.Nested && (r.Table.Parent == nil || bounded || r.Reverse) {
+		r.Fail(r.fields["nested"].Key, "%s: nested needs a table that is nested in another, and excludes index, in, filter, "+
+			"from, to, after and reverse", r.where)
+	}
 	if e, ok := r.fields["limit"]; ok {
 		if e.Value.Kind == yaml.ScalarNode && e.Value.Value == "arg" {
 			r.LimitArg = true

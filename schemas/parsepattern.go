@@ -13,7 +13,7 @@ import (
 // commonKeys.
 var keysOf = [...][]string{
 	Get:    {"by", "in", "element", "columns", "static", "parallel"},
-	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "limit", "columns", "varies"},
+	Slice:  {"index", "by", "in", "filter", "from", "to", "after", "reverse", "nested", "limit", "columns", "varies"},
 	Scan:   {"filter", "limit", "columns", "static"},
 	Put:    {"by", "columns", "static"},
 	PutIf:  {"by", "columns", "if"},
@@ -214,9 +214,18 @@ func (r *patternReader) index(n *yaml.Node) bool {
 	return true
 }
 
+// column finds a column of t, which is the pattern's table, or of a table around it if the pattern reads those.
+func (p *Pattern) column(t *Table, name string) *Column {
+	c := t.Column(name)
+	for t = t.Parent; c == nil && t != nil && p.Nested; t = t.Parent {
+		c = t.Column(name)
+	}
+	return c
+}
+
 // column finds a column of the pattern's table.
 func (r *patternReader) column(n *yaml.Node, name string) *Column {
-	c := r.Table.Column(name)
+	c := r.Pattern.column(r.Table, name)
 	if c == nil {
 		r.Unknown(n, "column", name, "in "+r.where, columnNames(r.Table))
 	}

@@ -123,6 +123,7 @@ type Pattern struct {
 	From, To *Bound    // range on the next key column after By
 	After    []*Column // paging: the next key columns after By; rows strictly after them in reading order
 	Reverse  bool      // read against the clustering order
+	Nested   bool      // slice: also the rows of the tables around, each by itself if it has no such row
 	Limit    int       // at most so many rows in all; 0 is no limit
 	LimitArg bool      // the limit is an argument ("limit: arg")
 

@@ -89,7 +89,7 @@
 // are deliver, list, open, raw, attachment, flag, label, move, delete,
 // restore, purge, folders, counters, recount, search-sender, slice, seen,
 // subscribe, login, range, expunge, subscriptions, seen-by, search-all, all-mail, totals,
-// create-user, join and leave.
+// create-user, join, leave and nested.
 //
 // An operation that a model lacks is skipped, so that the model's load is lighter
 // than that of the others. With "missing: replace-rate" another operation of the mix

@@ -34,6 +34,7 @@ const (
 	CreateUser
 	Join
 	Leave
+	Nested
 	NumOps int = iota
 )
 
@@ -42,7 +43,7 @@ var opNames = [NumOps]string{
 	"delete", "restore", "purge", "folders", "counters", "recount",
 	"search-sender", "slice", "seen", "subscribe", "login",
 	"range", "expunge", "subscriptions", "seen-by", "search-all", "all-mail", "totals", "create-user",
-	"join", "leave",
+	"join", "leave", "nested",
 }
 
 // String returns the operation's name in workloads and results.

@@ -10,6 +10,9 @@ import (
 // compileRead writes one SELECT for each set of bounds that a call may give.
 func (st *statement) compileRead() error {
 	p := st.Pattern()
+	if p.Nested {
+		return unsupported("a read of rows and of those around them, which are in other tables")
+	}
 	if p.Index != nil {
 		if err := st.useIndex(); err != nil {
 			return err

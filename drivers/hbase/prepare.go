@@ -71,6 +71,9 @@ func (st *statement) family() (string, []*schemas.Column) {
 
 func (st *statement) compileRead() error {
 	p, t := st.Pattern(), st.table
+	if p.Nested {
+		return fmt.Errorf("a read of rows and of those around them: %w", drivers.ErrUnsupported)
+	}
 	family, columns := st.family()
 	var need []int
 	for _, c := range p.Filter {

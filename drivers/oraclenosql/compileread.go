@@ -87,6 +87,8 @@ func (st *statement) joins() bool {
 func (st *statement) source() (name func(*schemas.Column) string, from string) {
 	p := st.Pattern()
 	switch {
+	case p.Nested:
+		return st.nested()
 	case st.joins():
 		return func(c *schemas.Column) string {
 			if slices.Contains(p.Table.Static, c) {
@@ -98,6 +100,22 @@ func (st *statement) source() (name func(*schemas.Column) string, from string) {
 		return plainName, st.table.full + " t"
 	}
 	return plainName, st.table.full
+}
+
+// nested is source for a read that begins at the root table and goes down to the pattern's.
+func (st *statement) nested() (name func(*schemas.Column) string, from string) {
+	var path []*table // from the root down
+	for t := st.table; t != nil; t = t.parent {
+		path = slices.Insert(path, 0, t)
+	}
+	var below []string
+	for i, t := range path[1:] {
+		below = append(below, fmt.Sprintf("%s t%d", t.full, i+1))
+	}
+	return func(c *schemas.Column) string {
+		at := slices.IndexFunc(path, func(t *table) bool { return t.of.Column(c.Name) == c })
+		return fmt.Sprintf("t%d.%s", at, identifier(c.Name))
+	}, fmt.Sprintf("NESTED TABLES(%s t0 DESCENDANTS(%s))", path[0].full, strings.Join(below, ", "))
 }
 
 func plainName(c *schemas.Column) string { return identifier(c.Name) }
@@ -174,7 +192,7 @@ func bound(b *builder, x *schemas.Bound, sign, word string, at int, name func(*s
 // order returns the columns by which a slice yields its rows.
 func (st *statement) order() []schemas.IndexColumn {
 	p := st.Pattern()
-	if p.Kind != schemas.Slice {
+	if p.Kind != schemas.Slice || p.Nested { // which comes in the order of the keys
 		return nil
 	}
 	var keys []schemas.IndexColumn

@@ -72,6 +72,9 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	for i := range p.By {
 		st.lead = append(st.lead, i)
 	}
+	if p.Nested {
+		return nil, fmt.Errorf("a read of rows and of those around them: %w", drivers.ErrUnsupported)
+	}
 	if p.Index != nil {
 		if st.path = st.table.byIndex[p.Index]; st.path == nil {
 			return nil, fmt.Errorf("the store has no index %s: %w", p.Index.Name, drivers.ErrUnsupported)

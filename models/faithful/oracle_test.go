@@ -117,6 +117,14 @@ func TestOracle(t *testing.T) {
 			letters++
 		}
 	}
+	names := map[string]int{}
+	s.must(s.mailbox.(models.Nester).Nested(s.ctx, ann, func(folder string, _ *models.Entry) error {
+		names[folder]++
+		return nil
+	}))
+	if names["Inbox"] != 40 || names["Archive"] != 1 || len(names) != 2 {
+		t.Errorf("the model's nested read has %v", names)
+	}
 	if letters != 40 || len(rows) != 41 { // and the empty folder
 		t.Errorf("the user with folders and messages is %d rows with %d letters, expected 41 with 40", len(rows), letters)
 	}

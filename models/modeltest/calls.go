@@ -279,6 +279,11 @@ func (sc *script) optional() {
 			return err
 		})
 	}
+	if n, ok := sc.mb.(models.Nester); ok {
+		sc.step("nested", func() error {
+			return n.Nested(sc.ctx, sc.ann, func(string, *models.Entry) error { return nil })
+		})
+	}
 	if u, ok := sc.mb.(models.UIDs); ok {
 		sc.step("expunge 3", func() error {
 			_, err := u.Expunge(sc.ctx, sc.in, u.UID(h[13]), u.UID(h[11]))

@@ -161,6 +161,7 @@ func rules() []rule {
 		{"labels", onEngines, has[models.Labeler], testLabels},
 		{"purge and restore", onEngines, has[models.Purger], testPurge},
 		{"all mail", onEngines, has[models.AllMailer], testAllMail},
+		{"nested", onEngines, has[models.Nester], testNested},
 		{"recount", onEngines, has[models.Recounter], testRecount},
 		{"uids", onNodes, has[models.UIDs], testUIDs},
 		{"expunge", onEngines, has[models.UIDs], testExpunge},

@@ -94,13 +94,20 @@ func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 	yield func(number uint32, name string) error,
 ) error {
 	return m.S.Read(ctx, m.folders, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
-		id := row[0].Str()
-		n, err := strconv.ParseUint(id, 10, 32)
+		n, err := folderNumber(row[0].Str())
 		if err != nil {
-			return fmt.Errorf("folderId %q is not a number", id)
+			return err
 		}
-		return yield(uint32(n), row[1].Str())
+		return yield(n, row[1].Str())
 	})
+}
+
+func folderNumber(id string) (uint32, error) {
+	n, err := strconv.ParseUint(id, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("folderId %q is not a number", id)
+	}
+	return uint32(n), nil
 }
 
 // Login implements models.Mailbox.

@@ -49,6 +49,7 @@ func Model() models.Model {
 type statements struct {
 	insertUser, userByAddress           drivers.Statement
 	putFolders, insertFolder, folders   drivers.Statement
+	nested                              drivers.Statement
 	deliver, inbox, message, attachment drivers.Statement
 	exists, setRead, numbers            drivers.Statement
 	existing, wholeMessages             drivers.Statement
@@ -65,7 +66,7 @@ const (
 func (s *statements) byName() map[string]*drivers.Statement {
 	return map[string]*drivers.Statement{
 		"insert_user": &s.insertUser, "user_by_address": &s.userByAddress,
-		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders,
+		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders, "nested": &s.nested,
 		"deliver": &s.deliver, "inbox": &s.inbox, "message": &s.message, "attachment": &s.attachment,
 		"exists": &s.exists, "set_read": &s.setRead, "numbers": &s.numbers,
 		"existing": &s.existing, "whole_messages": &s.wholeMessages, "move": &s.move, "delete": &s.remove,
@@ -141,7 +142,10 @@ type mailbox struct {
 	onSort                           func(*models.Entry) error
 }
 
-var _ models.Holder = (*mailbox)(nil)
+var (
+	_ models.Holder = (*mailbox)(nil)
+	_ models.Nester = (*mailbox)(nil)
+)
 
 // A handle holds a message's primary key without the user's id: the messageId as 16 bytes,
 // createdDate in microseconds, and the number that is its folderId. key is the first two,

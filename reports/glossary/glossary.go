@@ -39,6 +39,7 @@ func Operations() []Term {
 		{"create-user", "a new account with its folders"},
 		{"join", "a new account joins a folder that others share"},
 		{"leave", "an account that joined a folder leaves it"},
+		{"nested", "all folders of an account with all messages, in one call where the engine can"},
 	}
 }
 

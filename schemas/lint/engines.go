@@ -15,6 +15,9 @@ func unable(engine string, p *schemas.Pattern) string {
 			return fmt.Sprintf("%s: %s", part.Pattern.Name, why)
 		}
 	}
+	if p.Nested && engine != oracle {
+		return "it has no read of rows and of those around them"
+	}
 	switch engine {
 	case cassandra:
 		return cassandraUnable(p)

@@ -108,6 +108,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.CreateUser:    {choose: chooseNewUser, run: createUser},
 	workloads.Join:          {choose: chooseToJoin, run: join, done: joined},
 	workloads.Leave:         {choose: chooseToLeave, run: leave},
+	workloads.Nested:        {choose: chooseFolder, run: nested},
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because
@@ -268,6 +269,15 @@ func join(ctx context.Context, t *task) (err error) {
 
 func leave(ctx context.Context, t *task) error {
 	return t.mb.(models.Poster).Leave(ctx, t.shared)
+}
+
+func nested(ctx context.Context, t *task) error {
+	return t.mb.(models.Nester).Nested(ctx, t.account.Ref, func(_ string, e *models.Entry) error {
+		if e == nil {
+			return nil
+		}
+		return t.entry(e)
+	})
 }
 
 func createUser(ctx context.Context, t *task) error {

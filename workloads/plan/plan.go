@@ -219,7 +219,7 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 		p.recipients(&o.rand, o)
 		return false
 	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount, workloads.Subscriptions,
-		workloads.AllMail, workloads.Totals, workloads.CreateUser:
+		workloads.AllMail, workloads.Totals, workloads.CreateUser, workloads.Nested:
 		return false // they work on the account as a whole
 	}
 	return true

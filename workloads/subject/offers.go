@@ -28,6 +28,7 @@ var offered = map[workloads.Op]func(models.Mailbox) bool{
 	workloads.Totals:        is[models.AllMailer],
 	workloads.Join:          is[models.Poster],
 	workloads.Leave:         is[models.Poster],
+	workloads.Nested:        is[models.Nester],
 }
 
 func is[T any](mb models.Mailbox) bool {
