@@ -92,7 +92,7 @@ func TestCleanSaysWhose(t *testing.T) {
 			err = claimed.Close()
 		}
 		defer claimed.Close()
-		note := fmt.Sprintf(`{"namespace": %q, "began": %q}`, name, time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
+		note := fmt.Sprintf(`{"model": "james", "namespace": %q, "began": %q}`, name, time.Now().Add(-time.Minute).Format(time.RFC3339Nano))
 		if err := errors.Join(err, os.WriteFile(filepath.Join(set, "dataset.json"), []byte(note), 0o600)); err != nil {
 			t.Fatal(err)
 		}

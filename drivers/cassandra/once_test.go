@@ -48,6 +48,11 @@ func TestSentOnce(t *testing.T) {
 	r := run(t, st, schema)
 	list := drivers.ListOf([]drivers.Value{drivers.Text("a")})
 	two := func(args ...drivers.Value) []drivers.Call { return []drivers.Call{{Args: args}, {Args: args}} }
+	rows := func(p string, v drivers.Value) []drivers.Call { // of two rows of a partition
+		return []drivers.Call{
+			{Args: []drivers.Value{drivers.Text(p), drivers.Int(1), v}}, {Args: []drivers.Value{drivers.Text(p), drivers.Int(2), v}},
+		}
+	}
 	for _, x := range []struct {
 		pattern string
 		args    []drivers.Value
@@ -55,14 +60,14 @@ func TestSentOnce(t *testing.T) {
 		again   bool // it may be sent again
 	}{
 		{"put", []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Text("v")}, nil, true},
-		{"puts", nil, two(drivers.Text("p"), drivers.Int(1), drivers.Text("v")), true},
+		{"puts", nil, rows("p", drivers.Text("v")), true},
 		{"count", []drivers.Value{drivers.Text("one"), drivers.Bigint(1)}, nil, false},
 		{"counts", nil, two(drivers.Text("two"), drivers.Bigint(1)), false},
 		{"far", nil, two(drivers.Text("far"), drivers.Bigint(1))[:1], false},
 		{"push", []drivers.Value{drivers.Text("pushed"), drivers.Int(1), list}, nil, false},
 		{"replace", []drivers.Value{drivers.Text("replaced"), drivers.Int(1), list}, nil, false},
-		{"pushes", nil, two(drivers.Text("pushed together"), drivers.Int(1), list), false},
-		{"create", []drivers.Value{drivers.Text("p"), drivers.Int(2), drivers.Text("v")}, nil, false},
+		{"pushes", nil, rows("pushed together", list), false},
+		{"create", []drivers.Value{drivers.Text("p"), drivers.Int(3), drivers.Text("v")}, nil, false},
 		{"change", []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Text("w"), drivers.Text("v")}, nil, false},
 	} {
 		send := func() (err error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,12 +80,11 @@ func TestAudit(t *testing.T) {
 	if diff := cmp.Diff(models.Audit{Accounts: 1, Folders: 3, Messages: 2}, clean); diff != "" {
 		t.Fatalf("audit of a whole store (-want +got):\n%s", diff)
 	}
-	none := [7]drivers.Value{
-		drivers.Timestamp(0), drivers.Bigint(0), drivers.Int(1), drivers.Boolean(false),
-		drivers.Boolean(false), drivers.Boolean(false), drivers.Blob(make([]byte, 10)),
-	}
+	none := record{date: time.Unix(0, 0), chunkSize: 1, properties: make([]byte, 10)}
 	row := func(mailbox drivers.Value, uid int64) []drivers.Value {
-		return append([]drivers.Value{mailbox, drivers.Bigint(uid)}, none[:]...)
+		put := none.put(in, uid)
+		put[0] = mailbox
+		return put[:]
 	}
 	for _, x := range []struct {
 		name    string
