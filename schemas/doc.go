@@ -165,7 +165,7 @@
 //
 //	parameters: {chunk_size: {default: 1MiB, least: 1KB, most: 50MB, doc: bytes of a message in one cell}}
 //
-// bytes of pieces, most of rows and parallel of a pattern may name one in place of a number.
+// bytes and above of pieces, most of rows and parallel of a pattern may name one in place of a number.
 //
 // A parameter may also be one of several words:
 //
@@ -215,7 +215,8 @@
 // each is user, folder, message or attachment: there is a row (or times: N rows)
 // for each of them in the population, or with "shared: true" for each that is
 // delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
-// for each piece. partition names the entity whose rows share one partition; without
+// for each piece. With outside: PARAMETER and above: NUMBER, what has more bytes is a file of a store
+// beside the engine, and no row, if the parameter has another word than its first one. partition names the entity whose rows share one partition; without
 // it, every row's entity (or piece) has a partition of its own. ends are the
 // operations (move, delete, purge) that delete such a row and leave a tombstone. most is
 // how many rows the partition of a user or folder takes before a further one begins.

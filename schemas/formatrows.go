@@ -21,6 +21,10 @@ func formatRows(t *Table) *yaml.Node {
 			p.Style = yaml.FlowStyle
 			p.text("of", r.Of)
 			p.number("bytes", r.Piece, r.PieceBy)
+			if r.Outside != nil {
+				p.text("outside", r.Outside.Name)
+				p.number("above", r.Above, r.AboveBy)
+			}
 			b.add("pieces", p.node())
 		}
 		if r.Growth != nil {

@@ -71,6 +71,8 @@ func TestParametersWrong(t *testing.T) {
 		{"least: 1, most: 1000", "least: 1", `5:3: parameter full: no key "most"`},
 		{"  full:", "  Full:", "5:3: parameter Full: a name must be a small letter"},
 		{"most: full", "most: fill", `unknown parameter "fill" in most of rows of table t; did you mean "full"?`},
+		{"bytes: size", "bytes: size, outside: full, above: 7", "expected outside: PARAMETER, one with words"},
+		{"bytes: size", "bytes: size, above: 7", "expected outside: PARAMETER, one with words"},
 		{"partition: user, most", "most", "most bounds the rows of the partition of a user or a folder"},
 		{"parallel: full", "parallel: size2", `unknown parameter "size2" in parallel of pattern puts`},
 	} {

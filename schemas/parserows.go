@@ -16,7 +16,7 @@ var (
 		"each", "times", "shared", "static", "pieces", "partition", "most", "sizes", "ends", "count", "per",
 	}
 	ownKeys    = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
-	piecesKeys = []string{"of", "bytes"}
+	piecesKeys = []string{"of", "bytes", "outside", "above"}
 	sizeKeys   = []string{"cells", "bytes"}
 )
 
@@ -103,7 +103,7 @@ func (r *rowsReader) word(f map[string]strict.Entry, field, what string, known [
 	return word
 }
 
-// pieces reads {of: QUANTITY, bytes: NUMBER}.
+// pieces reads {of: QUANTITY, bytes: NUMBER, outside: PARAMETER, above: NUMBER}; the last two may be missing.
 func (r *rowsReader) pieces(e strict.Entry) {
 	where := "pieces of " + r.where
 	f := r.Fields(e.Value, where, piecesKeys)
@@ -114,6 +114,17 @@ func (r *rowsReader) pieces(e strict.Entry) {
 	known := r.quantitiesOf()
 	r.Of = r.word(f, "of", "quantity", known)
 	r.Piece, r.PieceBy = r.number(f["bytes"].Value, "bytes of "+where)
+	outside, above := f["outside"].Value, f["above"].Value
+	if outside == nil && above == nil {
+		return
+	}
+	if outside != nil && above != nil {
+		r.Outside = r.schema.Parameter(outside.Value)
+		r.Above, r.AboveBy = r.number(above, "above of "+where)
+	}
+	if r.Outside == nil || len(r.Outside.Words) == 0 {
+		r.Fail(e.Value, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER", where)
+	}
 }
 
 // partitionOf reads which entity's rows share one partition: the row's own entity, or

@@ -17,8 +17,12 @@ type Rows struct {
 	// row for each; "" is none.
 	Of    string
 	Piece int
-	// PieceBy and MostBy are the parameters that Piece and Most come from, or nil.
-	PieceBy, MostBy *Parameter
+	// Outside is the parameter whose words name the stores of blobs beside the engine, the first one
+	// the table itself: what has more than Above bytes of Of is a file of the store, and no rows. It may be nil.
+	Outside *Parameter
+	Above   int
+	// PieceBy, AboveBy and MostBy are the parameters that Piece, Above and Most come from, or nil.
+	PieceBy, AboveBy, MostBy *Parameter
 	// Most is how many rows a partition has before others go to a further partition; 0: there
 	// is one partition, however many they are.
 	Most int
@@ -134,6 +138,15 @@ func (r *Rows) quantitiesOf() []string {
 		known = append(known, pieceQuantity)
 	}
 	return known
+}
+
+// Store returns the name of the store of blobs that has what is larger than Above bytes, or "": all
+// of it is in the table.
+func (r *Rows) Store() string {
+	if r.Outside == nil || r.Outside.Value == 1 {
+		return ""
+	}
+	return r.Outside.Text(r.Outside.Value)
 }
 
 // Sized reports whether the size of a column's values must be given: text, blobs,

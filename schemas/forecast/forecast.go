@@ -162,7 +162,9 @@ func (g *Group) fill(p *Population) {
 			}
 		}
 		for _, s := range sums {
-			g.units = append(g.units, unit{g.kinds[0], s, 1})
+			if s.Rows > 0 {
+				g.units = append(g.units, unit{g.kinds[0], s, 1})
+			}
 		}
 	default:
 		for _, k := range g.kinds {

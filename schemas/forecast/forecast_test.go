@@ -159,6 +159,42 @@ func TestUnit(t *testing.T) {
 	t.Error("no rows of single messages")
 }
 
+// TestOutside: what is larger than a threshold is a file of a store, and no row, if the parameter names one.
+func TestOutside(t *testing.T) {
+	text := strings.NewReplacer(
+		"bytes: 20}", "bytes: 20, outside: kept, above: 40}",
+		"tables:", "parameters: {kept: {default: db, words: [db, files], doc: where}}\ntables:",
+	).Replace(schema)
+	of := func(values map[string]int) *Report {
+		s, err := parsed(t, text).With(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Make(s, people(), bare{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Report(people(), 1, []float64{0, 2})
+	}
+	in, out := of(nil), of(map[string]int{"kept": 2})
+	if diff := cmp.Diff(made(t, bare{}).Report(people(), 1, []float64{0, 2}), in); diff != "" {
+		t.Errorf("a store that is not chosen changes the forecast (-want +got):\n%s", diff)
+	}
+	// Half of 30 messages have 50 bytes, which are a file; those of 30 bytes are rows of 20 and of 10. Two
+	// recipients share a message, so that half of what comes is stored.
+	want := []OutsideReport{{Store: "files", Files: []float64{15, 30}, Bytes: []float64{15 * 50, 30 * 50}}}
+	if diff := cmp.Diff(want, out.Outside); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]float64{2 * 15, 2 * 30}, out.Tables[1].Rows); diff != "" {
+		t.Errorf("rows of messages that are in the table (-want +got):\n%s", diff)
+	}
+	var b strings.Builder
+	if err := out.WriteText(&b); err != nil || !strings.Contains(b.String(), "files in files") {
+		t.Errorf("%v; no line of files in\n%s", err, &b)
+	}
+}
+
 // TestLimits: the day on which each limit is passed, by whom.
 func TestLimits(t *testing.T) {
 	day := 1.0 / 365

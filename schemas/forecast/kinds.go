@@ -24,6 +24,8 @@ type kind struct {
 	units []unit
 	// largest is the largest value of one cell, in bytes.
 	largest float64
+	// outside is what one entity has in a store of blobs, on average.
+	outside Outside
 }
 
 // unit is a partition that holds no more than a message.
@@ -60,11 +62,14 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside
 			k.each.add(1/float64(len(p.Sample)), s)
 			k.samples = append(k.samples, s)
 		}
+		k.outside.Files *= times / float64(len(p.Sample))
+		k.outside.Bytes *= times / float64(len(p.Sample))
 	}
-	if m.rows > 0 {
-		for i := range k.key {
-			k.key[i] /= m.rows
-		}
+	if k.key == nil {
+		k.key = make([]float64, len(t.Partition))
+	}
+	for i := range k.key {
+		k.key[i] /= max(1, m.rows)
 	}
 	return k
 }
@@ -87,6 +92,11 @@ func (m *measurer) pieces(of entity) (s Size) {
 		return s
 	}
 	left, piece := evaluate(schemas.Sum{{Times: 1, Quantity: m.Of}}, of), float64(m.Piece)
+	if m.Store() != "" && left > float64(m.Above) {
+		m.outside.Files++
+		m.outside.Bytes += left
+		return s
+	}
 	sized := func(n float64) Size {
 		return m.row(func(q string) float64 {
 			if q == "piece" {

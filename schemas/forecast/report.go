@@ -21,7 +21,9 @@ type Report struct {
 	Partitions []GroupReport `json:"partitions"`
 	Limits     []LimitReport `json:"limits_passed"`
 	Space      SpaceReport   `json:"space"`
-	Compressed *Compressed   `json:"compression,omitempty"`
+	// Outside are the stores of blobs beside the engine that have files.
+	Outside    []OutsideReport `json:"outside,omitempty"`
+	Compressed *Compressed     `json:"compression,omitempty"`
 }
 
 // TableReport is the size of one table's files, one copy, at each of the years.
@@ -64,6 +66,13 @@ type LimitReport struct {
 	Median  *float64 `json:"median_years"`
 	P999    *float64 `json:"p99.9_years"`
 	Largest *float64 `json:"largest_years"`
+}
+
+// OutsideReport is what a store of blobs has at each of the years, in one copy.
+type OutsideReport struct {
+	Store string    `json:"store"`
+	Files []float64 `json:"files"`
+	Bytes []float64 `json:"bytes"`
 }
 
 // SpaceReport is what a cluster needs at each of the years.
@@ -117,6 +126,14 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 			}
 			r.Partitions = append(r.Partitions, gr)
 		}
+	}
+	for _, store := range f.stores() {
+		o := OutsideReport{Store: store}
+		for _, y := range years {
+			at := f.OutsideAt(store, y)
+			o.Files, o.Bytes = append(o.Files, at.Files), append(o.Bytes, at.Bytes)
+		}
+		r.Outside = append(r.Outside, o)
 	}
 	for _, l := range f.Limits(slices.Max(years)) {
 		lr := LimitReport{

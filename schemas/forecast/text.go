@@ -81,7 +81,17 @@ func (w *writer) tables(r *Report) {
 	}
 	sums("all", r.Space.Files)
 	sums("disk for "+words.Plural(r.Replicas, "replica"), r.Space.Disk)
+	for _, o := range r.Outside {
+		row := []string{"files in " + o.Store, count(o.Files[last])}
+		for _, n := range o.Bytes {
+			row = append(row, words.Size(n))
+		}
+		rows = append(rows, row)
+	}
 	w.table(1, rows)
+	if len(r.Outside) > 0 {
+		w.line("The files are beside the engine, in one copy; all and disk are without them.")
+	}
 	w.line("Disk has %s more for compactions:", share(r.Space.Room))
 	w.line("%s.", r.Space.Why)
 	if undeclared != "" {

@@ -43,7 +43,7 @@ type Rule struct {
 func Rules() []*Rule {
 	all := slices.Concat(
 		partitionRules(), orderRules(), boundRules(), cellRules(), columnRules(), indexRules(),
-		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), hintRules(), sizeRules(), acceptRules(),
+		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), hintRules(), outsideRules(), sizeRules(), acceptRules(),
 	)
 	for _, r := range all {
 		for _, text := range []*string{&r.Doc, &r.Source, &r.Do} {

@@ -45,9 +45,12 @@ func all() []models.Model {
 	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
 }
 
-// load delivers a workload's population, one message after another. It lets the store
+// load delivers a workload's population, one message after another. Bodies outside of the engine go to the
+// folder blobs. It lets the store
 // settle after each third, so that an engine has files to compact.
-func load(t *testing.T, w *workloads.Workload, m models.Model, st drivers.Store, s *schemas.Schema) (took time.Duration) {
+func load(
+	t *testing.T, w *workloads.Workload, m models.Model, st drivers.Store, s *schemas.Schema, blobs string,
+) (took time.Duration) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -59,7 +62,7 @@ func load(t *testing.T, w *workloads.Workload, m models.Model, st drivers.Store,
 	must(st.Apply(ctx, s))
 	prepared, err := drivers.PrepareAll(ctx, st, s)
 	must(err)
-	bound, err := m.Bind(ctx, prepared, models.Options{})
+	bound, err := m.Bind(ctx, prepared, models.Options{Blobs: blobs})
 	must(err)
 	session, err := st.Session()
 	must(err)
@@ -180,12 +183,56 @@ func TestPebble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			load(t, w, m, st, s)
+			load(t, w, m, st, s, "")
 			if err := st.Close(); err != nil {
 				t.Fatal(err)
 			}
 			compare(t, s, p, e, pebbleTables(t, dir, s))
 		})
+	}
+}
+
+// TestBlobStore compares the forecast of a store of blobs with its files, and that of the tables with what is
+// left in them.
+func TestBlobStore(t *testing.T) {
+	w, e, dir, blobs := parse(t), pebble.Engine(), t.TempDir(), t.TempDir()
+	m := elasticinbox.Model().With(map[string]int{"blob_store": 2, "blob_threshold": 16 << 10})
+	s, err := m.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := drivers.Options{Dir: dir, Durability: drivers.Memory, Settings: map[string]string{"compression": "none"}}
+	st, err := e.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load(t, w, m, st, s, blobs)
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := everything(t, w)
+	compare(t, s, p, e, pebbleTables(t, dir, s))
+	engine, err := e.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := forecast.Make(s, p, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have forecast.Outside
+	err = filepath.WalkDir(blobs, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Base(filepath.Dir(path)) != "fs-local" { // which has the store's mark
+			info, ierr := d.Info()
+			have.Files, have.Bytes, err = have.Files+1, have.Bytes+float64(info.Size()), ierr
+		}
+		return err
+	})
+	want := f.OutsideAt("fs-local", 0)
+	t.Logf("forecast %.0f files of %.0f bytes, found %.0f of %.0f", want.Files, want.Bytes, have.Files, have.Bytes)
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 0.001*b }
+	if err != nil || have.Files < 100 || !near(want.Files, have.Files) || !near(want.Bytes, have.Bytes) {
+		t.Errorf("forecast %+v, found %+v, %v", want, have, err)
 	}
 }
 

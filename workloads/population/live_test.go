@@ -85,7 +85,7 @@ func TestLive(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := open(t, e.Engine, contact, namespace)
-				p.Span = load(t, w, m, st, s).Seconds()
+				p.Span = load(t, w, m, st, s, "").Seconds()
 				compare(t, s, p, e.Engine, e.tables(t, contact, namespace, st, s))
 			})
 		}
@@ -121,7 +121,7 @@ func TestLiveCompression(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := open(t, e, contact, namespace)
-	load(t, w, m, st, s)
+	load(t, w, m, st, s, "")
 	kept := cassandraTables(t, contact, namespace, st, s)["MessageBlob"].bytes
 	engine, err := e.Forecast(s)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestOracleNoSQLLive(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := open(t, e, contact, namespace)
-			p.Span = load(t, w, m, st, s).Seconds()
+			p.Span = load(t, w, m, st, s, "").Seconds()
 			have := make(map[string]measured)
 			for _, tb := range s.Tables {
 				if tb.Header() {
