@@ -142,7 +142,7 @@ func TestRecipientsOfPhases(t *testing.T) {
 	w := bundledForTest(t, "copies")
 	c := censusOf(t, w)
 	var op Operation
-	for i, want := range map[int]int{3: 1, 4: 10, 5: 50} {
+	for i, want := range map[int]int{2: 1, 3: 10, 4: 50} {
 		New(w, &w.Phases[i], c).Next(0, &op)
 		if len(op.Recipients) != want {
 			t.Errorf("phase %s: %d recipients, want %d", w.Phases[i].Name, len(op.Recipients), want)
