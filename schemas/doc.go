@@ -215,11 +215,12 @@
 // each is user, folder, message or attachment: there is a row (or times: N rows)
 // for each of them in the population, or with "shared: true" for each that is
 // delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
-// for each piece. With outside: PARAMETER and above: NUMBER, what has more bytes is a file of a store
-// beside the engine, and no row, if the parameter has another word than its first one. partition names the entity whose rows share one partition; without
-// it, every row's entity (or piece) has a partition of its own. ends are the
-// operations (move, delete, purge) that delete such a row and leave a tombstone. most is
-// how many rows the partition of a user or folder takes before a further one begins.
+// for each piece. With outside: PARAMETER and above: NUMBER, what has more bytes is a file of a
+// store beside the engine, and no row, if the parameter has another word than its first one.
+// partition names the entity whose rows share one partition; without it, every row's entity (or
+// piece) has a partition of its own. ends are the operations (move, delete, purge) that delete such
+// a row and leave a tombstone. most is how many rows the partition of a user or folder takes before
+// a further one begins.
 //
 // sizes are bytes of text, blob and collection columns: a sum of numbers and
 // quantities ([Quantities]) such as "2 + 1.34*attachment-bytes", or none for
