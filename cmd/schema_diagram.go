@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -54,10 +53,7 @@ Without -o the diagram goes to standard output.`,
 			if isFile(args[0]) && filepath.Clean(args[0]) == filepath.Clean(file) {
 				return usagef("--output %s is the schema itself; name another file", file)
 			}
-			if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
-				return missing(fmt.Errorf("write diagram: %w", err))
-			}
-			return nil
+			return writeWhole(file, text.Bytes())
 		},
 	}
 	f := c.Flags()
