@@ -122,8 +122,10 @@ func (r *rowsReader) pieces(e strict.Entry) {
 		r.Outside = r.schema.Parameter(outside.Value)
 		r.Above, r.AboveBy = r.number(above, "above of "+where)
 	}
-	if r.Outside == nil || len(r.Outside.Words) == 0 {
-		r.Fail(e.Value, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER", where)
+	ofMessages := r.Each == "message" || r.Each == "attachment"
+	if !ofMessages || r.Outside == nil || len(r.Outside.Words) == 0 {
+		r.Fail(e.Value, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
+			"in rows of each message or attachment", where)
 	}
 }
 

@@ -125,14 +125,11 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 	return hosts, port, nil
 }
 
-// loginFileMost is the largest file of a password, certificates or a key, in bytes.
-const loginFileMost = 1 << 20
-
 // sslOptions returns the TLS options. The server's certificate is always verified.
 func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.tlsServerName}
 	if s.tlsCA != "" {
-		pem, err := plainfile.Read(s.tlsCA, loginFileMost)
+		pem, err := plainfile.Read(s.tlsCA, plainfile.Small)
 		if err != nil {
 			return nil, fmt.Errorf("setting tls_ca: %w", err)
 		}
@@ -142,8 +139,8 @@ func (s *settings) sslOptions() (*gocql.SslOptions, error) {
 		}
 	}
 	if s.tlsCert != "" {
-		cert, cerr := plainfile.Read(s.tlsCert, loginFileMost)
-		key, kerr := plainfile.Read(s.tlsKey, loginFileMost)
+		cert, cerr := plainfile.Read(s.tlsCert, plainfile.Small)
+		key, kerr := plainfile.Read(s.tlsKey, plainfile.Small)
 		err := errors.Join(cerr, kerr)
 		var pair tls.Certificate
 		if err == nil {

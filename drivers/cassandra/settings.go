@@ -255,7 +255,7 @@ func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
 	case password != "" && file != "":
 		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
 	case file != "":
-		b, err := plainfile.Read(file, loginFileMost)
+		b, err := plainfile.Read(file, plainfile.Small)
 		if err != nil {
 			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
 		}

@@ -60,7 +60,7 @@ func (s *settings) connections() (*http.Transport, error) {
 		roots = x509.NewCertPool()
 	}
 	if s.tlsCA != "" {
-		pem, err := plainfile.Read(s.tlsCA, loginFileMost)
+		pem, err := plainfile.Read(s.tlsCA, plainfile.Small)
 		if err != nil {
 			return nil, fmt.Errorf("setting tls_ca: %w", err)
 		}

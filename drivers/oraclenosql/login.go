@@ -138,9 +138,6 @@ func (c *credential) GetLogger() *logger.Logger { return nil }
 // Close implements nosqldb.AuthorizationProvider. The store logs out.
 func (c *credential) Close() error { return nil }
 
-// loginFileMost is the largest file of a password or certificates, in bytes.
-const loginFileMost = 1 << 20
-
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.
 func readLogin(o drivers.Options, encrypted bool) (*login, error) {
@@ -154,7 +151,7 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 	case l.password != "" && file != "":
 		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
 	case file != "":
-		b, err := plainfile.Read(file, loginFileMost)
+		b, err := plainfile.Read(file, plainfile.Small)
 		if err != nil {
 			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
 		}

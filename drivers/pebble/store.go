@@ -88,18 +88,21 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 
 // check implements drivers.Engine.Check.
 func check(o drivers.Options) error {
-	_, err := readSettings(o.Settings)
+	_, err := readOptions(o)
+	return err
+}
+
+// readOptions returns the compression that the settings name. It refuses wrong settings and durability quorum.
+func readOptions(o drivers.Options) (*block.CompressionProfile, error) {
+	compression, err := readSettings(o.Settings)
 	if err == nil && o.Durability == drivers.Quorum {
 		err = errors.New("durability quorum needs replicas; choose memory, process or power")
 	}
-	return drivers.WrongOption(err)
+	return compression, drivers.WrongOption(err)
 }
 
 func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
-	if err := check(o); err != nil {
-		return nil, err
-	}
-	compression, err := readSettings(o.Settings)
+	compression, err := readOptions(o)
 	if err != nil {
 		return nil, err
 	}

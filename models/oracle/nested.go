@@ -25,19 +25,21 @@ func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 		})
 	}
 	if err == nil {
+		in, name := new(folder), ""
+		m.folder, m.yield = in, func(e *models.Entry) error { return yield(name, e) }
 		err = m.S.Read(ctx, m.nested, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
 			number, err := folderNumber(row[0].Str())
 			if err != nil {
 				return err
 			}
-			if !apart {
+			if names[number] == "" && !apart {
 				names[number] = row[nestedFolder].Str()
 			}
 			if row[1].IsNull() {
 				return nil
 			}
 			shown[number] = true
-			m.folder, m.yield = &folder{number: number}, func(e *models.Entry) error { return yield(names[number], e) }
+			in.number, name = number, names[number]
 			return m.inboxRow(row[1:])
 		})
 	}

@@ -15,6 +15,9 @@ import (
 // ErrNotPlain is what errors are of a file that is no plain one, or too large.
 var ErrNotPlain = errors.New("no file to read")
 
+// Small is the most bytes of a small file: a password, a key, certificates.
+const Small = 1 << 20
+
 type notPlain string
 
 func (e notPlain) Error() string        { return string(e) }

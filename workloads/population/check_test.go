@@ -135,8 +135,10 @@ type measured struct{ rows, bytes float64 }
 // asks for 0.15.
 const off = 0.10
 
-// compare holds a forecast to what is measured.
-func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.Engine, have map[string]measured) {
+// compare holds a forecast to what is measured, and returns it.
+func compare(
+	t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.Engine, have map[string]measured,
+) *forecast.Forecast {
 	t.Helper()
 	engine, err := e.Forecast(s)
 	if err != nil {
@@ -165,6 +167,7 @@ func compare(t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.
 		}
 	}
 	line("all", want, got)
+	return f
 }
 
 // TestPebble compares forecasts with what the embedded engine keeps of a population.
@@ -210,16 +213,7 @@ func TestBlobStore(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p := everything(t, w)
-	compare(t, s, p, e, pebbleTables(t, dir, s))
-	engine, err := e.Forecast(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := forecast.Make(s, p, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := compare(t, s, everything(t, w), e, pebbleTables(t, dir, s))
 	var have forecast.Outside
 	err = filepath.WalkDir(blobs, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Base(filepath.Dir(path)) != "fs-local" { // which has the store's mark
