@@ -82,10 +82,10 @@ const (
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
 	l.large.add(h, held)
 	f.noteRow(held.Row)
-	f.Add(h)
-	if l.keepAttached && m != nil && len(m.Attachments) > 0 {
+	if l.keepAttached && m != nil && len(m.Attachments) > 0 { // before Add: nobody has removed the message yet
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
 	}
+	f.Add(h)
 }
 
 // Join remembers that an account joined a folder, which is the account's own, so that it can leave.
