@@ -122,7 +122,7 @@ func TestDamageLiveHBase(t *testing.T) {
 // cannot be decoded.
 func TestDamageLiveCassandra(t *testing.T) {
 	m := loadElasticInbox(t, "cassandra")
-	cluster := gocql.NewCluster(live.Contact(t, "cassandra"))
+	cluster := live.CQL(t)
 	cluster.Keyspace = m.keyspace
 	s, err := cluster.CreateSession()
 	if err != nil {
@@ -170,7 +170,7 @@ func TestDamageLiveCassandra(t *testing.T) {
 func TestAsDocumentLiveCassandra(t *testing.T) {
 	m := &loaded{engine: "cassandra", model: "datastax", data: filepath.Join(t.TempDir(), "data")}
 	m.load(t)
-	cluster := gocql.NewCluster(live.Contact(t, "cassandra"))
+	cluster := live.CQL(t)
 	cluster.Keyspace = m.keyspace
 	s, err := cluster.CreateSession()
 	if err != nil {

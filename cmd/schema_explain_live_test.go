@@ -67,7 +67,7 @@ SELECT id, subject FROM messages;
 // values of its own rows, and what the cluster did stands beside what lint foretells.
 func TestExplainQueriesLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
-	s, err := gocql.NewCluster(contact).CreateSession()
+	s, err := live.CQL(t).CreateSession()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 // it, a change by hand is found, and the keyspace is read without a mark or a model.
 func TestImportLiveCassandra(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
-	s, err := gocql.NewCluster(contact).CreateSession()
+	s, err := live.CQL(t).CreateSession()
 	if err != nil {
 		t.Fatal(err)
 	}

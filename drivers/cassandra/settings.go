@@ -43,7 +43,7 @@ var settingList = []drivers.Setting{
 		Name: "timeout", Default: "12s",
 		Doc: "timeout of a request; longer than Cassandra's own 10 s for a range read, so that Cassandra's answer comes first",
 	},
-	{Name: "connect_timeout", Default: "5s", Doc: "timeout of connecting to the cluster"},
+	{Name: "connect_timeout", Default: "15s", Doc: "timeout of connecting to the cluster"},
 	{Name: "connections", Default: "2", Doc: "connections to each node"},
 	{
 		Name: "page_size", Default: "1000",

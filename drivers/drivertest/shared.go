@@ -99,9 +99,20 @@ func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, 
 }
 
 // OpenLive opens a store of an engine that is reached over the network. It drops the
-// store's namespace when the test ends.
+// store's namespace when the test ends. On a busy machine an answer may take as long as
+// patience: no contract is about the time that an engine takes.
 func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
 	t.Helper()
+	settings := make(map[string]string, len(o.Settings)+2)
+	for _, s := range e.Settings {
+		if s.Name == "timeout" || s.Name == "connect_timeout" {
+			settings[s.Name] = patience.String()
+		}
+	}
+	for name, value := range o.Settings {
+		settings[name] = value
+	}
+	o.Settings = settings
 	st, err := e.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // settingList are the settings that Open understands.
 var settingList = []drivers.Setting{
 	{Name: "batching", Default: "off", Doc: "the client's own batching of calls: off, or calls/wait as in 100/20ms"},
-	{Name: "connect_timeout", Default: "5s", Doc: "how long opening may take"},
+	{Name: "connect_timeout", Default: "15s", Doc: "how long opening may take"},
 	{
 		Name: "pre_split", Default: "1",
 		Doc: "regions that a new table begins with, where its key is salted, a blob, uuid or text; addresses are divided as the users are",

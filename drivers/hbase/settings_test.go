@@ -23,7 +23,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"batching": "off", "connect_timeout": "5s", "timeout": "10s", "zk_root": "/hbase", "user": "root", "pre_split": "1",
+		"batching": "off", "connect_timeout": "15s", "timeout": "10s", "zk_root": "/hbase", "user": "root", "pre_split": "1",
 		"durability": "process", "wal": "sync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) || strings.Join(s.contact, " ") != "a:2181 b:1" {
@@ -37,7 +37,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = map[string]string{
-		"batching": "50/5ms", "connect_timeout": "5s", "timeout": "1m0s", "zk_root": "/hbase", "user": "root", "pre_split": "8",
+		"batching": "50/5ms", "connect_timeout": "15s", "timeout": "1m0s", "zk_root": "/hbase", "user": "root", "pre_split": "8",
 		"durability": "power", "wal": "fsync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) {

@@ -2,7 +2,6 @@ package faithful
 
 import (
 	"testing"
-	"time"
 
 	"github.com/gocql/gocql"
 
@@ -25,11 +24,9 @@ func onCassandra(t *testing.T, model models.Model, o models.Options) *cqlsh {
 	w := newWorld(t, cassandra.Engine(), contact, model, o)
 	keyspace, err := cassandra.Keyspace(w.namespace, model.Name)
 	w.must(err)
-	cluster := gocql.NewCluster(contact)
+	cluster := live.CQL(t)
 	cluster.Keyspace = keyspace
 	cluster.Consistency = gocql.LocalQuorum
-	cluster.ConnectTimeout = 10 * time.Second
-	cluster.Timeout = 30 * time.Second // of statements that create tables, beside other tests
 	cluster.DisableInitialHostLookup = true
 	s, err := cluster.CreateSession()
 	w.must(err)
