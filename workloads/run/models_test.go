@@ -41,13 +41,16 @@ func TestModels(t *testing.T) {
 			c.Audit = AuditAfter
 			r := runOK(t, c)
 			a := auditOf(t, r)
-			if a.Verified < 200 || a.Lost+a.Corrupt+a.Resurrected+a.Unknown > 0 {
-				t.Errorf("audit = %+v", a)
+			ops := phaseOf(t, r, "measure").Ops
+			// How many messages an expunge takes depends on what the other workers do meanwhile.
+			live := a.Delivered - a.Deleted + ops["restore"].Count
+			if a.Verified != live || live == 0 || a.Lost+a.Corrupt+a.Resurrected+a.Unknown > 0 {
+				t.Errorf("%d messages are live, audit = %+v", live, a)
 			}
 			if a.Dangling+a.Duplicated+a.BrokenBodies+a.CounterDrift > 0 {
 				t.Errorf("the model's own audit: %+v", a)
 			}
-			for name, o := range phaseOf(t, r, "measure").Ops {
+			for name, o := range ops {
 				if name == "restore" {
 					o.Dropped = 0 // one that comes before the first deletion finds nothing
 				}
