@@ -200,7 +200,7 @@ func TestUnsupported(t *testing.T) {
 		}
 	}
 	want := []string{
-		"conversation take_parts", "conversation delete_messages",
+		"conversation take_parts", "conversation reposts", "conversation delete_messages",
 		"datastax put_folders",
 		"james create", "james remove_many", "james replace",
 		"oracle nested", "oracle inbox", "oracle move", "oracle delete",

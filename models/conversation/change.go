@@ -101,17 +101,13 @@ func (m *mailbox) severalRow(row []drivers.Value) error {
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	err := m.several(ctx, m.existing, f, hs, m.onExists)
 	if err == nil && len(hs) > 0 {
-		m.Calls.Reset()
-		for _, h := range hs {
-			m.Calls.Add(only, ref(f), idOf(h))
-		}
-		err = m.S.Batch(ctx, m.deleteMessages, m.Calls.List)
+		err = m.deleteAll(ctx, f, hs)
 	}
 	return m.FailedIn("delete", f, err)
 }
 
-// Move implements models.Mailbox. It reads all messages in one call. Then it posts each of them
-// again and deletes the old one. An interruption leaves a message in both; an audit counts it.
+// Move implements models.Mailbox. It reads messages in one call, posts them in another conversation
+// in one batch and deletes them in one more. An interruption leaves messages in both; an audit counts them.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
 	err := m.move(ctx, from, to, hs, handles)
 	m.whole = m.whole[:0]
@@ -126,11 +122,10 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 	}
 	for moved := 0; moved < len(hs); {
 		err := m.readWhole(ctx, from, hs[moved:])
-		for i := 0; i < len(m.whole) && err == nil; i++ {
-			h := hs[moved]
-			if err = m.repost(ctx, from, to, h, m.whole[i]); err == nil {
-				handles[moved] = h
-				moved++
+		if n := len(m.whole); err == nil {
+			err = m.repost(ctx, from, to, hs[moved:moved+n])
+			if err == nil {
+				moved += copy(handles[moved:], hs[moved:moved+n])
 			}
 		}
 		switch {
@@ -163,14 +158,25 @@ func (m *mailbox) wholeRow(row []drivers.Value) error {
 	return nil
 }
 
-// repost posts a message in another conversation and deletes it from its own.
-func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, h models.Handle, row []drivers.Value) error {
-	m.With(ref(to))
-	if _, err := m.S.Write(ctx, m.post, m.Also(row...)); err != nil {
+// repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes
+// them from their own.
+func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []models.Handle) error {
+	m.Calls.Reset()
+	for _, row := range m.whole {
+		m.With(ref(to))
+		m.Calls.Add(only, m.Also(row...)...)
+	}
+	if err := m.S.Batch(ctx, m.reposts, m.Calls.List); err != nil {
 		return err
 	}
-	if _, err := m.S.Write(ctx, m.deleteMessage, m.With(ref(from), idOf(h))); err != nil {
-		return models.Partly(err)
+	return models.Partly(m.deleteAll(ctx, from, hs))
+}
+
+// deleteAll deletes messages of a conversation.
+func (m *mailbox) deleteAll(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	m.Calls.Reset()
+	for _, h := range hs {
+		m.Calls.Add(only, ref(f), idOf(h))
 	}
-	return nil
+	return m.S.Batch(ctx, m.deleteMessages, m.Calls.List)
 }

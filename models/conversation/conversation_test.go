@@ -294,7 +294,7 @@ func TestInterruptedMove(t *testing.T) {
 	a := w.user("tom@example.org", "inbox", "work")
 	h := w.post("ann@example.org", "Hi!", a.Folders[0])
 	lost := errors.New("connection lost")
-	w.mb.S = failing{w.mb.S, "delete_message", lost}
+	w.mb.S = failing{w.mb.S, "delete_messages", lost}
 	if err := w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], []models.Handle{h},
 		[]models.Handle{{}}); !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("move: error is %v", err)

@@ -6,16 +6,16 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// failing is a session whose writes of one pattern fail.
+// failing is a session whose batches of one pattern fail.
 type failing struct {
 	drivers.Session
 	pattern string
 	err     error
 }
 
-func (f failing) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (f failing) Batch(ctx context.Context, st drivers.Statement, calls []drivers.Call) error {
 	if st.Pattern().Name == f.pattern {
-		return drivers.Result{}, f.err
+		return f.err
 	}
-	return f.Session.Write(ctx, st, args)
+	return f.Session.Batch(ctx, st, calls)
 }

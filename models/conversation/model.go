@@ -10,11 +10,11 @@
 // # Interruptions
 //
 // A message is one row, and the model stores nothing beside it that could disagree.
-// An interrupted delivery to many reaches some of them. A move posts and then deletes
-// on every engine. If it is interrupted, some messages have moved and one may be in
-// both conversations (an audit counts it as duplicated), but every message is in one
-// of them. HBase is atomic within one row only, so an interrupted delete of several
-// messages deletes some there. An interrupted creation leaves a user without some of
+// An interrupted delivery to many reaches some of them. A move posts all messages and
+// then deletes all. If it is interrupted, they may be in both conversations (an audit
+// counts them as duplicated), but every message is in one of them. HBase is atomic
+// within one row only, so an interrupted move posts or deletes some of several messages
+// there, and an interrupted delete deletes some. An interrupted creation leaves a user without some of
 // the conversations, or a conversation without its title, which nobody can join.
 package conversation
 
@@ -45,10 +45,10 @@ type statements struct {
 	claim, takeParts, conversations, anyConversation drivers.Statement
 	leave                                            drivers.Statement
 	putTitle, title                                  drivers.Statement
-	post, posts, newest, between                     drivers.Statement
+	posts, reposts, newest, between                  drivers.Statement
 	message, attachment, exists                      drivers.Statement
 	existing, wholeMessages                          drivers.Statement
-	deleteMessage, deleteMessages                    drivers.Statement
+	deleteMessages                                   drivers.Statement
 	seen, unseen, seenBy, numbers                    drivers.Statement
 	bySenderIn, bySender                             drivers.Statement
 	allConversations, allMessages                    drivers.Statement
@@ -62,10 +62,10 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations,
 		"any_conversation": &s.anyConversation, "leave": &s.leave,
 		"put_title": &s.putTitle, "title": &s.title,
-		"post": &s.post, "posts": &s.posts, "newest": &s.newest, "between": &s.between,
+		"posts": &s.posts, "reposts": &s.reposts, "newest": &s.newest, "between": &s.between,
 		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists,
 		"existing": &s.existing, "whole_messages": &s.wholeMessages,
-		"delete_message": &s.deleteMessage, "delete_messages": &s.deleteMessages,
+		"delete_messages": &s.deleteMessages,
 		"seen": &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
 		"by_sender":         &s.bySender,
 		"all_conversations": &s.allConversations, "all_messages": &s.allMessages,
