@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,5 +304,28 @@ func TestInterruptedMove(t *testing.T) {
 	w.Must(err)
 	if audit.Messages != 2 || audit.Duplicated != 1 {
 		t.Errorf("audit: %d messages, %d duplicated, want 2 and 1", audit.Messages, audit.Duplicated)
+	}
+}
+
+// TestLargeMove moves more than a batch holds: each batch has messages of KeepBuffer bytes, or one.
+func TestLargeMove(t *testing.T) {
+	w := start(t)
+	a := w.user("tom@example.org", "inbox", "work")
+	var hs []models.Handle
+	for _, size := range []int{100, 200, 100, 100, 400, 10} {
+		hs = append(hs, w.post("ann@example.org", strings.Repeat("x", size<<10), a.Folders[0]))
+	}
+	w.patterns = nil
+	moved := make([]models.Handle, len(hs))
+	w.Must(w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], hs, moved))
+	w.ran("move of 100, 200, 100, 100, 400 and 10 KiB", "whole_messages", "reposts", "reposts", "reposts", "reposts",
+		"reposts", "delete_messages")
+	if !slices.Equal(moved, hs) {
+		t.Errorf("move: handles are %v, want %v", moved, hs)
+	}
+	audit, err := w.mb.Audit(t.Context())
+	w.Must(err)
+	if audit.Messages != int64(len(hs)) || audit.Duplicated != 0 {
+		t.Errorf("audit: %d messages, %d duplicated, want %d and none", audit.Messages, audit.Duplicated, len(hs))
 	}
 }

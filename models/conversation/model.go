@@ -66,7 +66,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists,
 		"existing": &s.existing, "whole_messages": &s.wholeMessages,
 		"delete_messages": &s.deleteMessages,
-		"seen": &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
+		"seen":            &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
 		"by_sender":         &s.bySender,
 		"all_conversations": &s.allConversations, "all_messages": &s.allMessages,
 	}
