@@ -18,6 +18,7 @@ func chooseToDelete(t *task) (bool, error) {
 		return false, nil
 	}
 	t.reserveMore(removeRank, 0)
+	t.purges = t.account.Purges()
 	return true, t.logAll(ledger.Taking)
 }
 
@@ -48,6 +49,7 @@ func chooseToExpunge(t *task) (bool, error) {
 		}
 		t.many = append(t.many, got)
 	}
+	t.purges = t.account.Purges()
 	return true, t.logAll(ledger.Taking)
 }
 
@@ -120,7 +122,7 @@ func removed(t *task, out latency.Outcome) error {
 		return err
 	}
 	for _, h := range t.many {
-		t.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h})
+		t.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h}, t.purges)
 	}
 	return nil
 }

@@ -217,6 +217,9 @@ func labelled(t *task, out latency.Outcome) error {
 		t.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	case out == latency.OK:
 		t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.shown})
+		if err := t.flush(); err != nil { // before Label: another worker may choose the message at once
+			return err
+		}
 		t.from.Label(subject.DoubleLabelled{Handle: t.handle, Second: t.to})
 	}
 	return t.flush()

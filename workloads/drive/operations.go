@@ -46,6 +46,7 @@ type task struct {
 	refs    []*models.Folder     // the same, as the model knows them
 	handles []models.Handle      // results of a delivery or move
 	many    []models.Handle      // messages of a move, delete or flag
+	purges  int                  // purges of the account before the messages of a delete were deleted
 
 	message mail.Message
 	opened  models.Opened

@@ -47,3 +47,28 @@ func TestLedgerFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerFirstOfLabels: nor can a label be taken off before the ledger has where it was shown.
+func TestLedgerFirstOfLabels(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		w := hotWorkerOf(t, workloads.Phase{Kind: workloads.Measure, Operations: 1, Mix: workloads.Mix{workloads.Deliver: 1}},
+			idleBound{})
+		acknowledged, err := ledger.Create(filepath.Join(t.TempDir(), "ledger"))
+		if err == nil && !whole {
+			err = acknowledged.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.target.Acknowledged = acknowledged
+		w.from, w.to, w.handle = w.live.Accounts[0].Folders[0], w.live.Accounts[1].Folders[0], models.Handle{1}
+		takeOff := func() bool { _, ok := w.from.Unlabel(); return ok }
+		for !takeOff() { // in the end there is one label fewer than Unlabel needs
+			w.from.Label(subject.DoubleLabelled{Handle: w.handle, Second: w.to})
+		}
+		err = labelled(&w.task, latency.OK)
+		if off := takeOff(); off != whole || (err == nil) != whole {
+			t.Errorf("with a ledger that takes its record: %v: a label can be taken off: %v; %v", whole, off, err)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func TestModels(t *testing.T) {
   - measure:
       clients: 4
       operations: 1700
-      mix: {deliver: 20, list: 10, open: 10, raw: 5, attachment: 5, flag: 10, move: 10, delete: 10, restore: 3, label: 5,
+      mix: {deliver: 20, list: 10, open: 10, raw: 5, attachment: 5, flag: 10, move: 10, delete: 10, restore: 3, purge: 2, label: 5,
             counters: 5, folders: 3, login: 2, search-sender: 2, slice: 2, seen: 3, subscribe: 2,
             range: 2, expunge: {weight: 2, messages: 3}, subscriptions: 1, seen-by: 1, search-all: 1, all-mail: 1, totals: 1, create-user: 1, join: 2, leave: 1, nested: 1}
 `)

@@ -36,6 +36,7 @@ type Account struct {
 	deleted   []ledger.Key // newest last, at most deletedMost
 	restoring int          // restores under way: a purge must wait for them
 	purging   bool         // a purge is under way: restores do not begin
+	purges    int          // purges that have begun
 	counting  bool         // a recount is under way
 }
 
@@ -204,13 +205,17 @@ func (f *FolderSet) Label(l DoubleLabelled) {
 	f.labelled = append(f.labelled, l)
 }
 
-// Discard remembers a deleted message of the account, for restoring it.
-func (l *Live) Discard(a *Account, k ledger.Key) {
+// Discard remembers a deleted message of the account, for restoring it, unless a purge has begun
+// since purges was a.Purges(): it may have removed the message, whose deletion was under way.
+func (l *Live) Discard(a *Account, k ledger.Key, purges int) {
 	if !l.keepDeleted {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.purges != purges {
+		return
+	}
 	if len(a.deleted) == deletedMost {
 		copy(a.deleted, a.deleted[1:])
 		a.deleted = a.deleted[:deletedMost-1]
@@ -249,8 +254,16 @@ func (a *Account) BeginPurge() bool {
 		return false
 	}
 	a.purging = true
+	a.purges++
 	a.deleted = a.deleted[:0]
 	return true
+}
+
+// Purges counts the purges of the account that have begun.
+func (a *Account) Purges() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.purges
 }
 
 // EndPurge ends a purge.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
 // A message that another worker removes as soon as it is live is not kept for reading its
@@ -29,5 +30,29 @@ func TestRemovedIsNotAttached(t *testing.T) {
 	wg.Wait()
 	if h, _, ok := f.ReadAttached(0); ok {
 		t.Errorf("%x is read after it was removed", h)
+	}
+}
+
+// A message whose deletion was under way when a purge began is not restored: the purge may have removed it.
+func TestPurgedIsNotRestored(t *testing.T) {
+	l, a := Live{keepDeleted: true}, new(Account)
+	before := a.Purges()
+	l.Discard(a, ledger.Key{Handle: handle(1)}, before)
+	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(1) {
+		t.Errorf("before any purge: %x, %t", k.Handle, ok)
+	}
+	a.EndRestore()
+	if !a.BeginPurge() {
+		t.Fatal("a restore is said to be under way")
+	}
+	l.Discard(a, ledger.Key{Handle: handle(2)}, before)
+	l.Discard(a, ledger.Key{Handle: handle(3)}, a.Purges())
+	a.EndPurge()
+	l.Discard(a, ledger.Key{Handle: handle(4)}, before)
+	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(3) {
+		t.Errorf("%x is restored, %t, want the message whose deletion began after the purge", k.Handle, ok)
+	}
+	if k, ok := a.BeginRestore(); ok {
+		t.Errorf("%x is restored, which the purge may have removed", k.Handle)
 	}
 }
