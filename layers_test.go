@@ -87,6 +87,13 @@ var layers = []struct {
 		},
 		[]string{"workloads/random", "reports/search"},
 	},
+	{
+		"workloads/interrupt",
+		[]string{
+			"drivers", "drivers/cut", "models", "models/mail", "reports/results", "workloads/ledger", "workloads/messages", "workloads/subject",
+		},
+		[]string{"models/*", "drivers/pebble", "workloads", "workloads/plan"},
+	},
 	{"reports/growth", nil, nil},
 	{"reports/metrics", []string{"reports/results", "reports/latency"}, nil},
 	{"reports/scratch", []string{"drivers/private"}, nil},

@@ -33,6 +33,7 @@ func WriteMarkdown(w io.Writer, r *results.Run) error {
 			m.line("\n**Added to the documents** %s", words.Markdown(s))
 		}
 	}
+	m.interruptions()
 	for i := range all {
 		m.section(&all[i])
 	}

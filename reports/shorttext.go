@@ -46,6 +46,7 @@ func (t *text) short(r *results.Run, o *Overview) {
 	}
 	if r.Sweep != nil {
 		t.growth(r)
+		t.shortInterruptions(r)
 		t.shortDoubts(o, 1)
 		return
 	}
@@ -54,6 +55,7 @@ func (t *text) short(r *results.Run, o *Overview) {
 		t.shortAnswer(&all[i], i > 0)
 	}
 	if len(all) == 0 {
+		t.shortInterruptions(r)
 		t.shortDoubts(o, 2)
 		return
 	}
@@ -64,7 +66,12 @@ func (t *text) short(r *results.Run, o *Overview) {
 	}
 	rows := t.aside(func() { t.shortOverview(a, o, 1000) })
 	for _, per := range [][2]int{{2, 2}, {2, 1}, {1, 1}} {
-		after := t.aside(func() { t.shortAdditions(r); t.shortReasons(a, per[0]); t.shortDoubts(o, per[1]) })
+		after := t.aside(func() {
+			t.shortInterruptions(r)
+			t.shortAdditions(r)
+			t.shortReasons(a, per[0])
+			t.shortDoubts(o, per[1])
+		})
 		room := shortLines - t.lines - lines(after)
 		if lines(rows) <= room || per[0] == 1 {
 			t.shortOverview(a, o, max(room-2, 4))

@@ -48,6 +48,7 @@ func (o Text) Write(w io.Writer, r *results.Run) error {
 			t.section(r, &all[i])
 		}
 	}
+	t.interruptions(r)
 	t.notes(r, all, view)
 	t.told(r)
 	return t.end(out)

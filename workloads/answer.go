@@ -57,6 +57,10 @@ func (d *decoder) scope(models []string) answer.Scope {
 	s := answer.Scope{Models: models}
 	for i := range d.w.Phases {
 		p := &d.w.Phases[i]
+		if p.Kind == Interrupt {
+			ops := []string{Move.String(), Delete.String()}
+			s.Phases = append(s.Phases, answer.Phase{Name: p.Name, Ops: ops, Interrupts: true})
+		}
 		if p.Kind != Measure {
 			continue
 		}

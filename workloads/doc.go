@@ -54,7 +54,9 @@
 //
 // load comes first and delivers the population's mail in order of arrival,
 // users interleaved; its clients are how many loaders there are. settle waits
-// until the engine is quiet. cold reopens the store with empty caches. warmup
+// until the engine is quiet. cold reopens the store with empty caches. interrupt
+// breaks a move and a delete of several messages off after each of their writes, on a
+// store of its own, and reports what each leaves. warmup
 // runs operations until service times are steady, at most for its
 // duration; one with operations runs them all. Mix and pace are those of the
 // measure phase that follows unless it has its own. measure runs operations and reports them.

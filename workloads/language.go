@@ -115,6 +115,11 @@ var sections = []section{
 	}},
 	{"settle", "Waits until the engine is quiet.", nil},
 	{"cold", "Reopens the store with empty caches.", nil},
+	{"interrupt", "Breaks a move and a delete of several messages off after each of their writes, and says what each leaves. " +
+		"It works on a\nstore of its own, which is gone at the end.", []key{
+		{"name", formName, "tells several such phases apart (default interrupt)"},
+		{"messages", formWhole, "how many messages each is about (default 10)"},
+	}},
 	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
 		"steady, at most for its duration,\n" +
 		"and does what the measure phase that follows does unless it has a mix or a pace of its own.", append([]key{

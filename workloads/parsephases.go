@@ -45,7 +45,7 @@ func (d *decoder) phases(n *yaml.Node) {
 			return
 		}
 		for j := range i {
-			if p.Kind == Measure && d.w.Phases[j].Name == p.Name {
+			if (p.Kind == Measure || p.Kind == Interrupt) && d.w.Phases[j].Name == p.Name {
 				d.Fail(places[i], "two phases are called %s; give this one a name of its own (name: …)", p.Name)
 			}
 		}
@@ -54,6 +54,13 @@ func (d *decoder) phases(n *yaml.Node) {
 		d.Fail(n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
 	}
 }
+
+// An interrupt is about so many messages: about as many accounts as each of its operations has writes
+// get them.
+const (
+	defaultInterrupt = 10
+	maxInterrupt     = 100
+)
 
 // phase reads one phase and returns its place, or nil if it has faults.
 func (d *decoder) phase(n *yaml.Node) *yaml.Node {
@@ -93,6 +100,11 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		}
 	case p.Kind == Load:
 		d.clients(&p, f, where)
+	case p.Kind == Interrupt:
+		p.Messages = defaultInterrupt
+		if e, ok := f["messages"]; ok {
+			p.Messages = int(d.whole(e.Value, "messages of "+where, 1, maxInterrupt))
+		}
 	}
 	if len(d.Errs) > faults {
 		return nil

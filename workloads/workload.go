@@ -76,9 +76,11 @@ const (
 	Warmup                   // runs operations until service times are steady
 	Measure                  // runs operations and reports them
 	Cold                     // reopens the store with empty caches
+	// Interrupt breaks a move and a delete off after each of their writes, on a store of its own.
+	Interrupt
 )
 
-var phaseNames = [...]string{"load", "settle", "warmup", "measure", "cold"}
+var phaseNames = [...]string{"load", "settle", "warmup", "measure", "cold", "interrupt"}
 
 // String returns the kind's key in the language.
 func (k PhaseKind) String() string { return phaseNames[k] }
@@ -120,10 +122,12 @@ func (m Missing) String() string { return missingNames[m] }
 // phase it prepares.
 type Phase struct {
 	Kind PhaseKind
-	// Name is the kind if the file gives no name; no two measure phases have the same. A
+	// Name is the kind if the file gives no name; no two phases that are measure or interrupt have the same. A
 	// stream's name is its number, from 1, if the file gives none; no two streams of a phase
 	// have the same. A phase with a session has one stream, without a name.
 	Name string
+	// Messages is how many messages the operations of an Interrupt are about.
+	Messages int
 	// Number is the phase's place in the workload, from 0. Operations and messages
 	// are drawn from it and the seed; no two phases of a run have the same.
 	Number int

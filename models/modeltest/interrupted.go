@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,76 +10,11 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cut"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/schemas"
 )
-
-var (
-	errKilled  = errors.New("the process was killed")
-	errRefused = errors.New("the engine refused it")
-)
-
-// interrupted is a session that acts as if its process were killed after some writes: later
-// writes never happen. If refuses is set, it refuses one write instead. Each part of a batch
-// that is not atomic counts as a write.
-type interrupted struct {
-	drivers.Session
-	after   int // number of writes before the kill; negative: never
-	refuses bool
-	made    []string // patterns of the writes so far
-}
-
-func (k *interrupted) write(p *schemas.Pattern, make func() error) error {
-	if len(k.made) == k.after {
-		if k.refuses {
-			k.after = -1
-			return errRefused
-		}
-		return errKilled
-	}
-	k.made = append(k.made, p.Name)
-	return make()
-}
-
-func (k *interrupted) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
-	yield func([]drivers.Value) error,
-) error {
-	if len(k.made) == k.after && k.after > 0 && !k.refuses {
-		return errKilled
-	}
-	return k.Session.Read(ctx, st, args, yield)
-}
-
-func (k *interrupted) Write(ctx context.Context, st drivers.Statement,
-	args []drivers.Value,
-) (r drivers.Result, err error) {
-	err = k.write(st.Pattern(), func() error {
-		r, err = k.Session.Write(ctx, st, args)
-		return err
-	})
-	return r, err
-}
-
-func (k *interrupted) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
-	p := st.Pattern()
-	if p.Atomic > schemas.AtomicNone {
-		return k.write(p, func() error { return k.Session.Batch(ctx, st, parts) })
-	}
-	for i := range parts {
-		err := k.write(p.Parts[parts[i].Part].Pattern, func() error {
-			return k.Session.Batch(ctx, st, parts[i:i+1])
-		})
-		if errors.Is(err, errRefused) && i > 0 {
-			err = fmt.Errorf("%w: after %d parts: %w", drivers.ErrUnknown, i, err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // victim is the data on which an operation is killed: three messages in the inboxes of ann
 // and bob.
@@ -211,7 +145,7 @@ func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool)
 	if op.prepare != nil {
 		v.must(op.prepare(v))
 	}
-	k := &interrupted{Session: v.session(), after: after, refuses: refuses}
+	k := &cut.Session{Session: v.session(), After: after, Refuses: refuses}
 	v.operating = v.bound.Mailbox(k)
 	if o.err = op.run(v); after < 0 {
 		v.must(o.err)
@@ -219,7 +153,7 @@ func interrupt(t *testing.T, s *suite, op interruption, after int, refuses bool)
 	// Another process reads the state.
 	v.opts.Node++
 	mb := v.mailboxOf(v.bind(v.opts))
-	o.made, o.view = k.made, v.view(mb)
+	o.made, o.view = k.Made, v.view(mb)
 	var err error
 	o.audit, err = mb.Audit(v.ctx)
 	v.must(err)

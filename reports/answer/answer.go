@@ -139,6 +139,9 @@ func (w *filling) value(f figure) (text, why string) {
 	if f.name == atomic {
 		return w.atomic(f)
 	}
+	if f.name == interrupted {
+		return w.interrupted(f)
+	}
 	if f.op == rowCache {
 		return w.rowCache(f)
 	}

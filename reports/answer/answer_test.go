@@ -222,7 +222,11 @@ func TestAtTheLatest(t *testing.T) {
 func TestFaults(t *testing.T) {
 	scope := Scope{
 		Models: []string{"james", "oracle"}, Points: []string{"100", "1000"},
-		Phases: []Phase{{"read", []string{"list"}}, {"write", []string{"move", "list"}}},
+		Phases: []Phase{
+			{Name: "read", Ops: []string{"list"}},
+			{Name: "write", Ops: []string{"move", "list"}},
+			{Name: "broken", Ops: []string{"move", "delete"}, Interrupts: true},
+		},
 	}
 	for text, want := range map[string]string{
 		"{":                               "{ has no } behind it",

@@ -11,14 +11,15 @@ import (
 // Scope is what the sentences of a workload may name.
 type Scope struct {
 	Models []string
-	Phases []Phase  // that measure
+	Phases []Phase  // that measure, or break operations off
 	Points []string // values of the sweep; none: there is no sweep
 }
 
-// Phase is a measured phase and the operations of its mix.
+// Phase is a measured phase and the operations of its mix, or a phase that breaks operations off.
 type Phase struct {
-	Name string
-	Ops  []string
+	Name       string
+	Ops        []string
+	Interrupts bool
 }
 
 // Check returns the first name of the sentence that is not in the scope.
@@ -78,6 +79,9 @@ func (of *Scope) figure(f figure) error {
 	var names []string
 	var found int
 	for _, p := range of.Phases {
+		if p.Interrupts != (f.name == interrupted) {
+			continue
+		}
 		names = append(names, p.Name)
 		if (f.op == rowCache || slices.Contains(p.Ops, f.op)) && (f.phase == "" || f.phase == p.Name) {
 			found++

@@ -132,6 +132,30 @@ func (w *filling) atomic(f figure) (text, why string) {
 	return "in several steps", ""
 }
 
+// interrupted says what an operation leaves where it breaks off, if that is the same in all trials.
+func (w *filling) interrupted(f figure) (text, why string) {
+	for i := range w.run.Cells {
+		c := &w.run.Cells[i]
+		if c.Model != w.of(f) || c.Engine != w.engine || c.Point != w.point(f.point) || f.phase != "" && c.Phase != f.phase {
+			continue
+		}
+		for j := range c.Interrupted {
+			one := &c.Interrupted[j]
+			switch {
+			case one.Op != f.op:
+			case text != "" && text != one.Text():
+				return "", fmt.Sprintf("the trials of %s differ in what a %s leaves", w.of(f), f.op)
+			default:
+				text = one.Text()
+			}
+		}
+	}
+	if text == "" {
+		return "", fmt.Sprintf("no %s of %s on %s was broken off", f.op, w.of(f), w.engine)
+	}
+	return text, ""
+}
+
 // rowCache is which share of the reads that asked the engine's cache of rows it answered during a phase.
 func (w *filling) rowCache(f figure) (text, why string) {
 	var asked, found int64

@@ -5,6 +5,7 @@
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
 //	{move.atomic in hundred}                          "all or nothing", or "in several steps"
+//	{move.interrupted in broken}                      what it leaves where it breaks off
 //	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep
 //
@@ -51,6 +52,9 @@ type figure struct {
 // atomic says whether an operation is all or nothing.
 const atomic = "atomic"
 
+// interrupted says what an operation leaves that breaks off.
+const interrupted = "interrupted"
+
 // rowCache stands where others name an operation: the cache is the engine's, for all operations of a phase.
 const (
 	rowCache = "row-cache"
@@ -67,6 +71,7 @@ const (
 var figures = []string{
 	string(results.Calls), string(results.Examined), string(results.Rows), string(results.Bytes),
 	string(results.BytesRead), string(results.BytesWritten), string(results.P50), string(results.P99), atomic,
+	interrupted,
 }
 
 // String is the figure as one writes it.
@@ -137,7 +142,7 @@ func parsePart(text string) (part, error) {
 	if p.a, err = parseFigure(words); err != nil {
 		return p, err
 	}
-	if at >= 0 && (p.a.name != p.b.name || p.a.name == atomic || p.a.name == hits) {
+	if at >= 0 && (p.a.name != p.b.name || slices.Contains([]string{atomic, interrupted, hits}, p.a.name)) {
 		return p, fmt.Errorf("%s and %s cannot be compared; expected one figure, such as p50, of both", p.a.name, p.b.name)
 	}
 	return p, nil

@@ -31,6 +31,9 @@ type runView struct {
 	Phases      []phaseView // measured phases
 	OnPaper     bool        // their figures are printed
 	Loads       []phaseView // other phases with figures
+	Broken      []reports.Interruption
+	BrokenHeads []string
+	BrokenText  string
 	Strips      []strip
 	TimeLegend  []line
 	DelayLegend []line
@@ -114,6 +117,8 @@ func newRunView(s *Source) *runView {
 		lines += v.Phases[i].Figures.lines()
 	}
 	v.OnPaper = lines <= paperLines
+	v.Broken = reports.InterruptionsOf(r)
+	v.BrokenHeads, v.BrokenText = reports.InterruptionHeads, reports.InterruptionLegend
 	v.Models = newModelViews(r)
 	for i := range r.Audits {
 		a := &r.Audits[i]

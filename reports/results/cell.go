@@ -43,12 +43,13 @@ func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op +
 
 // Kinds of cells. The workload language has the same names for kinds of phases.
 const (
-	KindLoad    = "load"
-	KindSettle  = "settle"
-	KindCold    = "cold"
-	KindWarmup  = "warmup"
-	KindMeasure = "measure"
-	KindStep    = "step" // a step of the run itself (open, audit, close); only in cells that failed
+	KindLoad      = "load"
+	KindSettle    = "settle"
+	KindCold      = "cold"
+	KindWarmup    = "warmup"
+	KindMeasure   = "measure"
+	KindInterrupt = "interrupt"
+	KindStep      = "step" // a step of the run itself (open, audit, close); only in cells that failed
 )
 
 // Cell is one phase of one model on one engine in one trial.
@@ -78,6 +79,8 @@ type Cell struct {
 	Engines    *EngineInfo   `json:"engine_info,omitempty"` // the engine's state at the end of the phase
 	Client     *ClientInfo   `json:"client,omitempty"`
 	Evidence   *Evidence     `json:"evidence,omitempty"`
+	// Interrupted is what operations leave that are broken off. Only a phase interrupt has it.
+	Interrupted []Interrupted `json:"interrupted,omitempty"`
 }
 
 // Offered is what the schedule asked for and what was carried out. The rates leave

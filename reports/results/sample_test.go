@@ -164,6 +164,12 @@ func sample() *Run {
 	warmup := good
 	warmup.Objectives = nil
 	warmup.Phase, warmup.Kind, warmup.Doubts = "warm-up", KindWarmup, []Doubt{}
+	broken := settle
+	broken.Phase, broken.Kind = "broken", KindInterrupt
+	broken.Interrupted = []Interrupted{
+		{Op: "move", Messages: 2, Writes: 10, Places: 9, None: 1, Some: 2, All: 3, Twice: 2, Lost: 1, Faults: Faults{Dangling: 8, Drift: 9}},
+		{Op: "delete", Messages: 2, Writes: 1},
+	}
 	step := Cell{
 		Key: Key{Model: "oracle", Engine: "embedded", Phase: "open", Trial: 1, Shard: 1}, Kind: KindStep, Arrivals: "none", Durability: "default",
 		Started: "2026-11-21T05:29:30Z", Ended: "2026-11-21T05:29:30Z", Verdict: Failed, Reason: &Reason{"error", "disk full"}, Error: "disk full",
@@ -191,7 +197,7 @@ func sample() *Run {
 			{Model: "datastax", Engine: "embedded", Phase: "measure", Figure: "errors", Sign: "<", Bound: 0.0001, Text: "<0.01%"},
 		},
 		Mail:  &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
-		Cells: []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, step},
+		Cells: []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, broken, step},
 		Searches: []Search{{
 			Key: Key{Model: "conversation", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Arrivals: "poisson", Default: true,
 			Objectives: []Objective{{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"}}, From: 500, Max: 1e6, Precision: 0.05,

@@ -61,6 +61,7 @@ func scaleDown(w *workloads.Workload) {
 	}
 	for i := range w.Phases {
 		p := &w.Phases[i]
+		p.Messages = min(p.Messages, 2)
 		if p.Runs() {
 			p.Duration, p.Operations = 0, 40
 		}

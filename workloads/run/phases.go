@@ -82,6 +82,8 @@ func (c *phases) one(ctx context.Context, p *workloads.Phase) (err error) {
 		return c.load(ctx, p)
 	case workloads.Settle, workloads.Cold:
 		return c.rest(ctx, p)
+	case workloads.Interrupt:
+		return c.interrupt(ctx, p)
 	case workloads.Measure:
 		if c.runner.config.FindMax != nil {
 			return c.search(ctx, p)

@@ -1,0 +1,171 @@
+package interrupt
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/conversation"
+	"github.com/mailbench/mailbench/models/datastax"
+	"github.com/mailbench/mailbench/models/elasticinbox"
+	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
+)
+
+// A phase finds what the model's contract finds: the golden file says what is left after each write of
+// an operation on two messages of three chunks.
+func TestAsTheContractSays(t *testing.T) {
+	for _, m := range []models.Model{conversation.Model(), datastax.Model(), elasticinbox.Model(), james.Model(), oracle.Model()} {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			golden, err := os.ReadFile("../../models/" + m.Name + "/testdata/contract/interrupted-embedded.golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := breaker(t, m, "1700", 2)
+			for _, op := range Operations {
+				got, err := b.Break(t.Context(), op)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := section(t, string(golden), op)
+				if fmt.Sprint(counted(&got)) != fmt.Sprint(want) {
+					t.Errorf("%s: %v, the golden file %v", op, counted(&got), want)
+				}
+				if sum := got.None + got.Some + got.All + got.Twice + got.Lost; sum != got.Places || got.Lost > 0 {
+					t.Errorf("%s: %+v", op, got)
+				}
+			}
+		})
+	}
+}
+
+// counted are the figures of a result that a golden file has, too.
+func counted(r *results.Interrupted) map[string]int {
+	n := map[string]int{
+		"writes": r.Writes, "places": r.Places, "twice": r.Twice,
+		"unreferenced": r.Unreferenced, "dangling": r.Dangling, "broken bodies": r.Broken, "counter drift": r.Drift,
+	}
+	if r.Op == remove { // of a move, the counts of messages are the same before and after
+		n["some"], n["all"] = r.Some, r.All
+	}
+	return n
+}
+
+// section counts the lines of one operation on two messages in a golden file, a line a write.
+func section(t *testing.T, golden, op string) map[string]int {
+	_, text, found := strings.Cut("\n"+golden, "\n"+op+" 2: ")
+	if !found {
+		t.Fatalf("the golden file has no %s", op)
+	}
+	lines := strings.Split(text, "\n")
+	n := map[string]int{"places": 0, "twice": 0, "unreferenced": 0, "dangling": 0, "broken bodies": 0, "counter drift": 0}
+	if op == remove {
+		n["some"], n["all"] = 0, 0
+	}
+	var writes int
+	if _, err := fmt.Sscanf(lines[0], "%d writes", &writes); err != nil {
+		t.Fatal(err)
+	}
+	n["writes"] = writes
+	for _, line := range lines[1:] {
+		if !strings.HasPrefix(line, "\tafter ") {
+			break
+		}
+		if strings.HasPrefix(line, "\tafter all") {
+			continue
+		}
+		n["places"]++
+		for key, mark := range map[string]string{"twice": "messages +", "some": "messages -1", "all": "messages -2"} {
+			if _, ok := n[key]; ok && strings.Contains(line, mark) {
+				n[key]++
+			}
+		}
+		for _, fault := range []string{"unreferenced", "dangling", "broken bodies", "counter drift"} {
+			if strings.Contains(line, fault) {
+				n[fault]++
+			}
+		}
+	}
+	return n
+}
+
+// breaker works on an empty store of the embedded engine, with the small chunks of the contract.
+func breaker(t *testing.T, m models.Model, body string, messages int) *Breaker {
+	t.Helper()
+	target := target(t, m, body)
+	b, err := New(target, messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func target(t *testing.T, m models.Model, body string) *subject.Target {
+	t.Helper()
+	w, err := workloads.Parse("test", []byte("version: 1\nname: test\nmail: {body: "+body+"}\npopulation: {users: 1, messages: 1}\n"+
+		"phases: [load, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	census, err := plan.NewCensus(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := subject.Open(t.Context(), subject.Config{
+		Workload: w, Census: census, Mail: messages.NewGenerator(w), Model: m, Engine: pebble.Engine(), Dir: t.TempDir(),
+		Options: models.Options{Values: map[string]int{"chunk_size": 1000, "block_size": 1000, "overflow_after": 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := target.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return target
+}
+
+// Mail whose messages cannot be told apart is refused.
+func TestEqualMessages(t *testing.T) {
+	_, err := breaker(t, oracle.Model(), "0", 2).Break(t.Context(), move)
+	if err == nil || err.Error() != "the mail has not 2 messages with different bodies" {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	for _, c := range []struct {
+		from, to map[uint64]int
+		moves    bool
+		want     results.Leaves
+	}{
+		{map[uint64]int{1: 1, 2: 1}, nil, true, results.LeavesNone},
+		{map[uint64]int{1: 1}, map[uint64]int{2: 1}, true, results.LeavesSome},
+		{nil, map[uint64]int{1: 1, 2: 1}, true, results.LeavesAll},
+		{map[uint64]int{1: 1, 2: 1}, map[uint64]int{2: 1}, true, results.LeavesTwice},
+		{map[uint64]int{1: 2, 2: 1}, nil, true, results.LeavesTwice},
+		{map[uint64]int{1: 1}, nil, true, results.LeavesLost},
+		{map[uint64]int{1: 1}, map[uint64]int{1: 1}, true, results.LeavesLost},
+		{map[uint64]int{1: 1}, nil, false, results.LeavesSome},
+		{nil, nil, false, results.LeavesAll},
+	} {
+		if got := leaves([]uint64{1, 2}, c.from, c.to, c.moves); got != c.want {
+			t.Errorf("from %v to %v, moves %t: %s, want %s", c.from, c.to, c.moves, got, c.want)
+		}
+	}
+}
