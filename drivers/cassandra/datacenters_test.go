@@ -115,12 +115,16 @@ func consistency(t *testing.T, in *launch.Instance) {
 			t.Errorf("%s: batch: %v", name, err)
 		}
 		r.write("log", row...)
-		if got := r.read("read", row[0]); got != "1 v" {
+		got := r.read("read", row[0])
+		for ctx := t.Context(); got != "1 v" && strings.HasSuffix(name, "ONE") && ctx.Err() == nil; got = r.read("read", row[0]) {
+			time.Sleep(10 * time.Millisecond) // another replica may have the row later
+		}
+		if got != "1 v" {
 			t.Errorf("%s: read %q", name, got)
 		}
-		want := slices.Repeat([]gocql.Consistency{st.settings.consistency}, 3)
-		if !slices.Equal(to.consistencies, want) {
-			t.Errorf("requests had the consistencies %v, want %v", to.consistencies, want)
+		used := slices.Compact(to.consistencies)
+		if len(to.consistencies) < 3 || !slices.Equal(used, []gocql.Consistency{st.settings.consistency}) {
+			t.Errorf("%d requests had the consistencies %v, want 3 or more of %s", len(to.consistencies), used, name)
 		}
 	}
 }
