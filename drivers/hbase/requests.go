@@ -46,7 +46,8 @@ type scanCall struct {
 	scanner, size uint64
 	rows          uint32
 	reversed      bool
-	metrics       bool   // HBase is to tell how many rows it reads
+	metrics       bool // HBase is to tell how many rows it reads
+	counted       []*pb.Column
 	unknown       []byte // encoded field of the request that gohbase lacks: limit_of_rows
 	cache         bool
 	unknownScan   []byte // encoded fields of the scan that gohbase lacks
@@ -69,11 +70,14 @@ type scanRange struct {
 	told        bool   // HBase tells how many rows it reads: the filter drops some of them
 }
 
-// asScan makes the call open a scanner and fetch from it.
-func (c *call) asScan(r *scanRange) {
+// asScan makes the call open a scanner and fetch from it. If counts, HBase tells how many rows it reads.
+func (c *call) asScan(r *scanRange, counts bool) {
 	s := &c.scan
-	s.size, s.reversed, s.cache, s.metrics = maxResultSize, r.reversed, !r.uncached, r.told
+	s.size, s.reversed, s.cache, s.metrics = maxResultSize, r.reversed, !r.uncached, counts
 	s.scan.StartRow, s.scan.StopRow, s.scan.Column, s.scan.Filter = r.start, r.stop, r.columns, r.filter
+	if counts {
+		s.scan.Column = s.withNameless(r.columns)
+	}
 	s.scan.MaxResultSize, s.scan.Reversed, s.scan.CacheBlocks = &s.size, &s.reversed, &s.cache
 	s.unknownScan = s.unknownScan[:0]
 	if r.skipStart {
@@ -86,6 +90,22 @@ func (c *call) asScan(r *scanRange) {
 	s.request.Scan, s.request.ScannerId, s.request.CloseScanner = &s.scan, nil, nil
 	s.step(r.limit)
 	c.request, c.response, c.place = &s.request, &s.response, &s.place
+}
+
+// withNameless returns the columns with one more in each family that lists its columns: one without
+// a name, which no row has. A scan without it takes the row where it begins for one that it has
+// read, whether there is such a row or not, if the table has files and none of them deletes that
+// row (StoreFileScanner.requestSeek in HBase: a Bloom filter saves the seek, and a made-up cell
+// stands in its place).
+func (s *scanCall) withNameless(columns []*pb.Column) []*pb.Column {
+	s.counted = s.counted[:0]
+	for _, c := range columns {
+		if len(c.Qualifier) > 0 {
+			c = &pb.Column{Family: c.Family, Qualifier: append([][]byte{{}}, c.Qualifier...)}
+		}
+		s.counted = append(s.counted, c)
+	}
+	return s.counted
 }
 
 // asNext makes the call fetch from an open scanner.

@@ -81,7 +81,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		c := s.slot.request("Scan", table, s.key())
 		s.r.limit = s.sink.rowLimit()
 		if step == 0 {
-			c.asScan(&s.r)
+			c.asScan(&s.r, s.r.told || s.slot.tally != nil)
 		} else {
 			c.asNext(s.id, s.r.limit)
 		}
