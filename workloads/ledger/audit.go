@@ -33,6 +33,8 @@ type Auditor struct {
 	// again what it cannot read, and does not call it wrong. Operations of unknown
 	// outcome may be half done.
 	Remote bool
+	// Whole says that the store has messages of this ledger only.
+	Whole bool
 	// Later says that a run may have been killed with operations under way, or that some are of
 	// unknown outcome.
 	Later bool
@@ -134,7 +136,20 @@ func (a *Auditor) model(ctx context.Context) error {
 		a.uids(u)
 	}
 	take(&a.found, &m)
+	a.unknown(m.Messages)
 	return nil
+}
+
+// unknown looks for messages in the store of which the ledger has no record. Where operations were
+// broken off, there may be some.
+func (a *Auditor) unknown(stored int64) {
+	if !a.Whole || !a.found.Exact {
+		return
+	}
+	if known := a.History.entriesMost(); stored > known {
+		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger knows of %d: it lacks records, or another run "+
+			"has worked on the data set", stored, known)
+	}
 }
 
 // take takes what the model found.

@@ -29,6 +29,25 @@ func (h *History) Lacks(least int64) error {
 	return nil
 }
 
+// Lacking is the error for a ledger that has none of so many messages that were loaded.
+func Lacking(messages uint64) error {
+	return unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", messages))
+}
+
+// entriesMost is how many entries of messages the folders have at most, a second label counted.
+func (h *History) entriesMost() (n int64) {
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		if e.State == Gone || e.State == Superseded {
+			continue
+		}
+		if n++; e.Labelled {
+			n++
+		}
+	}
+	return n
+}
+
 // Key names a message: its folder and its handle there.
 type Key struct {
 	Place  Place

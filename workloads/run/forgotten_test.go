@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		b, err := os.ReadFile(name)
 		return errors.Join(err, os.WriteFile(name, change(b), 0o600))
 	}
+	noRecords := func(b []byte) []byte {
+		return regexp.MustCompile(`"records": \d+`).ReplaceAll(b, []byte(`"records": 0`))
+	}
 	cases := []struct {
 		name  string
 		harm  func(data, ledger string) error
@@ -32,6 +36,17 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		{"a ledger that was cut", func(_, ledger string) error {
 			return edit(ledger, func(b []byte) []byte { return b[:len(b)-record] })
 		}, "records, and had at least", "records, and had at least"},
+		{"an empty ledger, and no number of records", func(data, ledger string) error {
+			return errors.Join(os.Truncate(ledger, 0), edit(filepath.Join(data, "fake-memory", "dataset.json"), noRecords))
+		}, "none of the 150 messages that were loaded", "none of the 150 messages that were loaded"},
+		{"an empty ledger, and an empty data set", func(data, ledger string) error {
+			return errors.Join(os.Truncate(ledger, 0), edit(filepath.Join(data, "fake-memory", "dataset.json"), func(b []byte) []byte {
+				return regexp.MustCompile(`"messages": \d+`).ReplaceAll(noRecords(b), []byte(`"messages": 0`))
+			}))
+		}, "messages, and the ledger knows of", ""},
+		{"a ledger that was cut, and no number of records", func(data, ledger string) error {
+			return errors.Join(os.Truncate(ledger, 200*record), edit(filepath.Join(data, "fake-memory", "dataset.json"), noRecords))
+		}, "and the ledger knows of", ""},
 		{"a record taken out", func(_, ledger string) error {
 			return edit(ledger, func(b []byte) []byte { return slices.Delete(b, 50*record, 51*record) })
 		}, "record 51 has a wrong checksum", "record 51 has a wrong checksum"},

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,12 +179,12 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := h.Lacks(t.Dataset.Records); err != nil { // what it does have is compared
+	if err := t.Dataset.lacking(h); err != nil { // what it does have is compared
 		found.Fault = err.Error()
 	}
 	a := ledger.Auditor{
 		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Hold: t.Large.Hold,
-		Later:   t.Dataset.Interrupted,
+		Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
 		Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 	}
 	fault := found.Fault
@@ -191,7 +192,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	if errors.Is(err, drivers.ErrCorrupt) {
 		fault, err = err.Error(), nil
 	}
-	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, fault
+	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, cmp.Or(fault, found.Fault)
 	return &found, err
 }
 
