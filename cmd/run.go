@@ -110,6 +110,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 		defer source.Close()
+		if c.Workload.Sizes() {
+			return usage(errors.New("the workload says how large messages are (size of deliver); those of --mail have sizes of their own"))
+		}
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
 	}
 	if was != nil {

@@ -182,6 +182,8 @@ var howKeys = []struct {
 	{key{"messages", formSizes, "how many messages of the folder it is about (default 1): one call to move, delete or expunge, " +
 		"a call each to flag; an expunge takes those whose UIDs follow each other"}, []Op{Flag, Move, Delete, Expunge}},
 	{key{"recipients", formSizes, "mailboxes that it goes to (default: as mail says)"}, []Op{Deliver}},
+	{key{"size", formSizes, "bytes of the whole message: text, and above 64KiB a file beside 8KiB of text (default: as mail says); " +
+		"generated mail only"}, []Op{Deliver}},
 	{key{"flags", formFlags, "which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); " +
 		"a model without one is not asked for it"}, []Op{Flag}},
 	{

@@ -176,7 +176,7 @@ func TestAnswer(t *testing.T) {
 	if w, err = Bundled("accounts", "answer={}", "sweep={}"); err != nil || len(w.Answer.Says) > 0 {
 		t.Errorf("without an answer: %v, %+v", err, w)
 	}
-	if _, err = Bundled("accounts", "sweep={population.users: [5, 6]}"); err == nil ||
+	if _, err = Bundled("accounts", "answer={says: ['{login.examined at 300}']}"); err == nil ||
 		!strings.Contains(err.Error(), "300 is no value of the sweep (--set answer={} leaves the answer out)") {
 		t.Errorf("another sweep: %v", err)
 	}

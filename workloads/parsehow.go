@@ -65,6 +65,7 @@ func (d *decoder) how(h *How, f map[string]strict.Entry, where string) {
 	}
 	d.dist(f, "messages", "messages of "+where, &h.Messages, 1, MaxMessages)
 	d.dist(f, "recipients", "recipients of "+where, &h.Recipients, 1, MaxRecipients)
+	d.dist(f, "size", "size of "+where, &h.Size, 1, MaxMessage)
 	if e, ok := f["flags"]; ok {
 		for _, item := range d.List(e.Value, "flags of "+where) {
 			if i := slices.Index(flagNames, item.Value); i >= 0 {

@@ -191,6 +191,7 @@ type How struct {
 	Depth      int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
 	Messages   random.Dist   // messages that a move, delete or flag is about; nil: 1
 	Recipients random.Dist   // mailboxes that a delivery goes to; nil: as the workload says
+	Size       random.Dist   // bytes of the message that is delivered; nil: as the workload says
 	Flags      []Mark        // flags to set or clear; none: Seen
 	On         *float64      // share of operations that set, not clear; nil: half
 	Width      Width
@@ -251,24 +252,20 @@ func (p *Phase) Runs() bool { return p.Kind == Warmup || p.Kind == Measure }
 // Sets reports whether the workload names the flag for an operation. FlagSeen, which is the
 // default, need not be named.
 func (w *Workload) Sets(m Mark) bool {
-	for i := range w.Phases {
-		if w.Phases[i].sets(m) {
-			return true
-		}
-	}
-	return false
+	return someHow(w.Phases, Flag, func(h *How) bool { return slices.Contains(h.Flags, m) })
 }
 
-func (p *Phase) sets(m Mark) bool {
-	for i := range p.Streams {
-		if p.Streams[i].sets(m) {
-			return true
-		}
-	}
-	if slices.Contains(p.How[Flag].Flags, m) {
-		return true
-	}
-	return p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool {
-		return s.Op == Flag && slices.Contains(s.How.Flags, m)
+// Sizes reports whether the workload says how large the messages of some deliveries are. Those of
+// a file are as large as they are.
+func (w *Workload) Sizes() bool {
+	return someHow(w.Phases, Deliver, func(h *How) bool { return h.Size != nil })
+}
+
+// someHow reports whether what a phase, one of its streams or a step of a session says of the
+// operation meets a condition.
+func someHow(phases []Phase, op Op, meets func(*How) bool) bool {
+	return slices.ContainsFunc(phases, func(p Phase) bool {
+		return meets(&p.How[op]) || someHow(p.Streams, op, meets) ||
+			p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool { return s.Op == op && meets(&s.How) })
 	})
 }

@@ -27,7 +27,8 @@ type Estimate struct {
 	Users, Folders, Messages int
 	Bytes                    float64 // bytes of raw mail in the load
 	Phases                   []Phase
-	// Delivered is how many messages the phases put into mailboxes.
+	// Delivered is how many messages the phases put into mailboxes; of those with a size of their own,
+	// how many of the mean size would be as large.
 	Delivered float64
 	has       int // number of messages that the data set has before the load
 }
@@ -70,7 +71,11 @@ func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 			if own := p.How[workloads.Deliver].Recipients; own != nil {
 				to = own
 			}
-			e.phase(&one, p, to.Mean())
+			each := to.Mean()
+			if own := p.How[workloads.Deliver].Size; own != nil && mail == nil {
+				each *= min(own.Mean(), float64(workloads.MaxMessage)) / MeanSize(w, nil)
+			}
+			e.phase(&one, p, each)
 		}
 		e.Phases = append(e.Phases, one)
 	}
@@ -104,7 +109,7 @@ func (e *Estimate) Added() float64 {
 	return (n*e.lacks() + e.Delivered) / max(1, n+e.Delivered)
 }
 
-func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
+func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
 	one.Operations = float64(p.Operations)
 	if rate := p.Rate; rate.Count > 0 && !one.Closed {
 		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
@@ -123,7 +128,7 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, recipients float64) {
 	}
 	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
 	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run
-		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients
+		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
 	}
 }
 

@@ -18,6 +18,7 @@ type how struct {
 	messages random.Dist // nil: 1
 	spread   random.Dist // recipients of a delivery
 	widest   int         // the most recipients that it can have
+	size     random.Dist // bytes of a delivery; nil: as the workload says
 	flags    []workloads.Mark
 	on       float64
 	width    workloads.Width
@@ -32,7 +33,7 @@ var onlySeen = []workloads.Mark{workloads.FlagSeen}
 func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
 	full := how{
 		keySet: p.users, timeout: timeout, page: workloads.DefaultPage, depth: h.Depth,
-		messages: h.Messages, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
+		messages: h.Messages, size: h.Size, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
 		from: h.From, bytes: cmp.Or(h.Bytes, workloads.DefaultRange),
 	}
 	if full.spread = h.Recipients; full.spread == nil {

@@ -217,6 +217,9 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 		o.Message = p.messages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
 		p.recipients(&o.rand, o)
+		if o.how.size != nil {
+			o.Size = int(min(max(1, o.how.size.Draw(&o.rand)), int64(workloads.MaxMessage)))
+		}
 		return false
 	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount, workloads.Subscriptions,
 		workloads.AllMail, workloads.Totals, workloads.CreateUser, workloads.Nested:

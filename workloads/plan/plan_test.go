@@ -137,15 +137,21 @@ func TestOperationsAreWhole(t *testing.T) {
 	}
 }
 
-// TestRecipientsOfPhases: a phase's deliveries go to as many mailboxes as it says, not to those of the mail.
-func TestRecipientsOfPhases(t *testing.T) {
-	w := bundledForTest(t, "copies")
+// TestDeliveriesOfPhases: a phase's deliveries go to as many mailboxes and are as large as it says, not
+// as the mail says.
+func TestDeliveriesOfPhases(t *testing.T) {
+	w := bundledForTest(t, "copies", "mail.recipients=3", "phases.large-one.mix.deliver.size={uniform: {min: 10, max: 20}}")
 	c := censusOf(t, w)
-	var op Operation
-	for i, want := range map[int]int{2: 1, 3: 10, 4: 50} {
-		New(w, &w.Phases[i], c).Next(0, &op)
-		if len(op.Recipients) != want {
-			t.Errorf("phase %s: %d recipients, want %d", w.Phases[i].Name, len(op.Recipients), want)
+	for name, want := range map[string]struct{ recipients, least, most int }{
+		"one": {3, 4000, 4000}, "fifty": {50, 4000, 4000}, "large-one": {3, 10, 20}, "large-ten": {10, 500_000, 500_000},
+	} {
+		i := slices.IndexFunc(w.Phases, func(p workloads.Phase) bool { return p.Name == name })
+		var op Operation
+		for n := range uint64(50) {
+			New(w, &w.Phases[i], c).Next(n, &op)
+			if len(op.Recipients) != want.recipients || op.Size < want.least || op.Size > want.most {
+				t.Errorf("phase %s: %d recipients, %d bytes, want %+v", name, len(op.Recipients), op.Size, want)
+			}
 		}
 	}
 }

@@ -76,6 +76,9 @@ func scaleDown(w *workloads.Workload) {
 			if h.Messages != nil {
 				h.Messages = random.Constant{Value: 2}
 			}
+			if h.Size != nil {
+				h.Size = random.Constant{Value: 2000}
+			}
 		}
 		for op := range p.How {
 			few(&p.How[op])

@@ -14,8 +14,13 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// examineEach is how many operations of each kind examine has traced.
-const examineEach = 5
+// examine has this many operations of each kind traced. It has fewer traced, but two, of an operation
+// of so many requests that together they have more than examineRequests: a node writes each trace,
+// and each is read.
+const (
+	examineEach     = 5
+	examineRequests = 100
+)
 
 // examined finds out how many rows the engine examines for an operation, if the engine tells that
 // only of calls that it traces: after the last phase a few of each operation are carried out by
@@ -66,7 +71,8 @@ func (c *combination) cellOf(p *workloads.Phase) *results.Cell {
 func (c *phases) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
-	q := c.fresh(tracedPhase(p, name))
+	each := math.Ceil(examineRequests / max(1, op.Store.Calls))
+	q := c.fresh(tracedPhase(p, name, uint64(min(examineEach, max(2, each)))))
 	rows := &rowCounts{Stream: plan.StreamOf(c.workload(), &q, c.at.census)}
 	spec := c.spec(&q, rows, 0)
 	spec.Log, spec.Progress = nil, nil
@@ -97,9 +103,9 @@ func (c *phases) examine(
 
 // tracedPhase is a phase of one client that carries out a few of one operation, in the way that
 // p does.
-func tracedPhase(p *workloads.Phase, name string) workloads.Phase {
+func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.Phase {
 	q := workloads.Phase{
-		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: examineEach,
+		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: operations,
 		How: p.How, Keys: p.Keys, Timeout: p.Timeout,
 	}
 	for i := range p.Streams {
