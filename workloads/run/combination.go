@@ -42,7 +42,11 @@ func (c *combination) run(ctx context.Context) {
 	if c.shards != nil {
 		c.shards.Begin(c.trialName())
 	}
-	if err := c.open(ctx); err != nil {
+	err := c.renew()
+	if err == nil {
+		err = c.open(ctx)
+	}
+	if err != nil {
 		c.giveUp(ctx, err)
 		c.phases().failed(ctx, &c.workload().Phases[0], err)
 		return
@@ -142,6 +146,23 @@ func (c *combination) audit(ctx context.Context) bool {
 	})
 	c.notDone(ctx, "audit", err)
 	return err == nil
+}
+
+// renew allows that a data set is made which the data folder lists and which is gone. It says so, and
+// refuses it to a run with an audit: that would know nothing of what was there.
+func (c *combination) renew() error {
+	if !c.runner.data.holds(c.dir) {
+		return nil
+	}
+	if d, err := subject.ReadDataset(c.dir); d != nil || err != nil {
+		return err
+	}
+	if c.runner.config.Audit == AuditAfter {
+		c.gone()
+		return fmt.Errorf("the data set in %s is gone, and an audit of a new one would not know of it", c.dir)
+	}
+	c.runner.note(fmt.Sprintf("the data set in %s is gone: a new one is loaded", c.dir))
+	return nil
 }
 
 // gone is the audit of a data set whose file is gone. If the data folder does not list the data

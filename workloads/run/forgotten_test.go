@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
@@ -221,5 +223,33 @@ phases:
 	}
 	if faults == 0 {
 		t.Error("the engine found no damage")
+	}
+}
+
+// TestNoAuditOfANewDataSet: a run with an audit does not load a listed data set anew that is gone. A
+// run without one does, and says so.
+func TestNoAuditOfANewDataSet(t *testing.T) {
+	c := dataConfig(t, newFake(), changes)
+	runOK(t, c)
+	for _, c.Audit = range []AuditMode{AuditAfter, NoAudit} {
+		d := newFake() // nor has the engine anything of it
+		c.Models, c.Engines = []models.Model{d.model("fake")}, []drivers.Engine{d.engine("memory")}
+		if err := os.RemoveAll(filepath.Join(c.DataDir, "fake-memory")); err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		c.Progress = func(p Progress) { notes = append(notes, p.Note) }
+		r := runOK(t, c)
+		if c.Audit == NoAudit {
+			said := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "fake-memory is gone: a new one is loaded") })
+			if phaseOf(t, r, "measure").Verdict == results.Failed || !said {
+				t.Errorf("without an audit: %+v, notes %q", r.Cells, notes)
+			}
+			continue
+		}
+		if len(r.Audits) != 1 || !strings.Contains(r.Audits[0].Fault, "fake-memory is gone") || len(d.accounts) > 0 ||
+			len(r.Cells) != 1 || r.Cells[0].Verdict != results.Failed {
+			t.Errorf("audits %+v, cells %+v, %d accounts; want nothing made and an audit that says so", r.Audits, r.Cells, len(d.accounts))
+		}
 	}
 }
