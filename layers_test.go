@@ -92,7 +92,7 @@ var layers = []struct {
 		[]string{
 			"drivers", "drivers/cut", "models", "models/mail", "reports/results", "workloads/ledger", "workloads/messages", "workloads/subject",
 		},
-		[]string{"models/*", "drivers/pebble", "workloads", "workloads/plan"},
+		[]string{"models/*", "drivers/*", "drivers/launch/live", "workloads", "workloads/plan"},
 	},
 	{"reports/growth", nil, nil},
 	{"reports/metrics", []string{"reports/results", "reports/latency"}, nil},

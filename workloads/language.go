@@ -118,7 +118,7 @@ var sections = []section{
 	{"interrupt", "Breaks a move and a delete of several messages off after each of their writes, and says what each leaves. " +
 		"It works on a\nstore of its own, which is gone at the end.", []key{
 		{"name", formName, "tells several such phases apart (default interrupt)"},
-		{"messages", formWhole, "how many messages each is about (default 10)"},
+		{"messages", formWhole, "how many messages each is about (default 5)"},
 	}},
 	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
 		"steady, at most for its duration,\n" +

@@ -58,7 +58,7 @@ func (d *decoder) phases(n *yaml.Node) {
 // An interrupt is about so many messages: about as many accounts as each of its operations has writes
 // get them.
 const (
-	defaultInterrupt = 10
+	defaultInterrupt = 5
 	maxInterrupt     = 100
 )
 

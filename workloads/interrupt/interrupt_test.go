@@ -1,11 +1,16 @@
 package interrupt
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
@@ -20,31 +25,45 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// A phase finds what the model's contract finds: the golden file says what is left after each write of
-// an operation on two messages of three chunks.
 func TestAsTheContractSays(t *testing.T) {
 	for _, m := range []models.Model{conversation.Model(), datastax.Model(), elasticinbox.Model(), james.Model(), oracle.Model()} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			golden, err := os.ReadFile("../../models/" + m.Name + "/testdata/contract/interrupted-embedded.golden")
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := breaker(t, m, "1700", 2)
-			for _, op := range Operations {
-				got, err := b.Break(t.Context(), op)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := section(t, string(golden), op)
-				if fmt.Sprint(counted(&got)) != fmt.Sprint(want) {
-					t.Errorf("%s: %v, the golden file %v", op, counted(&got), want)
-				}
-				if sum := got.None + got.Some + got.All + got.Twice + got.Lost; sum != got.Places || got.Lost > 0 {
-					t.Errorf("%s: %+v", op, got)
-				}
-			}
+			asTheContractSays(t, m, pebble.Engine())
 		})
+	}
+}
+
+// The contract breaks operations off on the embedded engine with the limits of another; here it is that
+// engine.
+func TestAsTheContractSaysLive(t *testing.T) {
+	for _, e := range []drivers.Engine{cassandra.Engine(), hbase.Engine()} {
+		for _, m := range []models.Model{conversation.Model(), james.Model()} {
+			t.Run(e.Name+"/"+m.Name, func(t *testing.T) { asTheContractSays(t, m, e) })
+		}
+	}
+}
+
+// asTheContractSays compares what a breaker finds with the model's golden file: it says what is left after
+// each write of an operation on two messages of three chunks.
+func asTheContractSays(t *testing.T, m models.Model, e drivers.Engine) {
+	golden, err := os.ReadFile("../../models/" + m.Name + "/testdata/contract/interrupted-" + e.Name + ".golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := breaker(t, m, e, "1700")
+	for _, op := range Operations {
+		got, err := b.Break(t.Context(), op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := section(t, string(golden), op)
+		if fmt.Sprint(counted(&got)) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, the golden file %v", op, counted(&got), want)
+		}
+		if sum := got.None + got.Some + got.All + got.Twice + got.Lost; sum != got.Places || got.Lost > 0 {
+			t.Errorf("%s: %+v", op, got)
+		}
 	}
 }
 
@@ -98,11 +117,10 @@ func section(t *testing.T, golden, op string) map[string]int {
 	return n
 }
 
-// breaker works on an empty store of the embedded engine, with the small chunks of the contract.
-func breaker(t *testing.T, m models.Model, body string, messages int) *Breaker {
+// breaker breaks operations on two messages off in an empty store, with the small chunks of the contract.
+func breaker(t *testing.T, m models.Model, e drivers.Engine, body string) *Breaker {
 	t.Helper()
-	target := target(t, m, body)
-	b, err := New(target, messages)
+	b, err := New(target(t, m, e, body), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +132,14 @@ func breaker(t *testing.T, m models.Model, body string, messages int) *Breaker {
 	return b
 }
 
-func target(t *testing.T, m models.Model, body string) *subject.Target {
+func target(t *testing.T, m models.Model, e drivers.Engine, body string) *subject.Target {
 	t.Helper()
-	w, err := workloads.Parse("test", []byte("version: 1\nname: test\nmail: {body: "+body+"}\npopulation: {users: 1, messages: 1}\n"+
-		"phases: [load, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]\n"))
+	text := "version: 1\nname: test\nmail: {body: " + body + "}\npopulation: {users: 1, messages: 1}\n" +
+		"phases: [load, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]\n"
+	if e.Remote {
+		text += fmt.Sprintf("engines: {%s: {contact: %q}}\n", e.Name, live.Contact(t, e.Name))
+	}
+	w, err := workloads.Parse("test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,15 +148,15 @@ func target(t *testing.T, m models.Model, body string) *subject.Target {
 		t.Fatal(err)
 	}
 	target, err := subject.Open(t.Context(), subject.Config{
-		Workload: w, Census: census, Mail: messages.NewGenerator(w), Model: m, Engine: pebble.Engine(), Dir: t.TempDir(),
+		Workload: w, Census: census, Mail: messages.NewGenerator(w), Model: m, Engine: e, Dir: t.TempDir(),
 		Options: models.Options{Values: map[string]int{"chunk_size": 1000, "block_size": 1000, "overflow_after": 1}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := target.Close(t.Context()); err != nil {
-			t.Error(err)
+		if err := target.Close(context.Background()); err != nil || target.Left() != "" {
+			t.Error(err, target.Left())
 		}
 	})
 	return target
@@ -142,7 +164,7 @@ func target(t *testing.T, m models.Model, body string) *subject.Target {
 
 // Mail whose messages cannot be told apart is refused.
 func TestEqualMessages(t *testing.T) {
-	_, err := breaker(t, oracle.Model(), "0", 2).Break(t.Context(), move)
+	_, err := breaker(t, oracle.Model(), pebble.Engine(), "0").Break(t.Context(), move)
 	if err == nil || err.Error() != "the mail has not 2 messages with different bodies" {
 		t.Errorf("err = %v", err)
 	}
