@@ -229,24 +229,27 @@ func TestFaults(t *testing.T) {
 		},
 	}
 	for text, want := range map[string]string{
-		"{":                               "{ has no } behind it",
-		"}":                               "a } has no { before it",
-		"{}":                              "{}: expected a figure such as list.calls",
-		"{list}":                          `{list}: "list" is no figure; expected one such as list.calls, smallest or largest`,
-		"{move.call at 100}":              `{move.call at 100}: unknown figure "call"; did you mean "calls"?`,
-		"{move.calls on 100}":             `{move.calls on 100}: unknown word "on"; did you mean "of"?`,
-		"{move.calls at}":                 `{move.calls at}: expected one name behind "at"`,
-		"{move.calls at 100 at 100}":      `{move.calls at 100 at 100}: expected one name behind "at"`,
-		"{move.calls / move.p50}":         "{move.calls / move.p50}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
-		"{from move.calls}":               "{from move.calls}: expected two figures with < between them, such as list.calls < open.calls",
-		"{move.calls of jame at 100}":     `move.calls of jame at 100: unknown model "jame"; did you mean "james"?`,
-		"{move.calls at 5}":               "move.calls at 5: 5 is no value of the sweep",
-		"{move.calls}":                    "{move.calls}: expected at and one of the sweep's values behind each figure, or at largest",
-		"{list.calls at 100}":             "list.calls at 100: 2 phases have list in their mix; expected in and the name of one",
-		"{list.calls in rea at 100}":      `list.calls in rea at 100: unknown phase "rea"; did you mean "read"?`,
-		"{open.calls at 100}":             "open.calls at 100: no measured phase has open in its mix",
-		"{row-cache.hit of james at 100}": `{row-cache.hit of james at 100}: unknown figure "hit"; did you mean "hits"?`,
-		"{partition.size in read at 100}": "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
+		"{":                                  "{ has no } behind it",
+		"}":                                  "a } has no { before it",
+		"{}":                                 "{}: expected a figure such as list.calls",
+		"{list}":                             `{list}: "list" is no figure; expected one such as list.calls, smallest or largest`,
+		"{move.call at 100}":                 `{move.call at 100}: unknown figure "call"; did you mean "calls"?`,
+		"{move.calls on 100}":                `{move.calls on 100}: unknown word "on"; did you mean "of"?`,
+		"{move.calls at}":                    `{move.calls at}: expected one name behind "at"`,
+		"{move.calls at 100 at 100}":         `{move.calls at 100 at 100}: expected one name behind "at"`,
+		"{move.calls / move.p50}":            "{move.calls / move.p50}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
+		"{from move.calls}":                  "{from move.calls}: expected two figures with < between them, such as list.calls < open.calls",
+		"{move.calls of jame at 100}":        `move.calls of jame at 100: unknown model "jame"; did you mean "james"?`,
+		"{move.calls at 5}":                  "move.calls at 5: 5 is no value of the sweep",
+		"{move.calls}":                       "{move.calls}: expected at and one of the sweep's values behind each figure, or at largest",
+		"{list.calls at 100}":                "list.calls at 100: 2 phases have list in their mix; expected in and the name of one",
+		"{list.calls in rea at 100}":         `list.calls in rea at 100: unknown phase "rea"; did you mean "read"?`,
+		"{open.calls at 100}":                "open.calls at 100: no measured phase has open in its mix",
+		"{open.interrupted at 100}":          "open.interrupted at 100: no measured phase has open in its mix",
+		"{move.interrupted in write at 100}": `move.interrupted in write at 100: unknown phase "write"; expected one of broken`,
+		"{move.calls in broken at 100}":      `move.calls in broken at 100: unknown phase "broken"; expected one of read, write`,
+		"{row-cache.hit of james at 100}":    `{row-cache.hit of james at 100}: unknown figure "hit"; did you mean "hits"?`,
+		"{partition.size in read at 100}":    "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
 		"{move.calls of james at 100 / move.calls at 100}": "some figures name a model and some do not: [move.calls of james at 100 move.calls at 100]",
 	} {
 		s, err := Parse(text)
@@ -266,5 +269,30 @@ func TestFaults(t *testing.T) {
 	s, _ := Parse("{smallest}")
 	if err := s.Check(Scope{}); err == nil || err.Error() != "{smallest}: the workload has no sweep" {
 		t.Errorf("without a sweep: %v", err)
+	}
+}
+
+// What an operation leaves that breaks off is told if all trials agree.
+func TestInterrupted(t *testing.T) {
+	r := &results.Run{}
+	for trial := range 2 {
+		r.Cells = append(r.Cells, cell("james", "", trial+1, 3, 1_000_000))
+		broken := results.Cell{Key: r.Cells[0].Key, Kind: results.KindInterrupt}
+		broken.Phase, broken.Trial = "broken", trial+1
+		broken.Interrupted = []results.Interrupted{{Op: "delete"}, {Op: "move", Places: 1, Twice: 1}}
+		r.Cells = append(r.Cells, broken)
+	}
+	for text, want := range map[string]string{
+		"Broken off: {move.interrupted in broken}.": "james: Broken off: of 1 place where it can break off, 1 shows a message twice, none loses one.",
+		"{delete.interrupted}":                      "james: it cannot break off half-way",
+		"{move.interrupted in other}":               "james: cannot be told: no move of james on embedded was broken off",
+	} {
+		if got := say(r, text); got != want {
+			t.Errorf("%s\n%s\nwant %s", text, got, want)
+		}
+	}
+	r.Cells[1].Interrupted[1].Lost++
+	if got := say(r, "{move.interrupted}"); got != "james: cannot be told: the trials of james differ in what a move leaves" {
+		t.Error(got)
 	}
 }
