@@ -129,6 +129,7 @@ func openSource(notes io.Writer, dir string) (s page.Source, err error) {
 	}
 	s.Curves, err = results.OpenCurves(dir, s.Run)
 	if errors.Is(err, fs.ErrNotExist) {
+		s.NoLog = true
 		fmt.Fprintf(notes, "mailbench: %s has no %s any more: the page has no curves of it\n", dir, results.LatencyFile)
 	} else if err != nil {
 		return s, usage(err)

@@ -38,5 +38,5 @@ const HTMLFile = "report.html"
 
 // Report writes the page of one run that is in its results folder.
 func Report(w io.Writer, name string, r *results.Run, curves []results.Curve) error {
-	return Write(w, Source{name, r, curves})
+	return Write(w, Source{Name: name, Run: r, Curves: curves})
 }

@@ -42,7 +42,7 @@ func sample(t testing.TB) Source {
 		t.Fatal(err)
 	}
 	r.Schemas[0].Text = string(schemas.Format(s))
-	return Source{"sample", r, curves}
+	return Source{Name: "sample", Run: r, Curves: curves}
 }
 
 func write(t testing.TB, sources ...Source) string {
@@ -102,7 +102,7 @@ func makeHostile(t testing.TB, s Source) Source {
 		c.Op = op
 		curves = append(curves, c)
 	}
-	return Source{hostile, r, curves}
+	return Source{Name: hostile, Run: r, Curves: curves}
 }
 
 func TestHostileTextsAreEscaped(t *testing.T) {
@@ -415,7 +415,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := Source{"fuzz", r, []results.Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []results.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}}}
+		s := Source{Name: "fuzz", Run: r, Curves: []results.Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []results.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}}}
 		for _, sources := range [][]Source{{s}, {s, s}} {
 			var page bytes.Buffer
 			if err := Write(&page, sources...); err != nil {
@@ -485,10 +485,32 @@ func TestPageTellsAdditions(t *testing.T) {
 			Store:    results.StoreCost{BytesWritten: 100, BytesAdded: 3},
 		}},
 	}}
-	page := write(t, Source{"added", r, nil})
+	page := write(t, Source{Name: "added", Run: r})
 	for _, want := range []string{"Added to the documents of requests/bytes: elasticinbox 25%/3%.</p>", "elasticinbox 25%/3% (size_put)."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q on the page", want)
 		}
+	}
+}
+
+// A page whose run has lost its latency log says so where its curves would be. Loads never have any.
+func TestNoLog(t *testing.T) {
+	s := sample(t)
+	const said = "No curves: latency.hlog of this run is gone"
+	if strings.Contains(write(t, s), said) {
+		t.Error("a page with curves says that they are gone")
+	}
+	s.Curves, s.NoLog = nil, true
+	measured := 0
+	for _, p := range newRunView(&s).Phases {
+		if p.Figures != nil {
+			measured++
+		}
+	}
+	if n := strings.Count(write(t, s), said); n != measured || n == 0 {
+		t.Errorf("the page says %d times that curves are gone, want once in each of %d phases", n, measured)
+	}
+	if !strings.Contains(write(t, s, s), "no curves: its latency.hlog is gone") {
+		t.Error("a page of two runs does not say that curves are gone")
 	}
 }

@@ -56,6 +56,7 @@ type phaseView struct {
 	Figures, Trials, Lags                 *table
 	Streams                               []reports.StreamRow
 	Curves                                percentileCharts
+	NoLog                                 bool // the curves are gone
 	Strips                                []strip
 	Short                                 []string // models whose phase was too short to be drawn over time
 }
@@ -99,6 +100,7 @@ func newRunView(s *Source) *runView {
 	}
 	for i := range all {
 		p := newPhaseView(r, &all[i], n, s.Curves, &colours)
+		p.NoLog = s.NoLog && all[i].Cells[0].Measured() // others never have curves
 		p.ID = anchor("phase", i)
 		if all[i].Cells[0].Measured() {
 			v.Phases = append(v.Phases, p)
@@ -199,4 +201,5 @@ type Source struct {
 	Name   string // name of the run's folder, if it is known
 	Run    *results.Run
 	Curves []results.Curve
+	NoLog  bool // the run's latency log is gone, and with it the curves
 }

@@ -79,6 +79,9 @@ func newSeveralView(sources []Source) *severalView {
 		if len(s.Run.Cells) == 0 {
 			h.Notices = append(h.Notices, "nothing was measured")
 		}
+		if s.NoLog {
+			h.Notices = append(h.Notices, "no curves: its latency.hlog is gone")
+		}
 		for n := range s.Run.Audits {
 			if a := &s.Run.Audits[n]; a.Wrong() {
 				h.Notices = append(h.Notices,
