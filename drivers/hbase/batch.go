@@ -95,7 +95,7 @@ func (w *writing) separateBatch(ctx context.Context, st *statement, parts []driv
 }
 
 // wave returns how many of the steps, from the first on, may take effect in any order. They
-// change different HBase rows, and if the pattern is not parallel, they are of one part. A step
+// change different HBase rows, and if the pattern is not parallel, they are of the same parts. A step
 // that must find what it deletes is alone, because it needs the buffers of the session.
 func (w *writing) wave(steps []step, parallel bool) []step {
 	w.hashes = w.hashes[:0]
@@ -106,7 +106,7 @@ func (w *writing) wave(steps []step, parallel bool) []step {
 		}
 		e := &w.edits[s.edit]
 		row := maphash.Bytes(rowSeed, e.table) ^ maphash.Bytes(rowSeed, e.row)
-		if i > 0 && !parallel && (s.part != steps[0].part || s.part < 0) || slices.Contains(w.hashes, row) {
+		if i > 0 && !parallel && s.kinds != steps[0].kinds || slices.Contains(w.hashes, row) {
 			return steps[:i]
 		}
 		w.hashes = append(w.hashes, row)

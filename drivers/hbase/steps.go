@@ -50,14 +50,12 @@ func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
 		for i := range args {
 			size += args[i].Size()
 		}
-		next := step{edit: edits, part: parts[i].Part, class: part.class(), bytes: size}
+		next := step{edit: edits, kinds: 1 << parts[i].Part, class: part.class(), bytes: size}
 		if last := w.joinable(e, next); last != nil {
 			to := &w.edits[last.edit]
 			to.append(e)
 			last.bytes += size
-			if last.part != next.part {
-				last.part = -1
-			}
+			last.kinds |= next.kinds
 			continue
 		}
 		if next.conditions, err = part.conditions(e, args); err != nil {

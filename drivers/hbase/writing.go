@@ -33,8 +33,8 @@ func (w *writing) edit(i int, t *table) *edit {
 // step is one request of a batch that is not atomic. Consecutive parts that write the same
 // HBase row share a step if they can share an edit.
 type step struct {
-	edit       int // index in the edits
-	part       int // the member of the batch's parts that it runs; -1: several
+	edit       int    // index in the edits
+	kinds      uint64 // the members of the batch's parts that it runs, a bit each
 	conditions []*pb.Condition
 	class      class
 	bytes      int
