@@ -44,7 +44,8 @@
 //
 // population.folders is per user, messages per folder; both may be
 // distributions, drawn once from the seed. "shared: true" gives all users one
-// folder in common. Package random says how distributions are written.
+// folder in common, where a delivery to several of them is one message. Package
+// random says how distributions are written.
 //
 // keys says which users, folders and messages operations ask for: uniform,
 // zipf or latest (folder 0 is the inbox, message 0 the newest). deep is the

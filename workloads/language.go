@@ -94,7 +94,7 @@ var sections = []section{
 		{"users", formWhole, "how many users there are"},
 		{"folders", formSizes, "folders of a user, the inbox included (default 1)"},
 		{"messages", formSizes, "messages in a folder"},
-		{"shared", formTruth, "all users have one folder in common (default false)"},
+		{"shared", formTruth, "all users have one folder in common; a delivery to several is one message there (default false)"},
 	}},
 	{
 		"keys",

@@ -225,11 +225,15 @@ func labelled(t *task, out latency.Outcome) error {
 	return t.flush()
 }
 
-// chooseRecipients chooses the folders of a delivery and makes its message.
+// chooseRecipients chooses the folders of a delivery and makes its message. Users who share a folder
+// have one message there.
 func chooseRecipients(t *task) (ok bool, err error) {
 	t.sets, t.refs = t.sets[:0], t.refs[:0]
 	for _, u := range t.op.Recipients {
 		f := t.live.Accounts[u].Folders[t.op.Folder]
+		if len(t.sets) > 0 && f.FolderSet == t.sets[0] {
+			break
+		}
 		t.sets, t.refs = append(t.sets, f.FolderSet), append(t.refs, f.Ref)
 	}
 	t.handles = append(t.handles[:0], make([]models.Handle, len(t.refs))...)

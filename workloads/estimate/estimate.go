@@ -72,6 +72,9 @@ func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 				to = own
 			}
 			each := to.Mean()
+			if w.Population.Shared { // a delivery is one message, whoever receives it
+				each = 1
+			}
 			if own := p.How[workloads.Deliver].Size; own != nil && mail == nil {
 				each *= min(own.Mean(), float64(workloads.MaxMessage)) / MeanSize(w, nil)
 			}

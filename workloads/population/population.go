@@ -53,6 +53,9 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 
 func growth(w *workloads.Workload) forecast.Growth {
 	g := forecast.Growth{Yearly: 1, Recipients: w.Mail.Recipients.Mean(), Operations: make(map[string]float64)}
+	if w.Population.Shared { // a delivery is one message, whoever receives it
+		g.Recipients = 1
+	}
 	for i := range w.Phases {
 		p := &w.Phases[i]
 		if p.Kind != workloads.Measure || !p.Mix.Has(workloads.Deliver) {

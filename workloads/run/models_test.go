@@ -68,6 +68,25 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// A delivery to several users who share one folder is one message there.
+func TestSharedFolder(t *testing.T) {
+	c := config(t, newFake(), `
+  - measure: {clients: 1, operations: 10, mix: {deliver: {weight: 1, recipients: 4}}}
+`)
+	c.Workload.Population.Users, c.Workload.Population.Shared = 5, true
+	c.Models, c.Engines = []models.Model{conversation.Model()}, []drivers.Engine{pebble.Engine()}
+	c.Audit = AuditAfter
+	r := runOK(t, c)
+	if o := phaseOf(t, r, "measure").Ops["deliver"]; o.Store.RowsWritten != 1 || o.Count != 10 {
+		t.Errorf("%d deliveries wrote %g rows each, want 10 and 1", o.Count, o.Store.RowsWritten)
+	}
+	a := auditOf(t, r)
+	load := phaseOf(t, r, "load").Ops["deliver"].Count
+	if a.Verified != load+10 || a.Lost+a.Corrupt+a.Unknown > 0 {
+		t.Errorf("%d messages were loaded, and 10 delivered; audit = %+v", load, a)
+	}
+}
+
 // explained checks that an operation's calls are those of its patterns, and that the
 // schema has them.
 func explained(schema string, o *results.Op) error {
