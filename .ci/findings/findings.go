@@ -3,8 +3,9 @@
 //	<!-- findings: run overflow -e embedded -->
 //
 // begins figures, and <!-- end --> ends them. The program runs bin/mailbench with these words and puts the
-// command and the sentences of its answer between the two. Engines over the network must be up
-// ("mailbench engine up cassandra"). With words, it makes only commands that have one of them.
+// command and the sentences of its answer between the two. Where a command names an engine over the network
+// that is not up ("mailbench engine up cassandra"), the figures stay as they are. With words, it makes only
+// commands that have one of them.
 //
 //	go run ./.ci/findings [WORD...]
 package main
@@ -56,6 +57,10 @@ func run(only []string) error {
 			continue
 		}
 		made, err := figures(args, filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil && strings.Contains(args, " -e ") && parts[i] != args+" -->\n"+end+behind {
+			fmt.Fprintf(os.Stderr, "findings: mailbench %s: %v; its figures stay\n", args, err)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("mailbench %s: %w", args, err)
 		}
