@@ -23,8 +23,6 @@ type InterruptionRow struct {
 	Name    string
 	Figures []string // in the order of InterruptionHeads
 	Faults  string   // what audits found, or ""
-
-	left *results.Interrupted
 }
 
 // InterruptionHeads are the heads of the figures.
@@ -46,7 +44,7 @@ func InterruptionsOf(r *results.Run) []Interruption {
 			if at < 0 {
 				at, all = len(all), append(all, Interruption{Phase: c.Where(), Op: left.Op, Messages: left.Messages})
 			}
-			row := InterruptionRow{Name: names.Of(c), Faults: left.FaultsText(), left: left}
+			row := InterruptionRow{Name: names.Of(c), Faults: left.FaultsText()}
 			for _, n := range []int{left.Writes, left.Places, left.None, left.Some, left.All, left.Twice, left.Lost} {
 				row.Figures = append(row.Figures, strconv.Itoa(n))
 			}
@@ -97,15 +95,11 @@ func (t *text) shortInterruptions(r *results.Run) {
 	for _, one := range InterruptionsOf(r) {
 		var parts []string
 		for _, row := range one.Rows {
-			s := row.Name + " none"
-			if row.left.Places > 0 {
-				s = fmt.Sprintf("%s %d", row.Name, row.left.Places)
-			}
-			if n := row.left.Twice; n > 0 {
-				s += fmt.Sprintf(" (%d twice)", n)
-			}
-			if n := row.left.Lost; n > 0 {
-				s += fmt.Sprintf(" (%d LOST)", n)
+			s := row.Name + " " + row.Figures[1]
+			for k, head := range InterruptionHeads[5:] { // twice and lost
+				if n := row.Figures[5+k]; n != "0" {
+					s += " (" + n + " " + head + ")"
+				}
 			}
 			parts = append(parts, s)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // Interrupted is what an operation on several messages leaves if its process is killed in the middle. It
-// was broken off once after each of its writes; each is a place. None to Lost say what the messages of a
-// place are like, and add up to all places. Faults count places, too.
+// was broken off once after each of its writes; each is a place. None to Lost are how many places leave the
+// messages like that, and add up to all. Unreferenced to Drift are how many have faults that audits find.
 type Interrupted struct {
 	Op       string `json:"op"` // move or delete
 	Messages int    `json:"messages"`
@@ -20,39 +20,11 @@ type Interrupted struct {
 	All      int    `json:"all"`   // all are done, to those who look
 	Twice    int    `json:"twice"` // one is shown twice or more, and none is lost
 	Lost     int    `json:"lost"`  // one is shown nowhere, and was to be moved
-	Faults
-}
-
-// Faults are what audits find.
-type Faults struct {
+	// More of these than the whole operation leaves.
 	Unreferenced int `json:"unreferenced"`  // messages, bodies or names that nothing refers to
 	Dangling     int `json:"dangling"`      // index entries without their message, or messages without theirs
 	Broken       int `json:"broken_bodies"` // chunks missing or left over
 	Drift        int `json:"counter_drift"` // counters that are off
-}
-
-// Leaves is what the messages are like where an operation was broken off.
-type Leaves string
-
-// What operations leave.
-const (
-	LeavesNone  Leaves = "none"
-	LeavesSome  Leaves = "some"
-	LeavesAll   Leaves = "all"
-	LeavesTwice Leaves = "twice"
-	LeavesLost  Leaves = "lost"
-)
-
-// Add adds a place.
-func (i *Interrupted) Add(left Leaves, f Faults) {
-	i.Places++
-	*map[Leaves]*int{
-		LeavesNone: &i.None, LeavesSome: &i.Some, LeavesAll: &i.All, LeavesTwice: &i.Twice, LeavesLost: &i.Lost,
-	}[left]++
-	i.Unreferenced += f.Unreferenced
-	i.Dangling += f.Dangling
-	i.Broken += f.Broken
-	i.Drift += f.Drift
 }
 
 // Text says in a sentence what the operation leaves.

@@ -167,7 +167,7 @@ func sample() *Run {
 	broken := settle
 	broken.Phase, broken.Kind = "broken", KindInterrupt
 	broken.Interrupted = []Interrupted{
-		{Op: "move", Messages: 2, Writes: 10, Places: 9, None: 1, Some: 2, All: 3, Twice: 2, Lost: 1, Faults: Faults{Dangling: 8, Drift: 9}},
+		{Op: "move", Messages: 2, Writes: 10, Places: 9, None: 1, Some: 2, All: 3, Twice: 2, Lost: 1, Dangling: 8, Drift: 9},
 		{Op: "delete", Messages: 2, Writes: 1},
 	}
 	step := Cell{

@@ -20,19 +20,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// Operations are what a Breaker breaks off.
-var Operations = []string{move, remove}
-
-const (
-	move   = "move"
-	remove = "delete"
-)
-
-// Breaker breaks operations off on a target whose store holds nothing else.
-type Breaker struct {
+// breaker breaks operations off on a target whose store holds nothing else.
+type breaker struct {
 	target   *subject.Target
 	session  drivers.Session
-	bound    models.Bound // process that delivers and is killed; then that which looks
+	looks    models.Bound // another process than that which is killed
 	mail     messages.Reader
 	digester *ledger.Digester
 	messages int
@@ -40,75 +32,86 @@ type Breaker struct {
 	found    models.Audit // what the last audit found, of all accounts so far
 }
 
-// New returns a breaker of operations that are about so many messages.
-func New(t *subject.Target, messages int) (*Breaker, error) {
-	s, err := t.Store.Session()
+// The operations that are broken off.
+const (
+	move   = "move"
+	remove = "delete"
+)
+
+// All breaks a move and a delete of so many messages off. The target's store must be empty.
+func All(ctx context.Context, t *subject.Target, messages int) (all []results.Interrupted, err error) {
+	b := &breaker{target: t, mail: t.Mail.Reader(), messages: messages, digester: ledger.NewDigester(ledger.Promise{})}
+	p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 	if err != nil {
+		return nil, err
+	}
+	o := t.Options
+	o.Blobs = subject.BlobsDir(t.Dir)
+	if o.Node > 0 {
+		o.Node++
+	}
+	if b.looks, err = t.Model.Bind(ctx, p, o); err != nil {
+		return nil, err
+	}
+	if c, ok := b.looks.(io.Closer); ok {
+		defer func() { err = errors.Join(err, c.Close()) }()
+	}
+	if b.session, err = t.Store.Session(); err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	return &Breaker{
-		target: t, session: s, bound: t.Bound, mail: t.Mail.Reader(), messages: messages,
-		digester: ledger.NewDigester(ledger.Promise{}),
-	}, nil
-}
-
-// Close releases what the breaker has opened.
-func (b *Breaker) Close() error { return errors.Join(b.another(nil), b.session.Close()) }
-
-// another makes another process the one that works on the store.
-func (b *Breaker) another(bound models.Bound) (err error) {
-	if c, ok := b.bound.(io.Closer); ok && b.bound != b.target.Bound {
-		err = c.Close()
+	defer func() { err = errors.Join(err, b.session.Close()) }()
+	for _, op := range []string{move, remove} {
+		one, err := b.breakOff(ctx, op)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %d messages, broken off: %w", op, messages, err)
+		}
+		all = append(all, *one)
 	}
-	b.bound = bound
-	return err
+	return all, nil
 }
 
-// Break breaks an operation off after one write, two, and so on, until it comes to its end. Each time
+// breakOff breaks an operation off after one write, two, and so on, until it comes to its end. Each time
 // it is about messages of an account of its own.
-func (b *Breaker) Break(ctx context.Context, op string) (results.Interrupted, error) {
-	r := results.Interrupted{Op: op, Messages: b.messages}
-	var places []place
-	for after := 1; ; after++ {
+func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted, error) {
+	r := &results.Interrupted{Op: op, Messages: b.messages}
+	var faults []models.Audit // of each place
+	for {
 		v, err := b.deliver(ctx)
 		if err != nil {
-			return r, err
+			return nil, err
 		}
-		s := &cut.Session{Session: b.session, After: after}
-		if err = v.run(ctx, b.bound.Mailbox(s), op); err != nil && !s.Broke {
-			return r, fmt.Errorf("%s of %d messages: %w", op, b.messages, err)
+		s := &cut.Session{Session: b.session, After: len(faults) + 1}
+		if err = v.run(ctx, b.target.Bound.Mailbox(s), op); err != nil && !s.Broke {
+			return nil, err
 		}
-		at, err := b.look(ctx, v, op)
+		from, to, more, err := b.look(ctx, v)
 		if err != nil {
-			return r, fmt.Errorf("look what a %s leaves that was broken off after write %d: %w", op, after, err)
+			return nil, fmt.Errorf("look after %d writes: %w", len(s.Made), err)
 		}
+		left := leaves(r, v.digests, from, to)
 		if s.Broke {
-			places = append(places, at)
+			*left++
+			faults = append(faults, more)
 			continue
 		}
-		if at.left != results.LeavesAll {
-			return r, fmt.Errorf("a %s of %d messages that was not broken off leaves %s done", op, b.messages, at.left)
+		if left != &r.All {
+			return nil, errors.New("it leaves messages undone, twice or lost even if nothing breaks it off")
 		}
-		r.Writes = len(s.Made)
-		for _, p := range places {
-			r.Add(p.left, p.beyond(&at))
+		r.Writes, r.Places = len(s.Made), len(faults)
+		for _, f := range faults { // those of the whole operation are none: datastax keeps what was deleted
+			count(&r.Unreferenced, f.Unreferenced+f.BrokenOff, more.Unreferenced+more.BrokenOff)
+			count(&r.Dangling, f.Dangling, more.Dangling)
+			count(&r.Broken, f.BrokenBodies, more.BrokenBodies)
+			count(&r.Drift, f.CounterDrift, more.CounterDrift)
 		}
 		return r, nil
 	}
 }
 
-// place is what an operation left that was broken off, and which faults are new since the last audit.
-type place struct {
-	left                                    results.Leaves
-	unreferenced, dangling, broken, counter int64
-}
-
-// beyond are the faults that the whole operation does not leave: datastax keeps what was deleted.
-func (p *place) beyond(whole *place) results.Faults {
-	count := func(more int64) int { return int(min(max(more, 0), 1)) }
-	return results.Faults{
-		Unreferenced: count(p.unreferenced - whole.unreferenced), Dangling: count(p.dangling - whole.dangling),
-		Broken: count(p.broken - whole.broken), Drift: count(p.counter - whole.counter),
+// count adds a place that has more faults than the whole operation leaves.
+func count(places *int, faults, whole int64) {
+	if faults > whole {
+		*places++
 	}
 }
 
@@ -129,14 +132,14 @@ func (v *victim) run(ctx context.Context, mb models.Mailbox, op string) error {
 
 // deliver makes an account with messages, no two of which have one body. They are the same each time,
 // so that an operation makes the same writes.
-func (b *Breaker) deliver(ctx context.Context) (*victim, error) {
+func (b *breaker) deliver(ctx context.Context) (*victim, error) {
 	b.accounts++
 	v := &victim{address: fmt.Sprintf("victim%d@example.org", b.accounts)}
 	if s, ok := b.session.(drivers.Bulk); ok { // only the operation need be as durable as the engine promises
 		s.Bulk(true)
 		defer s.Bulk(false)
 	}
-	mb := b.bound.Mailbox(b.session)
+	mb := b.target.Bound.Mailbox(b.session)
 	a, err := mb.CreateUser(ctx, v.address, []string{"INBOX", "Archive"})
 	if err != nil {
 		return nil, fmt.Errorf("create account %s: %w", v.address, err)
@@ -166,50 +169,30 @@ func (b *Breaker) deliver(ctx context.Context) (*victim, error) {
 	return v, nil
 }
 
-// look says what another process finds of the messages, and which faults are new.
-func (b *Breaker) look(ctx context.Context, v *victim, op string) (at place, err error) {
-	p, err := drivers.PrepareAll(ctx, b.target.Store, b.target.Schema)
-	if err != nil {
-		return at, err
-	}
-	o := b.target.Options
-	o.Blobs = subject.BlobsDir(b.target.Dir)
-	if o.Node > 0 {
-		o.Node += uint64(b.accounts)
-	}
-	bound, err := b.target.Model.Bind(ctx, p, o)
-	if err == nil {
-		err = b.another(bound)
-	}
-	if err != nil {
-		return at, err
-	}
-	mb := bound.Mailbox(b.session)
+// look returns how often another process finds each message in the folders from and to, and which faults
+// are new since the last audit.
+func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int, more models.Audit, err error) {
+	mb := b.looks.Mailbox(b.session)
 	a, err := mb.Login(ctx, v.address)
 	if err != nil {
-		return at, fmt.Errorf("login %s: %w", v.address, err)
+		return nil, nil, more, fmt.Errorf("login %s: %w", v.address, err)
 	}
-	shown := make([]map[uint64]int, 2)
-	for i, f := range []*models.Folder{v.from, v.to} {
-		if shown[i], err = b.shown(ctx, mb, a.Folder(f.Name)); err != nil {
-			return at, err
-		}
+	if from, err = b.shown(ctx, mb, a.Folder(v.from.Name)); err != nil {
+		return nil, nil, more, err
+	}
+	if to, err = b.shown(ctx, mb, a.Folder(v.to.Name)); err != nil {
+		return nil, nil, more, err
 	}
 	now, err := mb.Audit(ctx)
-	if err != nil {
-		return at, err
-	}
-	was := b.found
+	more.Unreferenced, more.BrokenOff = now.Unreferenced-b.found.Unreferenced, now.BrokenOff-b.found.BrokenOff
+	more.Dangling, more.BrokenBodies = now.Dangling-b.found.Dangling, now.BrokenBodies-b.found.BrokenBodies
+	more.CounterDrift = now.CounterDrift - b.found.CounterDrift
 	b.found = now
-	return place{
-		leaves(v.digests, shown[0], shown[1], op == move),
-		now.Unreferenced + now.BrokenOff - was.Unreferenced - was.BrokenOff, now.Dangling - was.Dangling,
-		now.BrokenBodies - was.BrokenBodies, now.CounterDrift - was.CounterDrift,
-	}, nil
+	return from, to, more, err
 }
 
 // shown are the messages that a folder lists and that can be opened, by digest, and how often.
-func (b *Breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder) (map[uint64]int, error) {
+func (b *breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder) (map[uint64]int, error) {
 	all := map[uint64]int{}
 	if f == nil {
 		return all, nil
@@ -236,9 +219,9 @@ func (b *Breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder
 	return all, nil
 }
 
-// leaves says what became of all messages: from and to are how often the folders show each. What was
-// deleted is in neither.
-func leaves(messages []uint64, from, to map[uint64]int, moves bool) results.Leaves {
+// leaves is the count of r for what became of all messages: from and to are how often the folders show
+// each. What was deleted is in neither.
+func leaves(r *results.Interrupted, messages []uint64, from, to map[uint64]int) *int {
 	var done, undone, twice, lost int
 	for _, m := range messages {
 		switch here, there := from[m], to[m]; {
@@ -246,7 +229,7 @@ func leaves(messages []uint64, from, to map[uint64]int, moves bool) results.Leav
 			twice++
 		case here == 1:
 			undone++
-		case there == 1 || !moves:
+		case there == 1 || r.Op == remove:
 			done++
 		default:
 			lost++
@@ -254,13 +237,13 @@ func leaves(messages []uint64, from, to map[uint64]int, moves bool) results.Leav
 	}
 	switch {
 	case lost > 0:
-		return results.LeavesLost
+		return &r.Lost
 	case twice > 0:
-		return results.LeavesTwice
+		return &r.Twice
 	case done == 0:
-		return results.LeavesNone
+		return &r.None
 	case undone == 0:
-		return results.LeavesAll
+		return &r.All
 	}
-	return results.LeavesSome
+	return &r.Some
 }

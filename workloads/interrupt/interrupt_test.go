@@ -51,18 +51,17 @@ func asTheContractSays(t *testing.T, m models.Model, e drivers.Engine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := breaker(t, m, e, "1700")
-	for _, op := range Operations {
-		got, err := b.Break(t.Context(), op)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := section(t, string(golden), op)
+	all, err := All(t.Context(), target(t, m, e, "1700"), 2)
+	if err != nil || len(all) != 2 || all[0].Op != move || all[1].Op != remove {
+		t.Fatal(all, err)
+	}
+	for _, got := range all {
+		want := section(t, string(golden), got.Op)
 		if fmt.Sprint(counted(&got)) != fmt.Sprint(want) {
-			t.Errorf("%s: %v, the golden file %v", op, counted(&got), want)
+			t.Errorf("%s: %v, the golden file %v", got.Op, counted(&got), want)
 		}
 		if sum := got.None + got.Some + got.All + got.Twice + got.Lost; sum != got.Places || got.Lost > 0 {
-			t.Errorf("%s: %+v", op, got)
+			t.Errorf("%+v", got)
 		}
 	}
 }
@@ -117,21 +116,7 @@ func section(t *testing.T, golden, op string) map[string]int {
 	return n
 }
 
-// breaker breaks operations on two messages off in an empty store, with the small chunks of the contract.
-func breaker(t *testing.T, m models.Model, e drivers.Engine, body string) *Breaker {
-	t.Helper()
-	b, err := New(target(t, m, e, body), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
-
+// target is an empty store, with the small chunks of the contract.
 func target(t *testing.T, m models.Model, e drivers.Engine, body string) *subject.Target {
 	t.Helper()
 	text := "version: 1\nname: test\nmail: {body: " + body + "}\npopulation: {users: 1, messages: 1}\n" +
@@ -164,30 +149,32 @@ func target(t *testing.T, m models.Model, e drivers.Engine, body string) *subjec
 
 // Mail whose messages cannot be told apart is refused.
 func TestEqualMessages(t *testing.T) {
-	_, err := breaker(t, oracle.Model(), pebble.Engine(), "0").Break(t.Context(), move)
-	if err == nil || err.Error() != "the mail has not 2 messages with different bodies" {
+	_, err := All(t.Context(), target(t, oracle.Model(), pebble.Engine(), "0"), 2)
+	if err == nil || err.Error() != "move of 2 messages, broken off: the mail has not 2 messages with different bodies" {
 		t.Errorf("err = %v", err)
 	}
 }
 
 func TestLeaves(t *testing.T) {
 	for _, c := range []struct {
+		op       string
 		from, to map[uint64]int
-		moves    bool
-		want     results.Leaves
+		want     results.Interrupted
 	}{
-		{map[uint64]int{1: 1, 2: 1}, nil, true, results.LeavesNone},
-		{map[uint64]int{1: 1}, map[uint64]int{2: 1}, true, results.LeavesSome},
-		{nil, map[uint64]int{1: 1, 2: 1}, true, results.LeavesAll},
-		{map[uint64]int{1: 1, 2: 1}, map[uint64]int{2: 1}, true, results.LeavesTwice},
-		{map[uint64]int{1: 2, 2: 1}, nil, true, results.LeavesTwice},
-		{map[uint64]int{1: 1}, nil, true, results.LeavesLost},
-		{map[uint64]int{1: 1}, map[uint64]int{1: 1}, true, results.LeavesLost},
-		{map[uint64]int{1: 1}, nil, false, results.LeavesSome},
-		{nil, nil, false, results.LeavesAll},
+		{move, map[uint64]int{1: 1, 2: 1}, nil, results.Interrupted{None: 1}},
+		{move, map[uint64]int{1: 1}, map[uint64]int{2: 1}, results.Interrupted{Some: 1}},
+		{move, nil, map[uint64]int{1: 1, 2: 1}, results.Interrupted{All: 1}},
+		{move, map[uint64]int{1: 1, 2: 1}, map[uint64]int{2: 1}, results.Interrupted{Twice: 1}},
+		{move, map[uint64]int{1: 2, 2: 1}, nil, results.Interrupted{Twice: 1}},
+		{move, map[uint64]int{1: 1}, nil, results.Interrupted{Lost: 1}},
+		{move, map[uint64]int{1: 1}, map[uint64]int{1: 1}, results.Interrupted{Lost: 1}},
+		{remove, map[uint64]int{1: 1}, nil, results.Interrupted{Some: 1}},
+		{remove, nil, nil, results.Interrupted{All: 1}},
 	} {
-		if got := leaves([]uint64{1, 2}, c.from, c.to, c.moves); got != c.want {
-			t.Errorf("from %v to %v, moves %t: %s, want %s", c.from, c.to, c.moves, got, c.want)
+		got := results.Interrupted{Op: c.op}
+		*leaves(&got, []uint64{1, 2}, c.from, c.to)++
+		if c.want.Op = c.op; got != c.want {
+			t.Errorf("%s, from %v to %v: %+v, want %+v", c.op, c.from, c.to, got, c.want)
 		}
 	}
 }

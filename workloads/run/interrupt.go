@@ -49,17 +49,5 @@ func (c *phases) broken(ctx context.Context, messages int) (all []results.Interr
 		}
 		err = errors.Join(err, os.RemoveAll(config.Dir))
 	}()
-	b, err := interrupt.New(t, messages)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	for _, op := range interrupt.Operations {
-		one, err := b.Break(ctx, op)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
+	return interrupt.All(ctx, t, messages)
 }
