@@ -141,9 +141,10 @@ func (a *Auditor) model(ctx context.Context) error {
 }
 
 // unknown looks for messages in the store of which the ledger has no record. Where operations were
-// broken off, there may be some.
+// broken off, there may be some. A ledger that was cut may end within an operation, so this does not
+// ask whether the ledger knows all outcomes.
 func (a *Auditor) unknown(stored int64) {
-	if !a.Whole || !a.found.Exact {
+	if !a.Whole || a.Later {
 		return
 	}
 	if known := a.History.entriesMost(); stored > known {

@@ -34,8 +34,10 @@ func Lacking(messages uint64) error {
 	return unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", messages))
 }
 
-// entriesMost is how many entries of messages the folders have at most, a second label counted.
-func (h *History) entriesMost() (n int64) {
+// entriesMost is how many entries of messages the folders have at most, second labels and deliveries of
+// unknown outcome counted.
+func (h *History) entriesMost() int64 {
+	n := int64(len(h.unsure))
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		if e.State == Gone || e.State == Superseded {
