@@ -107,7 +107,7 @@ phases:
 	args := func(shard string) []string {
 		return []string{
 			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
-			"--shard", shard, "--start", start, "--shard-timeout", "15s",
+			"--shard", shard, "--start", start, "--shard-timeout", "30s",
 		}
 	}
 	first, second := runBeside(t, args("1/2")...), runBeside(t, args("2/2")...)

@@ -61,7 +61,7 @@ func TestSteadyWarmupTellsItsRate(t *testing.T) {
 
 // A closed loop in which the model offers no operation ends at once.
 func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := Run(ctx, config(t, newFake(), "  - measure: {clients: 2, duration: 1h, mix: {recount: 1, label: 1}}\n"))
 	if err != nil {
