@@ -178,3 +178,16 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 }
+
+// Each time the messages are the same: of these some have three chunks and some have four, and each
+// chunk is a place.
+func TestSameMessages(t *testing.T) {
+	all, err := All(t.Context(), target(t, james.Model(), pebble.Engine(), "2100"), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The move takes UIDs, writes chunks, replaces the rows and counts in both folders.
+	if m := all[0]; m.Places != m.Writes-1 || m.Unreferenced != m.Writes-4 || m.Drift != 2 {
+		t.Errorf("%+v", m)
+	}
+}
