@@ -127,18 +127,23 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 		copy(handles, hs)
 		return m.several(ctx, m.existing, from, hs, m.onExisting)
 	}
-	m.moving = moving{from: from, to: to, handles: handles}
+	m.moving = moving{to: to, handles: handles}
 	if err := m.several(ctx, m.wholeMessages, from, hs, m.onWhole); err != nil || len(hs) == 0 {
 		return err
+	}
+	for i, h := range hs { // all deletes are behind all puts, so that an engine without batches sends rows together
+		m.key.set(h)
+		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), m.idList[i],
+			drivers.Timestamp(m.key.created))
 	}
 	return m.S.Batch(ctx, m.move, m.Calls.List)
 }
 
 // moving is a move of messages whose rows are being read.
 type moving struct {
-	from, to *folder
-	handles  []models.Handle
-	held     int // bytes of the rows so far
+	to      *folder
+	handles []models.Handle
+	held    int // bytes of the rows so far
 }
 
 // wholeRow adds a message to the batch of a move.
@@ -155,7 +160,6 @@ func (m *mailbox) wholeRow(k *key, row []drivers.Value) error {
 	m.put = append(m.put[:0], drivers.Text(v.to.userID), drivers.Text(v.to.folderID), id, created)
 	m.put = append(m.put, m.Arena.Row(row)...)
 	m.Calls.Add(movePut, m.put...)
-	m.Calls.Add(moveDelete, drivers.Text(v.from.userID), drivers.Text(v.from.folderID), id, created)
 	h := m.asked[m.at]
 	v.handles[m.at] = handleOf([16]byte(h[:16]), k.created, v.to)
 	return nil
