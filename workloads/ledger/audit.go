@@ -141,10 +141,10 @@ func (a *Auditor) model(ctx context.Context) error {
 }
 
 // unknown looks for messages in the store of which the ledger has no record. Where operations were
-// broken off, there may be some. A ledger that was cut may end within an operation, so this does not
-// ask whether the ledger knows all outcomes.
+// broken off, or over a network of unknown outcome, there may be some. A ledger that was cut may end
+// within an operation, so this does not ask whether the ledger of another engine knows all outcomes.
 func (a *Auditor) unknown(stored int64) {
-	if !a.Whole || a.Later {
+	if !a.Whole || a.Later || a.Remote && a.History.Unknown > 0 {
 		return
 	}
 	if known := a.History.entriesMost(); stored > known {
