@@ -212,7 +212,11 @@ func bringBack(t *testing.T, in *launch.Instance, engine, serving string, flags 
 	if n := strings.Count(out, "starting "+engine+" "); n != 1 || !strings.Contains(out, "starting "+engine+" "+name+" ") {
 		t.Fatalf("up started %d nodes: %s", n, out)
 	}
-	if n := starts(); n != before+1 {
+	n := starts()
+	for until := time.Now().Add(time.Minute); n <= before && time.Now().Before(until); n = starts() {
+		time.Sleep(100 * time.Millisecond) // the master knows a region server before the server's log says so
+	}
+	if n != before+1 {
 		t.Errorf("the log of %s has %q %d times, expected %d", name, serving, n, before+1)
 	}
 	if out := mailbench("status"); !strings.HasSuffix(out, "<nil>") {
