@@ -46,9 +46,10 @@ type scanCall struct {
 	scanner, size uint64
 	rows          uint32
 	reversed      bool
-	metrics       bool // HBase is to tell how many rows it reads
-	counted       []*pb.Column
-	unknown       []byte // encoded field of the request that gohbase lacks: limit_of_rows
+	metrics       bool         // HBase is to tell how many rows it reads
+	counted       []*pb.Column // the columns of a scan whose rows HBase counts
+	nameless      []*pb.Column // those of them that have one without a name in front
+	unknown       []byte       // encoded field of the request that gohbase lacks: limit_of_rows
 	cache         bool
 	unknownScan   []byte // encoded fields of the scan that gohbase lacks
 }
@@ -99,9 +100,14 @@ func (c *call) asScan(r *scanRange, counts bool) {
 // stands in its place).
 func (s *scanCall) withNameless(columns []*pb.Column) []*pb.Column {
 	s.counted = s.counted[:0]
-	for _, c := range columns {
+	for len(s.nameless) < len(columns) {
+		s.nameless = append(s.nameless, new(pb.Column))
+	}
+	for i, c := range columns {
 		if len(c.Qualifier) > 0 {
-			c = &pb.Column{Family: c.Family, Qualifier: append([][]byte{{}}, c.Qualifier...)}
+			n := s.nameless[i]
+			n.Family, n.Qualifier = c.Family, append(append(n.Qualifier[:0], []byte{}), c.Qualifier...)
+			c = n
 		}
 		s.counted = append(s.counted, c)
 	}
