@@ -4,13 +4,14 @@
 //
 // begins figures, and <!-- end --> ends them. The program runs bin/mailbench with these words and puts the
 // command and the sentences of its answer between the two. Where a command names an engine over the network
-// that is not up ("mailbench engine up cassandra"), the figures stay as they are. With words, it makes only
-// commands that have one of them.
+// that is not up ("mailbench engine up cassandra"), the figures stay as they are, and the program fails at its
+// end. With words, it makes only commands that have one of them.
 //
 //	go run ./.ci/findings [WORD...]
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,6 +48,7 @@ func run(only []string) error {
 	}
 	defer os.RemoveAll(dir)
 	parts := strings.Split(string(text), begin)
+	var stay []error
 	for i := 1; i < len(parts); i++ {
 		args, rest, ok := strings.Cut(parts[i], " -->\n")
 		_, behind, closed := strings.Cut(rest, end)
@@ -58,7 +60,7 @@ func run(only []string) error {
 		}
 		made, err := figures(args, filepath.Join(dir, fmt.Sprint(i)))
 		if err != nil && strings.Contains(args, " -e ") && parts[i] != args+" -->\n"+end+behind {
-			fmt.Fprintf(os.Stderr, "findings: mailbench %s: %v; its figures stay\n", args, err)
+			stay = append(stay, fmt.Errorf("mailbench %s: %w; its figures stay", args, err))
 			continue
 		}
 		if err != nil {
@@ -70,7 +72,7 @@ func run(only []string) error {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(stay...)
 }
 
 // figures runs a command and writes its answer.
