@@ -148,8 +148,8 @@ func (c *combination) audit(ctx context.Context) bool {
 	return err == nil
 }
 
-// renew allows that a data set is made which the data folder lists and which is gone. It says so, and
-// refuses it to a run with an audit: that would know nothing of what was there.
+// renew says that a data set is gone which the data folder lists: the run loads a new one. For a run
+// with an audit it is an error, since that audit would know nothing of what was there.
 func (c *combination) renew() error {
 	if !c.runner.data.holds(c.dir) {
 		return nil

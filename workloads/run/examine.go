@@ -14,9 +14,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// examine has this many operations of each kind traced. It has fewer traced, but two, of an operation
-// of so many requests that together they have more than examineRequests: a node writes each trace,
-// and each is read.
+// examine has the engine trace examineEach operations of each kind. Where these ask more than
+// examineRequests together, it has fewer traced, and two at least: a node writes a trace for each
+// request, and examine reads it.
 const (
 	examineEach     = 5
 	examineRequests = 100
