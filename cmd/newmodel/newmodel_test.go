@@ -69,7 +69,7 @@ func TestModule(t *testing.T) {
 	if !strings.Contains(out, "\nmine ") || !strings.Contains(out, "\njames ") {
 		t.Errorf("models of the new program:\n%s", out)
 	}
-	run(work, "test", "-vet=off", "-run", "TestContract$/^(embedded|calls|several at once|allocations)$", "-update-contract")
+	run(work, "test", "-vet=off", "-run", "TestContract$/^(embedded|calls|several at once|races|allocations)$", "-update-contract")
 	if golden, err := os.ReadFile(filepath.Join(dir, "testdata/contract/calls.golden")); err != nil || len(golden) == 0 {
 		t.Errorf("golden file of calls: %d bytes, %v", len(golden), err)
 	}

@@ -24,11 +24,15 @@ type Session struct {
 	drivers.Session
 	After   int // number of writes before the kill; negative: it never comes
 	Refuses bool
+	Pause   func()   // called before each read and write; may be nil
 	Made    []string // patterns of the writes so far
 	Broke   bool     // a call was not made
 }
 
 func (s *Session) write(p *schemas.Pattern, make func() error) error {
+	if s.Pause != nil {
+		s.Pause()
+	}
 	if len(s.Made) == s.After {
 		s.Broke = true
 		if s.Refuses {
@@ -48,6 +52,9 @@ func (s *Session) Read(ctx context.Context, st drivers.Statement, args []drivers
 	if len(s.Made) == s.After && s.After > 0 && !s.Refuses {
 		s.Broke = true
 		return ErrKilled
+	}
+	if s.Pause != nil {
+		s.Pause()
 	}
 	return s.Session.Read(ctx, st, args, yield)
 }

@@ -165,6 +165,9 @@ func (w *writing) runWave(ctx context.Context, wave []step, n int) (done int, er
 // together returns how many of the steps, from the first on, one multi can hold: changes of
 // rows of one table, each by one mutation without a condition.
 func (w *writing) together(steps []step) int {
+	if steps[0].search != nil { // it has no edit yet
+		return 1
+	}
 	size, first := 0, &w.edits[steps[0].edit]
 	for i := range steps {
 		s := &steps[i]

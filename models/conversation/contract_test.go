@@ -11,6 +11,10 @@ import (
 var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
+	Races: modeltest.Races{Always: []modeltest.Anomaly{
+		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
+		modeltest.Dangling,
+	}},
 	Damages: []modeltest.Damage{
 		{
 			Name: "attachments lost", Table: "messages", Set: modeltest.Row{"attachments": {}},

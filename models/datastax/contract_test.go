@@ -11,6 +11,10 @@ import (
 var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true, Overflows: true},
+	Races: modeltest.Races{Always: []modeltest.Anomaly{
+		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
+		modeltest.CounterDrift,
+	}},
 	Damages: []modeltest.Damage{
 		{
 			Name: "folder lost", Table: "folders_by_user", Match: modeltest.Is("label", "Work"),

@@ -11,6 +11,9 @@ import (
 var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDate, OneMessage: true},
+	Races: modeltest.Races{Always: []modeltest.Anomaly{
+		modeltest.Duplicated, modeltest.BothDone, modeltest.Dangling, modeltest.CounterDrift,
+	}},
 	Damages: []modeltest.Damage{
 		{
 			Name: "block lost", Table: "MessageBlob",

@@ -11,6 +11,10 @@ import (
 var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByArrival, MoveReads: "chunk"},
+	Races: modeltest.Races{Always: []modeltest.Anomaly{
+		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
+		modeltest.Failed, modeltest.Dangling, modeltest.CounterDrift,
+	}},
 	Damages: []modeltest.Damage{
 		{
 			Name: "chunk lost", Table: "JAMES_MESSAGES.data",

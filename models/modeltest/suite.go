@@ -20,6 +20,7 @@ type Suite struct {
 	Model   models.Model
 	Traits  Traits
 	Damages []Damage
+	Races   Races
 	// Values are those of parameters with which RunValues runs the rules, in place of the schema's.
 	Values map[string]int
 }
@@ -35,8 +36,8 @@ func (s Suite) RunValues(t *testing.T) {
 }
 
 // Run runs the tests that need neither a server nor the race detector: every rule on
-// the embedded engine and on engines with the limits of the others, interruptions,
-// store calls and tables, and allocations. Golden files are in testdata/contract of
+// the embedded engine and on engines with the limits of the others, interruptions, races of two
+// clients, store calls and tables, and allocations. Golden files are in testdata/contract of
 // the model; -update-contract writes them.
 func (s Suite) Run(t *testing.T) {
 	s.complete(t)
@@ -58,6 +59,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
 	t.Run("several at once", func(t *testing.T) { testSeveralAtOnce(t, embedded) })
 	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
+	t.Run("races", func(t *testing.T) { testRaces(t, s) })
 	t.Run("allocations", func(t *testing.T) { testAllocations(t, s.Model) })
 }
 
@@ -180,6 +182,7 @@ func concurrent() []rule {
 		{"workers", inProcess, nil, testWorkers},
 		{"workers on one folder", onNodes, nil, testWorkersOneFolder},
 		{"account race", onEngines, nil, testAccountRace},
+		{"two clients", onEngines, nil, testTwoClients},
 	}
 }
 

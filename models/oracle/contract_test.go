@@ -11,6 +11,10 @@ import (
 var contract = modeltest.Suite{
 	Model:  Model(),
 	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
+	Races: modeltest.Races{Always: []modeltest.Anomaly{
+		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
+		modeltest.Dangling,
+	}},
 	Damages: []modeltest.Damage{
 		// On Cassandra puts add to a map, so that nothing can be lost by one (hint puts).
 		{
