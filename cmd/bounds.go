@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -18,7 +19,7 @@ import (
 // scheduler. A cache of less than leastCache has no room for a block of some tables.
 const (
 	mostWorkers = 10_000
-	mostTrials  = 1000
+	mostTrials  = workloads.MaxTrials
 	mostLag     = time.Hour
 	leastCache  = random.MB
 	mostCache   = 1000 * random.GB

@@ -78,8 +78,8 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err := c.CheckSweep(); err != nil {
 		return nil, usage(err)
 	}
-	if c.Trials == 0 && c.Workload.Sweep != nil && c.DataDir == "" {
-		c.Trials = 2 // up and down
+	if c.Trials == 0 {
+		c.Trials = defaultTrials(c)
 	}
 	names := known.modelNames()
 	for _, m := range c.Models { // models may be variants from files
@@ -92,6 +92,19 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 		return nil, usage(err)
 	}
 	return c, nil
+}
+
+// defaultTrials is how many trials a run has if no flag says.
+func defaultTrials(c *run.Config) int {
+	switch {
+	case c.FindMax != nil || c.Audit == run.AuditOnly:
+		return 1
+	case c.Workload.Trials.Count > 0:
+		return c.Workload.Trials.Count
+	case c.Workload.Sweep != nil && c.DataDir == "":
+		return 2 // up and down
+	}
+	return 1
 }
 
 // outputDir is where the results go. The workload's name may come from others' results, so

@@ -189,6 +189,13 @@ type Cooler interface {
 	Cool(ctx context.Context) error
 }
 
+// Sleeper is a store that can give back its memory and its files while other stores work. Sessions
+// must be closed; statements stay valid. Between Sleep and Wake it can only be closed.
+type Sleeper interface {
+	Sleep() error
+	Wake() error
+}
+
 // Observer is a store that returns figures of its inner state.
 type Observer interface {
 	Observe() Observation

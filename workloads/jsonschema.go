@@ -208,7 +208,7 @@ func schemaOf(f form) object {
 		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
 		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
 		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep",
-		formAnswer: "answer",
+		formAnswer: "answer", formTrials: "trials",
 	}[f]; ok {
 		return ref(name)
 	}

@@ -49,6 +49,7 @@ const (
 	formSize
 	formLines
 	formAnswer
+	formTrials
 )
 
 // section is a mapping of the language.
@@ -78,6 +79,7 @@ var sections = []section{
 			"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model",
 		},
 		{"answer", formAnswer, "how the run answers the question that doc asks; see 'Answers' below"},
+		{"trials", formTrials, "how many trials a run has, and whether they use one store"},
 	}},
 	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", []key{
 		{"body", formSizes, "bytes of text (default lognormal, median 6KB, p99 200KB)"},
@@ -109,6 +111,12 @@ var sections = []section{
 	{"answer", "How the run answers the question that doc asks.", []key{
 		{"models", formLines, "models that run if nobody names any (default all)"},
 		{"says", formLines, "sentences with figures in braces, which the reports fill in"},
+	}},
+	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
+		"the trial before.", []key{
+		{"count", formWhole, "how many trials (default 1; of a sweep 2: up and down); --trials changes it for one run"},
+		{"reuse", formTruth, "later trials use the store of the first, with all that earlier trials wrote, and run all phases but the " +
+			"load (default false: each trial loads a store of its own). Sweeps, shards and --find-max always load"},
 	}},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", []key{
 		{"clients", formWhole, "how many loaders there are (default --workers)"},

@@ -72,6 +72,7 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	if e, ok := f["seed"]; ok {
 		d.w.Seed = d.whole(e.Value, "seed", 0, math.MaxUint64)
 	}
+	d.trials(f)
 	d.engines(f)
 	d.models(f)
 	d.mail(f)
@@ -89,6 +90,21 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 		return nil
 	}
 	return f
+}
+
+// MaxTrials is how many trials a run may have.
+const MaxTrials = 1000
+
+func (d *decoder) trials(root map[string]strict.Entry) {
+	e, ok := root["trials"]
+	if !ok {
+		return
+	}
+	f := d.Fields(e.Value, "trials", keysIn("trials"))
+	if n, ok := f["count"]; ok {
+		d.w.Trials.Count = int(d.whole(n.Value, "trials.count", 1, MaxTrials))
+	}
+	d.w.Trials.Reuse = d.Flag(f, "reuse", "trials")
 }
 
 func (d *decoder) mail(root map[string]strict.Entry) {

@@ -50,6 +50,8 @@ func (k *key) paths(prefix string) []string {
 		below = sectionKeys("keys")
 	case formReplay:
 		below = sectionKeys("replay")
+	case formTrials:
+		below = sectionKeys("trials")
 	case formMix:
 		for _, op := range opNames {
 			below = append(below, key{name: op, form: formWeight})

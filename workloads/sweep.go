@@ -92,7 +92,7 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
 func (d *decoder) sweepable(k *sweptKey) {
-	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer"} {
+	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer", "trials"} {
 		if k.path[0] == own {
 			d.Fail(k.key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
 				k.name())

@@ -21,9 +21,16 @@ type Workload struct {
 	Models     map[string]*Model // parameters of models, by name; only those with a section in the file
 	Sweep      *Sweep            // nil: there is none
 	Answer     Answer
+	Trials     Trials
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
+}
+
+// Trials says how a run measures each model on each engine more than once.
+type Trials struct {
+	Count int  // how many trials a run has if nobody says; 0: as many as a run has without it
+	Reuse bool // a trial goes on with the store of the one before, and loads none
 }
 
 // Answer is how a workload answers the question that its doc asks.
@@ -128,13 +135,11 @@ type Phase struct {
 	Name string
 	// Messages is how many messages the operations of an Interrupt are about.
 	Messages int
-	// Number is the phase's place in the workload, from 0. Operations and messages
-	// are drawn from it and the seed; no two phases of a run have the same.
+	// Number is the phase's place in the workload, from 0, and in later trials that place
+	// behind those of the trials before. Operations and messages are drawn from it and the
+	// seed; no two phases of a run have the same.
 	Number int
 
-	// Trial is which trial of the run the phase belongs to, from 0. Trials draw other
-	// operations and arrivals, the same for all models and engines.
-	Trial int
 	// Missing says what happens to operations that a model lacks. Lacks are the operations
 	// to replace by others; Without sets them.
 	Missing Missing
@@ -243,6 +248,13 @@ func (p Phase) Without(lacks [NumOps]bool) Phase {
 			p.Lacks = lacks
 		}
 	}
+	return p
+}
+
+// OfTrial is a phase of the workload as a trial carries it out, from 1: its operations, arrivals and
+// messages are others than those of all other trials, and the same for all models and engines.
+func (w *Workload) OfTrial(p Phase, trial int) Phase {
+	p.Number += (trial - 1) * len(w.Phases)
 	return p
 }
 

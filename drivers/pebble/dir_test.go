@@ -227,6 +227,17 @@ func TestCoolAndObserve(t *testing.T) {
 	if err := e.store.Cool(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := e.store.Sleep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.store.Session(); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a session of a store that sleeps: %v", err)
+	}
+	for range 2 { // the second is no error
+		if err := e.store.Wake(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e.sess = e.session()
 	e.want("a 1", "tallies", "u")
 	e.want("1 2; 1 1; 2 2; 2 1; 3 2; 3 1", "back", "b", "in")
@@ -253,7 +264,7 @@ func TestClosed(t *testing.T) {
 	_, inspectErr := e.store.Inspect(ctx, "test")
 	for name, err := range map[string]error{
 		"session": sessErr, "write": writeErr, "inspect": inspectErr,
-		"settle": e.store.Settle(ctx), "cool": e.store.Cool(ctx),
+		"settle": e.store.Settle(ctx), "cool": e.store.Cool(ctx), "wake": e.store.Wake(),
 	} {
 		if !errors.Is(err, drivers.ErrClosed) {
 			t.Errorf("%s: %v", name, err)

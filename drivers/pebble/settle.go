@@ -75,16 +75,42 @@ func (s *Store) Cool(context.Context) error {
 	if s.db == nil {
 		return fmt.Errorf("cool: %w", drivers.ErrClosed)
 	}
-	disk := s.fs.FS
 	if err := s.stop(); err != nil {
 		return fmt.Errorf("cool: close: %w", err)
 	}
 	dropped := dropPages(s.dir)
-	if err := s.start(disk); err != nil {
+	if err := s.start(s.fs.FS); err != nil {
 		return fmt.Errorf("cool: open again: %w", err)
 	}
 	if dropped != nil {
 		return fmt.Errorf("cool: %w", dropped)
+	}
+	return nil
+}
+
+// Sleep implements drivers.Sleeper: it closes Pebble, whose cache and memtables are most of a
+// process' memory.
+func (s *Store) Sleep() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stop(); err != nil {
+		return fmt.Errorf("close the embedded engine between trials: %w", err)
+	}
+	return nil
+}
+
+// Wake implements drivers.Sleeper.
+func (s *Store) Wake() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock == nil {
+		return fmt.Errorf("wake: %w", drivers.ErrClosed)
+	}
+	if s.db != nil {
+		return nil
+	}
+	if err := s.start(s.fs.FS); err != nil {
+		return fmt.Errorf("open the embedded engine again: %w", err)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type Store struct {
 
 	calls  plan.Calls   // calls of sessions under way
 	mu     sync.RWMutex // guards db, fs, guarded
-	db     *pebble.DB   // nil once closed
+	db     *pebble.DB   // nil once closed, and while the store sleeps
 	fs     *guardFS
 	tables plan.Tables[table]
 
@@ -57,6 +57,7 @@ var (
 	_ drivers.Store    = (*Store)(nil)
 	_ drivers.Settler  = (*Store)(nil)
 	_ drivers.Cooler   = (*Store)(nil)
+	_ drivers.Sleeper  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
 )
@@ -150,7 +151,7 @@ func (s *Store) start(disk vfs.FS) error {
 	before := s.fs
 	s.fs = &guardFS{FS: disk, unsyncedLog: s.durability == drivers.Process}
 	if before != nil {
-		s.fs.written.Store(before.written.Load()) // opened again by Cool
+		s.fs.written.Store(before.written.Load()) // opened again
 	}
 	if err := s.checkBlobs(); err != nil {
 		return corrupt(err)
@@ -196,10 +197,12 @@ func (s *Store) Close() error {
 	s.calls.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.db == nil {
+	if s.lock == nil {
 		return nil
 	}
-	return errors.Join(s.stop(), s.lock.Close())
+	l := s.lock
+	s.lock = nil
+	return errors.Join(s.stop(), l.Close())
 }
 
 // Capabilities implements drivers.Store.

@@ -138,13 +138,13 @@ func (p *pair) sequential() bool {
 	return true
 }
 
-// attempts is how many operations each phase of a trial attempted. It is nil if more than
-// one client carried them out.
+// attempts is how many operations each phase attempted in a trial and those before, whose writes a
+// store may have. It is nil if more than one client carried them out.
 func (p *pair) attempts(t trial) map[string]int64 {
 	all := map[string]int64{}
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
-		if c.Model != p.model || c.Engine != p.engine || c.Trial != t.cell.Trial ||
+		if c.Model != p.model || c.Engine != p.engine || c.Trial > t.cell.Trial ||
 			c.Point != t.cell.Point || len(c.Ops) == 0 {
 			continue
 		}

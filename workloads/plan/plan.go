@@ -105,9 +105,9 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	}
 	p := &Plan{
 		census:   c,
-		seed:     seedOf(phase, w.Seed),
+		seed:     w.Seed,
 		stream:   streamOf(phase),
-		draws:    random.NewSource(seedOf(phase, w.Seed), streamOperation+streamOf(phase)<<8),
+		draws:    random.NewSource(w.Seed, streamOperation+streamOf(phase)<<8),
 		messages: uint64(phase.Number+1)*workloads.PhaseMessages + uint64(phase.Stream)*streamMessages,
 		session:  phase.Session,
 		users:    keysOf(keys, c),

@@ -218,23 +218,23 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	c := censusOf(t, w)
 	seen := map[string]int{}
-	for trial := range 3 {
-		p := w.Phases[3]
-		p.Trial = trial
+	for trial := 1; trial <= 3; trial++ {
+		p := w.OfTrial(w.Phases[3], trial)
 		sum, _ := PlanDigest(w, &p, c)
 		if again, _ := PlanDigest(w, &p, c); again != sum {
 			t.Errorf("trial %d has two digests", trial)
 		}
-		p.Number++
-		other, _ := PlanDigest(w, &p, c)
+		other := w.OfTrial(w.Phases[2], trial)
+		other.Arrivals, other.Rate, other.Mix, other.Operations = p.Arrivals, p.Rate, p.Mix, p.Operations
+		otherSum, _ := PlanDigest(w, &other, c)
 		seen[sum]++
-		seen[other]++
+		seen[otherSum]++
 	}
 	if len(seen) != 6 {
 		t.Errorf("2 phases in 3 trials have %d digests", len(seen))
 	}
 	due := map[time.Duration]bool{}
-	for _, p := range []workloads.Phase{{}, {Trial: 1}, {Number: 1}} {
+	for _, p := range []workloads.Phase{{}, {Number: 1}, {Number: 2}} {
 		p.Arrivals, p.Rate = workloads.Poisson, workloads.Rate{Count: 1, Per: time.Second}
 		first, _ := ScheduleOf(&p, 1).Next()
 		due[first] = true

@@ -25,7 +25,7 @@ func ScheduleOf(p *workloads.Phase, seed uint64) Schedule {
 	if p.Shape != nil && p.Arrivals != workloads.Closed {
 		even := &shaped{limit: s, cursor: cursor{shape: p.Shape}}
 		if p.Arrivals == workloads.Poisson {
-			even.poisson = &poisson{mean: 1, seed: seedOf(p, seed), stream: streamArrivals + streamOf(p)<<8}
+			even.poisson = &poisson{mean: 1, seed: seed, stream: streamArrivals + streamOf(p)<<8}
 		}
 		return even
 	}
@@ -34,15 +34,11 @@ func ScheduleOf(p *workloads.Phase, seed uint64) Schedule {
 		return &constant{limit: s, rate: p.Rate}
 	case workloads.Poisson:
 		return &poisson{
-			limit: s, mean: 1e9 / p.Rate.PerSecond(),
-			seed: seedOf(p, seed), stream: streamArrivals + streamOf(p)<<8,
+			limit: s, mean: 1e9 / p.Rate.PerSecond(), seed: seed, stream: streamArrivals + streamOf(p)<<8,
 		}
 	}
 	return nil
 }
-
-// seedOf is the seed of what the phase draws in its trial.
-func seedOf(p *workloads.Phase, seed uint64) uint64 { return random.Derive(seed, uint64(p.Trial)) }
 
 // streamOf is a number that no other stream of any phase has.
 func streamOf(p *workloads.Phase) uint64 { return uint64(p.Number) | uint64(p.Stream)<<32 }
@@ -109,7 +105,7 @@ func (c *constant) last(claimed uint64) (operations uint64, due time.Duration) {
 
 // poisson is a Poisson process: the gaps between operations are exponentially
 // distributed and independent of each other. Gap n is drawn from (seed, n), and the
-// gaps of other phases and trials are others.
+// gaps of other phases are others.
 type poisson struct {
 	limit
 	mean, sum float64 // nanoseconds; a float64 holds whole ones up to 104 days

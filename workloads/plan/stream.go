@@ -49,7 +49,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	for i := range p.Streams {
 		one := p.Streams[i]
 		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
-		one.Trial, one.Lacks = p.Trial, p.Lacks
+		one.Lacks = p.Lacks
 		s.parts = append(s.parts, partOf(w, &one, c))
 	}
 	if len(s.parts) == 1 && s.parts[0].session == nil {

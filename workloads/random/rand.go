@@ -23,14 +23,6 @@ func NewSource(seed, stream uint64) Source { return Source(mix(seed ^ mix(stream
 // Seed starts the draws of n.
 func (s Source) Seed(r *Rand, n uint64) { r.pcg.Seed(uint64(s), mix(n)) }
 
-// Derive makes a seed of a seed and a number. Number 0 gives the seed itself.
-func Derive(seed, n uint64) uint64 {
-	if n == 0 {
-		return seed
-	}
-	return mix(seed ^ mix(n))
-}
-
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
 // finalizer. It is a bijection that makes neighbouring numbers unlike each other.
 func mix(x uint64) uint64 {

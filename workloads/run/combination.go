@@ -18,22 +18,24 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// combination is one model on one engine in one trial, with one data set. It carries out all
-// phases of the workload, one after another. In a sweep it does that at one point, or at
-// several points for which the data set grows.
+// combination is one model on one engine with one data set, in one trial or in all trials that reuse
+// its store. It carries out all phases of the workload, one after another. In a sweep it does that at
+// one point, or at several points for which the data set grows.
 type combination struct {
 	runner *runner
 	model  models.Model
 	engine drivers.Engine
-	trial  int
+	trial  int          // the trial under way
 	at     *point       // the point under way
 	next   []*point     // later points, to which the data set grows
 	dir    string       // folder of the data set
 	shards *meet.Shards // shards that load the engine together; nil: there are none
 
-	target   *subject.Target
-	grows    bool   // the data set is that of the point before
-	unlisted string // what an audit says of a whole data set that the data folder's list does not have
+	target   *subject.Target // nil until it is open
+	loaded   bool            // by an earlier trial
+	more     int             // phases that searches and traces have added to those of the workload
+	grows    bool            // the data set is that of the point before
+	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
 }
 
 // run carries out all phases. The result has everything that was measured, whatever
@@ -42,18 +44,49 @@ func (c *combination) run(ctx context.Context) {
 	if c.shards != nil {
 		c.shards.Begin(c.trialName())
 	}
-	err := c.renew()
-	if err == nil {
-		err = c.open(ctx)
-	}
-	if err != nil {
+	if err := c.ready(ctx); err != nil {
 		c.giveUp(ctx, err)
 		c.phases().failed(ctx, &c.workload().Phases[0], err)
+		if c.target != nil {
+			c.close(ctx)
+		}
 		return
 	}
-	for p := c.phases(); p.run(ctx) && p.examined(ctx) && c.audited(ctx) && c.onward(ctx); p = c.phases() {
+	for p := c.phases(); p.run(ctx) && p.examined(ctx); p = c.phases() {
+		if c.sleeps(ctx) {
+			return
+		}
+		if !c.audited(ctx) || !c.onward(ctx) {
+			break
+		}
 	}
 	c.close(ctx)
+}
+
+// ready opens the target, or wakes the one of the trial before.
+func (c *combination) ready(ctx context.Context) error {
+	if c.target != nil {
+		return c.target.Wake()
+	}
+	if err := c.renew(); err != nil {
+		return err
+	}
+	return c.open(ctx)
+}
+
+// sleeps leaves the store to the next trial. It returns false if that has none to use, or if the store
+// cannot sleep.
+func (c *combination) sleeps(ctx context.Context) bool {
+	if ctx.Err() != nil || !c.runner.config.reuses() || c.trial == c.runner.config.trials() {
+		return false
+	}
+	if err := c.target.Sleep(); err != nil {
+		c.notDone(ctx, "close between trials", err)
+		return false
+	}
+	c.loaded = true
+	c.runner.asleep = append(c.runner.asleep, c)
+	return true
 }
 
 // audited audits the data set if the configuration asks for it. It returns false if the audit
@@ -190,6 +223,9 @@ func (c *combination) corrupt(err error) bool {
 func (c *combination) addAudit(a results.Audit) {
 	k := c.key("audit")
 	a.Point, a.Trial, a.Shard = k.Point, k.Trial, k.Shard
+	if c.runner.config.reuses() { // it is of all trials
+		a.Trial = 0
+	}
 	c.runner.result.Audits = append(c.runner.result.Audits, a)
 }
 

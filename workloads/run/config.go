@@ -27,7 +27,7 @@ type Config struct {
 	Null    *drivers.Engine
 	NoFloor bool
 
-	Trials int // how often each model is run on each engine, each time on a fresh store; 0 is 1
+	Trials int // how often each model is measured on each engine; 0 is 1
 
 	// DataDir keeps stores and ledgers, in one folder for each model and engine. The
 	// folder of an engine that is reached over the network says where on that engine
@@ -142,6 +142,17 @@ type Progress struct {
 	Left time.Duration
 	drive.Progress
 }
+
+func (c *Config) trials() int { return max(1, c.Trials) }
+
+// reuses reports whether later trials use the store of the first.
+func (c *Config) reuses() bool {
+	return c.Workload.Trials.Reuse && c.trials() > 1 && c.Workload.Sweep == nil && c.FindMax == nil && !c.Shard.Divides() &&
+		c.Audit != AuditOnly
+}
+
+// stays reports whether the data of a combination is still there when the next one begins.
+func (c *Config) stays() bool { return c.DataDir != "" || c.reuses() }
 
 // workers is how many operations of a phase may be under way.
 func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {

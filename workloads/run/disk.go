@@ -33,7 +33,7 @@ func least(
 }
 
 // need is how much disk the run needs at once on engines, in bytes, beside what is there
-// already. Each store is removed before the next one, unless the data is kept. Need calls each
+// already. Each store is removed before the next one, unless its data stays. Need calls each
 // once for every point, with the size of its data set, if takes knows it.
 func (c *Config) need(
 	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes diskUse, each func(p *point, model,
@@ -45,7 +45,7 @@ func (c *Config) need(
 			if err != nil {
 				return 0, err
 			}
-			if c.DataDir != "" {
+			if c.stays() {
 				need += one
 			} else {
 				need = max(need, one)
@@ -62,7 +62,7 @@ func (c *Config) needOf(
 ) (need float64, err error) {
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
 	whole := map[*point]float64{}
-	for trial := 1; trial <= max(1, c.Trials); trial++ {
+	for trial := 1; trial <= c.trials(); trial++ {
 		all, err := c.series(points, data, m, engine, trial)
 		if err != nil {
 			return 0, err
@@ -85,7 +85,7 @@ func (c *Config) needOf(
 				}
 				one += whole[p] * ofPoints[i].Added()
 			}
-			if c.DataDir != "" {
+			if c.stays() {
 				need += one
 			} else {
 				need = max(need, one)
@@ -122,7 +122,7 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, free floa
 func (c *Config) atMost(points []point) (bytes float64) {
 	for i := range points {
 		p := &points[i]
-		bytes += estimates.Of(p.workload, p.census, p.source).AtMost() * float64(len(c.Models)*max(1, c.Trials))
+		bytes += estimates.Of(p.workload, p.census, p.source).AtMost() * float64(len(c.Models)*c.trials())
 	}
 	return bytes
 }

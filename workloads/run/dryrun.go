@@ -92,7 +92,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Format: PlanFormat, Workload: c.Workload.Name, Trials: max(1, c.Trials),
+		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(),
 		Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{},
 	}
 	for _, m := range c.Models {

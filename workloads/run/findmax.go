@@ -225,10 +225,10 @@ func maxLagOf(objectives []results.Objective) time.Duration {
 	return lag
 }
 
-// fresh is a phase with a number that no other phase of the point has.
-func (c *phases) fresh(p workloads.Phase) workloads.Phase {
+// fresh is a phase with a number that no other phase of any trial has.
+func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 	c.more++
-	p.Number, p.Trial = len(c.workload().Phases)+c.more, c.trial-1
+	p.Number = (len(c.workload().Phases)+c.more)*c.runner.config.trials() + c.trial - 1
 	return p
 }
 
@@ -239,7 +239,7 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 	if float64(live) < refillBelow*float64(s.messages) && s.target.Offers[workloads.Deliver] {
 		q := s.fresh(*s.phase)
 		q = workloads.Phase{
-			Kind: workloads.Warmup, Name: s.phase.Name, Number: q.Number, Trial: q.Trial,
+			Kind: workloads.Warmup, Name: s.phase.Name, Number: q.Number,
 			Arrivals: workloads.Closed, Clients: DefaultWorkers, Mix: workloads.Mix{workloads.Deliver: 1},
 		}
 		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, s.workload().Mail.Recipients.Mean())))

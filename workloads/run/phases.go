@@ -24,7 +24,6 @@ type phases struct {
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // the service times of the warm-up became steady
 	cold    bool          // the phases that follow begin with cold caches
-	more    int           // phases that a search has added to those of the workload
 }
 
 // phases are the phases of the point under way.
@@ -39,6 +38,9 @@ func (c *phases) run(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			c.giveUp(ctx, ctx.Err())
 			return false
+		}
+		if p.Kind == workloads.Load && c.loaded {
+			continue
 		}
 		if c.target.NotOffered != "" {
 			if p.Kind == workloads.Measure {
@@ -160,8 +162,7 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 // mixed carries out a warm-up or a measured phase.
 func (c *phases) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
-	drawn := p.Without(c.target.Lacks())
-	drawn.Trial = c.trial - 1
+	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}

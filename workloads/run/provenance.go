@@ -29,7 +29,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		Machine: thisMachine(), Shard: c.shard(), Environment: Environment(r.data.path),
 		Config: results.Config{
 			Models: []string{}, Engines: []string{},
-			Trials: max(1, c.Trials), Durability: c.EngineOptions.Durability.String(),
+			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
 			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxLag: c.maxLag().Seconds(),
 			Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
 		},
@@ -82,12 +82,11 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 			}
 		}
 		if p.Runs() {
-			for trial := range max(1, c.Trials) {
+			for trial := range c.trials() {
 				if ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				drawn := c.Shard.Own(*p)
-				drawn.Trial = trial
+				drawn := at.workload.OfTrial(c.Shard.Own(*p), trial+1)
 				sum, digested := plan.PlanDigest(at.workload, &drawn, at.census)
 				if trial == 0 {
 					phase.SHA256, phase.Digested = sum, digested

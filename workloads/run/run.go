@@ -169,15 +169,6 @@ func openTraces(ctx context.Context, w *workloads.Workload) error {
 	return nil
 }
 
-// rotated returns all in the same order, beginning with number n.
-func rotated[T any](all []T, n int) []T {
-	if len(all) == 0 {
-		return nil
-	}
-	n %= len(all)
-	return slices.Concat(all[n:], all[:n])
-}
-
 // runner is one run.
 type runner struct {
 	config *Config
@@ -196,26 +187,30 @@ type runner struct {
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *estimate
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
+	asleep      []*combination  // their stores are loaded and sleep until the next trial
 }
 
 // matrix runs all combinations, trial by trial so that trials of one combination
-// lie apart: a disturbance of the machine does not hit all trials of one. Each trial
-// begins with another engine and another model, so that none is always the first.
+// lie apart: a disturbance of the machine does not hit all trials of one.
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
-	trials := max(1, c.Trials)
+	trials := c.trials()
 	if c.Audit == AuditOnly {
 		trials = max(trials, r.data.trials())
 	}
 	r.at.Combinations = trials * len(c.Engines) * len(c.Models) * len(r.points)
-	for trial := 1; trial <= trials; trial++ {
-		for _, e := range rotated(c.Engines, trial-1) {
-			for _, m := range rotated(c.Models, trial-1) {
-				if err := r.series(ctx, m, e, trial); err != nil || ctx.Err() != nil {
-					return err
-				}
-			}
+	err := c.combinations(trials, func(m models.Model, e drivers.Engine, trial int) error {
+		if ctx.Err() != nil {
+			return nil
 		}
+		return r.series(ctx, m, e, trial)
+	})
+	for _, c := range r.asleep { // the run was interrupted
+		c.close(ctx)
+		r.remove(c)
+	}
+	if err != nil {
+		return err
 	}
 	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
 		return fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
@@ -235,16 +230,28 @@ func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, t
 	}
 	for _, s := range all {
 		for len(s.points) > 0 && ctx.Err() == nil {
-			c := &combination{
-				runner: r, model: m, engine: e, trial: trial, at: s.points[0], next: s.points[1:], dir: s.dir,
-				shards: r.shards[e.Name],
+			c := r.take(s.dir)
+			if c == nil {
+				c = &combination{runner: r, model: m, engine: e, dir: s.dir, shards: r.shards[e.Name]}
 			}
+			c.trial, c.at, c.next = trial, s.points[0], s.points[1:]
 			r.begin(c)
 			r.carryOut(ctx, c)
 			s.points = c.next
 		}
 	}
 	return nil
+}
+
+// take returns the combination of an earlier trial whose data set is in that folder, or nil. It sleeps no longer.
+func (r *runner) take(dir string) *combination {
+	i := slices.IndexFunc(r.asleep, func(c *combination) bool { return c.dir == dir })
+	if i < 0 {
+		return nil
+	}
+	c := r.asleep[i]
+	r.asleep = slices.Delete(r.asleep, i, i+1)
+	return c
 }
 
 // begin notes which combination begins, or which point of one.
@@ -255,7 +262,7 @@ func (r *runner) begin(c *combination) {
 	}
 }
 
-// carryOut carries out one combination and removes its temporary data.
+// carryOut carries out one combination and removes its temporary data, unless the next trial needs it.
 func (r *runner) carryOut(ctx context.Context, c *combination) {
 	if r.config.Audit == AuditOnly {
 		d, err := subject.ReadDataset(c.dir)
@@ -271,12 +278,19 @@ func (r *runner) carryOut(ctx context.Context, c *combination) {
 	} else {
 		c.run(ctx)
 	}
+	if !slices.Contains(r.asleep, c) {
+		r.remove(c)
+	}
+	r.save()
+}
+
+// remove removes a combination's temporary data.
+func (r *runner) remove(c *combination) {
 	if r.data.temporary {
 		if err := os.RemoveAll(c.dir); err != nil {
 			r.result.Left = append(r.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
 		}
 	}
-	r.save()
 }
 
 // reach tries all engines that are reached over the network and checks the options of the others,

@@ -16,6 +16,7 @@ import (
 type series struct {
 	points []*point
 	dir    string
+	loaded bool // by an earlier trial, which has left its store to this one
 }
 
 // series are the data sets of a model on an engine in one trial. If the population is swept,
@@ -23,11 +24,18 @@ type series struct {
 // its own, and the last point comes first, so that a machine that becomes slower or faster
 // does not look like growth ([decision 13]).
 //
+// Trials that reuse a store have one data set in common.
+//
 // A kept data set may be larger than some points. Each of these gets one of its own, too.
 //
 // [decision 13]: docs/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
-	alone := func(p *point) series { return series{[]*point{p}, data.dir(m.Name, e.Name, trial, p.number)} }
+	if c.reuses() {
+		return []series{{[]*point{&points[0]}, data.dir(m.Name, e.Name, 1, 0), trial > 1}}, nil
+	}
+	alone := func(p *point) series {
+		return series{points: []*point{p}, dir: data.dir(m.Name, e.Name, trial, p.number)}
+	}
 	var all []series
 	if down := trial%2 == 0; down || c.Workload.Sweep == nil || !c.Workload.Sweep.Grows() {
 		for i := range points {
@@ -64,6 +72,9 @@ func (s *series) estimates(data *dataDir) ([]*estimates.Estimate, error) {
 		return nil, err
 	}
 	var all []*estimates.Estimate
+	if s.loaded {
+		has = int64(s.points[0].census.Messages())
+	}
 	for _, p := range s.points {
 		e := estimates.Of(p.workload, p.census, p.source)
 		e.Has(int(has))
@@ -81,34 +92,48 @@ func (d *dataDir) delivered(dir string) (int64, error) {
 	return subject.Delivered(dir)
 }
 
-// estimates calls each with what every point of every combination will do, in the order of the run.
-func (c *Config) estimates(points []point, data *dataDir, each func(*estimates.Estimate)) error {
-	for trial := 1; trial <= max(1, c.Trials); trial++ {
-		for _, e := range rotated(c.Engines, trial-1) {
-			for _, m := range rotated(c.Models, trial-1) {
-				all, err := c.series(points, data, m, e, trial)
-				if err != nil {
-					return err
-				}
-				for _, s := range all {
-					ofPoints, err := s.estimates(data)
-					if err != nil {
-						return err
-					}
-					for _, e := range ofPoints {
-						each(e)
-					}
-				}
+// combinations calls each with every model on every engine in every trial, in the order of the run. Each
+// trial goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that
+// becomes slower or faster favours none. An error of each ends that.
+func (c *Config) combinations(trials int, each func(m models.Model, e drivers.Engine, trial int) error) error {
+	n := len(c.Engines) * len(c.Models)
+	for trial := 1; trial <= trials; trial++ {
+		for i := range n {
+			if trial%2 == 0 {
+				i = n - 1 - i
+			}
+			if err := each(c.Models[i%len(c.Models)], c.Engines[i/len(c.Models)], trial); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+// estimates calls each with what every point of every combination will do, in the order of the run.
+func (c *Config) estimates(points []point, data *dataDir, each func(*estimates.Estimate)) error {
+	return c.combinations(c.trials(), func(m models.Model, e drivers.Engine, trial int) error {
+		all, err := c.series(points, data, m, e, trial)
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			ofPoints, err := s.estimates(data)
+			if err != nil {
+				return err
+			}
+			for _, e := range ofPoints {
+				each(e)
+			}
+		}
+		return nil
+	})
+}
+
 // weights are about how many seconds each point of each combination takes, for the estimate of
-// the time left; nil if there is one point, because combinations are then alike.
+// the time left; nil if there is one point and each trial loads it, because combinations are then alike.
 func (r *runner) weights() (all []float64, err error) {
-	if len(r.points) < 2 {
+	if len(r.points) < 2 && !r.config.reuses() {
 		return nil, nil
 	}
 	err = r.config.estimates(r.points, r.data, func(e *estimates.Estimate) { all = append(all, 1+e.Time().Seconds()) })

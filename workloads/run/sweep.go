@@ -68,14 +68,14 @@ func (c *Config) CheckSweep() error {
 // left are the data sets that an earlier run left of a model on an engine.
 func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
 	dir := r.data.dir(m.Name, e.Name, trial, 0)
-	all := []series{{[]*point{&r.points[0]}, dir}}
+	all := []series{{points: []*point{&r.points[0]}, dir: dir}}
 	for n := 1; ; n++ {
 		p := r.points[0]
 		p.number, p.value = n, fmt.Sprintf("point %d", n)
 		if dir = r.data.dir(m.Name, e.Name, trial, n); !exists(dir) && n > r.data.points() {
 			return all
 		}
-		all = append(all, series{[]*point{&p}, dir})
+		all = append(all, series{points: []*point{&p}, dir: dir})
 	}
 }
 

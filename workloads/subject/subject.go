@@ -121,6 +121,27 @@ func (t *Target) Cool(ctx context.Context) (not string, err error) {
 	return "", nil
 }
 
+// Sleep gives back the memory and the files that the target needs only while phases run. Wake must
+// come before the next phase.
+func (t *Target) Sleep() error {
+	var err error
+	if t.Acknowledged != nil {
+		err = t.Acknowledged.Sync()
+	}
+	if s, ok := t.Store.(drivers.Sleeper); ok {
+		err = errors.Join(err, s.Sleep())
+	}
+	return err
+}
+
+// Wake ends Sleep.
+func (t *Target) Wake() error {
+	if s, ok := t.Store.(drivers.Sleeper); ok {
+		return s.Wake()
+	}
+	return nil
+}
+
 // Observe returns the engine's state. Figures that the engine does not tell are negative.
 func (t *Target) Observe() *results.EngineInfo {
 	o, ok := t.Store.(drivers.Observer)
