@@ -131,6 +131,10 @@ func TestUnread(t *testing.T) {
 		"DELETE FROM n WHERE x = 1":                          "partition key",
 		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH": "line 5: there is no table m",
 		"DROP TABLE n":                                       "not a CREATE",
+		"SELECT x FROM n WHERE k = ? ORDER BY x":             "ORDER BY x: Cassandra sorts by clustering columns only",
+		"SELECT x FROM n WHERE k = ? ORDER BY y":             "ORDER BY y: Cassandra sorts by clustering columns only",
+		"UPDATE n SET x = 0 WHERE k = ?":                     "Cassandra only adds to a counter",
+		"INSERT INTO n (k, x) VALUES (?, ?)":                 "Cassandra refuses INSERT",
 	} {
 		r, err := imports.Import("", imports.Source{File: "t.cql", Text: table + statement})
 		if err != nil {

@@ -42,8 +42,7 @@ func (im *importer) read(t *schemas.Table, st cql.Statement) (*schemas.Pattern, 
 		p.Filter = c.filters()
 	}
 	other(p, "where", strings.Join(c.rest, " and "))
-	carried(p, st)
-	return p, nil
+	return p, carried(p, st)
 }
 
 // selectColumns sets what a SELECT yields.
@@ -193,8 +192,9 @@ func throughIndex(p *schemas.Pattern, c *conditions) bool {
 	return false
 }
 
-// carried adds the clauses of a SELECT that the language does not have.
-func carried(p *schemas.Pattern, st cql.Statement) {
+// carried adds the clauses of a SELECT that the language does not have. It returns an error for an order
+// that Cassandra does not have.
+func carried(p *schemas.Pattern, st cql.Statement) error {
 	if st.Distinct && !p.Static {
 		other(p, "distinct", "true")
 	}
@@ -206,7 +206,9 @@ func carried(p *schemas.Pattern, st cql.Statement) {
 		switch c := p.Table.Column(o.Column); {
 		case o.ANN:
 			other(p, "order by", o.Column+" ann of ?")
-		case c == nil || c.Role != schemas.Clustering || p.Kind == schemas.Scan || p.Index != nil:
+		case c == nil || c.Role != schemas.Clustering:
+			return fmt.Errorf("ORDER BY %s: Cassandra sorts by clustering columns only", o.Column)
+		case p.Kind == schemas.Scan || p.Index != nil:
 			other(p, "order by", o.Column)
 		}
 	}
@@ -216,4 +218,5 @@ func carried(p *schemas.Pattern, st cql.Statement) {
 	if st.AllowFiltering && len(p.Filter) == 0 {
 		other(p, "allow filtering", "true")
 	}
+	return nil
 }

@@ -89,6 +89,8 @@ func insert(t *schemas.Table, st cql.Statement) ([]*schemas.Pattern, error) {
 	switch {
 	case keys < len(t.Key()) && !onlyStatic:
 		return nil, fmt.Errorf("it does not give the whole primary key of table %s", t.Name)
+	case slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }):
+		return nil, fmt.Errorf("table %s has counters: Cassandra refuses INSERT; use UPDATE", t.Name)
 	case !onlyStatic && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }):
 		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
 	}
@@ -152,6 +154,11 @@ func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 			other(p, "delete", strings.Join(removed, ", "))
 		}
 		condition(p, st)
+	}
+	for _, a := range st.Set {
+		if t.Column(a.Column).Type.Kind == schemas.Counter && !a.Add && !a.Remove {
+			return nil, fmt.Errorf("SET %s: Cassandra only adds to a counter, or subtracts from it", a.Text)
+		}
 	}
 	return w.all, nil
 }

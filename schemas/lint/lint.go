@@ -103,12 +103,12 @@ func checkAccepted(s *schemas.Schema) error {
 		known = append(known, r.ID)
 	}
 	d := strict.Decoder{File: s.File}
-	each(s, func(a schemas.Acceptance, where string, _ acceptance) {
+	each(s, func(a schemas.Acceptance, where string, _ acceptance, pos schemas.Pos) {
 		if slices.Contains(known, a.Rule) {
 			return
 		}
 		e := &schemas.Error{
-			File: s.File, Pos: a.Pos, Near: strict.Nearest(a.Rule, known),
+			File: cmp.Or(pos.File, s.File), Pos: pos, Near: strict.Nearest(a.Rule, known),
 			Msg: fmt.Sprintf("unknown rule %q in accept of %s", a.Rule, where),
 		}
 		if e.Near == "" {
@@ -119,16 +119,17 @@ func checkAccepted(s *schemas.Schema) error {
 	return d.Errs.Sorted()
 }
 
-// each calls yield for all acceptances of a schema.
-func each(s *schemas.Schema, yield func(a schemas.Acceptance, where string, at acceptance)) {
+// each calls yield for all acceptances of a schema. The position of an imported one is that of the
+// statement under its comment.
+func each(s *schemas.Schema, yield func(a schemas.Acceptance, where string, at acceptance, pos schemas.Pos)) {
 	for _, t := range s.Tables {
 		for _, a := range t.Accept {
-			yield(a, "table "+t.Name, acceptance{t.Name, "", a.Rule})
+			yield(a, "table "+t.Name, acceptance{t.Name, "", a.Rule}, *cmp.Or(t.Imported, &a.Pos))
 		}
 	}
 	for _, p := range s.Patterns {
 		for _, a := range p.Accept {
-			yield(a, "pattern "+p.Name, acceptance{tableName(p), p.Name, a.Rule})
+			yield(a, "pattern "+p.Name, acceptance{tableName(p), p.Name, a.Rule}, *cmp.Or(p.Imported, &a.Pos))
 		}
 	}
 }
@@ -153,13 +154,13 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 	for _, r := range Rules() {
 		rules[r.ID] = r
 	}
-	each(s, func(a schemas.Acceptance, _ string, at acceptance) {
+	each(s, func(a schemas.Acceptance, _ string, at acceptance, pos schemas.Pos) {
 		inherited := a.Pos.File != "" // from the base of a variant, where it may match
 		if matched[at] || inherited || rules[a.Rule].Numbers && !numbers {
 			return
 		}
 		found = append(found, Finding{
-			Rule: rules[unusedAcceptance], Table: at.table, Pattern: at.pattern, Pos: a.Pos,
+			Rule: rules[unusedAcceptance], Table: at.table, Pattern: at.pattern, Pos: pos,
 			Message: fmt.Sprintf("accepts %s, which finds nothing there", a.Rule),
 		})
 	})

@@ -151,10 +151,12 @@ tables:
   t: {partition: [k text], columns: {v: int}, accept: {unbounded-partion: few rows}}
 patterns:
   all: {scan: t, accept: {xyzzy: for audits}}
+  imported: {scan: t, accept: {xyzzy: for audits}, at: "q.cql:3"}
 `)
 	_, err := Check(s, Options{})
 	want := `mail.yaml:4:56: unknown rule "unbounded-partion" in accept of table t; did you mean "unbounded-partition"?
-mail.yaml:6:27: unknown rule "xyzzy" in accept of pattern all; "mailbench schema lint --rules" lists them`
+mail.yaml:6:27: unknown rule "xyzzy" in accept of pattern all; "mailbench schema lint --rules" lists them
+q.cql:3:1: unknown rule "xyzzy" in accept of pattern imported; "mailbench schema lint --rules" lists them`
 	if err == nil || err.Error() != want {
 		t.Errorf("Check: %v\nwant %s", err, want)
 	}
