@@ -54,6 +54,11 @@ func checkWorkflow(t *testing.T, file string) {
 	if uses := strings.Count(text, "uses:"); uses == 0 || len(pinned.FindAllString(text, -1)) != uses {
 		t.Errorf("of %d actions these are pinned by commit, with their version behind: %q", uses, pinned.FindAllString(text, -1))
 	}
+	// A version "latest" is one that nobody tried, and needs a release.
+	if n := strings.Count(text, "\n          path: .mailbench\n"); strings.Contains(text, "@latest") ||
+		n != strings.Count(text, "run: go install -C .mailbench ./cmd/mailbench\n") {
+		t.Errorf("mailbench is not built from a checkout (%d of it)", n)
+	}
 	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
 		t.Errorf("permissions of all jobs are %v, want to read contents only", w.Permissions)
 	}
