@@ -18,6 +18,8 @@ var (
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrUnreachable: no node of the cluster answered. Only Open returns it.
 	ErrUnreachable = errors.New("unreachable")
+	// ErrNotApplied: a row that a batch deletes "if: present" is not there. Nothing of the batch was applied.
+	ErrNotApplied = errors.New("the condition of a batch does not hold, so nothing was applied")
 	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
 	ErrTooLarge = errors.New("too large for this engine")
 	// ErrUntold: this user may not ask the engine whether it still flushes or compacts.

@@ -150,7 +150,7 @@ type Session interface {
 	Write(ctx context.Context, st Statement, args []Value) (Result, error)
 	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
 	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that
-	// write one row refuses them.
+	// write one row refuses them. ErrNotApplied: the condition of a part does not hold.
 	Batch(ctx context.Context, st Statement, parts []Call) error
 	// Take returns what calls have cost since the last Take, and forgets it: all but the rows and
 	// bytes read and written.
@@ -167,7 +167,7 @@ type Call struct {
 
 // Result is the result of a write.
 type Result struct {
-	// Applied is false only for a put-if whose condition did not hold.
+	// Applied is false only for a put-if or delete whose condition did not hold.
 	Applied bool
 	// Row holds the new values of an add with "returns: new", in the order of
 	// Columns. For a put-if that was not applied, it holds the present values of the

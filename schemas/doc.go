@@ -148,8 +148,10 @@
 //	varies          slice: what a variant may change, since the model copes with it:
 //	                columns (it leaves out the last), pages (it reads all rows in
 //	                any order, without after and limit)
-//	if              put-if: absent, or plain and static columns. Static columns are those of
+//	if              put-if: absent, present, or plain and static columns. Static columns are those of
 //	                the row's partition; beside them a put-if may write both. Cassandra runs it.
+//	                delete: present, with the whole primary key. An atomic batch with such a part
+//	                is applied only if the row is there.
 //	other, at       any kind, see Imported schemas
 //	scope           delete: row, prefix or partition. It follows from by; where it
 //	                is written down it must agree

@@ -22,6 +22,13 @@ func (r *patternReader) batch(byName map[string]*patternReader, known []string) 
 		whole = r.part(n, byName, known) && whole
 	}
 	r.atomic()
+	if r.Atomic == AtomicNone {
+		for _, part := range r.Parts {
+			if part.Pattern.Present {
+				r.Fail(e.Key, "%s: its part %s has a condition, which needs an atomic batch", r.where, part.Pattern.Name)
+			}
+		}
+	}
 	if p, ok := r.fields["parallel"]; ok {
 		r.Parallel, r.ParallelBy = r.number(p.Value, "parallel of "+r.where)
 		if r.Atomic != AtomicNone {

@@ -20,7 +20,7 @@ var keysOf = [...][]string{
 	Add:    {"by", "columns", "returns"},
 	Append: {"by", "columns"},
 	Remove: {"by", "columns"},
-	Delete: {"by", "scope"},
+	Delete: {"by", "if", "scope"},
 	Batch:  {"parallel", "atomic"},
 }
 

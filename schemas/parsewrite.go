@@ -74,28 +74,33 @@ func (r *patternReader) scope() {
 	}
 }
 
-// condition reads what must hold for a put-if.
+// condition reads what must hold for a put-if or a delete.
 func (r *patternReader) condition() {
+	if e, ok := r.fields["if"]; ok && r.Kind == Delete {
+		if r.Present = e.Value.Value == "present"; !r.Present || r.Scope != ScopeRow {
+			r.Fail(e.Value, "%s: a delete may have if: present, and then by is the whole primary key (%s)", r.where,
+				names(r.Table.Key()))
+		}
+	}
 	if r.Kind != PutIf {
 		return
 	}
 	e, ok := r.fields["if"]
 	if !ok {
-		r.Fail(r.name, "%s has no condition; expected if: absent or if: [column, …]", r.where)
+		r.Fail(r.name, "%s has no condition; expected if: absent, if: present or if: [column, …]", r.where)
 		return
 	}
 	if e.Value.Kind == yaml.ScalarNode {
 		r.Absent, r.Present = e.Value.Value == "absent", e.Value.Value == "present"
-		if r.Absent || r.Present && r.Imported != nil {
+		if r.Absent || r.Present {
 			return
 		}
-		r.Present = false
 	}
 	if r.If, ok = r.columnsOf("if"); !ok {
 		return
 	}
 	if len(r.If) == 0 {
-		r.Fail(e.Value, "%s: if is empty; expected absent or columns to compare", r.where)
+		r.Fail(e.Value, "%s: if is empty; expected absent, present or columns to compare", r.where)
 	}
 	for _, c := range r.If {
 		if c.Role != Plain && c.Role != Static || c.Type.Collection() || c.Type.Kind == Counter {

@@ -1,5 +1,7 @@
 package schemas
 
+import "slices"
+
 // PatternKind says what a pattern does to its table.
 type PatternKind uint8
 
@@ -135,7 +137,7 @@ type Pattern struct {
 	Columns []*Column
 	If      []*Column // put-if: columns whose present values must equal the arguments (null: absent)
 	Absent  bool      // put-if: the row must be absent ("if: absent")
-	Present bool      // put-if: the row must be there ("if: present"); imported only
+	Present bool      // put-if and delete: the row must be there ("if: present")
 
 	Scope Scope
 	// ReturnsNew: an add gives back the values of Columns after it ("returns: new").
@@ -233,4 +235,11 @@ func (p *Pattern) ArgLayout() (l ArgLayout) {
 	l.Columns = next
 	l.If = len(p.Args()) - len(p.If)
 	return l
+}
+
+// Conditional reports whether a write is applied only if a condition holds. An atomic batch with such
+// parts is applied only if all of their conditions hold.
+func (p *Pattern) Conditional() bool {
+	return p.Kind == PutIf || p.Present ||
+		slices.ContainsFunc(p.Parts, func(part Part) bool { return part.Pattern.Conditional() })
 }

@@ -38,6 +38,13 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		return nil
 	case len(parts) == 1: // a batch of one is a write
 		p := st.parts[parts[0].Part]
+		if p.Pattern().Conditional() {
+			r, err := s.writeIf(ctx, p, parts[0].Args)
+			if err == nil && !r.Applied {
+				err = drivers.ErrNotApplied
+			}
+			return st.Named(err)
+		}
 		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p)))
 	}
 	if err := s.ordered(st, parts); err != nil {
@@ -177,6 +184,19 @@ func samePartition(st *statement, a, b *drivers.Call) bool {
 var errSeveralPartitions = errors.New(
 	"its counters are in several partitions, but Cassandra can only change those of one partition together")
 
+var errSeveralConditions = errors.New(
+	"it has conditions and writes to several partitions, but Cassandra checks only those of one partition together")
+
+// executeIf sends a batch with conditions. If they hold, the answer is one column. Otherwise rows of the
+// partition follow, and gocql fails to scan them, which leaves applied false.
+func (s *session) executeIf(request *gocql.Batch) (applied bool, err error) {
+	applied, it, err := s.store.session.ExecuteBatchCAS(request)
+	if it != nil {
+		_ = it.Close()
+	}
+	return applied, err
+}
+
 // oneBatch sends the parts as one batch. A batch within one partition is one
 // mutation: it is atomic and isolated, needs no batch log, and may be as large as
 // the largest mutation. A batch over several partitions is first logged on two more
@@ -189,6 +209,10 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	switch {
 	case st.counter && !alone:
 		return errSeveralPartitions
+	case st.Pattern().Conditional() && !alone:
+		return errSeveralConditions
+	case st.Pattern().Conditional():
+		b.request.Type, kind = gocql.UnloggedBatch, paxosWrite
 	case st.counter:
 		b.request.Type, kind = gocql.CounterBatch, preparedWrite
 	case alone:
@@ -216,8 +240,15 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 		request = request.WithContext(ctx)
 	}
 	s.requests++
-	err := s.store.session.ExecuteBatch(request)
-	b.done()
+	applied, err := true, error(nil)
+	if kind != paxosWrite {
+		err = s.store.session.ExecuteBatch(request)
+	} else {
+		applied, err = s.executeIf(request)
+	}
+	if b.done(); err == nil && !applied {
+		return drivers.ErrNotApplied
+	}
 	err = writeError(err, kind, s.retry.uncertain)
 	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
 		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)

@@ -31,7 +31,10 @@ func (st *statement) compileWrite() error {
 	switch {
 	case counters:
 		st.timed = st.queries[0]
-	case p.Kind != schemas.PutIf:
+	case p.Kind == schemas.PutIf:
+	case p.Present:
+		st.timed = st.queries[0] // with the node's time, in a batch too
+	default:
 		st.timed = st.mutation(true)
 	}
 	if p.Kind == schemas.Put && st.table.newRows && slices.ContainsFunc(p.Columns, addable) {
@@ -91,6 +94,9 @@ func (st *statement) mutation(timed bool) *query {
 			break
 		}
 		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = ?" })
+		if p.Present {
+			b.write(" IF EXISTS")
+		}
 		for i, c := range p.If {
 			b.write([]string{" IF ", " AND "}[min(i, 1)], ddl.Quote(c.Name), " = ?")
 			b.binds = append(b.binds, bind(st.Layout.If+i))
@@ -100,7 +106,9 @@ func (st *statement) mutation(timed bool) *query {
 	case schemas.Remove:
 		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
-		b = remove(t, p, timed)
+		if b = remove(t, p, timed); p.Present {
+			b.write(" IF EXISTS")
+		}
 	}
 	return st.finish(b)
 }
@@ -116,7 +124,7 @@ func (st *statement) finish(b *cql) *query {
 			}
 		}
 	}
-	q.conditional = p.Kind == schemas.PutIf
+	q.conditional = p.Conditional()
 	q.idempotent, q.lists = st.idempotent()
 	q.id = st.of.number()
 	return q
@@ -128,7 +136,7 @@ func (st *statement) finish(b *cql) *query {
 // because both attempts have the same timestamp.
 func (st *statement) idempotent() (bool, []bind) {
 	p := st.Pattern()
-	if p.Kind == schemas.PutIf || st.counter {
+	if p.Conditional() || st.counter {
 		return false, nil
 	}
 	if p.Kind == schemas.Remove || p.Kind == schemas.Delete {

@@ -87,6 +87,8 @@ func (st *statement) explainBatch() []string {
 		head = fmt.Sprintf("-- a request for each part, %d at once", p.Parallel)
 	case p.Atomic == schemas.AtomicNone:
 		head = "-- a request for each part, one after another"
+	case p.Conditional():
+		head = "BEGIN UNLOGGED BATCH  -- a lightweight transaction (Paxos) of one partition"
 	case st.counter:
 		head = "BEGIN COUNTER BATCH  -- of one partition"
 	default:

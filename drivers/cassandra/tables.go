@@ -42,7 +42,7 @@ func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema, there *ddl.LiveKe
 			t.indexed[x.Column.Name] = true
 		}
 		for _, p := range sch.Patterns {
-			t.conditional = t.conditional || p.Kind == schemas.PutIf && p.Table == td.Table
+			t.conditional = t.conditional || p.Conditional() && p.Table == td.Table
 		}
 		tables[td.Table] = t
 	}

@@ -24,7 +24,7 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err := s.store.ready(st, args); err != nil {
 		return drivers.Result{}, st.Named(err)
 	}
-	if st.Pattern().Kind == schemas.PutIf {
+	if st.Pattern().Conditional() {
 		return s.writeIf(ctx, st, args)
 	}
 	return drivers.Result{Applied: true}, s.write(ctx, st, args, s.store.time(st))
@@ -72,7 +72,7 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 // writeKind returns the statement's kind of write.
 func (st *statement) writeKind() writeKind {
 	switch {
-	case st.Pattern().Kind == schemas.PutIf:
+	case st.Pattern().Conditional():
 		return paxosWrite
 	case st.counter:
 		return preparedWrite

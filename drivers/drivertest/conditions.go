@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// conditions tests put-if.
+// conditions tests put-if, and deletes with a condition.
 func conditions(t testing.TB, open Open) {
 	s := begin(t, open, "conditions.yaml")
 	c := s.client()
@@ -62,6 +62,18 @@ func conditions(t testing.TB, open Open) {
 	attempt(true, "change_one", "p", 1, "y", "x")
 	c.expect([]string{"y"}, "get_one", "p", 1)
 
+	attempt(false, "mark", "p", 20, true)
+	c.expect(nil, "get", "p", 20)
+	c.write("put", "p", 20, nil, nil, nil)
+	attempt(true, "mark", "p", 20, true) // also of a row of nulls
+	c.expect([]string{"null null true"}, "get", "p", 20)
+	if s.offers("drop_present") {
+		attempt(true, "drop_present", "p", 20)
+		attempt(false, "drop_present", "p", 20)
+	}
+	if s.offers("move") {
+		moves(s)
+	}
 	race(s)
 
 	// Compare-and-set counts up and loses no count.
@@ -87,6 +99,56 @@ func conditions(t testing.TB, open Open) {
 	})
 	if got, err := c.counted(); err != nil || got < 40 || got > 40+int(unknown.Load()) {
 		t.Errorf("counted %d, %v; want 40, and at most one more for each of %d unknown outcomes", got, err, unknown.Load())
+	}
+}
+
+// moves tests batches with conditions.
+func moves(s *suite) {
+	s.Helper()
+	c := s.client()
+	refused := func(parts ...part) {
+		s.Helper()
+		if err := c.batch("move", parts...); !errors.Is(err, drivers.ErrNotApplied) {
+			s.Errorf("a batch that deletes a row which is not there: error is %v, want %q", err, drivers.ErrNotApplied)
+		}
+	}
+	put := func(p string, k int) part { return with(0, p, k, "a", 1, true) }
+	c.write("put", "m", 1, "a", 1, true)
+	c.write("put", "m", 2, "a", 1, true)
+	refused(put("m", 3), with(1, "m", 4))
+	refused(put("m", 3), with(1, "m", 1), with(1, "m", 4)) // one of two is there
+	refused(with(1, "m", 4))
+	c.expect([]string{"1 a", "2 a"}, "slice", "m")
+	must(c, c.batch("move", put("m", 3), put("m", 4), with(1, "m", 1), with(1, "m", 2)))
+	must(c, c.batch("move", with(1, "m", 3)))
+	c.expect([]string{"4 a"}, "slice", "m")
+
+	// Of many sessions that move one row, one succeeds.
+	const racers, races = 4, 10
+	var won, unknown [races]atomic.Int32
+	for n := range races {
+		c.write("put", fmt.Sprint("race", n), 0, "a", 1, true)
+	}
+	s.parallel(racers, func(i int, c *client) error {
+		for n := range races {
+			p := fmt.Sprint("race", n)
+			switch err := c.batch("move", put(p, i+1), with(1, p, 0)); {
+			case err == nil:
+				won[n].Add(1)
+			case c.unknown(err):
+				unknown[n].Add(1)
+			case !errors.Is(err, drivers.ErrNotApplied):
+				return err
+			}
+		}
+		return nil
+	})
+	for n := range races {
+		rows, err := c.lines("slice", fmt.Sprint("race", n))
+		if w := won[n].Load(); err != nil || len(rows) != 1 || w > 1 || w+unknown[n].Load() == 0 {
+			s.Errorf("%d sessions have moved a row, and of %d nobody knows: there is %q, %v; want one row by one session",
+				w, unknown[n].Load(), rows, err)
+		}
 	}
 }
 

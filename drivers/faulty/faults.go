@@ -105,7 +105,7 @@ func Faults() []Fault {
 			Name: "returns-old", Doc: "Every second add that returns the new value returns that of the add before it.",
 			session: func(s *session) drivers.Session { return &repeatsNew{session: s} },
 		},
-		{Name: "put-if-always", Doc: "A put-if is a put.", rewrite: withoutCondition},
+		{Name: "put-if-always", Doc: "A put-if is a put, and a delete has no condition.", rewrite: withoutCondition},
 		{
 			Name: "claims-applied", Doc: "A put-if that was not applied says that it was.",
 			session: func(s *session) drivers.Session { return &claimsApplied{s} },

@@ -84,11 +84,14 @@ func withoutFilter(p *schemas.Pattern) []int {
 }
 
 func withoutCondition(p *schemas.Pattern) []int {
+	if p.Kind == schemas.Delete {
+		p.Present = false
+	}
 	if p.Kind != schemas.PutIf {
 		return nil
 	}
 	drop := span(p.ArgLayout().If, len(p.If))
-	p.Kind, p.If, p.Absent = schemas.Put, nil, false
+	p.Kind, p.If, p.Absent, p.Present = schemas.Put, nil, false, false
 	return drop
 }
 

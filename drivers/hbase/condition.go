@@ -41,6 +41,11 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	if p.Absent {
 		return st.absent(e, family)
 	}
+	if p.Present {
+		there := cellIs(e.row, family, []byte(markerName), nil)
+		there.CompareType = pb.CompareType_NOT_EQUAL.Enum()
+		return []*pb.Condition{there}, nil
+	}
 	nulls := 0
 	for i, c := range p.If {
 		want := args[st.Layout.If+i]

@@ -153,6 +153,9 @@ func (st *statement) compileWrite() error {
 	if err := st.InOneRow(); err != nil {
 		return err
 	}
+	if p.Present && (p.Kind == schemas.Delete || t.wide()) {
+		return fmt.Errorf("a %s of a row that must be there: %w", p.Kind, drivers.ErrUnsupported)
+	}
 	for i, c := range p.Columns {
 		if !slices.Contains(columns, c) {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)

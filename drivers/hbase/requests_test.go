@@ -205,7 +205,7 @@ func TestUnsupported(t *testing.T) {
 		"conversation take_parts", "conversation reposts", "conversation delete_messages",
 		"datastax put_folders",
 		"james create", "james remove_many", "james replace",
-		"oracle nested", "oracle inbox", "oracle move", "oracle delete",
+		"oracle nested", "oracle inbox", "oracle delete_present", "oracle move", "oracle delete",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("HBase cannot run\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

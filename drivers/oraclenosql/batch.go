@@ -34,7 +34,10 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	case len(parts) == 0:
 		return nil
 	case len(parts) == 1: // a batch of one is a write
-		_, err := s.write(ctx, st.parts[parts[0].Part], parts[0].Args)
+		r, err := s.write(ctx, st.parts[parts[0].Part], parts[0].Args)
+		if err == nil && !r.Applied {
+			err = drivers.ErrNotApplied
+		}
 		return st.Named(err)
 	case p.Atomic > schemas.AtomicNone:
 		return st.Named(s.together(ctx, st, parts))

@@ -11,18 +11,18 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// remove deletes one row.
-func (sl *slot) remove(ctx context.Context, st *statement, t *table, args []drivers.Value) error {
+// remove deletes one row. removed is false if there was none.
+func (sl *slot) remove(ctx context.Context, st *statement, t *table, args []drivers.Value) (removed bool, err error) {
 	key := st.keyOf(args, drivers.Value{})
-	_, err := ask(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
+	r, err := ask(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
 		return sl.client.Delete(&nosqldb.DeleteRequest{
 			TableName: t.full, Key: key, Timeout: left, Durability: sl.store.durability,
 		})
 	})
 	if err != nil {
-		return writeError(ctx, err, sl.retry.uncertain)
+		return false, writeError(ctx, err, sl.retry.uncertain)
 	}
-	return nil
+	return r.Success, nil
 }
 
 // removeAll deletes the rows below a key, and a partition's static columns. Each request
@@ -52,7 +52,8 @@ func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Val
 	if st.also == nil {
 		return nil
 	}
-	return partly(sl.remove(ctx, st, st.also, args), deleted)
+	_, err := sl.remove(ctx, st, st.also, args)
+	return partly(err, deleted)
 }
 
 // partly is the error of a delete after it has removed some rows.

@@ -26,7 +26,11 @@ func (st *statement) Explain() ([]string, error) {
 	case doPutAbsent:
 		return []string{st.explainPut("Put IfAbsent")}, nil
 	case doDelete:
-		return []string{fmt.Sprintf("Delete %s {%s}", st.table.full, st.keyNames())}, nil
+		text := fmt.Sprintf("Delete %s {%s}", st.table.full, st.keyNames())
+		if st.Pattern().Present {
+			text += ", if it is there"
+		}
+		return []string{text}, nil
 	case doDeleteAll:
 		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, st.keyNames())}
 		if st.also != nil {

@@ -23,6 +23,7 @@ type edit struct {
 	read    bool
 	version types.Version
 	known   bool // a part has said what becomes of the row, or it was read
+	must    bool // the row must be there: the part that deletes it says so
 }
 
 // edits are those of one batch, in the order in which its parts first name their rows:
@@ -70,7 +71,7 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 	row := e.edit(st.table, st.keyOf(args, drivers.Value{}))
 	switch st.action {
 	case doDelete:
-		row.row, row.known = nil, true
+		row.row, row.known, row.must = nil, true, row.must || st.Pattern().Present
 		return nil
 	case doPut:
 		row.row, row.known = st.rowOf(args), true
@@ -178,12 +179,14 @@ func changed(kind schemas.PatternKind, t schemas.Type, old, arg drivers.Value) d
 // changed.
 func (e *edits) send() (done bool, err error) {
 	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
+	var edits []*edit // that of each operation
 	for _, row := range e.all {
 		op, err := row.operation()
 		if err != nil {
 			return false, err
 		}
 		request.Operations = append(request.Operations, op...)
+		edits = append(edits, slices.Repeat([]*edit{row}, len(op))...)
 	}
 	if len(request.Operations) == 0 {
 		return true, nil
@@ -194,6 +197,9 @@ func (e *edits) send() (done bool, err error) {
 	})
 	if err != nil {
 		return false, writeError(e.ctx, err, e.retry.uncertain)
+	}
+	if i := r.FailedOperationIndex; !r.IsSuccess() && i >= 0 && i < len(edits) && edits[i].must {
+		return false, drivers.ErrNotApplied
 	}
 	return r.IsSuccess(), nil
 }
@@ -206,7 +212,7 @@ func (row *edit) operation() ([]*nosqldb.WriteOperation, error) {
 		if row.read && row.version == nil {
 			return nil, nil
 		}
-		err := one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, false)
+		err := one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, row.must)
 		return one.Operations, err
 	}
 	put := &nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}

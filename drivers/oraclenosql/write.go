@@ -42,7 +42,9 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value) 
 		created, err = sl.put(ctx, st, args, types.PutIfAbsent)
 		r.Applied = created || st.Pattern().Kind != schemas.PutIf
 	case doDelete:
-		err = sl.remove(ctx, st, st.table, args)
+		var removed bool
+		removed, err = sl.remove(ctx, st, st.table, args)
+		r.Applied = removed || !st.Pattern().Present
 	case doDeleteAll:
 		err = sl.removeAll(ctx, st, args)
 	case doUpdateIf:
@@ -164,8 +166,8 @@ func (sl *slot) change(
 	return len(rows), sl.row, nil
 }
 
-// updateIf changes a row if columns have the expected values. A row that is not there
-// counts as one of nulls.
+// updateIf changes a row if it is there, or if columns have the expected values. Of these, a row that is
+// not there has nulls.
 func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
 	nulls := 0
 	for i := range st.Pattern().If {
@@ -180,7 +182,7 @@ func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Valu
 		if err != nil || n > 0 {
 			return drivers.Result{Applied: err == nil}, err
 		}
-		if nulls != len(st.queries)-1 {
+		if nulls != len(st.queries)-1 || st.Pattern().Present {
 			return r, nil
 		}
 		r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent)

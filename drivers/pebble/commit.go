@@ -74,6 +74,18 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	}
 	s.lock()
 	for i := range parts {
+		if part := st.parts[parts[i].Part]; part.Pattern().Present {
+			there, err := s.there(part, parts[i].Args)
+			if err == nil && !there {
+				err = drivers.ErrNotApplied
+			}
+			if err != nil {
+				s.unlock()
+				return corrupt(st.Named(fmt.Errorf("part %d, %s: %w", i, part.Pattern().Name, err)))
+			}
+		}
+	}
+	for i := range parts {
 		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
 			s.unlock()
 			s.discard()

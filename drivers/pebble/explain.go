@@ -82,6 +82,8 @@ func (st *statement) verb() string {
 		return "seek"
 	case p.Kind.Reads():
 		return "iterate"
+	case p.Present && p.Kind == schemas.Delete:
+		return "lock the row, and if it is there delete"
 	case p.Kind == schemas.Delete:
 		return "delete"
 	case st.locks || st.tracks:

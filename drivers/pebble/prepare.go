@@ -160,7 +160,7 @@ func (st *statement) compileWrite() error {
 		}
 	}
 	st.tracks = st.fam == &st.table.rows && st.table.tracks(st)
-	if p.Kind == schemas.PutIf || p.ReturnsNew {
+	if p.Conditional() || p.ReturnsNew {
 		st.locks = true
 		st.table.guarded.Store(true)
 	}
@@ -173,7 +173,7 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	for _, part := range parts {
-		if part.locks {
+		if part.locks && !part.Pattern().Present {
 			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern().Name, drivers.ErrUnsupported)
 		}
 	}

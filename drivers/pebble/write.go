@@ -50,7 +50,7 @@ func (s *session) writeLocked(st *statement, args []drivers.Value) (drivers.Resu
 		if err != nil {
 			return res, err
 		}
-		if st.Pattern().Kind == schemas.PutIf && !s.conditionMet(st, present, args[st.Layout.If:]) {
+		if st.Pattern().Conditional() && !s.conditionMet(st, present, args[st.Layout.If:]) {
 			return s.refused(st, present), nil
 		}
 		if st.Pattern().ReturnsNew {
@@ -79,9 +79,26 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 	return data != nil, st.fam.decodeRow(data, s.vals, false)
 }
 
-// conditionMet reports whether the row in s.vals meets a put-if's condition.
+// there reports whether the row that is about to be deleted exists.
+func (s *session) there(st *statement, args []drivers.Value) (bool, error) {
+	var err error
+	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+		return false, err
+	}
+	_, closer, err := s.db.Get(s.key)
+	if err == pebble.ErrNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s.Cost.RowsExamined++
+	return true, closer.Close()
+}
+
+// conditionMet reports whether the row in s.vals meets the condition of a put-if or delete.
 func (s *session) conditionMet(st *statement, present bool, want []drivers.Value) bool {
-	if st.Pattern().Absent && present {
+	if p := st.Pattern(); p.Absent && present || p.Present && !present {
 		return false
 	}
 	for i, at := range st.conds {

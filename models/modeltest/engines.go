@@ -28,7 +28,7 @@ func (e limitedEngine) open(t testing.TB, s *schemas.Schema) drivers.Store {
 	st.caps.MaxCellBytes /= 4
 	st.caps.MaxRowBytes /= 4
 	for _, p := range s.Patterns {
-		if p.Kind == schemas.PutIf {
+		if p.Kind != schemas.Batch && p.Conditional() {
 			st.conditional = append(st.conditional, p.Table.Name)
 		}
 	}
@@ -69,6 +69,8 @@ func asHBase(st drivers.Store) drivers.Store {
 			return "there are no indexes over keys"
 		case p.Kind == schemas.Batch && p.Atomic > schemas.AtomicRow:
 			return "no more than a row is atomic"
+		case p.Kind == schemas.Delete && p.Present:
+			return "a delete has no condition"
 		case p.Kind == schemas.Batch && p.Atomic == schemas.AtomicRow && mixed(p, deletes):
 			return "a row is not put and deleted at once"
 		}

@@ -44,7 +44,7 @@ var detectors = map[string][]detector{
 	"retries-adds":        {{"elasticinbox", "deliver"}, {"conversation", "seen by"}},
 	"stale-counters":      {{"james", "deliver"}},
 	"returns-old":         {{"james", "uids"}},
-	"put-if-always":       {{"oracle", "accounts"}, {"datastax", "accounts"}},
+	"put-if-always":       {{"oracle", "two clients"}, {"datastax", "accounts"}},
 	"claims-applied":      {{"james", "account race"}, {"conversation", "account race"}},
 	"halves-batches":      {{"datastax", "move and back"}, {"oracle", "move and back"}, {"elasticinbox", "labels"}},
 	"counts-parts":        {{"datastax", "calls"}, {"oracle", "calls"}},

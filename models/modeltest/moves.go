@@ -89,6 +89,7 @@ func testMoveAndBack(t *testing.T, s *suite) {
 		diff.check()
 		m, _ = diff.move(a.folders[1], a.folders[0], m...)
 		diff.check()
+		m, _ = diff.move(a.folders[0], a.folders[0], m...)
 	}
 }
 

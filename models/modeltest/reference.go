@@ -34,6 +34,8 @@ type Traits struct {
 	// WholeRows: a message is one row with its attachments, which the client holds while it
 	// writes the row.
 	WholeRows bool
+	// DeletesIf: a delete is one write that is applied only if the messages are there. It reads nothing first.
+	DeletesIf bool
 	// Overflows: a large folder continues in another partition, as the parameter overflow_after
 	// says.
 	Overflows bool

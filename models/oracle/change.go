@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -16,25 +17,18 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
 }
 
-// flagSeen reads whether the message exists, and then writes plainly: a put would bring back a row
-// of a deleted message. That of a message that is deleted in between leaves a row of one column,
-// which is no message.
+// flagSeen writes the flag if the message exists: a plain put would make a row of a deleted message, of one column.
 func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
 	k, err := m.keyOf(f, h)
 	if err != nil {
 		return err
 	}
-	if err := m.get(ctx, m.exists, f, h, m.onExists); err != nil || m.read == on {
-		return err
+	err = m.Claim(ctx, m.setRead, drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+		drivers.Timestamp(k.created), drivers.Boolean(on))
+	if err == models.ErrExists { // the condition does not hold
+		return models.ErrNotFound
 	}
-	_, err = m.S.Write(ctx, m.setRead, m.With(drivers.Text(f.userID), drivers.Text(f.folderID),
-		drivers.TextBytes(k.text[:]), drivers.Timestamp(k.created), drivers.Boolean(on)))
 	return err
-}
-
-func (m *mailbox) existsRow(row []drivers.Value) error {
-	m.read = row[0].Bool()
-	return nil
 }
 
 // begin starts an operation on messages. It refuses a message that is named twice.
@@ -50,16 +44,8 @@ func (m *mailbox) begin(hs []models.Handle) error {
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, hs []models.Handle,
 	take func(k *key, row []drivers.Value) error,
 ) error {
-	if len(hs) == 0 {
-		return nil
-	}
-	m.idList = m.idList[:0]
-	for _, h := range hs {
-		k, err := m.keyOf(f, h)
-		if err != nil {
-			return err
-		}
-		m.idList = append(m.idList, drivers.TextBytes(m.Arena.Bytes(k.text[:])))
+	if err := m.listIDs(f, hs); err != nil || len(hs) == 0 {
+		return err
 	}
 	m.asked, m.take, m.at = hs, take, 0
 	args := m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.ListOf(m.idList))
@@ -69,6 +55,19 @@ func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, 
 		return models.ErrNotFound
 	}
 	return err
+}
+
+// listIDs sets m.idList to the messageIds of messages of a folder.
+func (m *mailbox) listIDs(f *folder, hs []models.Handle) error {
+	m.idList = m.idList[:0]
+	for _, h := range hs {
+		k, err := m.keyOf(f, h)
+		if err != nil {
+			return err
+		}
+		m.idList = append(m.idList, drivers.TextBytes(m.Arena.Bytes(k.text[:])))
+	}
+	return nil
 }
 
 // severalRow takes a row of several. A messageId is unique, so it names the row of a handle. If
@@ -86,7 +85,8 @@ func (m *mailbox) severalRow(row []drivers.Value) error {
 	return err
 }
 
-// Delete implements models.Mailbox: all or nothing.
+// Delete implements models.Mailbox: all or nothing. The batch deletes the messages only if all of them are
+// there. Where an engine has no such condition, a read comes first, and another client may come in between.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
 	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
 }
@@ -95,20 +95,36 @@ func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) err
 	if err := m.begin(hs); err != nil {
 		return err
 	}
-	if err := m.several(ctx, m.existing, f, hs, m.onExisting); err != nil || len(hs) == 0 {
+	var err error
+	if m.remove.Pattern().Conditional() {
+		err = m.listIDs(f, hs)
+	} else {
+		err = m.several(ctx, m.existing, f, hs, m.onExisting)
+	}
+	if err != nil || len(hs) == 0 {
 		return err
 	}
 	for i, h := range hs {
 		m.key.set(h)
 		m.Calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID), m.idList[i], drivers.Timestamp(m.key.created))
 	}
-	return m.S.Batch(ctx, m.remove, m.Calls.List)
+	return m.batch(ctx, m.remove)
+}
+
+// batch runs the batch of m.Calls. A message that it would delete and that is gone is not found.
+func (m *mailbox) batch(ctx context.Context, st drivers.Statement) error {
+	err := m.S.Batch(ctx, st, m.Calls.List)
+	if errors.Is(err, drivers.ErrNotApplied) {
+		return models.ErrNotFound
+	}
+	return err
 }
 
 func (m *mailbox) existingRow(*key, []drivers.Value) error { return nil }
 
 // Move implements models.Mailbox. It reads all rows in one call and writes them again, with
-// body and attachments, in one batch that is all or nothing. A message keeps its messageId
+// body and attachments, in one batch that is all or nothing, and does nothing if another client has moved or
+// deleted one of them since. A message keeps its messageId
 // and createdDate, and therefore its place in the order of arrival. Several messages that
 // hold more than MaxRow together are too large.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
@@ -136,7 +152,7 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), m.idList[i],
 			drivers.Timestamp(m.key.created))
 	}
-	return m.S.Batch(ctx, m.move, m.Calls.List)
+	return m.batch(ctx, m.move)
 }
 
 // moving is a move of messages whose rows are being read.

@@ -10,11 +10,11 @@ import (
 
 var contract = modeltest.Suite{
 	Model:  Model(),
-	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true},
-	Races: modeltest.Races{Always: []modeltest.Anomaly{
-		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
-		modeltest.Dangling,
-	}},
+	Traits: modeltest.Traits{Order: modeltest.ByDelivery, WholeRows: true, DeletesIf: true},
+	Races: modeltest.Races{
+		Always: []modeltest.Anomaly{modeltest.FlagLost},
+		Apart:  []modeltest.Anomaly{modeltest.Revived, modeltest.Duplicated, modeltest.BothDone},
+	},
 	Damages: []modeltest.Damage{
 		// On Cassandra puts add to a map, so that nothing can be lost by one (hint puts).
 		{

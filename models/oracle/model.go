@@ -18,6 +18,14 @@
 // message after another. If it is interrupted, some messages have moved and one
 // may be in both folders (an audit counts it as duplicated), but every message is
 // in one of them. An interrupted delete of several messages deletes some.
+//
+// # Two clients
+//
+// A move and a delete are applied only if their messages are still there, in the same request; so is a
+// flag. Of two clients that move or delete one message, one gets ErrNotFound. On Cassandra these are
+// lightweight transactions. HBase checks one row only: there a flag has the condition, but a move or a delete
+// reads first, and two clients can duplicate a message or bring a deleted one back. On every engine, a move
+// that read the message before another client flagged it writes the old flag.
 package oracle
 
 import (
@@ -51,7 +59,7 @@ type statements struct {
 	putFolders, insertFolder, folders   drivers.Statement
 	nested                              drivers.Statement
 	deliver, inbox, message, attachment drivers.Statement
-	exists, setRead, numbers            drivers.Statement
+	setRead, numbers                    drivers.Statement
 	existing, wholeMessages             drivers.Statement
 	move, remove                        drivers.Statement
 	allUsers, allFolders, allMessages   drivers.Statement
@@ -68,7 +76,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 		"insert_user": &s.insertUser, "user_by_address": &s.userByAddress,
 		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders, "nested": &s.nested,
 		"deliver": &s.deliver, "inbox": &s.inbox, "message": &s.message, "attachment": &s.attachment,
-		"exists": &s.exists, "set_read": &s.setRead, "numbers": &s.numbers,
+		"set_read": &s.setRead, "numbers": &s.numbers,
 		"existing": &s.existing, "whole_messages": &s.wholeMessages, "move": &s.move, "delete": &s.remove,
 		"all_users": &s.allUsers, "all_folders": &s.allFolders, "all_messages": &s.allMessages,
 	}
@@ -102,7 +110,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.Start("oracle", s)
 	// Method values are made once, since each one is an allocation.
 	m.onInbox, m.onMessage, m.onAttachment = m.inboxRow, m.messageRow, m.attachmentRow
-	m.onExists, m.onNumbers, m.onSeveral = m.existsRow, m.numbersRow, m.severalRow
+	m.onNumbers, m.onSeveral = m.numbersRow, m.severalRow
 	m.onExisting, m.onWhole, m.onSort = m.existingRow, m.wholeRow, m.sortEntry
 	return m
 }
@@ -119,7 +127,6 @@ type mailbox struct {
 	sizes   []drivers.Value // its attachments: name, size, name, size …
 	files   []drivers.Value // its attachments: name, bytes, name, bytes …
 
-	read    bool // the flag in the row that was asked for
 	yield   func(*models.Entry) error
 	entry   models.Entry
 	folder  *folder        // the folder being listed
@@ -137,7 +144,7 @@ type mailbox struct {
 	put    []drivers.Value // arguments of one put of a move
 
 	onInbox, onMessage, onAttachment func(row []drivers.Value) error
-	onExists, onNumbers, onSeveral   func(row []drivers.Value) error
+	onNumbers, onSeveral             func(row []drivers.Value) error
 	onExisting, onWhole              func(k *key, row []drivers.Value) error
 	onSort                           func(*models.Entry) error
 }
