@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,29 +84,6 @@ func Additions(r *results.Run) string {
 	}
 	return "requests and bytes that a model's document does not have: " + strings.Join(parts, ", ") +
 		". Requests are not of columns that were added to its own tables, bytes are"
-}
-
-// Added says the same in short: the greatest shares first, without the patterns and without models
-// whose documents have all that they ask. It is "" for a sweep, whose points differ.
-func Added(r *results.Run) string {
-	costs := additions(r)
-	costs = slices.DeleteFunc(costs, func(a added) bool { return max(a.requests, a.bytes) < 0.005 })
-	if len(costs) == 0 || r.Sweep != nil {
-		return ""
-	}
-	slices.SortStableFunc(costs, func(a, b added) int { return cmp.Compare(b.requests, a.requests) })
-	parts := make([]string, len(costs))
-	for i := range costs {
-		parts[i] = costs[i].share()
-	}
-	return "of requests/bytes: " + strings.Join(parts, ", ")
-}
-
-// shortAdditions writes them as a line.
-func (t *text) shortAdditions(r *results.Run) {
-	if s := Added(r); s != "" {
-		t.clip("ADDED", 2, s)
-	}
 }
 
 // additionOf is which share of a pattern's requests is an addition: 1, 0, or that of the parts of a batch.

@@ -5,9 +5,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
@@ -97,20 +99,54 @@ func TestOutputsAgree(t *testing.T) {
 	t.Run("bench", func(t *testing.T) { benchAgrees(t, cells, written(t, WriteBench)) })
 	t.Run("junit", func(t *testing.T) { junitAgrees(t, cells, written(t, WriteJUnit)) })
 	t.Run("searches", searchesAgree)
-	tables := markdownRows(t, written(t, WriteMarkdown))
-	t.Run("markdown", func(t *testing.T) { markdownAgrees(t, cells, tables) })
-	t.Run("text", func(t *testing.T) {
-		lines := textRows(t, written(t, func(w io.Writer, r *results.Run) error { return Text{Width: 200, Full: true}.Write(w, r) }))
-		if len(lines) != len(tables) {
-			t.Errorf("the text has %d lines of figures and Markdown %d", len(lines), len(tables))
+	t.Run("document", func(t *testing.T) { documentAgrees(t, cells, Of(sample(), "")) })
+}
+
+// documentAgrees compares the tables of latencies with run.json, and finds each of their cells in
+// every form.
+func documentAgrees(t *testing.T, cells []raw, d *document.Document) {
+	var text, md bytes.Buffer
+	if err := errors.Join((document.Terminal{Width: 400, Full: true}).Write(&text, d), document.WriteMarkdown(&md, d)); err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.ReplaceAll(md.String(), `\`, "")
+	compared := 0
+	for _, s := range d.Sections {
+		phase, isLatency := strings.CutPrefix(s.ID, "latency-")
+		if s.Table == nil {
+			continue
 		}
-		for key, line := range lines {
-			// Remarks are words behind the figures.
-			if table := tables[key]; len(table) == 0 || !slices.Equal(line[:min(len(line), len(table)-1)], table[:len(table)-1]) {
-				t.Errorf("%s: the text has %q and Markdown %q", key, line, table)
+		for _, row := range s.Table.Rows {
+			for i, c := range row.Cells {
+				if s.Table.Columns[i].Page || c.Text == "" {
+					continue
+				}
+				want := words.OneLine(c.Text)
+				if !strings.Contains(text.String(), want) || !strings.Contains(shown, strings.ReplaceAll(words.Markdown(c.Text), `\`, "")) {
+					t.Errorf("%s, %s: %q is not in text and Markdown", s.Title, row.Group, want)
+				}
+			}
+			if !isLatency {
+				continue
+			}
+			c := find(t, cells, row.Cells[0].Text, phase)
+			count := c.number("ops", row.Group, "count")
+			for name, p := range map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999} {
+				at := slices.IndexFunc(s.Table.Columns, func(c document.Column) bool { return c.Title == name })
+				want := "-"
+				if count >= float64(results.EnoughFor(p)) {
+					want = ranking.MS(c.number("ops", row.Group, c.time(), strings.ReplaceAll(name, ".", "_")))
+				}
+				if got := row.Cells[at].Text; got != want {
+					t.Errorf("%s %s %s of %s: %s, run.json has %s", phase, row.Group, name, row.Cells[0].Text, got, want)
+				}
+				compared++
 			}
 		}
-	})
+	}
+	if compared == 0 {
+		t.Error("no latencies")
+	}
 }
 
 // searchesAgree looks for what run.json says of a search in the outputs that show it.
@@ -146,8 +182,8 @@ func searchesAgree(t *testing.T) {
 	}
 	for _, step := range r.Searches[0].Steps {
 		rate, p50 := words.Amount(step.Rate), words.Duration(float64(step.Cell.AllOps.Response.P50))
-		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| ` + step.Verdict + ` \| \S+ \| ` + p50 + ` \|`)
-		line := regexp.MustCompile(`(?m)^ +` + rate + ` +\S+ +` + p50 + ` .* ` + step.Verdict + `$`)
+		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| \S+ \| ` + p50 + ` \|.*` + step.Verdict)
+		line := regexp.MustCompile(`(?m)^ *` + rate + ` +\S+ +` + p50 + ` .* ` + step.Verdict + `$`)
 		if !row.MatchString(outputs["Markdown"]) || !line.MatchString(outputs["the text"]) {
 			t.Errorf("the step of %s/s is not in Markdown and text as %s, %s", rate, p50, step.Verdict)
 		}
@@ -195,7 +231,7 @@ func csvAgrees(t *testing.T, cells []raw, text string) {
 		}
 		for _, name := range []string{"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns"} {
 			want := in.digits(strings.TrimSuffix(name, "_ns"))
-			if strings.HasSuffix(name, "_ns") && (in.digits("ok") == "0" || c.at("verdict") == "invalid") || field["op"] == csvAll && (name == "not_found" || name == "too_large") {
+			if strings.HasSuffix(name, "_ns") && (in.digits("ok") == "0") || field["op"] == csvAll && (name == "not_found" || name == "too_large") {
 				want = ""
 			}
 			if field[name] != want {
@@ -252,98 +288,6 @@ func benchAgrees(t *testing.T, cells []raw, text string) {
 	}
 	if lines == 0 {
 		t.Error("no lines")
-	}
-}
-
-// rows are lines of figures by PHASE/OPERATION/MODEL, remarks last.
-type rows map[string][]string
-
-var markdownSummary = regexp.MustCompile(`^<details><summary>(\S+): `)
-
-func markdownRows(t *testing.T, text string) rows {
-	t.Helper()
-	all, phase := rows{}, ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := markdownSummary.FindStringSubmatch(line); m != nil {
-			phase = m[1]
-		} else if line == "</details>" {
-			phase = ""
-		}
-		inner, ok := strings.CutPrefix(line, "| ")
-		if cells := strings.Split(strings.TrimSuffix(inner, " |"), " | "); ok && phase != "" && cells[0] != "operation" {
-			all[phase+"/"+cells[0]+"/"+strings.TrimPrefix(cells[1], "!")] = cells[2:]
-		}
-	}
-	return all
-}
-
-// textRows returns the figures of the tables, with remarks as single words.
-func textRows(t *testing.T, text string) rows {
-	t.Helper()
-	all, phase, op := rows{}, "", ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := regexp.MustCompile(`^([A-Z]+)  (open|closed|as) `).FindStringSubmatch(line); m != nil {
-			phase = strings.ToLower(m[1])
-			continue
-		}
-		if line == "" {
-			phase = "" // the end of the table
-		}
-		if phase == "" || len(line) < opWidth+2 || line[opWidth+1] == ' ' || strings.HasPrefix(line, "  ") && strings.TrimSpace(line[:opWidth]) != "" {
-			continue
-		}
-		if label := strings.TrimSpace(line[:opWidth]); label != "" {
-			op = label
-		}
-		fields := strings.Fields(line[opWidth:])
-		if strings.HasPrefix(line, "n/a for all") || fields[0] == "n/a:" {
-			continue
-		}
-		all[phase+"/"+op+"/"+strings.TrimPrefix(fields[0], "!")] = fields[1:]
-	}
-	return all
-}
-
-func markdownAgrees(t *testing.T, cells []raw, tables rows) {
-	for _, key := range slices.Sorted(maps.Keys(tables)) {
-		parts, got := strings.Split(key, "/"), tables[key]
-		c := find(t, cells, parts[2], parts[0])
-		get := func(path ...string) float64 { return c.number(append([]string{"ops", parts[1]}, path...)...) }
-		percentile := func(name string, p float64) string {
-			switch {
-			case c.at("verdict") == "invalid" && get("count") > 0:
-				return Withheld
-			case get("count") < float64(results.EnoughFor(p)):
-				return "-"
-			}
-			return words.Duration(get(c.time(), name))
-		}
-		want := []string{percentile("p50", 0.5), percentile("p99", 0.99), percentile("p99_9", 0.999)}
-		examined := "?"
-		if c.at("ops", parts[1], "store", "rows_examined") != nil {
-			examined = words.Amount(get("store", "rows_examined"))
-		}
-		if get("store", "rows_examined_traced") > 0 {
-			examined = "~" + examined
-		}
-		if get("count") > 0 {
-			want = append(want, words.Amount(get("rate")), words.Digits(get("store", "calls")),
-				examined+"/"+words.Amount(get("store", "rows_read"))+"/"+words.Amount(get("store", "rows_written")),
-				words.Size(get("store", "bytes_read"))+"/"+words.Size(get("store", "bytes_written")))
-		} else {
-			want = append(want, "-", "-", "-", "-")
-		}
-		if len(got) == len(want)+4 {
-			want = append([]string{fmt.Sprint(get("failed")), fmt.Sprint(get("unknown"))}, want...)
-		}
-		if !slices.Equal(got[:len(want)], want) {
-			t.Errorf("%s: Markdown has %q, run.json %q", key, got, want)
-		}
-	}
-	if len(tables) == 0 {
-		t.Error("no figures")
 	}
 }
 

@@ -137,3 +137,16 @@ func (s *Section) AchievedRates(n Names) string {
 	}
 	return "achieved, of offered operations a second: " + strings.Join(parts, ", ")
 }
+
+// Troubled reports whether operations of the section failed or have an unknown
+// outcome.
+func (s *Section) Troubled() bool {
+	return slices.ContainsFunc(s.Cells, func(c *results.Cell) bool {
+		for _, o := range c.Ops {
+			if o.Failed+o.Unknown > 0 {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -25,7 +25,7 @@ func TestCodesOfTheOverviewExist(t *testing.T) {
 	if r := (results.Run{Cells: []results.Cell{{Kind: results.KindMeasure, Verdict: results.OK}}}); !r.Excused(&empty) {
 		t.Errorf("a run is not excused from a cell that is %s", judge.CodeNotOffered)
 	}
-	for _, code := range []results.Code{judge.CodeClientLag, judge.CodeNotWarm, judge.CodeFailed} {
+	for _, code := range []results.Code{judge.CodeNotWarm, judge.CodeFailed} {
 		if !reports.ChangesReading[code] {
 			t.Errorf("%s changes how figures are read", code)
 		}

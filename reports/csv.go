@@ -23,14 +23,13 @@ var csvHead = []string{
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
-// counted, or if it is a time and no operation was ok or the cell has no times that hold.
+// counted, or if it is a latency and no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
 	out := csv.NewWriter(w) // keeps the first error
 	_ = out.Write(csvHead)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		untimed := c.Untimed()
-		times := func(ok int64, ns ...int64) []string { return times(ok > 0 && !untimed, ns...) }
+		times := func(ok int64, ns ...int64) []string { return times(ok > 0, ns...) }
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
 			row := func(op string, counts ...string) {

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Interruption is what one operation leaves that was broken off: a row a model.
+// Interruption is what one operation leaves that was interrupted: a row for each model.
 type Interruption struct {
 	Phase, Op string
 	Messages  int
@@ -26,13 +25,12 @@ type InterruptionRow struct {
 }
 
 // InterruptionHeads are the heads of the figures.
-var InterruptionHeads = []string{"writes", "places", "undone", "some", "all", "twice", "lost"}
+var InterruptionHeads = []string{"writes", "points", "not\napplied", "partially\napplied", "applied", "duplicated", "lost"}
 
 // InterruptionLegend explains the heads.
-const InterruptionLegend = "places where it was broken off, one behind each write but the last: they leave all messages as before, " +
-	"some or all done, one shown twice, or one lost"
+const InterruptionLegend = "points: interruption points, one after each write but the last, and which state they leave the messages in"
 
-// InterruptionsOf are the operations that a run has broken off.
+// InterruptionsOf are the operations that a run has interrupted.
 func InterruptionsOf(r *results.Run) []Interruption {
 	var all []Interruption
 	names := NamesIn(r)
@@ -54,70 +52,30 @@ func InterruptionsOf(r *results.Run) []Interruption {
 	return all
 }
 
-// Title names what was broken off.
+// Title names what was interrupted.
 func (i *Interruption) Title() string {
-	return fmt.Sprintf("%s: %s of %s, broken off", i.Phase, i.Op, words.Plural(i.Messages, "message"))
+	return fmt.Sprintf("%s: %s of %s, interrupted", i.Phase, i.Op, words.Plural(i.Messages, "message"))
 }
 
-// interruptions writes a table for each operation.
-func (t *text) interruptions(r *results.Run) {
-	for n, one := range InterruptionsOf(r) {
-		t.line("")
-		head := one.Title()
+// interrupted has a table for each operation that was interrupted at each of its writes.
+func (v *run) interrupted() (all []document.Section) {
+	for n, one := range InterruptionsOf(v.Run) {
+		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
+		for k, h := range InterruptionHeads {
+			t.Columns = append(t.Columns, document.Column{Title: h, Rank: max(0, 2-k)})
+		}
+		for _, r := range one.Rows {
+			row := document.Row{Cells: []document.Cell{document.Text(r.Name)}, Remark: r.Faults}
+			for _, f := range r.Figures {
+				row.Cells = append(row.Cells, document.Text(f))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		s := document.Section{ID: "interrupted", Title: "Interrupted", Lead: one.Title(), Table: t}
 		if n == 0 {
-			head += "; " + InterruptionLegend
+			s.Notes = append(s.Notes, document.Sentence{Text: InterruptionLegend, Style: document.Faint})
 		}
-		t.heading("INTERRUPTED  ", head)
-		names := 0
-		for _, row := range one.Rows {
-			names = max(names, utf8.RuneCountInString(row.Name))
-		}
-		line := func(name string, cells []string) {
-			s := fmt.Sprintf("%-*s", names, name)
-			for k, cell := range cells {
-				s += pad(cell, len(InterruptionHeads[k])+1)
-			}
-			t.line("%s", s)
-		}
-		line("", InterruptionHeads)
-		for _, row := range one.Rows {
-			line(words.OneLine(row.Name), row.Figures)
-			if row.Faults != "" {
-				t.styled(faint, func() { t.wrap("    ", 4, row.Faults) })
-			}
-		}
+		all = append(all, s)
 	}
-}
-
-// shortInterruptions writes in few lines in how many places each model's operation can break off, and in
-// how many of them it shows or loses what it must not.
-func (t *text) shortInterruptions(r *results.Run) {
-	for _, one := range InterruptionsOf(r) {
-		var parts []string
-		for _, row := range one.Rows {
-			s := row.Name + " " + row.Figures[1]
-			for k, head := range InterruptionHeads[5:] { // twice and lost
-				if n := row.Figures[5+k]; n != "0" {
-					s += " (" + n + " " + head + ")"
-				}
-			}
-			parts = append(parts, s)
-		}
-		t.cut("INTERRUPTED  ", 2, 2, one.Title()+" in places: "+strings.Join(parts, ", "))
-	}
-}
-
-// interruptions writes a table for each operation.
-func (m *markdown) interruptions() {
-	for n, one := range InterruptionsOf(m.run) {
-		said := one.Title()
-		if n == 0 {
-			said += "; " + InterruptionLegend
-		}
-		m.line("\n**Interrupted** %s", words.Markdown(said))
-		m.titles(len(InterruptionHeads)-1, slices.Concat([]string{"model"}, InterruptionHeads, []string{"audits find"})...)
-		for _, row := range one.Rows {
-			m.row(slices.Concat([]string{row.Name}, row.Figures, []string{row.Faults})...)
-		}
-	}
+	return all
 }

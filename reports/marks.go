@@ -8,12 +8,14 @@ import (
 	"github.com/mailbench/mailbench/reports/results"
 )
 
-// These marks are written behind a model's figures, or its name. The legends explain them.
-const (
-	markEmulated = "*"
-	markLint     = "^"
-	markLacks    = "°"
-)
+// OverviewMarks are what a reader must know about one operation of a model.
+type OverviewMarks struct {
+	NotOffered bool
+	None       bool   // the operation never succeeded
+	Emulated   string // patterns whose fallback ran
+	Lint       string // patterns that schema lint calls an error, with its rules
+	Lacks      string // fields that the answers omitted
+}
 
 // Marker says what a reader must know about a model's operation in a run.
 type Marker struct {
@@ -60,19 +62,6 @@ func (m *OverviewMarks) add(c *results.Cell, op string, e *explainer) {
 	}
 }
 
-// Text writes the most important mark, or "".
-func (m *OverviewMarks) Text() string {
-	switch {
-	case m.Lint != "":
-		return markLint
-	case m.Emulated != "":
-		return markEmulated
-	case m.Lacks != "":
-		return markLacks
-	}
-	return ""
-}
-
 // legend collects what the marks of several operations mean.
 type legend struct{ emulated, lint, lacking []string }
 
@@ -94,19 +83,17 @@ func (l *legend) add(op string, names []string, marks []OverviewMarks) {
 	one(&l.lacking, func(m *OverviewMarks) string { return m.Lacks })
 }
 
-// lines are the lines of the legend, each with its mark.
+// lines are the lines of the legend, each with what it is about.
 func (l *legend) lines() [][2]string {
 	var all [][2]string
 	for _, x := range []struct {
-		mark, what string
-		of         []string
+		lead string
+		of   []string
 	}{
-		{markEmulated, "emulated: ", l.emulated},
-		{markLint, "schema lint calls a pattern an error: ", l.lint},
-		{markLacks, "less to read, for the answer lacks fields: ", l.lacking},
+		{"fallback pattern", l.emulated}, {"schema lint reports an error", l.lint}, {"omits fields", l.lacking},
 	} {
 		if len(x.of) > 0 {
-			all = append(all, [2]string{x.mark, x.what + strings.Join(x.of, "; ")})
+			all = append(all, [2]string{x.lead, strings.Join(x.of, "; ")})
 		}
 	}
 	return all

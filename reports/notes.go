@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -257,9 +258,100 @@ func joined(parts []string) string {
 	return strings.Join(s, ", ")
 }
 
-func (t *text) audit(a *results.Audit) {
-	t.labelled("audit", t.names.Audit(a)+": "+AuditSummary(a))
-	for _, n := range a.Notes {
-		t.wrap(strings.Repeat(" ", labelWidth)+"- ", labelWidth+2, n)
+// EnginesIn names the engines of the measured phases with their versions and durability, and how they
+// compress their files, if they differ in that.
+func EnginesIn(r *results.Run) []string {
+	var engines, compressions []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Engines != nil && c.Measured() && compression(c) != "" {
+			compressions = append(compressions, compression(c))
+		}
 	}
+	slices.Sort(compressions)
+	differ := len(slices.Compact(compressions)) > 1
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Engines == nil || !c.Measured() {
+			continue
+		}
+		s := joined([]string{
+			strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" ")), "durability " + c.Durability,
+			setting(c, "replication"), setting(c, "consistency"),
+		})
+		if differ {
+			s = joined([]string{s, compression(c)})
+		}
+		if !slices.Contains(engines, s) {
+			engines = append(engines, s)
+		}
+	}
+	for i := range r.Cells { // those whose state was not recorded
+		name := r.Cells[i].Engine
+		if !slices.ContainsFunc(engines, func(s string) bool {
+			return s == name || strings.HasPrefix(s, name+" ") || strings.HasPrefix(s, name+",")
+		}) {
+			engines = append(engines, name)
+		}
+	}
+	return engines
+}
+
+// setting names a setting of the engine and its value; "" if it has none.
+func setting(c *results.Cell, name string) string {
+	if v := c.Engines.Settings[name]; v != "" {
+		return name + " " + v
+	}
+	return ""
+}
+
+// compression says how the engine of a cell compresses its files; "" if that is not known. Cassandra's
+// setting compression is that of requests, and that of files one of tables.
+func compression(c *results.Cell) string {
+	by := cmp.Or(c.Engines.Settings["table_compression"], c.Engines.Settings["compression"])
+	by, _, _ = strings.Cut(by, " ") // without the options of its class
+	switch by {
+	case "":
+		return ""
+	case "none":
+		return "files not compressed"
+	}
+	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
+}
+
+// TooFew explains the dashes of a run's tables; "" if there are none.
+func TooFew(all []Section) string {
+	for _, s := range all {
+		for _, c := range s.Cells {
+			for _, o := range c.Ops {
+				if o.Count > 0 && o.Count < results.EnoughFor(0.999) {
+					return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+						results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// ExaminedNote explains how the rows examined in a run's tables were found out, or "".
+func ExaminedNote(all []Section) string {
+	traced, untold := int64(0), false
+	for _, s := range all {
+		for _, c := range s.Cells {
+			for _, o := range c.Ops {
+				if o.Count > 0 && s.Cells[0].Measured() {
+					traced = max(traced, o.Store.Traced)
+					untold = untold || o.Store.RowsExamined == nil
+				}
+			}
+		}
+	}
+	var notes []string
+	if traced > 0 {
+		notes = append(notes, fmt.Sprintf("~ of traced requests only: the mean of %d operations after the phase", traced))
+	}
+	if untold {
+		notes = append(notes, "- the engine does not report them")
+	}
+	return strings.Join(notes, "; ")
 }

@@ -172,12 +172,5 @@ func (d *Notice) String() string {
 	return fmt.Sprintf("%s [%s]", d.Doubt.String(), names)
 }
 
-func worse(a, b results.Verdict) results.Verdict {
-	if slices.Index(severity, b) > slices.Index(severity, a) {
-		return b
-	}
-	return a
-}
-
 // severity lists the verdicts from best to worst.
 var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}

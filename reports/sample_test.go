@@ -86,3 +86,23 @@ func fitsSchema(t *testing.T, r *results.Run) {
 		t.Errorf("the JSON Schema: %v", err)
 	}
 }
+
+// trial is one result of a run.
+func trial(model string, n int, verdict results.Verdict, ops map[string]results.Op) results.Cell {
+	c := results.Cell{
+		Key: results.Key{Model: model, Engine: "embedded", Phase: "measure", Trial: n, Shard: 1}, Kind: results.KindMeasure,
+		Arrivals: "poisson", Rate: 500, Durability: "process", Verdict: verdict, Ops: ops,
+	}
+	if verdict != results.OK {
+		c.Reason = &results.Reason{Code: "behind", Text: "only 1/s"}
+	}
+	return c
+}
+
+// timed is an operation with these percentiles, and requests, rows and bytes that do not vary.
+func timed(count, p50, p99 int64, calls, rows, bytes float64) results.Op {
+	return results.Op{
+		Count: count, Support: results.Native, Response: results.Latency{P50: p50, P99: p99},
+		Store: results.StoreCost{Calls: calls, RowsRead: rows, BytesRead: bytes},
+	}
+}

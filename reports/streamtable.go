@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
@@ -12,7 +10,7 @@ import (
 
 // StreamHeads are the titles of StreamRow's Figures. Percentiles are of everything that was
 // due; offered and achieved are rates a second.
-var StreamHeads = []string{"due", "offered", "achieved", "late", "dropped", "p50", "p99", "p99.9"}
+var StreamHeads = []string{"scheduled", "offered", "achieved", "late", "dropped", "p50", "p99", "p99.9"}
 
 // StreamRow is a stream of one model on one engine, or one operation of it. Over several
 // trials it has sums of counts, and medians of times and rates.
@@ -113,97 +111,11 @@ func streamFigures(r *trials.Row, cs trials.Column, started map[*results.Cell]in
 // operations for it.
 func dueOf(r *trials.Row, p float64, of func(l *results.Latency) int64) string {
 	for _, o := range r.Used {
-		if o.Withholds(p) {
-			return Withheld
-		}
 		if o.Attempted() < results.EnoughFor(p) {
 			return "-"
 		}
 	}
 	return ended(of(r.Cell.Due(&r.Op)))
-}
-
-func (t *text) streams(s *Section) {
-	rows := s.Streams(t.names)
-	if len(rows) == 0 {
-		return
-	}
-	t.wrap("  ", 4, "streams; times are of everything that was due, rates are operations a second:")
-	names, models := 0, 0
-	widths := make([]int, len(StreamHeads))
-	for i, h := range StreamHeads {
-		widths[i] = utf8.RuneCountInString(h)
-	}
-	for i := range rows {
-		names = max(names, utf8.RuneCountInString(words.OneLine(rows[i].Name())))
-		models = max(models, utf8.RuneCountInString(words.OneLine(rows[i].Model)))
-		for j, f := range rows[i].Figures {
-			widths[j] = max(widths[j], utf8.RuneCountInString(f))
-		}
-	}
-	shown := t.streamColumns(2+names+2+models, widths)
-	write := func(name, mark, model string, figures []string) {
-		line := fmt.Sprintf("  %-*s %s%-*s", names, name, mark, models, model)
-		for _, i := range shown {
-			line += fmt.Sprintf("  %*s", widths[i], figures[i])
-		}
-		t.line("%s", line)
-	}
-	write("", " ", "", StreamHeads)
-	last := ""
-	for i := range rows {
-		name, mark := words.OneLine(rows[i].Name()), " "
-		if rows[i].Bad {
-			mark = "!"
-		}
-		if name == last {
-			name = ""
-		} else {
-			last = name
-		}
-		write(name, mark, words.OneLine(rows[i].Model), rows[i].Figures)
-	}
-}
-
-// streamColumns are the figures that there is room for. It adds the names of the others to
-// t.dropped.
-func (t *text) streamColumns(need int, widths []int) []int {
-	shown := make([]int, len(widths))
-	for i, w := range widths {
-		shown[i] = i
-		need += 2 + w
-	}
-	if need > t.width {
-		t.wanted = max(t.wanted, need)
-	}
-	for _, least := range []string{"p99.9", "late", "dropped"} {
-		if need <= t.width {
-			break
-		}
-		at := slices.Index(StreamHeads, least)
-		need -= 2 + widths[at]
-		shown = slices.DeleteFunc(shown, func(i int) bool { return i == at })
-		if name := least + " of streams"; !slices.Contains(t.dropped, name) {
-			t.dropped = append(t.dropped, name)
-		}
-	}
-	return shown
-}
-
-// streams writes the streams of a section as a table.
-func (m *markdown) streams(s *Section) {
-	rows := s.Streams(m.names)
-	if len(rows) == 0 {
-		return
-	}
-	m.titles(len(StreamHeads), slices.Concat([]string{"stream, of everything that was due", "model"}, StreamHeads)...)
-	for i := range rows {
-		name := rows[i].Model
-		if rows[i].Bad {
-			name = "!" + name
-		}
-		m.row(slices.Concat([]string{rows[i].Name(), name}, rows[i].Figures)...)
-	}
 }
 
 // allOf is all operations of the stream as one.
@@ -214,7 +126,7 @@ func allOf(s *results.Stream) results.Op {
 		all.Add(&o)
 		offered = offered || o.Offered()
 	}
-	all.Fallback, all.Missing, all.Support, all.Withheld = "", "", results.NotOffered, s.Withheld
+	all.Fallback, all.Missing, all.Support = "", "", results.NotOffered
 	if offered {
 		all.Support = results.Native
 	}

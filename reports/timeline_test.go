@@ -6,32 +6,6 @@ import (
 	"github.com/mailbench/mailbench/reports/results"
 )
 
-// A bar stands for as much time as any other, however long the intervals are.
-func TestSketch(t *testing.T) {
-	second := func(at float64, ok, failed int64) results.Interval {
-		return results.Interval{At: at, Seconds: 1, OK: ok, Failed: failed}
-	}
-	for _, c := range []struct {
-		name        string
-		timeline    []results.Interval
-		width       int
-		bars, marks string
-		most, each  float64
-	}{
-		{"even", []results.Interval{second(0, 8, 0), second(1, 4, 0), second(2, 0, 1), second(3, 8, 0)}, 60, "█▄ █", "  ! ", 8, 1},
-		{"narrow", []results.Interval{second(0, 8, 0), second(1, 8, 0), second(2, 0, 1), second(3, 8, 0)}, 2, "█▄", " !", 8, 2},
-		{"little is not nothing", []results.Interval{second(0, 1000, 0), second(1, 1, 0)}, 60, "█▁", "  ", 1000, 1},
-		{"a late tick", []results.Interval{second(0, 4, 0), {At: 1, Seconds: 6, OK: 48, Unknown: 1}, second(7, 4, 0), second(8, 0, 0)}, 60, "▄██▂", " ?  ", 8, 2.25},
-		{"nothing at all", []results.Interval{second(0, 0, 1)}, 60, " ", "!", 0, 1},
-	} {
-		cell := results.Cell{Timeline: c.timeline}
-		bars, marks, most, each := sketch(&cell, c.width)
-		if bars != c.bars || marks != c.marks || most != c.most || each != c.each {
-			t.Errorf("%s: |%s|%s| at most %v, a bar for %v s; want |%s|%s|, %v, %v", c.name, bars, marks, most, each, c.bars, c.marks, c.most, c.each)
-		}
-	}
-}
-
 // A gap is told of where operations were missed in it, and not where there were
 // none to miss.
 func TestGap(t *testing.T) {

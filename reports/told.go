@@ -21,23 +21,3 @@ func Told(r *results.Run, n Names) []string {
 	}
 	return all
 }
-
-// told writes the sentences.
-func (t *text) told(r *results.Run) {
-	label := "ANSWER"
-	for _, s := range Told(r, t.names) {
-		if label != "" {
-			t.line("")
-		}
-		t.styled(bold, func() { t.labelled(label, s) })
-		label = ""
-	}
-}
-
-// told writes the sentences.
-func (m *markdown) told() {
-	if all := Told(m.run, m.names); len(all) > 0 {
-		m.line("\n**Answer**\n")
-		m.list(all)
-	}
-}

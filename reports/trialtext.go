@@ -2,8 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
@@ -26,24 +24,6 @@ func TrialsOf(cells []*results.Cell, op string) (Trials, bool) {
 		return Trials{}, false
 	}
 	return Trials{r.Op, r.Used, rowRemarks(&r)}, true
-}
-
-// timeText writes a percentile: the median of the trials, and behind it the distance of the
-// farthest trial in percent. It writes a dash if a trial has too few operations for the
-// percentile.
-func timeText(r *trials.Row, p float64, of func(l *results.Latency) int64) string {
-	for _, o := range r.Used {
-		if !o.Tells(p) {
-			return Percentile(o, 0, p)
-		}
-	}
-	s := Percentile(&r.Op, of(r.Cell.Latency(&r.Op)), p)
-	if len(r.Used) == 1 {
-		return s
-	}
-	times := r.Values(func(o *results.Op) float64 { return float64(of(r.Cell.Latency(o))) })
-	mid := results.Median(times)
-	return s + fmt.Sprintf(" ±%.0f%%", 100*max(mid-slices.Min(times), slices.Max(times)-mid)/math.Max(mid, 1))
 }
 
 // rowRemarks are the remarks of the operation. If not all trials are in its figures, the last one
@@ -78,14 +58,11 @@ func Remarks(o *results.Op) []string {
 		s = append(s, d)
 	}
 	if o.Store.Retries > 0 {
-		s = append(s, words.Amount(o.Store.Retries)+" retries an operation")
+		s = append(s, words.Amount(o.Store.Retries)+" retries per operation")
 	}
 	if o.Store.Throttled > 0 {
-		throttled := fmt.Sprintf("throttled %s times an operation", words.Amount(o.Store.Throttled))
-		if !o.Untimed() {
-			throttled += ", waited " + words.Duration(o.Store.Backoff)
-		}
-		s = append(s, throttled)
+		s = append(s, fmt.Sprintf("throttled %s times per operation, waited %s", words.Amount(o.Store.Throttled),
+			words.Duration(o.Store.Backoff)))
 	}
 	for i, e := range o.Errors {
 		if i == errorsShown {
@@ -98,10 +75,10 @@ func Remarks(o *results.Op) []string {
 		s = append(s, "never came up")
 	}
 	if o.Support == results.EmulatedOp {
-		s = append(s, "emulated: "+o.Fallback)
+		s = append(s, "runs a fallback pattern: "+o.Fallback)
 	}
 	if o.Missing != "" {
-		s = append(s, "lacks "+o.Missing)
+		s = append(s, "omits fields: "+o.Missing)
 	}
 	return s
 }
@@ -109,18 +86,11 @@ func Remarks(o *results.Op) []string {
 // errorsShown is how many texts of errors are shown beside the figures.
 const errorsShown = 2
 
-// dueText writes the percentiles of everything that was due. It is "" if they are near those of
-// the operations that were ok.
+// dueText writes the percentiles of all scheduled operations. It is "" if they are near those of
+// the operations that succeeded.
 func dueText(o *results.Op) string {
-	if !o.DueDiffers() || o.Untimed() {
+	if !o.DueDiffers() {
 		return ""
 	}
-	write := func(p float64, ns int64) string {
-		if o.Withholds(p) {
-			return Withheld
-		}
-		return ended(ns)
-	}
-	return fmt.Sprintf("of all due: p50 %s, p99 %s, p99.9 %s", write(0.5, o.Due.P50), write(0.99, o.Due.P99),
-		write(0.999, o.Due.P999))
+	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", ended(o.Due.P50), ended(o.Due.P99), ended(o.Due.P999))
 }

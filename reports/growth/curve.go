@@ -57,7 +57,7 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 	case len(c.x) < Fewest:
 		return slope, math.Inf(1)
 	}
-	return slope, student(len(c.x)-2) * math.Sqrt(variance)
+	return slope, Student(len(c.x)-2) * math.Sqrt(variance)
 }
 
 // tailLeast is how many points a flat end of a curve has, and kneeLeast the least that the points
@@ -116,7 +116,7 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	if exact {
 		most += normal * normal * max(1, best/float64(max(1, free)))
 	} else {
-		t := student(free)
+		t := Student(free)
 		most += t * t * max(errorLeast*errorLeast, best/float64(free))
 	}
 	low, high = math.NaN(), math.NaN()

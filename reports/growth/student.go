@@ -9,6 +9,6 @@ var students = [...]float64{
 	2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
 }
 
-// student is the quantile for free degrees of freedom, at least 1. Beyond the table it is the
+// Student is the quantile for free degrees of freedom, at least 1. Beyond the table it is the
 // last one of the table, which is a little larger than the exact one.
-func student(free int) float64 { return students[min(free, len(students))-1] }
+func Student(free int) float64 { return students[min(free, len(students))-1] }

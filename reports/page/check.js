@@ -26,7 +26,7 @@
   }
   // On a phone, names and heads stay when a table is scrolled.
   for (const w of print ? [] : document.querySelectorAll(".wide")) {
-    const head = w.querySelector("thead th.name"), row = w.querySelector("tbody:last-of-type tr:last-of-type th.name");
+    const head = w.querySelector("thead th"), row = w.querySelector("tbody:last-of-type tr:last-of-type th.name");
     if (!head || !row || w.scrollWidth <= w.clientWidth || getComputedStyle(w).overflowX !== "auto") continue;
     w.scrollLeft = w.scrollWidth; w.scrollTop = w.scrollHeight;
     const box = w.getBoundingClientRect();

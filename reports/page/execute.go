@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -29,15 +29,17 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"upper":       func(v results.Verdict) string { return strings.ToUpper(string(v)) },
-	"join":        func(s []string) string { return strings.Join(s, ", ") },
-	"command":     commandLine,
-	"streamHeads": func() []string { return reports.StreamHeads },
-	"count":       func(index int) int { return index + 1 },
-	"facts":       sortedFacts,
-	"px":          func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams":    func() template.CSS { return template.CSS(diagram.Style()) },
-	"style":       func() template.CSS { return template.CSS(style) },
+	"upper":   func(v results.Verdict) string { return strings.ToUpper(string(v)) },
+	"join":    func(s []string) string { return strings.Join(s, ", ") },
+	"command": commandLine,
+	"styleclass": func(s document.Style) string {
+		return [...]string{"", "strong", "bad", "warn", "soft", "best"}[s]
+	},
+	"count":    func(index int) int { return index + 1 },
+	"facts":    sortedFacts,
+	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":    func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
 func execute(w io.Writer, name string, view any) error {

@@ -10,58 +10,28 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// growthView is how the figures of one phase grow over a sweep: a part for each operation.
-type growthView struct {
-	Title, Flat string
-	Points      []string
-	Ops         []growthOp
-}
-
-// growthOp is one operation: its figures at each point, and the curves of the first figure.
-type growthOp struct {
-	Op    string
-	Rows  []growthRow
-	Chart *chart
-}
-
-type growthRow struct {
-	Name, Grows string
-	Values      []string
-}
-
-// newGrowthViews shows how cost grows, with the models' colours.
-func newGrowthViews(r *results.Run, n reports.Names, colours *palette) []growthView {
-	var views []growthView
-	tables, marker := reports.GrowthTables(r), reports.NewMarker(r)
-	for i := range tables {
-		t := &tables[i]
-		v := growthView{Title: t.Title(r.Sweep), Flat: strings.Join(t.Flat, ", ")}
-		for _, p := range r.Sweep.Points {
-			v.Points = append(v.Points, words.OneLine(p.Value))
-		}
-		for j := range t.Rows {
-			row := &t.Rows[j]
-			if k := len(v.Ops); k == 0 || v.Ops[k-1].Op != row.Op {
-				v.Ops = append(v.Ops, growthOp{Op: row.Op, Chart: newGrowthChart(r.Sweep, row, n, colours)})
-			}
-			op := &v.Ops[len(v.Ops)-1]
-			for k := range row.Models {
-				m := &row.Models[k]
-				one := growthRow{Name: string(row.Figure) + ", " + n.Part(m.Model, m.Engine), Grows: reports.GrowthText(m)}
-				if marks := marker.Grown(m); marks.Emulated != "" {
-					one.Name += " (emulated: " + marks.Emulated + ")"
-				} else if marks.Lint != "" {
-					one.Name += " (schema lint calls an error: " + marks.Lint + ")"
-				}
-				for _, p := range r.Sweep.Points {
-					one.Values = append(one.Values, reports.GrowthAt(m, p.Value))
-				}
-				op.Rows = append(op.Rows, one)
-			}
-		}
-		views = append(views, v)
+// newGrowthCharts draws for each phase a chart of each operation: its first metric that grows.
+func newGrowthCharts(r *results.Run, n reports.Names, colours *palette) (all [][]chart) {
+	if r.Sweep == nil {
+		return nil
 	}
-	return views
+	tables := reports.GrowthTables(r)
+	for i := range tables {
+		var charts []chart
+		last := ""
+		for k := range tables[i].Rows {
+			row := &tables[i].Rows[k]
+			if row.Op == last {
+				continue
+			}
+			last = row.Op
+			if c := newGrowthChart(r.Sweep, row, n, colours); c != nil {
+				charts = append(charts, *c)
+			}
+		}
+		all = append(all, charts)
+	}
+	return all
 }
 
 // labelRoom is the least distance between two labels of the horizontal axis.

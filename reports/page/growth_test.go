@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,10 +42,11 @@ func swept(t testing.TB) Source {
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)
 	v := newRunView(&s)
-	if len(v.Growths) != 1 || len(v.Growths[0].Ops) != 1 || v.Growths[0].Ops[0].Chart == nil || len(v.GrownLegend) != 2 {
-		t.Fatalf("growth %+v", v.Growths)
+	at := slices.IndexFunc(v.First, func(v sectionView) bool { return v.ID == "growth" })
+	if at < 0 || len(v.First[at].Charts) != 1 || len(v.First[at].Legend) != 2 {
+		t.Fatalf("growth %+v", v.First)
 	}
-	ch := v.Growths[0].Ops[0].Chart
+	ch := v.First[at].Charts[0]
 	if len(ch.Dots) != 6 || len(ch.X) != 3 || ch.Dots[0].Y != ch.Dots[2].Y || ch.Dots[3].Y <= ch.Dots[5].Y {
 		t.Errorf("dots %+v", ch.Dots)
 	}
@@ -57,7 +59,7 @@ func TestGrowthIsDrawn(t *testing.T) {
 		t.Errorf("the line of oracle rises by %g over %g", up, across)
 	}
 	words := wellFormed(t, write(t, s))
-	for _, want := range []string{"linear (1.00)", "flat (0.00)", "p50, oracle", "measure: cost against population.messages, 100 to 10000 in 3 points", "Flat in all: list calls"} {
+	for _, want := range []string{"linear (1.00)", "flat (0.00)", "list: p50", "measure: cost against population.messages, 100 to 10000 in 3 points", "The same at every size, for all models: list calls"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -83,7 +85,7 @@ func TestAnswerOnThePage(t *testing.T) {
 	s.Run.Answer = []string{"A page reads {list.rows at largest} rows at {largest}."}
 	page := write(t, s)
 	words := wellFormed(t, page)
-	for _, want := range []string{"Answer to the workload's question", "oracle: A page reads 10.0k rows at 10000.", "james: A page reads 25 rows at 10000."} {
+	for _, want := range []string{"oracle: A page reads 10.0k rows at 10000.", "james: A page reads 25 rows at 10000."} {
 		if !strings.Contains(words, want) {
 			t.Errorf("no %q on the page", want)
 		}

@@ -7,20 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// modelView shows what a model's operations ask of the engine.
+// modelView shows the access patterns of a model's operations, and its schema.
 type modelView struct {
 	Name, Doc, ID string
 	Problem       string // why the schema cannot be shown
 	Behind        []behind
 	Patterns      []patternView
-	Times         []timesView
 	Diagram       template.HTML
 }
 
@@ -30,28 +28,6 @@ type behind struct{ Op, Patterns string }
 // patternView describes a pattern that ran.
 type patternView struct{ Name, What, Doc string }
 
-// timesView has the times of the patterns of one measured phase.
-type timesView struct {
-	Where string
-	Rows  []reports.PatternRow
-}
-
-// timesOf are the times of a model's patterns, by measured phase.
-func timesOf(r *results.Run, model string) (all []timesView) {
-	for _, s := range reports.Sections(r) {
-		v := timesView{Where: s.Cells[0].Where()}
-		for _, row := range s.Patterns() {
-			if row.Model == model && s.Cells[0].Measured() {
-				v.Rows = append(v.Rows, row)
-			}
-		}
-		if len(v.Rows) > 0 {
-			all = append(all, v)
-		}
-	}
-	return all
-}
-
 // newModelViews shows each model whose schema the run has.
 func newModelViews(r *results.Run) []modelView {
 	var all []modelView
@@ -60,7 +36,6 @@ func newModelViews(r *results.Run) []modelView {
 		v := modelView{Name: saved.Model, ID: anchor("schema", i)}
 		var ran []string
 		v.Behind, ran = behindOf(r, saved.Model)
-		v.Times = timesOf(r, saved.Model)
 		s, err := schemas.Parse(saved.Model+".yaml", []byte(saved.Text))
 		if err != nil {
 			v.Problem = err.Error()

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/mailbench/mailbench/reports"
@@ -76,10 +75,7 @@ func newStrips(r *results.Run, n reports.Names, of func(*results.Cell) bool) []s
 		ps := phases[t]
 		place(ps)
 		s := strip{Name: n.Of(ps[0].cell), Charts: []chart{a.outcomes(ps)}}
-		timed := slices.DeleteFunc(slices.Clone(ps), func(p phaseTime) bool { return p.cell.Untimed() })
-		if len(timed) > 0 {
-			s.Charts = append(s.Charts, a.latencies(timed))
-		}
+		s.Charts = append(s.Charts, a.latencies(ps))
 		for _, p := range ps {
 			if gap := reports.LongestGap(p.cell); gap != "" {
 				s.Gaps = append(s.Gaps, p.cell.Where()+": "+gap)
@@ -160,7 +156,7 @@ func (a *axes) include(ps []phaseTime) {
 		for j := range ps[i].intervals {
 			in := &ps[i].intervals[j]
 			a.rate = max(a.rate, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
-			if in.OK > 0 && !ps[i].cell.Untimed() {
+			if in.OK > 0 {
 				a.least, a.most = min(a.least, max(1, in.P50)), max(a.most, in.Max)
 			}
 		}

@@ -9,61 +9,31 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// searchView is a search for the highest rate: what it found, and latency against rate.
-type searchView struct {
-	Title, Found, Expected, Grown string
-	Bad                           bool // the search did not find the rate
-	Steps                         []searchStep
-	Chart                         *chart
-}
-
-type searchStep struct {
-	reports.StepFigures
-	Verdict results.StepVerdict
-	Text    string
-	Held    bool
-}
-
 // searchLegend explains the lines of the charts.
 var searchLegend = []line{{Name: "p50", Series: seriesP50}, {Name: "p99", Series: seriesP99}}
 
-func newSearchViews(r *results.Run, n reports.Names) []searchView {
-	var views []searchView
+// newSearchCharts has the chart of each search, if there is one.
+func newSearchCharts(r *results.Run) (all [][]chart) {
 	for i := range r.Searches {
 		s := &r.Searches[i]
-		v := searchView{Title: reports.SearchTitle(s, n), Expected: reports.SearchExpected(s), Grown: reports.SearchGrown(s)}
-		if f := s.Found; f != nil {
-			v.Found, v.Bad = f.Text, !f.OK()
+		var charts []chart
+		if c := newSearchChart(s, reports.SearchCurve(s)); c != nil {
+			charts = append(charts, *c)
 		}
-		steps := reports.SearchCurve(s)
-		for i := range steps {
-			step := &steps[i]
-			held := step.Verdict == results.StepHeld
-			v.Steps = append(v.Steps, searchStep{reports.FiguresOf(step), step.Verdict, step.Text, held})
-		}
-		v.Chart = newSearchChart(s, steps)
-		views = append(views, v)
+		all = append(all, charts)
 	}
-	return views
-}
-
-// drawable are the times of a step; nil if it has none that hold.
-func drawable(s *results.SearchStep) *results.Latency {
-	if s.Cell.Untimed() {
-		return nil
-	}
-	return s.Due()
+	return all
 }
 
 // newSearchChart draws latency against rate. The chart is nil if there are fewer than two steps to
 // draw. A percentile that never ended is left out.
 func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
-	ch := newChart("latency of all that was due, by rate", "operations a second", chartHeight)
+	ch := newChart("latency of all scheduled operations, by rate", "operations per second", chartHeight)
 	ch.Top += 10 // room for the label of the highest rate
 	least, most, rate, drawn := int64(math.MaxInt64), int64(1), 0.0, 0
 	for i := range steps {
 		rate = max(rate, steps[i].Rate)
-		if l := drawable(&steps[i]); l != nil {
+		if l := steps[i].Due(); l != nil {
 			drawn++
 			for _, ns := range []int64{l.P50, l.P99} {
 				if ns > 0 {
@@ -88,7 +58,7 @@ func newSearchChart(s *results.Search, steps []results.SearchStep) *chart {
 		var points polyline
 		for i := range steps {
 			step := &steps[i]
-			l := drawable(step)
+			l := step.Due()
 			if l == nil || of.ns(l) <= 0 {
 				points.lift()
 				continue

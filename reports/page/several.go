@@ -8,31 +8,32 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // severalView shows runs side by side, in the order given. It has medians and ratios only;
-// package compare says which differences are more than chance.
+// package compare says which differences are significant.
 type severalView struct {
-	Answers     []answerView // if each run has models or engines of its own, and the same load
-	Matrices    []matrix
+	First       []sectionView // if each run has models or engines of its own, and the same load
 	Runs        []runHead
 	Same        []fact // settings that all runs have in common
 	Differences []difference
-	Blocks      []block
+	Blocks      []sectionView
 	Curves      []severalCurves
 	Operations  []glossary.Term
 	Columns     []glossary.Term
-	Compare     string // the command that says which differences are more than chance
+	Compare     string // the command that says which differences are significant
 }
 
 type runHead struct {
 	Label, Name, Started, Repeat string
 	Took                         string
-	Notices, Doubts              []string
-	Further                      int
+	Alerts                       []sectionView // what is wrong, and warnings
 }
 
 // difference is a setting that differs, with its value in each run.
@@ -40,28 +41,6 @@ type difference struct {
 	Label  string
 	Values []string
 }
-
-// block has a phase of one model on one engine: rows of operations, columns of runs.
-type block struct {
-	Title  string
-	Labels []string
-	Trends bool
-	Rows   []severalRow
-}
-
-type severalRow struct {
-	Op    string
-	Lines []severalLine
-}
-
-// severalLine is one figure in each run, and its course from the first run to the last.
-type severalLine struct {
-	Figure string
-	Cells  []severalCell
-	Trend  *chart
-}
-
-type severalCell struct{ Text, Ratio, Trouble string }
 
 func newSeveralView(sources []Source) *severalView {
 	v := &severalView{Operations: glossary.Operations(), Columns: glossary.Columns()}
@@ -72,38 +51,25 @@ func newSeveralView(sources []Source) *severalView {
 			Label: "run " + strconv.Itoa(i+1), Name: cmp.Or(s.Name, s.Run.Workload.Name), Started: s.Run.Started,
 			Repeat: repeat(s.Name), Took: words.Duration(s.Run.Seconds * 1e9),
 		}
-		o := reports.OverviewOf(s.Run)
-		if s.Run.Interrupted {
-			h.Notices = append(h.Notices, "interrupted")
-		}
-		if len(s.Run.Cells) == 0 {
-			h.Notices = append(h.Notices, "nothing was measured")
-		}
-		if s.NoLog {
-			h.Notices = append(h.Notices, "no curves: its latency.hlog is gone")
-		}
-		for n := range s.Run.Audits {
-			if a := &s.Run.Audits[n]; a.Wrong() {
-				h.Notices = append(h.Notices,
-					"data is wrong or lost in "+reports.NamesIn(s.Run).Audit(a)+": "+reports.AuditSummary(a))
+		for _, section := range newSections(reports.Of(s.Run, "")) {
+			if section.ID == "alerts" || section.ID == "warnings" {
+				h.Alerts = append(h.Alerts, section)
 			}
 		}
-		for n := range o.Verdicts {
-			h.Notices = append(h.Notices, o.Verdicts[n].String())
+		if s.NoLog {
+			h.Alerts = append(h.Alerts, sectionView{Section: &document.Section{Says: []document.Sentence{
+				{Text: "no percentile curves, because latency.hlog of this run is gone"},
+			}}})
 		}
-		for n := range o.Doubts {
-			h.Doubts = append(h.Doubts, o.Doubts[n].String())
-		}
-		h.Further = len(o.Further)
 		v.Runs, labels = append(v.Runs, h), append(labels, h.Label)
 		names = append(names, shellWord(cmp.Or(s.Name, "DIR")))
 	}
 	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]
 	if r := union(sources); r != nil {
-		o := reports.OverviewOf(r)
-		v.Answers = newAnswerViews(r, o)
-		for i := range o.Parts {
-			v.Matrices = append(v.Matrices, newMatrix(&o.Parts[i]))
+		for _, section := range newSections(reports.Of(r, "")) {
+			if !section.Fold && section.ID != "alerts" {
+				v.First = append(v.First, section)
+			}
 		}
 	}
 	v.settings(sources)
@@ -213,25 +179,24 @@ func short(digest string) string {
 	return digest
 }
 
-// figures puts the runs side by side, for each phase of each model and engine.
+// figures puts the runs side by side: a table for each phase of each model and engine.
 func (v *severalView) figures(sources []Source) {
 	type key struct{ phase, model, engine string }
 	var order []key
-	columns, ops := map[key][]*column{}, map[key][]string{}
+	columns, ops := map[key][]trials.Column{}, map[key][]string{}
 	engines := false
 	for i := range sources {
-		r := sources[i].Run
-		for _, s := range reports.Sections(r) {
+		for _, s := range reports.Sections(sources[i].Run) {
 			if !s.Cells[0].Measured() {
 				continue
 			}
-			for _, c := range columnsOf(&s, reports.Names{}) {
-				k := key{s.Cells[0].Where(), c.cells[0].Model, c.cells[0].Engine}
+			for _, c := range trials.Columns(s.Cells) {
+				k := key{s.Cells[0].Where(), c[0].Model, c[0].Engine}
 				engines = engines || len(order) > 0 && k.engine != order[0].engine
 				if columns[k] == nil {
-					order, columns[k] = append(order, k), make([]*column, len(sources))
+					order, columns[k] = append(order, k), make([]trials.Column, len(sources))
 				}
-				columns[k][i] = &c
+				columns[k][i] = c
 				for _, op := range s.Ops {
 					if !slices.Contains(ops[k], op) {
 						ops[k] = append(ops[k], op)
@@ -240,100 +205,63 @@ func (v *severalView) figures(sources []Source) {
 			}
 		}
 	}
+	d := document.Document{}
 	for _, k := range order {
-		b := block{Title: k.model + ", " + k.phase, Trends: len(sources) >= trendLeast}
+		title := k.model
 		if engines {
-			b.Title = k.model + "/" + k.engine + ", " + k.phase
+			title += "/" + k.engine
 		}
+		t := &document.Table{Columns: []document.Column{{Left: true}}}
 		for _, h := range v.Runs {
-			b.Labels = append(b.Labels, h.Label)
+			t.Columns = append(t.Columns, document.Column{Title: h.Label})
 		}
 		for _, op := range ops[k] {
-			if row, ok := newSeveralRow(columns[k], op); ok {
-				b.Rows = append(b.Rows, row)
-			}
+			addOperation(t, op, columns[k])
 		}
-		if len(b.Rows) > 0 {
-			v.Blocks = append(v.Blocks, b)
-		}
+		d.Sections = append(d.Sections, document.Section{ID: "runs", Title: title + ", " + k.phase, Table: t})
 	}
+	v.Blocks = newSections(&d)
 }
 
-// newSeveralRow makes the row of an operation, and reports whether some run had the operation.
-func newSeveralRow(columns []*column, op string) (severalRow, bool) {
-	row := severalRow{Op: op}
-	some := false
-	line := func(figure string, text func(float64) string, of func(o *reports.Trials) float64) severalLine {
-		l := severalLine{Figure: figure}
-		var course []float64
-		first := math.NaN()
-		for _, c := range columns {
-			cell, value := severalCell{Text: "-"}, math.NaN()
-			if c != nil {
-				if o, ok := c.op(op); ok && o.Count > 0 {
-					value = of(o)
+// addOperation adds the rows of an operation: a metric each, with the ratio to the first run that has it.
+func addOperation(t *document.Table, op string, runs []trials.Column) {
+	latency := func(p float64, of func(*results.Latency) int64) func(*trials.Row) float64 {
+		return func(r *trials.Row) float64 {
+			if r.Op.Count < results.EnoughFor(p) {
+				return math.NaN()
+			}
+			return float64(of(r.Cell.Latency(&r.Op)))
+		}
+	}
+	for _, metric := range []struct {
+		name string
+		text func(float64) string
+		of   func(*trials.Row) float64
+	}{
+		{"requests", ranking.Number, func(r *trials.Row) float64 { return r.Op.Store.Calls }},
+		{"p50, ms", ranking.MS, latency(0.5, func(l *results.Latency) int64 { return l.P50 })},
+		{"p99, ms", ranking.MS, latency(0.99, func(l *results.Latency) int64 { return l.P99 })},
+	} {
+		row, first := document.Row{Group: op, Cells: []document.Cell{document.Text(metric.name)}}, math.NaN()
+		for _, cs := range runs {
+			cell := document.Cell{Text: "-", Value: math.NaN()}
+			if r, ok := cs.Row(op); ok && r.Op.Count > 0 {
+				if x := metric.of(&r); !math.IsNaN(x) {
+					cell = document.Cell{Text: metric.text(x), Value: x}
+					if r.Bad {
+						cell.Style, cell.Help = document.Warn, "a trial of this run is not valid"
+					}
+					if math.IsNaN(first) {
+						first = x
+					} else if first > 0 {
+						cell.Text += " (" + strconv.FormatFloat(x/first, 'f', 2, 64) + "×)"
+					}
 				}
 			}
-			if !math.IsNaN(value) {
-				some, cell.Text, cell.Trouble = true, text(value), c.trouble()
-				if math.IsNaN(first) {
-					first = value
-				} else if first > 0 {
-					cell.Ratio = strconv.FormatFloat(value/first, 'f', 2, 64) + "×"
-				}
-			}
-			l.Cells, course = append(l.Cells, cell), append(course, value)
+			row.Cells = append(row.Cells, cell)
 		}
-		l.Trend = newTrend(op+" "+figure, course)
-		return l
-	}
-	time := func(p float64, of func(*reports.Trials) int64) func(*reports.Trials) float64 {
-		return func(o *reports.Trials) float64 {
-			for _, used := range o.Used {
-				if !used.Tells(p) {
-					return math.NaN()
-				}
-			}
-			return float64(of(o))
+		if !math.IsNaN(first) {
+			t.Rows = append(t.Rows, row)
 		}
 	}
-	row.Lines = []severalLine{
-		line("calls", words.Digits, func(o *reports.Trials) float64 { return o.Store.Calls }),
-		line("p50", words.Duration, time(0.5, func(o *reports.Trials) int64 { return o.Response.P50 })),
-		line("p99", words.Duration, time(0.99, func(o *reports.Trials) int64 { return o.Response.P99 })),
-	}
-	return row, some
-}
-
-// trendLeast is how many runs make a trend.
-const trendLeast = 3
-
-const trendWidth, trendHeight = 90, 22
-
-// newTrend draws a figure from run to run as a small line from 0 up. It is nil if fewer than
-// trendLeast runs have the figure.
-func newTrend(title string, course []float64) *chart {
-	known, most := 0, 0.0
-	for _, v := range course {
-		if !math.IsNaN(v) {
-			known, most = known+1, max(most, v)
-		}
-	}
-	if known < trendLeast || most <= 0 {
-		return nil
-	}
-	c := &chart{
-		Width: trendWidth, Height: trendHeight, Left: 3, Right: trendWidth - 3, Top: 3,
-		Bottom: trendHeight - 2, Summary: "Trend of " + title,
-	}
-	var points polyline
-	for i, v := range course {
-		if math.IsNaN(v) {
-			points.lift()
-			continue
-		}
-		points.add(c.Left+float64(i)/float64(len(course)-1)*(c.Right-c.Left), c.Bottom-v/most*(c.Bottom-c.Top))
-	}
-	c.Lines = []line{{Name: title, Segments: points.drawn()}}
-	return c
 }

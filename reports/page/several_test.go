@@ -15,7 +15,7 @@ func TestRunsOfSeveralEngines(t *testing.T) {
 		two.Run.Cells[i].Engine = "cassandra"
 	}
 	text := write(t, one, two)
-	for _, want := range []string{`id="answer"`, "Overview of all runs", "conversation/embedded", "conversation/cassandra"} {
+	for _, want := range []string{`id="verdict"`, `id="load"`, "conversation/embedded", "cassandra"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page of two engines has no %s", want)
 		}

@@ -223,3 +223,10 @@ func timerShows(c *results.Cell, op string) bool {
 		}))
 	})
 }
+
+// Of is a figure that a cell has as a whole, of the trials that have it.
+func Of(values []float64) Value {
+	var v Value
+	v.of(values)
+	return v
+}

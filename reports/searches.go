@@ -6,26 +6,38 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// searches writes what each search for the highest rate found, and its curve of latency
-// against rate.
-func (t *text) searches(r *results.Run) {
-	for i := range r.Searches {
-		s := &r.Searches[i]
-		t.line("")
-		t.wrap("HIGHEST RATE  ", 2, SearchTitle(s, t.names))
+// searches are the highest rates that were found, and the latency at each rate.
+func (v *run) searches() (all []document.Section) {
+	for i := range v.Searches {
+		s := &v.Searches[i]
+		section := document.Section{
+			ID: "search", Title: "Highest rate", Lead: SearchTitle(s, v.names),
+			Table: &document.Table{Columns: []document.Column{
+				{Title: "ops/s"}, {Title: "achieved"}, {Title: "p50"}, {Title: "p99"}, {Title: "errors"}, {Title: "", Left: true},
+			}},
+		}
+		found := "no rate was found"
 		if s.Found != nil {
-			t.wrap("  ", 4, s.Found.Text)
+			found = s.Found.Text
 		}
-		t.wrap("  ", 4, SearchExpected(s))
+		section.Says = append(section.Says, document.Sentence{Text: searchWho(s, v.names) + ": " + found, Style: document.Strong})
+		for _, step := range SearchCurve(s) {
+			f := FiguresOf(&step)
+			section.Table.Add(document.Text(f.Rate), document.Text(f.Achieved), document.Text(f.P50), document.Text(f.P99),
+				document.Text(f.Errors), document.Text(string(step.Verdict)))
+		}
+		section.Notes = append(section.Notes, document.Sentence{Text: SearchExpected(s), Style: document.Faint})
 		if grown := SearchGrown(s); grown != "" {
-			t.wrap("  ", 4, grown)
+			section.Notes = append(section.Notes, document.Sentence{Text: grown, Style: document.Faint})
 		}
-		t.steps(s)
+		all = append(all, section)
 	}
+	return all
 }
 
 // searchWho names the model, and the engine and trial where there are several.
@@ -73,9 +85,7 @@ func FiguresOf(s *results.SearchStep) StepFigures {
 		f.Achieved = words.Amount(o.Achieved)
 	}
 	if l := s.Due(); l != nil {
-		if f.P50, f.P99 = ended(l.P50), ended(l.P99); s.Cell.Untimed() {
-			f.P50, f.P99 = Withheld, Withheld
-		}
+		f.P50, f.P99 = ended(l.P50), ended(l.P99)
 		var due, bad int64
 		for _, o := range s.Cell.Ops {
 			bad += o.Failed + o.Unknown + o.Dropped
@@ -84,20 +94,6 @@ func FiguresOf(s *results.SearchStep) StepFigures {
 		f.Errors = results.Percent(float64(bad) / float64(max(1, due)))
 	}
 	return f
-}
-
-// steps writes the curve: a line for each measurement, the lowest rate first.
-func (t *text) steps(s *results.Search) {
-	steps := SearchCurve(s)
-	const width = 10
-	if len(steps) > 0 {
-		t.line("  %*s%*s%*s%*s%*s", width, "rate/s", width, "achieved", width, "p50", width, "p99", width, "errors")
-	}
-	for i := range steps {
-		f := FiguresOf(&steps[i])
-		t.line("  %*s%*s%*s%*s%*s  %s", width, f.Rate, width, f.Achieved, width, f.P50, width, f.P99, width,
-			f.Errors, steps[i].Verdict)
-	}
 }
 
 func ended(ns int64) string {

@@ -1,0 +1,301 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// details are the folded tables of each phase: all latencies, and what they consist of.
+func (v *run) details() (all []document.Section) {
+	if v.Sweep != nil { // the growth has the points
+		return nil
+	}
+	groups := Sections(v.Run)
+	for i := range groups {
+		s := &groups[i]
+		if len(s.Ops) == 0 {
+			continue
+		}
+		first := s.Cells[0]
+		lead := LoadLine(first) + "; medians of the trials; durability " + first.Durability
+		all = append(all, v.latencies(s, lead))
+		if first.Measured() && first.Arrivals != "closed" {
+			all = append(all, v.times(s))
+		}
+	}
+	return all
+}
+
+// each calls do with each operation that a model supports, and its trials put together.
+func (v *run) each(s *Section, do func(op, name string, row *trials.Row)) {
+	for _, op := range s.Ops {
+		for _, cs := range trials.Columns(s.Cells) {
+			if row, ok := cs.Row(op); ok && row.Op.Offered() {
+				do(op, v.names.Part(cs[0].Model, cs[0].Engine), &row)
+			}
+		}
+	}
+}
+
+// percentile writes a percentile of the median trial, in ms.
+func percentile(row *trials.Row, p float64, ns int64) document.Cell {
+	if row.Op.Count < results.EnoughFor(p) {
+		return document.Cell{Text: "-", Value: math.NaN()}
+	}
+	if ns == results.NeverEnded {
+		return latencyCell(math.Inf(1))
+	}
+	return latencyCell(float64(ns))
+}
+
+func countCell(n int64) document.Cell { return document.Cell{Text: fmt.Sprint(n), Value: float64(n)} }
+
+// latencies has all percentiles, the outcomes, and remarks on each operation.
+func (v *run) latencies(s *Section, lead string) document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true}, {Title: "ok", Help: "operations that succeeded"},
+		{Group: "latency, ms", Title: "p50", Unit: "ms"},
+		{Group: "latency, ms", Title: "p90", Unit: "ms"},
+		{Group: "latency, ms", Title: "p99", Unit: "ms"},
+		{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 2},
+		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 1},
+		{Title: "p99 of trials", Unit: "ms", Rank: 4}, {Title: "ops/s", Rank: 3}, {Title: "failed"}, {Title: "unknown"},
+	}}
+	several := len(trials.Columns(s.Cells)) < len(s.Cells)
+	v.each(s, func(op, name string, row *trials.Row) {
+		l := row.Cell.Latency(&row.Op)
+		spread := "-"
+		if values := row.Values(func(o *results.Op) float64 { return float64(row.Cell.Latency(o).P99) }); len(values) > 1 &&
+			row.Op.Count >= results.EnoughFor(0.99) {
+			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
+		}
+		most := document.Cell{Text: "-", Value: math.NaN()}
+		if row.Op.Count > 0 {
+			most = latencyCell(float64(l.Max))
+		}
+		t.Rows = append(t.Rows, document.Row{
+			Group: op, Remark: strings.Join(rowRemarks(row), "; "),
+			Cells: []document.Cell{
+				document.Text(name), countCell(row.Op.Count), percentile(row, 0.5, l.P50), percentile(row, 0.9, l.P90),
+				percentile(row, 0.99, l.P99), percentile(row, 0.999, l.P999), most, document.Text(spread),
+				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate}, countCell(row.Op.Failed), countCell(row.Op.Unknown),
+			},
+		})
+	})
+	if !s.Troubled() {
+		dropColumn(t, len(t.Columns)-1)
+		dropColumn(t, len(t.Columns)-1)
+	}
+	if !several {
+		dropColumn(t, slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == "p99 of trials" }))
+	}
+	where := s.Cells[0].Where()
+	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
+	if text := TooFew([]Section{*s}); text != "" {
+		section.Notes = append(section.Notes, document.Sentence{Lead: "-", Text: text, Style: document.Faint})
+	}
+	for _, c := range s.Cells {
+		if gap := LongestGap(c); gap != "" {
+			section.Notes = append(section.Notes, document.Sentence{Lead: v.names.Of(c), Text: gap, Style: document.Warn})
+		}
+	}
+	return section
+}
+
+// times has what a latency consists of: the response time and its parts.
+func (v *run) times(s *Section) document.Section {
+	column := func(group, title string, rank int) document.Column {
+		return document.Column{Group: group, Title: title, Unit: "ms", Rank: rank}
+	}
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true},
+		column("response, ms", "p50", 3), column("response, ms", "p99", 0),
+		column("service, ms", "p50", 0), column("service, ms", "p99", 0),
+		column("wait, ms", "p50", 2), column("wait, ms", "p99", 0),
+		{Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing"},
+	}}
+	v.each(s, func(op, name string, row *trials.Row) {
+		o := &row.Op
+		own := document.Cell{Text: "-", Value: math.NaN()}
+		if ns, ok := FloorOf(v.Run, row.Cell.Model, op); ok {
+			own = latencyCell(ns)
+		}
+		t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
+			document.Text(name),
+			percentile(row, 0.5, o.Response.P50), percentile(row, 0.99, o.Response.P99),
+			percentile(row, 0.5, o.Service.P50), percentile(row, 0.99, o.Service.P99),
+			percentile(row, 0.5, o.Lag.P50), percentile(row, 0.99, o.Lag.P99), own,
+		}})
+	})
+	where := s.Cells[0].Where()
+	return document.Section{
+		ID: "times-" + where, Title: where + ": response, service and wait time", Table: t, Fold: true,
+		Lead: "response: scheduled start to end; service: call to end; wait: scheduled start to call",
+	}
+}
+
+// costs has what each operation costs the engine.
+func (v *run) costs() document.Section {
+	s := document.Section{
+		ID: "cost", Title: "Cost of each operation", Fold: true,
+		Lead: "per operation, the median of the trials",
+		Table: &document.Table{Columns: []document.Column{
+			{Title: "model", Left: true}, {Title: "requests"}, {Group: "rows", Title: "scanned"}, {Group: "rows", Title: "returned"},
+			{Group: "rows", Title: "written", Rank: 2}, {Title: "read\namplification", Rank: 1, Help: "rows scanned ÷ rows returned"},
+			{Title: "KB\nread", Unit: "KB"}, {Title: "KB\nwritten", Unit: "KB"},
+		}},
+	}
+	if v.Sweep != nil {
+		return document.Section{}
+	}
+	groups := Sections(v.Run)
+	number := func(x float64) document.Cell { return document.Cell{Text: ranking.Number(x), Value: x} }
+	size := func(x float64) document.Cell { return document.Cell{Text: ranking.KB(x), Value: x / 1000} }
+	for i := range groups {
+		if !groups[i].Cells[0].Measured() {
+			continue
+		}
+		v.each(&groups[i], func(op, name string, row *trials.Row) {
+			if row.Op.Count == 0 {
+				return
+			}
+			st := &row.Op.Store
+			scanned, amplified := document.Cell{Text: "-", Value: math.NaN()}, document.Cell{Text: "-", Value: math.NaN()}
+			if st.RowsExamined != nil {
+				if scanned = number(*st.RowsExamined); st.Traced > 0 {
+					scanned.Text = "~" + scanned.Text
+				}
+				if st.RowsRead > 0 {
+					amplified = number(*st.RowsExamined / st.RowsRead)
+				}
+			}
+			group := op
+			if len(groups) > 1 && groups[i].Cells[0].Where() != groups[0].Cells[0].Where() {
+				group += ", " + groups[i].Cells[0].Where()
+			}
+			s.Table.Rows = append(s.Table.Rows, document.Row{Group: group, Cells: []document.Cell{
+				document.Text(name), number(st.Calls), scanned, number(st.RowsRead), number(st.RowsWritten), amplified,
+				size(st.BytesRead), size(st.BytesWritten),
+			}})
+		})
+	}
+	if note := ExaminedNote(groups); note != "" {
+		s.Notes = append(s.Notes, document.Sentence{Lead: "rows scanned", Text: note, Style: document.Faint})
+	}
+	return s
+}
+
+// attained are the states of a threshold in words.
+var attained = map[results.Attainment]string{
+	results.Met: "met", results.Missed: "MISSED", results.Unclear: "INCONCLUSIVE", results.NoSuch: "not supported",
+}
+
+// missed are the thresholds that were not met, with bound and value, and how many were.
+func (v *run) missed() (missed []string, met int) {
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		for _, a := range c.Objectives {
+			switch a.Verdict {
+			case results.Met:
+				met++
+			case results.Missed, results.Unclear:
+				s := fmt.Sprintf("%s: %s %s: %s has %s", attained[a.Verdict], a.Objective, a.Bound, v.names.Of(c), a.Shown)
+				if a.Verdict == results.Unclear && a.Text != "" {
+					s += " (" + a.Text + ")"
+				}
+				missed = append(missed, s)
+			}
+		}
+	}
+	return missed, met
+}
+
+// thresholds are those that the workload expects.
+func (v *run) thresholds() document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true}, {Title: "phase", Left: true, Rank: 1}, {Title: "value"}, {Title: "", Left: true},
+	}}
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		for _, a := range c.Objectives {
+			style := document.Plain
+			if a.Verdict == results.Missed || a.Verdict == results.Unclear {
+				style = document.Bad
+			}
+			row := document.Row{Group: a.Objective + " " + a.Bound, Cells: []document.Cell{
+				document.Text(v.names.Of(c)), document.Text(c.Where()), document.Text(a.Shown),
+				document.Styled(attained[a.Verdict], style),
+			}}
+			if a.Verdict == results.Unclear {
+				row.Remark = a.Text
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Group, b.Group) })
+	return document.Section{
+		ID: "thresholds", Title: "Thresholds", Table: t, Fold: true,
+		Lead: "of all scheduled operations; a dropped one never ends",
+	}
+}
+
+// streams has the streams of phases that run several together.
+func (v *run) streams() (all []document.Section) {
+	groups := Sections(v.Run)
+	for i := range groups {
+		rows := groups[i].Streams(v.names)
+		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
+		for k, h := range StreamHeads {
+			rank := []int{0, 0, 0, 2, 1, 0, 0, 3}[k]
+			t.Columns = append(t.Columns, document.Column{Title: h, Rank: rank})
+		}
+		for k := range rows {
+			row := document.Row{Group: rows[k].Name(), Cells: []document.Cell{document.Text(rows[k].Model)}}
+			if rows[k].Bad {
+				row.Cells[0].Style = document.Warn
+			}
+			for _, f := range rows[k].Figures {
+				row.Cells = append(row.Cells, document.Text(f))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		all = append(all, document.Section{
+			ID: "streams", Title: groups[i].Cells[0].Where() + ": streams", Table: t, Fold: true,
+			Lead: "latency of all scheduled operations; rates in operations/s",
+		})
+	}
+	return all
+}
+
+// patterns has the times of the access patterns of each operation.
+func (v *run) patterns() (all []document.Section) {
+	groups := Sections(v.Run)
+	for i := range groups {
+		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}, {Title: "pattern", Left: true}}}
+		for _, h := range PatternHeads {
+			t.Columns = append(t.Columns, document.Column{Title: h})
+		}
+		for _, p := range groups[i].Patterns() {
+			row := document.Row{Group: p.Op, Cells: []document.Cell{
+				document.Text(v.names.Part(p.Model, p.Engine)), document.Text(p.Pattern),
+			}}
+			for _, f := range p.Figures {
+				row.Cells = append(row.Cells, document.Text(f))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		all = append(all, document.Section{
+			ID: "patterns", Title: groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
+			Lead: "from the model's call to its return; runs per operation",
+		})
+	}
+	return all
+}

@@ -1,0 +1,89 @@
+// Package document is the one form that all reports have before they are text, Markdown, CSV or a page:
+// a document of sections, each with sentences, at most one table, and notes. What a report says is
+// made once, and each renderer writes all of it, or for a small terminal its most important columns.
+package document
+
+// Document is a report.
+type Document struct {
+	Title    string
+	Facts    []string // what was measured, and where: a line each
+	Sections []Section
+}
+
+// Section is a part of the document. Fold says that it is for readers who look for details: the text
+// leaves it out unless it is full, and a page and Markdown fold it.
+type Section struct {
+	ID, Title string
+	Lead      string // one sentence about the table, next to the title
+	Says      []Sentence
+	Table     *Table
+	Notes     []Sentence // below the table
+	Fold      bool
+}
+
+// Sentence is a text that begins with a word such as Why, or with none.
+type Sentence struct {
+	Lead, Text string
+	Style      Style
+}
+
+// Style says what a text or cell is. Renderers show it by colour, next to what the words say.
+type Style int
+
+// Styles. Strong is the most important sentence, Bad is what is wrong, Warn a warning, Faint what is of
+// little use, and Best a value that is best or level with the best.
+const (
+	Plain Style = iota
+	Strong
+	Bad
+	Warn
+	Faint
+	Best
+)
+
+// Table has a row for each thing and a column for each property of it.
+type Table struct {
+	Columns []Column
+	Rows    []Row
+}
+
+// Column is a property. Columns of one Group that follow each other have a common title. A column
+// of the largest Rank is left out first where there is no room; those of rank 0 never are.
+type Column struct {
+	Group, Title string // a title may have two lines
+	Unit, Help   string
+	Left         bool // it holds text, which begins at the left
+	Rank         int
+	Page         bool // only a page has room for it, such as a chart
+}
+
+// Row is a row of cells, as many as the table has columns. Group is a heading above it, if it differs
+// from that of the row before. A Remark is a line below the row.
+type Row struct {
+	Group  string
+	Cells  []Cell
+	Remark string
+}
+
+// Cell is a value as text. Value is the same as a number, for CSV; of a text it is not used.
+type Cell struct {
+	Text  string
+	Value float64
+	Style Style
+	Help  string // more about the cell, where a pointer rests on it
+	Heat  int    // shade, from 0 for the best to 4 for many times the best
+	Range *Range
+}
+
+// Range is a distribution: a line from Low to High, a box over the middle half, a dot at the median and
+// a diamond at the mean.
+type Range struct{ Low, Quarter, Median, ThreeQuarters, High, Mean float64 }
+
+// Text makes a cell of a text.
+func Text(s string) Cell { return Cell{Text: s} }
+
+// Styled makes a cell of a text in a style.
+func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
+
+// Add appends a row.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, Row{Cells: cells}) }

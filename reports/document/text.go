@@ -1,0 +1,317 @@
+package document
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Terminal says how to write a document as text.
+type Terminal struct {
+	Width  int  // columns; a table that has no room leaves out columns, and says which
+	Colour bool // styles are shown as colours, too
+	Full   bool // sections that are folded are written, too
+}
+
+// narrowest is the width below which nothing is made narrower.
+const narrowest = 40
+
+// Write writes the document as text.
+func (t Terminal) Write(w io.Writer, d *Document) error {
+	out := &textWriter{bufio.NewWriter(w), t}
+	out.Width = max(out.Width, narrowest)
+	if d.Title != "" {
+		out.wrap(Strong, "", 0, d.Title)
+	}
+	for _, f := range d.Facts {
+		out.wrap(Plain, "", 2, f)
+	}
+	for i := range d.Sections {
+		if s := &d.Sections[i]; t.Full || !s.Fold {
+			out.section(s)
+		}
+	}
+	if err := out.out.Flush(); err != nil { // bufio keeps the first error
+		return fmt.Errorf("write text: %w", err)
+	}
+	return nil
+}
+
+type textWriter struct {
+	out *bufio.Writer
+	Terminal
+}
+
+// codes are the terminal's parameters of "select graphic rendition".
+var codes = map[Style]string{Strong: "1", Bad: "31", Warn: "33", Faint: "2", Best: "32"}
+
+func (w *textWriter) paint(style Style, s string) string {
+	if code := codes[style]; w.Colour && code != "" && s != "" {
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
+	}
+	return s
+}
+
+func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
+	for _, line := range words.Wrap(lead, words.OneLine(text), indent, w.Width) {
+		fmt.Fprintln(w.out, w.paint(style, line))
+	}
+}
+
+func (w *textWriter) section(s *Section) {
+	if len(s.Says) > 0 || s.Fold || s.Lead != "" { // tables of the first screen follow each other
+		fmt.Fprintln(w.out)
+	}
+	for _, said := range s.Says {
+		lead := "  "
+		if said.Lead != "" {
+			lead += said.Lead + ": "
+		}
+		w.wrap(said.Style, lead, 2+min(len(said.Lead), 5), said.Text)
+	}
+	if s.Table != nil && len(s.Table.Rows) > 0 {
+		if len(s.Says) > 0 {
+			fmt.Fprintln(w.out)
+		}
+		w.table(s)
+	} else if len(s.Says) == 0 && s.Title != "" {
+		w.wrap(Strong, strings.ToUpper(s.Title)+"  ", 2, s.Lead)
+	}
+	for _, n := range s.Notes {
+		lead := ""
+		if n.Lead != "" {
+			lead = n.Lead + ": "
+		}
+		w.wrap(n.Style, lead, 2, n.Text)
+	}
+}
+
+// grid is a table with the columns that there is room for.
+type grid struct {
+	*Table
+	columns []int
+	widths  []int // by place in columns
+	marked  []bool
+}
+
+// longestTitle is how long a title is at most that is in the place of the first column's.
+const longestTitle = 12
+
+// table writes the table.
+func (w *textWriter) table(s *Section) {
+	g := grid{Table: s.Table}
+	for i, c := range g.Columns {
+		if !c.Page {
+			g.columns = append(g.columns, i)
+		}
+	}
+	title, heading := strings.ToUpper(words.OneLine(s.Title)), ""
+	if s.Lead != "" || utf8.RuneCountInString(title) > longestTitle {
+		title, heading = "", title
+	}
+	var dropped []string
+	for g.measure(title) > w.Width {
+		most := slices.MaxFunc(g.columns, func(a, b int) int { return g.Columns[a].Rank - g.Columns[b].Rank })
+		rank := g.Columns[most].Rank
+		if rank == 0 {
+			break
+		}
+		g.columns = slices.DeleteFunc(g.columns, func(i int) bool {
+			if g.Columns[i].Rank != rank {
+				return false
+			}
+			if name := g.name(i); !slices.Contains(dropped, name) {
+				dropped = append(dropped, name)
+			}
+			return true
+		})
+	}
+	if heading != "" {
+		w.wrap(Strong, heading+"  ", 2, s.Lead)
+	}
+	if last := len(g.columns) - 1; g.width() > w.Width && g.Columns[g.columns[last]].Left {
+		g.widths[last] = max(shortestText, g.widths[last]-g.width()+w.Width)
+	}
+	for _, line := range g.heads(title) {
+		fmt.Fprintln(w.out, w.paint(Strong, line))
+	}
+	group := ""
+	for _, r := range g.Rows {
+		if r.Group != group {
+			w.wrap(Plain, "", 2, r.Group)
+			group = r.Group
+		}
+		w.row(&g, &r)
+		if r.Remark != "" {
+			w.wrap(Faint, "    ", 4, r.Remark)
+		}
+	}
+	if len(dropped) > 0 {
+		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
+	}
+}
+
+// shortestText is how wide a text in the last column is at least. It is broken into lines.
+const shortestText = 20
+
+// name is what a column that is left out is called.
+func (g *grid) name(i int) string {
+	c := &g.Columns[i]
+	title := strings.ReplaceAll(c.Title, "\n", " ")
+	for k := range g.Columns { // all columns of that title may be of the same rank, in several groups
+		if o := &g.Columns[k]; o.Title == c.Title && o.Rank != c.Rank {
+			return strings.TrimSpace(c.Group)
+		}
+	}
+	return title
+}
+
+// measure sets the widths of the columns, and returns that of the table.
+func (g *grid) measure(title string) int {
+	g.widths, g.marked = nil, nil
+	for at, i := range g.columns {
+		width, marked := 0, false
+		for _, r := range g.Rows {
+			marked = marked || r.Cells[i].Style == Best
+		}
+		for _, line := range strings.Split(g.Columns[i].Title, "\n") {
+			n := utf8.RuneCountInString(words.OneLine(line))
+			if marked {
+				n++
+			}
+			width = max(width, n)
+		}
+		for _, r := range g.Rows {
+			n := utf8.RuneCountInString(words.OneLine(r.Cells[i].Text))
+			if marked {
+				n++
+			}
+			width = max(width, n)
+		}
+		if at == 0 {
+			width = max(width, utf8.RuneCountInString(title))
+		}
+		g.widths, g.marked = append(g.widths, width), append(g.marked, marked)
+	}
+	g.spread()
+	return g.width()
+}
+
+// width is that of the table.
+func (g *grid) width() int {
+	sum := -1
+	for _, width := range g.widths {
+		sum += width + 1
+	}
+	return sum
+}
+
+// spread makes columns wider whose group's title is wider than they are.
+func (g *grid) spread() {
+	for from := 0; from < len(g.columns); {
+		to := g.span(from)
+		need := utf8.RuneCountInString(words.OneLine(g.Columns[g.columns[from]].Group))
+		for at := from; at < to; at++ {
+			need -= g.widths[at] + 1
+		}
+		if need+1 > 0 && g.Columns[g.columns[from]].Group != "" {
+			g.widths[from] += need + 1
+		}
+		from = to
+	}
+}
+
+// span is where the group of columns that begins at a place ends.
+func (g *grid) span(from int) int {
+	group := g.Columns[g.columns[from]].Group
+	to := from + 1
+	for to < len(g.columns) && group != "" && g.Columns[g.columns[to]].Group == group {
+		to++
+	}
+	return to
+}
+
+// heads are the lines above the table: groups, and titles of one or two lines.
+func (g *grid) heads(title string) []string {
+	var lines []string
+	groups, some := "", false
+	for from := 0; from < len(g.columns); {
+		to, width := g.span(from), -1
+		for at := from; at < to; at++ {
+			width += g.widths[at] + 1
+		}
+		name := words.OneLine(g.Columns[g.columns[from]].Group)
+		some = some || name != ""
+		groups += align(name, width, from == 0) + " "
+		from = to
+	}
+	tall := 1
+	for _, i := range g.columns {
+		tall = max(tall, 1+strings.Count(g.Columns[i].Title, "\n"))
+	}
+	if some {
+		lines = append(lines, groups)
+	}
+	for n := range tall {
+		line := ""
+		for at, i := range g.columns {
+			parts := strings.Split(g.Columns[i].Title, "\n")
+			part := ""
+			if k := n - tall + len(parts); k >= 0 {
+				part = words.OneLine(parts[k])
+			}
+			if at == 0 && n == tall-1 && title != "" {
+				part = title
+			}
+			if g.marked[at] {
+				part += " "
+			}
+			line += align(part, g.widths[at], g.Columns[i].Left) + " "
+		}
+		lines = append(lines, line)
+	}
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+}
+
+// row writes a row. A text in the last column may need several lines.
+func (w *textWriter) row(g *grid, r *Row) {
+	line, indent := "", 0
+	for at, i := range g.columns {
+		c := &r.Cells[i]
+		text := words.OneLine(c.Text)
+		if c.Style == Best {
+			text += "*"
+		} else if g.marked[at] {
+			text += " "
+		}
+		if at == len(g.columns)-1 && utf8.RuneCountInString(text) > g.widths[at] {
+			for n, part := range words.Wrap("", text, 0, g.widths[at]) {
+				if n > 0 {
+					line = strings.Repeat(" ", indent)
+				}
+				fmt.Fprintln(w.out, strings.TrimRight(line+w.paint(c.Style, part), " "))
+			}
+			return
+		}
+		// Spaces have no colour, so that those at the end can be cut off.
+		line += strings.Replace(align(text, g.widths[at], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
+		indent += g.widths[at] + 1
+	}
+	fmt.Fprintln(w.out, strings.TrimRight(line, " "))
+}
+
+func align(s string, width int, left bool) string {
+	room := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+	if left {
+		return s + room
+	}
+	return room + s
+}

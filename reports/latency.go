@@ -1,0 +1,463 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/results"
+)
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// first are the sections of the first screen: for each measured phase the verdict, the whole load and
+// the operations.
+func (v *run) first() (all []document.Section) {
+	for _, loads := range byPhase(v.loads) {
+		verdict := document.Section{ID: "verdict"}
+		for i := range loads {
+			l := &loads[i]
+			for n, said := range l.Verdict() {
+				s := document.Sentence{Lead: said.Lead, Text: said.Text}
+				if len(loads) > 1 {
+					if n > 0 {
+						continue // reasons are below the table of each engine
+					}
+					s.Text = l.Engine + ": " + s.Text
+				}
+				if n == 0 {
+					s.Style = document.Strong
+				}
+				verdict.Says = append(verdict.Says, s)
+			}
+		}
+		if len(loads) > 1 {
+			verdict.Says = append(verdict.Says, document.Sentence{
+				Text: "Engines are not ranked: their acknowledged writes survive different failures.",
+			})
+		}
+		all = append(all, verdict, wholeLoad(loads))
+		switch {
+		case len(loads) > 1:
+			all = append(all, fastest(loads))
+		case len(loads[0].Models) == 1:
+			all = append(all, v.alone(&loads[0]))
+		default:
+			all = append(all, v.operations(&loads[0]))
+		}
+	}
+	return all
+}
+
+// byPhase groups the loads of the same phase on several engines.
+func byPhase(loads []ranking.Load) (all [][]ranking.Load) {
+	for i := range loads {
+		at := slices.IndexFunc(all, func(o []ranking.Load) bool { return o[0].Phase == loads[i].Phase })
+		if at < 0 {
+			at, all = len(all), append(all, nil)
+		}
+		all[at] = append(all[at], loads[i])
+	}
+	return all
+}
+
+// wholeLoad is a row for each model.
+func wholeLoad(loads []ranking.Load) document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "", Left: true},
+		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50 of each operation, weighted by its share"},
+		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
+		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
+		{Page: true, Left: true, Title: "distribution", Help: "line from p5 to p99, box over the middle half, dot at p50, diamond at the mean"},
+		{Group: "per operation", Title: "requests", Help: "requests that the driver sent to the engine"},
+		{Group: "per operation", Title: "rows\nscanned", Rank: 3, Help: "rows and index entries that the engine read"},
+		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes of the columns returned; 1 KB is 1,000 bytes"},
+		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 5, Help: "bytes of the values written"},
+		{Title: "disk KB\n/message", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
+		{Title: "max\nops/s", Rank: 7, Help: "operations per second as fast as the store answers"},
+	}}
+	throughput := false
+	for i := range loads {
+		l := &loads[i]
+		leads := map[ranking.Metric][]bool{}
+		for _, x := range ranking.Metrics {
+			leads[x] = l.Leading(x)
+		}
+		most := 0.0
+		for k := range l.Models {
+			most = max(most, l.Models[k].Throughput)
+		}
+		for k := range l.Models {
+			m := &l.Models[k]
+			row := document.Row{Cells: []document.Cell{{Text: m.Name}}}
+			if len(loads) > 1 {
+				row.Group = l.Engine
+			}
+			if !m.Ranked() {
+				row.Cells[0].Style, row.Cells[0].Help = document.Warn, m.NotRanked
+			}
+			for _, x := range ranking.Metrics {
+				c := metricCell(x, m.Value(x))
+				if len(l.Models) > 1 && leads[x][k] {
+					c.Style = document.Best
+				}
+				row.Cells = append(row.Cells, c)
+				if x == ranking.P99 {
+					row.Cells = append(row.Cells, document.Cell{Range: rangeOf(l, m)})
+				}
+			}
+			c := document.Cell{Text: "-"}
+			if m.Throughput > 0 {
+				throughput, c = true, document.Cell{Text: ranking.Number(m.Throughput), Value: m.Throughput}
+				if m.Throughput*1.05 >= most && len(l.Models) > 1 {
+					c.Style = document.Best
+				}
+			}
+			t.Rows = append(t.Rows, row)
+			t.Rows[len(t.Rows)-1].Cells = append(row.Cells, c)
+		}
+	}
+	if !throughput {
+		dropColumn(t, len(t.Columns)-1)
+	}
+	s := document.Section{ID: "load", Title: "Whole load", Table: t}
+	l := &loads[0]
+	if l.Covers < 0.995 && len(l.Models) > 1 {
+		s.Notes = append(s.Notes, document.Sentence{Style: document.Faint, Text: fmt.Sprintf(
+			"of the %d operations that all models support, %.0f%% of the load", len(l.Shares), math.Floor(100*l.Covers))})
+	}
+	return s
+}
+
+func dropColumn(t *document.Table, at int) {
+	t.Columns = slices.Delete(t.Columns, at, at+1)
+	for i := range t.Rows {
+		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
+	}
+}
+
+// metricCell writes a metric of the whole load.
+func metricCell(x ranking.Metric, value float64) document.Cell {
+	c := document.Cell{Text: "-", Value: value}
+	switch {
+	case math.IsNaN(value):
+	case x.Timed():
+		c.Text = ranking.MS(value)
+	case x == ranking.Requests || x == ranking.Rows:
+		c.Text = ranking.Number(value)
+	default:
+		c.Text = ranking.KB(value)
+	}
+	return c
+}
+
+// rangeOf is the distribution of the whole load's latencies.
+func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
+	r := &document.Range{
+		Low: l.Quantile(m, 0.05), Quarter: l.Quantile(m, 0.25), Median: l.Quantile(m, 0.5),
+		ThreeQuarters: l.Quantile(m, 0.75), High: m.Value(ranking.P99), Mean: m.Value(ranking.Mean),
+	}
+	for _, x := range []float64{r.Low, r.Quarter, r.Median, r.ThreeQuarters, r.High, r.Mean} {
+		if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
+			return nil
+		}
+	}
+	return r
+}
+
+func p50(l *results.Latency) int64 { return l.P50 }
+func p90(l *results.Latency) int64 { return l.P90 }
+func p99(l *results.Latency) int64 { return l.P99 }
+
+// latencyCell writes a latency, or a dash for one that is not known.
+func latencyCell(ns float64) document.Cell {
+	if math.IsNaN(ns) {
+		return document.Cell{Text: "-", Value: ns}
+	}
+	return document.Cell{Text: ranking.MS(ns), Value: ns / 1e6}
+}
+
+// heats are the ratios to the best from which on a cell has a darker shade.
+var heats = []float64{1.5, 3, 5, 10}
+
+func heat(ratio float64) (n int) {
+	for _, from := range heats {
+		if ratio >= from {
+			n++
+		}
+	}
+	return n
+}
+
+// operations is a row for each operation, with p50 and p99 of each model.
+func (v *run) operations(l *ranking.Load) document.Section {
+	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "%", Help: "of the operations that all models support"}}}
+	for k := range l.Models {
+		m := &l.Models[k]
+		t.Columns = append(t.Columns,
+			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Rank: k},
+			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
+	}
+	t.Columns = append(t.Columns, document.Column{Title: "largest difference", Left: true, Page: true})
+	few := false
+	var omits []string
+	for _, share := range l.Shares {
+		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", 100*share.Share), Value: 100 * share.Share}}
+		leads := l.LeadingOf(true, func(m *ranking.Model) ranking.Series { return m.Latencies(share.Op, p50) })
+		best := math.Inf(1)
+		for k := range l.Models {
+			if leads[k] {
+				best = min(best, l.Models[k].Latencies(share.Op, p50).Median())
+			}
+		}
+		for k := range l.Models {
+			m := &l.Models[k]
+			mid := latencyCell(m.Percentile(share.Op, 0.5, p50))
+			if series := m.Latencies(share.Op, p50); m.Count(share.Op) >= results.EnoughFor(0.5) {
+				mid = latencyCell(series.Median())
+				mid.Heat = heat(series.Median() / best)
+			}
+			if leads[k] {
+				mid.Style = document.Best
+			}
+			tail := latencyCell(m.Percentile(share.Op, 0.99, p99))
+			few = few || math.IsNaN(tail.Value)
+			row = append(row, mid, tail)
+		}
+		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
+		if o := v.omits(l, share.Op, leads); o != "" && share.Share >= 0.1 { // else it changes little
+			omits = append(omits, o)
+		}
+	}
+	s := document.Section{ID: "operations", Title: "Operation", Table: t}
+	note := "* best, or no significant difference from the best"
+	if few {
+		note += fmt.Sprintf("; - fewer than %d operations", results.EnoughFor(0.99))
+	}
+	s.Notes = append(s.Notes, document.Sentence{Text: note, Style: document.Faint})
+	s.Notes = append(s.Notes, document.Sentence{Text: latencyNote(l), Style: document.Faint})
+	if len(omits) > 0 {
+		s.Notes = append(s.Notes, document.Sentence{Text: "less to read, as fields are omitted: " + strings.Join(omits, ", "), Style: document.Faint})
+	}
+	return s
+}
+
+// latencyNote says what a latency is.
+func latencyNote(l *ranking.Load) string {
+	if l.Cell.Arrivals == "closed" {
+		return "p50, p99: latency in ms, from start to end of an operation"
+	}
+	var waits []float64
+	for i := range l.Models {
+		for _, c := range l.Models[i].Cells {
+			if c.AllOps != nil {
+				waits = append(waits, float64(c.AllOps.Lag.P50))
+			}
+		}
+	}
+	s := "latency in ms from the scheduled start, without client delay"
+	if len(waits) > 0 {
+		s += fmt.Sprintf(" (p50 %s ms)", ranking.MS(results.Median(waits)))
+	}
+	return s
+}
+
+// unsupported are the operations that not all models support.
+func (v *run) unsupported() document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "operation", Left: true}, {Title: "% of load"}, {Title: "not supported by", Left: true},
+	}}
+	for i := range v.loads {
+		for _, left := range v.loads[i].Left {
+			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
+				t.Add(document.Text(left.Op), document.Cell{Text: ranking.Number(100 * left.Share.Share), Value: 100 * left.Share.Share},
+					document.Text(strings.Join(left.Lacking, ", ")))
+			}
+		}
+	}
+	return document.Section{ID: "unsupported", Title: "Operations that not all models support", Table: t, Fold: true}
+}
+
+// omits names the operations in which a model that is best returns rows without some fields, and another
+// model does not.
+func (v *run) omits(l *ranking.Load, op string, leads []bool) string {
+	var who []string
+	others := false
+	for k := range l.Models {
+		m := &l.Models[k]
+		switch omits := m.Cells[len(m.Cells)-1].Ops[op].Missing != ""; {
+		case !omits:
+			others = true
+		case leads[k]:
+			who = append(who, m.Name)
+		}
+	}
+	if len(who) == 0 || !others {
+		return ""
+	}
+	return op + " (" + strings.Join(who, ", ") + ")"
+}
+
+// counters are what an operation may cost the engine, and how much of each weighs as much as one
+// request: this only decides which of them is named as the reason.
+var counters = []struct {
+	name   string
+	of     func(s *results.StoreCost) float64
+	scale  float64
+	weighs float64
+}{
+	{"requests", func(s *results.StoreCost) float64 { return s.Calls }, 1, 1},
+	{"rows scanned", func(s *results.StoreCost) float64 { return s.Of(results.Examined) }, 1, 20},
+	{"KB read", func(s *results.StoreCost) float64 { return s.BytesRead }, 1000, 10_000},
+	{"KB written", func(s *results.StoreCost) float64 { return s.BytesWritten }, 1000, 10_000},
+}
+
+// cause names the counter in which the models' operations differ most, with the values, the least first.
+func (v *run) cause(l *ranking.Load, op string) string {
+	said, most := "", 0.2
+	for _, c := range counters {
+		type value struct {
+			name string
+			v    float64
+		}
+		var all []value
+		for k := range l.Models {
+			if x := l.Models[k].Cost(op, c.of); !math.IsNaN(x) {
+				all = append(all, value{l.Models[k].Name, x})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
+		if len(all) < 2 {
+			continue
+		}
+		weight := (all[len(all)-1].v - all[0].v) / c.weighs
+		if weight <= most {
+			continue
+		}
+		var parts []string
+		text := func(i int) string { return rough(all[i].v / c.scale) }
+		for i := 0; i < len(all); {
+			group := []string{all[i].name}
+			k := i + 1
+			for k < len(all) && text(k) == text(i) {
+				group, k = append(group, all[k].name), k+1
+			}
+			parts = append(parts, text(i)+" "+strings.Join(group, " and "))
+			i = k
+		}
+		said, most = c.name+": "+strings.Join(parts, ", "), weight
+	}
+	return said
+}
+
+// rough writes a number with two digits that count.
+func rough(v float64) string {
+	if v < 9.95 {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// alone is a row for each operation of the only model, with the part of the time that it takes.
+func (v *run) alone(l *ranking.Load) document.Section {
+	m := &l.Models[0]
+	t := &document.Table{Columns: []document.Column{
+		{Left: true}, {Title: "% of\nload"},
+		{Title: "% of\ntime", Help: "of the time of all operations together"},
+		{Group: "latency, ms", Title: "p50", Unit: "ms"}, {Group: "latency, ms", Title: "p90", Unit: "ms", Rank: 3},
+		{Group: "latency, ms", Title: "p99", Unit: "ms"}, {Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
+		{Group: "per operation", Title: "requests", Rank: 1}, {Group: "per operation", Title: "rows\nscanned", Rank: 4},
+		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 5},
+		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 6},
+	}}
+	mean := func(op string) float64 {
+		var all ranking.Series
+		for _, c := range m.Cells {
+			if o := c.Ops[op]; o.Count > 0 {
+				all = append(all, c.Latency(&o).Mean)
+			}
+		}
+		return all.Median()
+	}
+	total := 0.0
+	for _, s := range l.Shares {
+		total += s.Share * mean(s.Op)
+	}
+	for _, s := range l.Shares {
+		row := []document.Cell{
+			{Text: s.Op}, {Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
+			{Text: fmt.Sprintf("%.0f", 100*s.Share*mean(s.Op)/max(total, 1)), Value: 100 * s.Share * mean(s.Op) / max(total, 1)},
+			latencyCell(m.Percentile(s.Op, 0.5, p50)), latencyCell(m.Percentile(s.Op, 0.9, p90)),
+			latencyCell(m.Percentile(s.Op, 0.99, p99)),
+			latencyCell(slices.Max(append(m.Latencies(s.Op, func(l *results.Latency) int64 { return l.Max }).Known(), 0))),
+		}
+		for _, c := range counters {
+			x := m.Cost(s.Op, c.of)
+			cell := document.Cell{Text: "-", Value: x}
+			if !math.IsNaN(x) {
+				cell.Text = ranking.Number(x / c.scale)
+			}
+			row = append(row, cell)
+		}
+		t.Add(row...)
+	}
+	return document.Section{
+		ID: "operations", Title: "Operation", Table: t,
+		Notes: []document.Sentence{
+			{Text: fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99", results.EnoughFor(0.5),
+				results.EnoughFor(0.9), results.EnoughFor(0.99)), Style: document.Faint},
+			{Text: latencyNote(l), Style: document.Faint},
+		},
+	}
+}
+
+// fastest names for each operation the model with the least p50 on each engine.
+func fastest(loads []ranking.Load) document.Section {
+	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
+	var ops []ranking.Share
+	for i := range loads {
+		t.Columns = append(t.Columns, document.Column{Group: loads[i].Engine, Title: "model", Left: true, Rank: i},
+			document.Column{Group: loads[i].Engine, Title: "p50, ms", Unit: "ms", Rank: i})
+		for _, s := range loads[i].Shares {
+			if !slices.ContainsFunc(ops, func(o ranking.Share) bool { return o.Op == s.Op }) {
+				ops = append(ops, s)
+			}
+		}
+	}
+	for _, s := range ops {
+		row := []document.Cell{{Text: s.Op}, {Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share}}
+		for i := range loads {
+			name, least := "-", math.NaN()
+			for k := range loads[i].Models {
+				m := &loads[i].Models[k]
+				if x := m.Latencies(s.Op, p50).Median(); m.Ranked() && !math.IsNaN(x) && !(x >= least) {
+					name, least = m.Name, x
+				}
+			}
+			row = append(row, document.Text(name), latencyCell(least))
+		}
+		t.Add(row...)
+	}
+	return document.Section{
+		ID: "operations", Title: "Fastest", Table: t,
+		Notes: []document.Sentence{
+			{Text: "* best on this engine, or no significant difference from the best", Style: document.Faint},
+			{Text: latencyNote(&loads[0]), Style: document.Faint},
+		},
+	}
+}

@@ -1,0 +1,149 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/document"
+)
+
+// sectionView is a section of a document as the template shows it.
+type sectionView struct {
+	*document.Section
+	Groups []span // titles over several columns; none if no column has one
+	Ticks  []tick // of the axis of ranges, in the units of rangeWidth
+	Rows   []rowView
+	Charts []chart
+	Legend []line
+	Open   bool // it is not folded, although the text leaves it out
+}
+
+// Columns is how many columns the table has.
+func (v *sectionView) Columns() int { return len(v.Table.Columns) }
+
+// Rest is how many columns are behind the first.
+func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
+
+// span is a title over several columns.
+type span struct {
+	Text  string
+	Width int
+}
+
+// rowView is a row, and the heading before it, if there is one.
+type rowView struct {
+	Group  string
+	Cells  []shownCell
+	Remark string
+}
+
+type shownCell struct {
+	document.Cell
+	Left  bool
+	Class string
+	Range *rangeView
+}
+
+// rangeView is a range in the units of rangeWidth.
+type rangeView struct{ Low, Quarter, Median, ThreeQuarters, High, Mean float64 }
+
+// Box is the width of the middle half.
+func (r *rangeView) Box() float64 { return max(1, r.ThreeQuarters-r.Quarter) }
+
+// rangeWidth is the width of the chart of ranges.
+const rangeWidth = 300
+
+func newSections(d *document.Document) (all []sectionView) {
+	for i := range d.Sections {
+		v := sectionView{Section: &d.Sections[i]}
+		if v.Table != nil {
+			v.table()
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+func (v *sectionView) table() {
+	some := false
+	for i := 0; i < len(v.Table.Columns); {
+		group, n := v.Table.Columns[i].Group, 1
+		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
+			n++
+		}
+		v.Groups, some = append(v.Groups, span{group, n}), some || group != ""
+		i += n
+	}
+	if !some {
+		v.Groups = nil
+	}
+	at := v.axis()
+	last := ""
+	for _, r := range v.Table.Rows {
+		row := rowView{Remark: r.Remark}
+		if r.Group != last {
+			row.Group, last = r.Group, r.Group
+		}
+		for i, c := range r.Cells {
+			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
+			if c.Range != nil && at != nil {
+				cell.Range = &rangeView{
+					at(c.Range.Low), at(c.Range.Quarter), at(c.Range.Median), at(c.Range.ThreeQuarters), at(c.Range.High), at(c.Range.Mean),
+				}
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+}
+
+// class is the style of a cell in the style sheet.
+func class(c *document.Cell) string {
+	s := map[document.Style]string{
+		document.Best: "best", document.Bad: "bad", document.Warn: "warn", document.Faint: "soft", document.Strong: "strong",
+	}[c.Style]
+	if c.Heat > 0 && c.Style != document.Best {
+		s += fmt.Sprintf(" h%d", c.Heat)
+	}
+	return strings.TrimSpace(s)
+}
+
+// axis is the logarithmic axis of all ranges of the table; nil if it has none.
+func (v *sectionView) axis() func(float64) float64 {
+	low, high := math.Inf(1), 0.0
+	for _, r := range v.Table.Rows {
+		for _, c := range r.Cells {
+			if c.Range != nil {
+				low, high = min(low, c.Range.Low), max(high, c.Range.High)
+			}
+		}
+	}
+	if high == 0 {
+		return nil
+	}
+	from, to := math.Log10(low)-0.08, math.Log10(high)+0.08
+	at := func(ns float64) float64 { return rangeWidth * (math.Log10(ns) - from) / (to - from) }
+	for e := math.Floor(from); e <= to; e++ {
+		for _, step := range []float64{1, 2, 5} {
+			if ns := step * math.Pow(10, e); at(ns) >= 0 && at(ns) <= rangeWidth {
+				v.Ticks = append(v.Ticks, tick{at(ns), milliseconds(ns)})
+			}
+		}
+	}
+	if len(v.Ticks) > 9 { // whole decades only
+		kept := v.Ticks[:0]
+		for _, t := range v.Ticks {
+			if strings.Trim(t.Label, "0.") == "1" {
+				kept = append(kept, t)
+			}
+		}
+		v.Ticks = kept
+	}
+	return at
+}
+
+// milliseconds writes nanoseconds as a plain number of ms.
+func milliseconds(ns float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.6g", ns/1e6), ".0")
+}

@@ -1,0 +1,75 @@
+package ranking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports/growth"
+)
+
+// leastDifference is the ratio up to which two models count as equal, whatever the trials say.
+const leastDifference = 1.05
+
+// Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
+// of the ratios of their trials, Low and High are its 95% interval.
+type Difference struct {
+	Ratio, Low, High float64
+	Trials           int
+	// Significant says that the metric is larger: by more than 5%, and for a latency the interval of
+	// Student's t of the log ratios, trial by trial, is above 1. One trial has no interval, and so no
+	// significance.
+	Significant bool
+}
+
+// Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
+// nearly the same time. It returns false if they have no trial in common.
+func Compare(a, b Series, timed bool) (d Difference, ok bool) {
+	var logs []float64
+	for i := range min(len(a), len(b)) {
+		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			logs = append(logs, math.Log(max(b[i], 1e-9))-math.Log(max(a[i], 1e-9)))
+		}
+	}
+	if d.Trials = len(logs); d.Trials == 0 {
+		return d, false
+	}
+	var mean, squares float64
+	for _, l := range logs {
+		mean += l / float64(d.Trials)
+	}
+	for _, l := range logs {
+		squares += (l - mean) * (l - mean)
+	}
+	half := math.Inf(1)
+	if d.Trials > 1 {
+		half = growth.Student(d.Trials-1) * math.Sqrt(squares/float64(d.Trials-1)/float64(d.Trials))
+	}
+	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
+	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
+	return d, true
+}
+
+// Leading says which of the values are best or level with the best. They are the least value, and in
+// ascending order those after it, up to the first that is significantly larger. With one trial
+// nothing is significant, and those within 5% of the best lead with it.
+func Leading(all []Series, timed bool) []bool {
+	leads := make([]bool, len(all))
+	var order []int
+	for i := range all {
+		if m := all[i].Median(); !math.IsNaN(m) && !math.IsInf(m, 1) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].Median(), all[b].Median()) })
+	for n, i := range order {
+		if n > 0 {
+			d, ok := Compare(all[order[0]], all[i], timed)
+			if !ok || d.Significant || d.Trials < 2 && d.Ratio > leastDifference {
+				break
+			}
+		}
+		leads[i] = true
+	}
+	return leads
+}

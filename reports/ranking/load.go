@@ -1,0 +1,440 @@
+package ranking
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Load is one measured phase on one engine, with the models that ran it.
+type Load struct {
+	Phase, Engine string
+	Cell          *results.Cell // one of the phase
+	Trials        int
+	By            Metric // the metric that ranks
+	// Shares are the operations that all models support, the most frequent first. Together they are 1.
+	// Left are the others of the workload, and Covers is which part of the scheduled operations Shares are.
+	Shares []Share
+	Left   []Left
+	Covers float64
+	// Models are ranked by their value, and behind them are those that are not ranked. The first First of
+	// them share the first place; 0: none is ranked.
+	Models []Model
+	First  int
+}
+
+// Share is an operation and which part of a load it is, from 0 to 1.
+type Share struct {
+	Op    string
+	Share float64
+}
+
+// Left is an operation that not all models support, and the names of those that do not. Share is of all
+// scheduled operations.
+type Left struct {
+	Share
+	Lacking []string
+}
+
+// Model is a model with its trials.
+type Model struct {
+	Name, Model, Engine, Durability string
+	Cells                           trials.Column
+	NotRanked                       string  // why the model is not ranked; "": it is
+	Throughput                      float64 // operations per second of the phase Unthrottled; 0: it was not measured
+	values                          map[Metric]Series
+	used                            []*results.Cell // by trial; nil where a trial does not count
+}
+
+// Unthrottled is the name of a phase that runs as fast as the store answers. Its throughput is shown
+// with the measured phase before it.
+const Unthrottled = "throughput"
+
+// Of are the loads of the run's measured phases, ranked by a metric. Name gives models their names. Wrong
+// says why a model's data is wrong or lost; "" if it is right.
+func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string) []Load {
+	type key struct {
+		where, engine, arrivals string
+		rate                    float64
+		clients                 int
+	}
+	var order []key
+	phases := map[key][]*results.Cell{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !c.Measured() || len(c.Ops) == 0 && c.Verdict == results.OK {
+			continue
+		}
+		k := key{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
+		if phases[k] == nil {
+			order = append(order, k)
+		}
+		phases[k] = append(phases[k], c)
+	}
+	if len(order) > 1 {
+		order = slices.DeleteFunc(order, func(k key) bool { return k.where == Unthrottled && k.arrivals == "closed" })
+	}
+	var all []Load
+	for _, k := range order {
+		l := Load{Phase: k.where, Engine: k.engine, Cell: phases[k][0], By: by}
+		for _, cs := range trials.Columns(phases[k]) {
+			m := newModel(cs, name(cs[0].Model, cs[0].Engine))
+			if why := wrong(m.Model, m.Engine); why != "" {
+				m.NotRanked = why
+			}
+			m.throughput(r)
+			l.Models, l.Trials = append(l.Models, m), max(l.Trials, len(cs))
+		}
+		l.shares()
+		for i := range l.Models {
+			l.Models[i].measure(r, l.Shares)
+		}
+		l.rank()
+		all = append(all, l)
+	}
+	return all
+}
+
+func newModel(cs trials.Column, name string) Model {
+	first := cs[0]
+	m := Model{
+		Name: name, Model: first.Model, Engine: first.Engine, Durability: first.Durability, Cells: cs,
+		values: map[Metric]Series{},
+	}
+	ok := 0
+	for _, c := range cs {
+		if c.Verdict == results.OK {
+			ok++
+		}
+	}
+	for _, c := range cs { // if most trials are valid, the others do not count
+		if 2*ok > len(cs) && c.Verdict != results.OK {
+			c = nil
+		}
+		m.used = append(m.used, c)
+	}
+	if 2*ok <= len(cs) {
+		m.NotRanked = m.trouble()
+	}
+	return m
+}
+
+// trouble says why most trials do not count.
+func (m *Model) trouble() string {
+	for _, c := range m.Cells {
+		switch {
+		case c.Verdict == results.OK:
+		case c.Verdict == results.Overloaded && c.Offered != nil:
+			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved), words.Amount(c.Offered.Rate))
+		case c.Reason != nil:
+			return string(c.Verdict) + ": " + c.Reason.Text
+		case c.Error != "":
+			return string(c.Verdict) + ": " + c.Error
+		default:
+			return string(c.Verdict)
+		}
+	}
+	return ""
+}
+
+// throughput sets the operations per second of the phase that ran as fast as the store answered.
+func (m *Model) throughput(r *results.Run) {
+	var rates []float64
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Model == m.Model && c.Engine == m.Engine && c.Measured() && c.Arrivals == "closed" && c.Offered != nil &&
+			c.Verdict == results.OK && (c.Phase == Unthrottled || c.Phase == m.Cells[0].Phase) && c.Point == m.Cells[0].Point {
+			rates = append(rates, c.Offered.Achieved)
+		}
+	}
+	m.Throughput = results.Median(rates)
+}
+
+// has reports whether the model executed the operation.
+func (m *Model) has(op string) bool {
+	return slices.ContainsFunc(m.used, func(c *results.Cell) bool { return c != nil && c.Ops[op].Count > 0 })
+}
+
+// scheduled is how many operations of that kind were scheduled, in all trials.
+func (m *Model) scheduled(op string) float64 {
+	var n int64
+	for _, c := range m.Cells {
+		o := c.Ops[op]
+		n += o.Attempted() + o.NoTarget
+	}
+	return float64(n)
+}
+
+// all is how many operations were scheduled, also of those that the model does not support.
+func (m *Model) all() float64 {
+	var n int64
+	for _, c := range m.Cells {
+		if c.Offered != nil {
+			n += c.Offered.Due
+		}
+	}
+	return max(1, float64(n))
+}
+
+// shares divides the operations into those that all models support and the others. A model that executed
+// nothing is left out of that. All models were sent the same operations, so an operation has the
+// mean of its shares.
+func (l *Load) shares() {
+	var cells []*results.Cell
+	var models []*Model
+	for i := range l.Models {
+		m := &l.Models[i]
+		if slices.ContainsFunc(results.OpsOf(m.Cells), m.has) {
+			models, cells = append(models, m), append(cells, m.Cells...)
+		}
+	}
+	for _, op := range results.OpsOf(cells) {
+		left, sum := Left{Share: Share{Op: op}}, 0.0
+		for _, m := range models {
+			if !m.has(op) {
+				left.Lacking = append(left.Lacking, m.Name)
+			}
+			sum += m.scheduled(op)
+			left.Share.Share = max(left.Share.Share, m.scheduled(op)/m.all())
+		}
+		if len(left.Lacking) > 0 {
+			l.Left = append(l.Left, left)
+		} else {
+			l.Shares = append(l.Shares, Share{op, sum})
+		}
+	}
+	slices.SortStableFunc(l.Left, func(a, b Left) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
+	slices.SortStableFunc(l.Shares, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
+	l.Covers = 1
+	for _, m := range models {
+		of := 0.0
+		for _, s := range l.Shares {
+			of += m.scheduled(s.Op)
+		}
+		l.Covers = min(l.Covers, of/m.all()) // operations in place of unsupported ones make it more
+	}
+	sum := 0.0
+	for _, s := range l.Shares {
+		sum += s.Share
+	}
+	for i := range l.Shares {
+		l.Shares[i].Share /= max(1, sum)
+	}
+}
+
+// measure sets the values of the model's trials.
+func (m *Model) measure(r *results.Run, shares []Share) {
+	for _, x := range Metrics {
+		m.values[x] = make(Series, len(m.used))
+	}
+	disk := m.disk(r)
+	for i, c := range m.used {
+		for _, x := range Metrics {
+			m.values[x][i] = math.NaN()
+		}
+		m.values[Disk][i] = disk
+		if c == nil || len(shares) == 0 {
+			continue
+		}
+		sum := func(of func(o *results.Op) float64) float64 {
+			total := 0.0
+			for _, s := range shares {
+				o := c.Ops[s.Op]
+				if o.Count == 0 {
+					return math.NaN()
+				}
+				total += s.Share * of(&o)
+			}
+			return total
+		}
+		m.values[Typical][i] = sum(func(o *results.Op) float64 { return ended(c.Latency(o).P50) })
+		m.values[Mean][i] = sum(func(o *results.Op) float64 { return c.Latency(o).Mean })
+		m.values[P99][i] = quantile(parts(c, shares), 0.99)
+		m.values[Requests][i] = sum(func(o *results.Op) float64 { return o.Store.Calls })
+		m.values[Rows][i] = sum(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
+		m.values[Read][i] = sum(func(o *results.Op) float64 { return o.Store.BytesRead })
+		m.values[Written][i] = sum(func(o *results.Op) float64 { return o.Store.BytesWritten })
+	}
+}
+
+// ended is a latency as a number: infinite if the operation never ended.
+func ended(ns int64) float64 {
+	if ns == results.NeverEnded {
+		return math.Inf(1)
+	}
+	return float64(ns)
+}
+
+// parts are the latencies of a cell's operations, weighted by their shares.
+func parts(c *results.Cell, shares []Share) (all []part) {
+	for _, s := range shares {
+		all = append(all, part{c.Ops[s.Op].Quantiles, s.Share})
+	}
+	return all
+}
+
+// disk is how many bytes a message of the load takes in the engine's files once they are compacted,
+// without the log; NaN: not known.
+func (m *Model) disk(r *results.Run) float64 {
+	var perMessage []float64
+	var load *results.Cell
+	for i := range r.Cells {
+		s := &r.Cells[i]
+		if s.Model != m.Model || s.Engine != m.Engine || s.Point != m.Cells[0].Point {
+			continue
+		}
+		switch e := s.Evidence; {
+		case e == nil:
+		case s.Kind == results.KindLoad && e.Copies > 0 && e.Load == "" && s.Before != nil && s.Before.DiskBytes >= 0:
+			load = s
+		case s.Kind == results.KindSettle && e.Settled && load != nil && s.Engines != nil && s.Engines.DiskBytes >= 0:
+			bytes := float64(s.Engines.DiskBytes - s.Engines.LogBytes - load.Before.DiskBytes + load.Before.LogBytes)
+			perMessage, load = append(perMessage, bytes/float64(load.Evidence.Copies)), nil
+		}
+	}
+	if len(perMessage) == 0 {
+		return math.NaN()
+	}
+	return results.Median(perMessage)
+}
+
+// Values are the trials of a metric.
+func (m *Model) Values(x Metric) Series { return m.values[x] }
+
+// Value is the median of the trials; NaN: not known.
+func (m *Model) Value(x Metric) float64 { return m.values[x].Median() }
+
+// Ranked reports whether the model takes part in the ranking.
+func (m *Model) Ranked() bool { return m.NotRanked == "" }
+
+// Quantile is a quantile of the whole load, the median of the trials.
+func (l *Load) Quantile(m *Model, p float64) float64 {
+	var all Series
+	for _, c := range m.used {
+		if c != nil {
+			all = append(all, quantile(parts(c, l.Shares), p))
+		}
+	}
+	return all.Median()
+}
+
+// Latencies are a latency of an operation in each trial.
+func (m *Model) Latencies(op string, of func(l *results.Latency) int64) Series {
+	all := make(Series, len(m.used))
+	for i, c := range m.used {
+		all[i] = math.NaN()
+		if c == nil {
+			continue
+		}
+		if o, ok := c.Ops[op]; ok && o.Count > 0 {
+			all[i] = ended(of(c.Latency(&o)))
+		}
+	}
+	return all
+}
+
+// Count is how many operations of that kind succeeded, in all trials that count.
+func (m *Model) Count(op string) (n int64) {
+	for _, c := range m.used {
+		if c != nil {
+			n += c.Ops[op].Count
+		}
+	}
+	return n
+}
+
+// Percentile is a percentile of an operation over all trials together; NaN if there were too few
+// operations for it.
+func (m *Model) Percentile(op string, p float64, of func(l *results.Latency) int64) float64 {
+	if m.Count(op) < results.EnoughFor(p) {
+		return math.NaN()
+	}
+	var all []part
+	for _, c := range m.used {
+		if c != nil && c.Ops[op].Count > 0 {
+			all = append(all, part{c.Ops[op].Quantiles, float64(c.Ops[op].Count)})
+		}
+	}
+	if q := quantile(all, p); len(all) > 1 && !math.IsNaN(q) {
+		return q
+	}
+	return m.Latencies(op, of).Median()
+}
+
+// Cost is a counter of an operation, the median of the trials; NaN: not known.
+func (m *Model) Cost(op string, of func(s *results.StoreCost) float64) float64 {
+	var all Series
+	for _, c := range m.used {
+		if c != nil && c.Ops[op].Count > 0 {
+			store := c.Ops[op].Store
+			all = append(all, of(&store))
+		}
+	}
+	return all.Median()
+}
+
+// rank sorts the models and finds out how many share the first place.
+func (l *Load) rank() {
+	for i := range l.Models {
+		if m := &l.Models[i]; m.Ranked() && math.IsNaN(m.Value(l.By)) {
+			m.NotRanked = "its " + l.By.Name() + " is not known"
+		}
+	}
+	slices.SortStableFunc(l.Models, func(a, b Model) int {
+		if a.Ranked() != b.Ranked() {
+			return cmp.Compare(len(a.NotRanked), len(b.NotRanked))
+		}
+		return cmp.Compare(a.Value(l.By), b.Value(l.By))
+	})
+	leads := l.Leading(l.By)
+	for l.First < len(leads) && leads[l.First] {
+		l.First++
+	}
+}
+
+// Leading says which models are best, or level with the best, in a metric. Models that are not ranked
+// never are.
+func (l *Load) Leading(x Metric) []bool {
+	return l.LeadingOf(x.Timed(), func(m *Model) Series { return m.Values(x) })
+}
+
+// LeadingOf is Leading of any value.
+func (l *Load) LeadingOf(timed bool, of func(m *Model) Series) []bool {
+	all := make([]Series, len(l.Models))
+	for i := range l.Models {
+		if l.Models[i].Ranked() {
+			all[i] = of(&l.Models[i])
+		}
+	}
+	return Leading(all, timed)
+}
+
+// Fact says what ran.
+func (l *Load) Fact() string {
+	c := l.Cell
+	if c.Arrivals == "closed" {
+		return fmt.Sprintf("unthrottled, %s", words.Plural(c.Clients, "client"))
+	}
+	var least, most float64
+	for i := range l.Models {
+		for _, c := range l.Models[i].Cells {
+			if c.Offered != nil {
+				if least == 0 || c.Offered.Achieved/max(c.Offered.Rate, 1e-9) < least {
+					least = c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
+				}
+				most = max(most, c.Offered.Achieved/max(c.Offered.Rate, 1e-9))
+			}
+		}
+	}
+	s := fmt.Sprintf("%s operations/s offered", strings.TrimSuffix(words.Amount(c.Rate), ".00"))
+	if least >= 0.99 {
+		return s + " and achieved"
+	}
+	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
+}

@@ -1,0 +1,118 @@
+// Package ranking ranks the models of a measured phase by one metric of the whole load, and says in
+// sentences which is fastest, why, what speaks against it, and which models are dominated. Rule is
+// the rule in words. Values of all trials are here, too, for the tables of reports.
+package ranking
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Metric is a property of the whole load by which models are compared: of the operations that all of
+// them support, each weighted by its share. Less is better.
+type Metric string
+
+// Metrics. Latencies are in nanoseconds. The others are counted by the driver and the engine: per
+// operation, and Disk per message of the load. KB are 1,000 bytes.
+const (
+	Typical  Metric = "typical"  // p50 of each operation, weighted by its share
+	Mean     Metric = "mean"     // mean of all operations
+	P99      Metric = "p99"      // 99th percentile of all operations together
+	Requests Metric = "requests" // requests that the driver sent to the engine
+	Rows     Metric = "rows"     // rows and index entries that the engine scanned
+	Read     Metric = "read"     // bytes read
+	Written  Metric = "written"  // bytes written
+	Disk     Metric = "disk"     // bytes on disk per message, after compaction, without the log
+)
+
+// Metrics are all of them, in the order of reports.
+var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk}
+
+// Timed reports whether the metric is a latency. Other metrics do not depend on the machine.
+func (m Metric) Timed() bool { return m == Typical || m == Mean || m == P99 }
+
+// Name is the metric in a sentence.
+func (m Metric) Name() string {
+	switch m {
+	case Typical, Mean, P99:
+		return string(m) + " latency"
+	case Rows:
+		return "rows scanned"
+	case Read, Written:
+		return "bytes " + string(m)
+	case Disk:
+		return "disk per message"
+	}
+	return string(m)
+}
+
+// Text writes a value with its unit.
+func (m Metric) Text(v float64) string {
+	switch m {
+	case Requests, Rows:
+		return Number(v) + " " + m.Name()
+	case Read, Written, Disk:
+		return KB(v) + " KB"
+	}
+	return MS(v) + " ms"
+}
+
+// MS writes nanoseconds as milliseconds.
+func MS(ns float64) string {
+	ms := ns / 1e6
+	switch {
+	case math.IsNaN(ms):
+		return "-"
+	case math.IsInf(ms, 1):
+		return "never"
+	case ms < 0.0995:
+		return strconv.FormatFloat(ms, 'f', 3, 64)
+	}
+	return Number(ms)
+}
+
+// KB writes bytes as units of 1,000.
+func KB(bytes float64) string {
+	if bytes == 0 {
+		return "0"
+	}
+	return Number(bytes / 1000)
+}
+
+// Number writes two or three digits that count.
+func Number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case v == 0:
+		return "0"
+	case v < 9.995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 99.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v < 99_950:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return words.Amount(v)
+}
+
+// Series has a value of each trial of a model; NaN where it is unknown. The value of trial 1 is first.
+type Series []float64
+
+// Known are the values that are known.
+func (s Series) Known() []float64 {
+	return slices.DeleteFunc(slices.Clone(s), math.IsNaN)
+}
+
+// Median is the median of the trials; NaN if no value is known.
+func (s Series) Median() float64 {
+	known := s.Known()
+	if len(known) == 0 {
+		return math.NaN()
+	}
+	return results.Median(known)
+}

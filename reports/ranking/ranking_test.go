@@ -1,0 +1,275 @@
+package ranking
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/reports/results"
+)
+
+// op is an operation that succeeded n times with latencies around a median, in ns, and that cost so much.
+func op(n int64, median, mean, requests, rows, read float64) results.Op {
+	o := results.Op{
+		Count: n, Support: results.Native,
+		Response: results.Latency{P50: int64(median), Mean: mean, P99: int64(10 * median)},
+		Store:    results.StoreCost{Calls: requests, RowsExamined: &rows, BytesRead: read, BytesWritten: read / 2},
+	}
+	for _, share := range results.QuantileShares {
+		o.Quantiles = append(o.Quantiles, int64(median*math.Exp(2*(share-0.5))))
+	}
+	return o
+}
+
+// planted makes a run of a measured phase in so many trials. Jitter is how much the latencies of trial n
+// are multiplied by.
+func planted(trials int, jitter func(model string, n int) float64, models map[string]map[string]results.Op) *results.Run {
+	r := &results.Run{}
+	var names []string
+	for name := range models {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for n := range trials {
+			ops := map[string]results.Op{}
+			for k, o := range models[name] {
+				f := jitter(name, n)
+				o.Response.P50, o.Response.Mean = int64(f*float64(o.Response.P50)), f*o.Response.Mean
+				o.Quantiles = slices.Clone(o.Quantiles)
+				for i := range o.Quantiles {
+					o.Quantiles[i] = int64(f * float64(o.Quantiles[i]))
+				}
+				ops[k] = o
+			}
+			c := results.Cell{
+				Key:  results.Key{Model: name, Engine: "embedded", Phase: "measure", Trial: n + 1, Shard: 1},
+				Kind: results.KindMeasure, Arrivals: "poisson", Rate: 100, Verdict: results.OK, Ops: ops,
+				Offered: &results.Offered{Rate: 100, Achieved: 100},
+			}
+			for _, o := range ops {
+				c.Offered.Due += o.Attempted()
+			}
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	return r
+}
+
+func steady(string, int) float64 { return 1 }
+
+// busy makes trials differ by up to two times, in other ways for each model.
+func busy(model string, n int) float64 {
+	return []float64{1, 2, 0.9, 1.4, 1.1}[(n*3+len(model)+int(model[0]))%5]
+}
+
+func one(t *testing.T, r *results.Run, by Metric) *Load {
+	t.Helper()
+	all := Of(r, by, func(model, _ string) string { return model }, func(string, string) string { return "" })
+	if len(all) != 1 {
+		t.Fatalf("%d loads, want 1", len(all))
+	}
+	return &all[0]
+}
+
+func said(l *Load) string {
+	var b strings.Builder
+	for _, s := range l.Verdict() {
+		b.WriteString(s.Lead + ": " + s.Text + "\n")
+	}
+	return b.String()
+}
+
+func has(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("the verdict does not say %q:\n%s", w, text)
+		}
+	}
+}
+
+// A model that needs less of everything wins alone, and dominates the others.
+func TestDominatingModel(t *testing.T) {
+	l := one(t, planted(3, func(_ string, n int) float64 { return 1 + 0.01*float64(n) }, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000), "open": op(200, 200e3, 240e3, 1, 2, 8000)},
+		"b": {"list": op(800, 300e3, 400e3, 2, 40, 2000), "open": op(200, 600e3, 700e3, 2, 4, 16_000)},
+		"c": {"list": op(800, 900e3, 950e3, 4, 400, 9000), "open": op(200, 900e3, 950e3, 2, 9, 90_000)},
+	}), Typical)
+	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
+		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
+	}
+	has(t, said(l), "a is fastest: typically 0.12 ms per operation, 0.24 ms (67%) less than b (significant, 95%, 3 trials)",
+		"Then b 0.36 (+200%), c 0.91 (+650%).", "Why: it sends 1.00 requests per operation, the others 2.00 to 3.60.", "Dominated: b, c (a is as good or better")
+	if strings.Contains(said(l), "But:") {
+		t.Errorf("something speaks against a:\n%s", said(l))
+	}
+}
+
+// Models whose trials do not tell them apart share the first place, and what each costs is said.
+func TestTie(t *testing.T) {
+	l := one(t, planted(3, busy, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 120e3, 1, 20, 50_000)}, "b": {"list": op(800, 110e3, 130e3, 1, 20, 1000)},
+	}), Typical)
+	if l.First != 2 {
+		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
+	}
+	has(t, said(l), "b and a are fastest", "is not significant (95%, 3 trials)", "But: a reads 50.0 KB per operation, b 1.00: bytes cost more over a network")
+	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The same difference without noise is significant, and one of 5% or less never is.
+func TestSignificance(t *testing.T) {
+	for ratio, want := range map[float64]bool{1.5: true, 1.06: true, 1.04: false} {
+		l := one(t, planted(3, steady, map[string]map[string]results.Op{
+			"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, ratio*100e3, 120e3, 1, 20, 1000)},
+		}), Typical)
+		if got := l.First == 1; got != want {
+			t.Errorf("ratio %v: significant %v", ratio, got)
+		}
+	}
+	l := one(t, planted(1, steady, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 900e3, 920e3, 1, 20, 1000)},
+	}), Typical)
+	has(t, said(l), "a is fastest", "(one trial: significance unknown, use --trials 5)")
+}
+
+// If the mean names another model, both are named.
+func TestMeanContradictsTypical(t *testing.T) {
+	l := one(t, planted(4, steady, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
+	}), Typical)
+	has(t, said(l), "a is fastest: typically 0.10 ms", "On average b is fastest: its mean is 0.30 ms, a has 0.90.")
+	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
+	}), Mean); by.Models[0].Name != "b" {
+		t.Errorf("by mean %s is first", by.Models[0].Name)
+	}
+}
+
+// A model that did not carry out the offered rate, or whose data is lost, is named with the reason, has
+// its latencies in the table, and is not ranked.
+func TestNotRanked(t *testing.T) {
+	r := planted(3, steady, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 50e3, 60e3, 1, 20, 1000)}, "c": {"list": op(800, 20e3, 30e3, 1, 20, 1000)},
+	})
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Model == "b" {
+			c.Verdict, c.Offered.Achieved = results.Overloaded, 61
+		}
+	}
+	l := Of(r, Typical, func(model, _ string) string { return model }, func(model, _ string) string {
+		if model == "c" {
+			return "its data is wrong or lost"
+		}
+		return ""
+	})[0]
+	if l.First != 1 || l.Models[0].Name != "a" {
+		t.Errorf("%s", said(&l))
+	}
+	has(t, said(&l), "a is fastest", "Not ranked: c (its data is wrong or lost); b (overloaded: it executed 61 of 100 operations/s)")
+	for i := range l.Models {
+		if math.IsNaN(l.Models[i].Value(Typical)) {
+			t.Errorf("%s has no latency", l.Models[i].Name)
+		}
+		if l.Leading(Typical)[i] != (i == 0) {
+			t.Errorf("%s is marked: %v", l.Models[i].Name, l.Leading(Typical)[i])
+		}
+	}
+	for i := range r.Cells {
+		r.Cells[i].Verdict = results.Invalid
+	}
+	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency.")
+}
+
+// Of a few invalid trials the others count.
+func TestOneInvalidTrial(t *testing.T) {
+	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	r.Cells[0].Verdict = results.Invalid
+	slow := op(800, 100e6, 120e6, 1, 20, 1000)
+	r.Cells[0].Ops = map[string]results.Op{"list": slow}
+	if l := one(t, r, Typical); l.Models[0].Name != "a" || l.Models[0].Value(Typical) != 100e3 {
+		t.Errorf("%s %v", l.Models[0].Name, l.Models[0].Value(Typical))
+	}
+}
+
+// Marks go from the best on, and no better value is without one.
+func TestMarksAreMonotone(t *testing.T) {
+	leads := Leading([]Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.26, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)
+	if want := []bool{true, false, false, false, false}; !slices.Equal(leads[2:], want[2:]) || !leads[0] {
+		t.Errorf("%v", leads)
+	}
+}
+
+// Only operations that all models support are summed, each as often as in the workload: a model that lacks
+// one, and executed others in its place, weighs these as the other models do.
+func TestShares(t *testing.T) {
+	l := one(t, planted(1, steady, map[string]map[string]results.Op{
+		"all":   {"list": op(600, 500, 500, 1, 1, 1), "open": op(200, 500, 500, 11, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
+		"lacks": {"list": op(750, 1e3, 1e3, 1, 1, 1), "open": op(250, 1e3, 1e3, 11, 1, 1), "seen": {Support: results.NotOffered}},
+	}), Typical)
+	if want := []Share{{"list", 0.75}, {"open", 0.25}}; !slices.Equal(l.Shares, want) {
+		t.Errorf("shares %v, want %v", l.Shares, want)
+	}
+	for i := range l.Models {
+		if got := l.Models[i].Value(Requests); math.Abs(got-3.5) > 1e-9 {
+			t.Errorf("%s needs %v requests", l.Models[i].Name, got)
+		}
+	}
+	if len(l.Left) != 1 || l.Left[0].Op != "seen" || l.Left[0].Share.Share != 0.2 || l.Covers != 0.8 {
+		t.Errorf("left %+v, covers %v", l.Left, l.Covers)
+	}
+	l = one(t, planted(1, steady, map[string]map[string]results.Op{
+		"all":   {"list": op(600, 9e3, 9e3, 1, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
+		"lacks": {"list": op(600, 1e3, 1e3, 1, 1, 1), "seen": {Support: results.NotOffered}},
+	}), Typical)
+	has(t, said(l), "But: lacks does not support seen: 25% of the load.")
+}
+
+// Percentiles of the whole load are those of all operations together.
+func TestPercentilesOfTheLoad(t *testing.T) {
+	fast, slow := op(940, 1000, 1000, 1, 1, 1), op(60, 1e6, 1e6, 1, 1, 1) // the slowest 6% are of slow
+	l := one(t, planted(1, steady, map[string]map[string]results.Op{"a": {"list": fast, "open": slow}}), Typical)
+	for p, want := range map[float64]float64{0.5: 1000 * math.Exp(2*(0.5/0.94-0.5)), 0.99: 1e6 * math.Exp(2*(0.05/0.06-0.5))} {
+		if got := l.Quantile(&l.Models[0], p); math.Abs(got/want-1) > 0.01 {
+			t.Errorf("p%v is %v, want %v", 100*p, got, want)
+		}
+	}
+}
+
+// A message takes what the files grew by, and the log is not in it.
+func TestDisk(t *testing.T) {
+	r := planted(1, steady, map[string]map[string]results.Op{"a": {"list": op(800, 1e3, 1e3, 1, 1, 1)}})
+	key := r.Cells[0].Key
+	load := results.Cell{
+		Key: key, Kind: results.KindLoad, Before: &results.EngineInfo{DiskBytes: 1000},
+		Evidence: &results.Evidence{Copies: 100, MailBytes: 200_000}, Engines: &results.EngineInfo{DiskBytes: 999_999},
+	}
+	settle := results.Cell{Key: key, Kind: results.KindSettle, Evidence: &results.Evidence{Settled: true}, Engines: &results.EngineInfo{DiskBytes: 301_500, LogBytes: 500}}
+	r.Cells = append([]results.Cell{load, settle}, r.Cells...)
+	if got := one(t, r, Typical).Models[0].Value(Disk); got != 3000 {
+		t.Errorf("%v bytes a message, want 3000", got)
+	}
+	r.Cells[1].Evidence.Settled = false
+	if got := one(t, r, Typical).Models[0].Value(Disk); !math.IsNaN(got) {
+		t.Errorf("files that were not compacted say %v", got)
+	}
+}
+
+// The unthrottled phase has a column of its own, and a sentence if another model is first in it.
+func TestThroughput(t *testing.T) {
+	r := planted(2, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	for i, rate := range []float64{4000, 9000} {
+		c := r.Cells[2*i]
+		c.Phase, c.Arrivals, c.Offered = Unthrottled, "closed", &results.Offered{Achieved: rate}
+		r.Cells = append(r.Cells, c)
+	}
+	l := one(t, r, Typical)
+	if l.Models[0].Throughput != 4000 {
+		t.Errorf("%v", l.Models[0].Throughput)
+	}
+	has(t, said(l), "Unthrottled, b is fastest: 9000 operations/s, a has 4000.")
+}

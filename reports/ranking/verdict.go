@@ -1,0 +1,402 @@
+package ranking
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Sentence is a part of the verdict. Lead is a word such as Why; "" for the verdict itself.
+type Sentence struct{ Lead, Text string }
+
+// Verdict says which model is first, by how much, why, and what speaks against it.
+func (l *Load) Verdict() []Sentence {
+	var all []Sentence
+	add := func(lead, text string) {
+		if text != "" {
+			all = append(all, Sentence{lead, text})
+		}
+	}
+	if len(l.Models) < 2 {
+		add("", l.alone())
+		return all
+	}
+	add("", l.headline())
+	add("", l.otherwise())
+	add("Why", l.why())
+	for _, s := range l.but() {
+		add("But", s)
+	}
+	add("Dominated", l.dominated())
+	add("Not ranked", l.notRanked())
+	return all
+}
+
+// alone is the verdict on a single model.
+func (l *Load) alone() string {
+	if len(l.Models) == 0 {
+		return ""
+	}
+	m := &l.Models[0]
+	if math.IsNaN(m.Value(Typical)) {
+		return ""
+	}
+	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s at p99.",
+		m.Name, MS(m.Value(Typical)), MS(m.Value(Mean)), MS(m.Value(P99)))
+	if !m.Ranked() {
+		s += " " + capital(m.NotRanked) + "."
+	}
+	return s
+}
+
+// headline names the models that share the first place, and compares the others with the first.
+func (l *Load) headline() string {
+	ranked := l.ranked()
+	if len(ranked) == 0 {
+		return "No model is ranked by " + l.By.Name() + "."
+	}
+	first, rest := ranked[:l.First], ranked[l.First:]
+	best := "fastest"
+	if !l.By.Timed() {
+		best = "first by " + l.By.Name()
+	} else if l.By != Typical {
+		best = "fastest by " + l.By.Name()
+	}
+	var s string
+	switch {
+	case len(first) == 1 && l.By == Typical:
+		s = fmt.Sprintf("%s is %s: typically %s per operation", names(first), best, l.text(first[0]))
+	case len(first) == 1:
+		s = fmt.Sprintf("%s is %s: %s per operation", names(first), best, l.text(first[0]))
+	default:
+		var values []string
+		for _, m := range first {
+			values = append(values, l.number(m))
+		}
+		last := l.Compare(first[0], first[len(first)-1])
+		s = fmt.Sprintf("%s are %s: %s %s per operation; the difference of %s is not significant (%s)", names(first), best,
+			joined(values), l.unit(), l.by(first[0], first[len(first)-1]), criterion(last.Trials, l.By))
+	}
+	if len(rest) == 0 {
+		return s + "."
+	}
+	next := l.Compare(first[0], rest[0])
+	if len(first) == 1 {
+		s += fmt.Sprintf(", %s less than %s", l.by(first[0], rest[0]), rest[0].Name)
+		switch {
+		case next.Significant:
+			s += fmt.Sprintf(" (significant, %s)", criterion(next.Trials, l.By))
+		case next.Trials < 2:
+			s += " (one trial: significance unknown, use --trials 5)"
+		default:
+			s += fmt.Sprintf(" (not significant, %s)", criterion(next.Trials, l.By))
+		}
+	}
+	var others []string
+	for _, m := range rest {
+		others = append(others, fmt.Sprintf("%s %s (+%.0f%%)", m.Name, l.number(m), 100*(m.Value(l.By)/first[0].Value(l.By)-1)))
+	}
+	return s + ". Then " + strings.Join(others, ", ") + "."
+}
+
+// criterion says how significance was decided.
+func criterion(trials int, by Metric) string {
+	if !by.Timed() || trials < 2 {
+		return "up to 5% counts as equal"
+	}
+	return fmt.Sprintf("95%%, %d trials", trials)
+}
+
+// by is how much more b has than a, absolute and in percent of b.
+func (l *Load) by(a, b *Model) string {
+	more := b.Value(l.By) - a.Value(l.By)
+	text := Number(more)
+	switch {
+	case l.By.Timed():
+		text = MS(more) + " ms"
+	case l.By != Requests && l.By != Rows:
+		text = KB(more) + " KB"
+	}
+	return fmt.Sprintf("%s (%.0f%%)", text, 100*more/max(b.Value(l.By), 1e-9))
+}
+
+func (l *Load) text(m *Model) string { return l.By.Text(m.Value(l.By)) }
+
+// number is the value without its unit, and unit the unit.
+func (l *Load) number(m *Model) string { s, _, _ := strings.Cut(l.text(m), " "); return s }
+func (l *Load) unit() string           { _, s, _ := strings.Cut(l.By.Text(1), " "); return s }
+
+// Compare compares the ranking metric of b with that of a.
+func (l *Load) Compare(a, b *Model) Difference { d, _ := l.differ(l.By, a, b); return d }
+
+func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
+	return Compare(a.Values(x), b.Values(x), x.Timed())
+}
+
+// otherwise names the model that is first by the mean, or in throughput, if it is another one.
+func (l *Load) otherwise() string {
+	ranked := l.ranked()
+	if l.By != Typical || len(ranked) < 2 || l.First == 0 {
+		return ""
+	}
+	first := ranked[:l.First]
+	var said []string
+	if m := least(ranked, Mean); !slices.Contains(first, m) {
+		if d, ok := l.differ(Mean, m, least(first, Mean)); ok && d.Significant {
+			said = append(said, fmt.Sprintf("On average %s is fastest: its mean is %s ms, %s has %s.", m.Name, MS(m.Value(Mean)),
+				first[0].Name, MS(first[0].Value(Mean))))
+		}
+	}
+	fast := slices.MaxFunc(ranked, func(a, b *Model) int { return int(a.Throughput - b.Throughput) })
+	if !slices.Contains(first, fast) && first[0].Throughput > 0 && fast.Throughput > leastDifference*first[0].Throughput {
+		said = append(said, fmt.Sprintf("Unthrottled, %s is fastest: %s operations/s, %s has %s.", fast.Name,
+			Number(fast.Throughput), first[0].Name, Number(first[0].Throughput)))
+	}
+	return strings.Join(said, " ")
+}
+
+// why names the counter in which the first differ most from all others.
+func (l *Load) why() string {
+	ranked := l.ranked()
+	first, rest := ranked[:l.First], ranked[l.First:]
+	if !l.By.Timed() || len(first) == 0 || len(rest) == 0 {
+		return ""
+	}
+	var found Metric
+	most := leastDifference
+	for _, x := range []Metric{Requests, Rows, Read, Written} {
+		if ratio := least(rest, x).Value(x) / greatest(first, x).Value(x); ratio > most {
+			found, most = x, ratio
+		}
+	}
+	if found == "" {
+		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may (--full)."
+	}
+	verb := map[Metric]string{Requests: "send", Rows: "scan", Read: "read", Written: "write"}[found]
+	noun := map[Metric]string{Requests: " requests", Rows: " rows", Read: " KB", Written: " KB"}[found]
+	number := func(m *Model) string { return strings.Fields(found.Text(m.Value(found)))[0] }
+	pronoun := "they " + verb
+	if len(first) == 1 {
+		pronoun = "it " + verb + "s"
+	}
+	others := "the others " + span(number(least(rest, found)), number(greatest(rest, found)))
+	if len(rest) == 1 {
+		others = rest[0].Name + " " + number(rest[0])
+	}
+	return fmt.Sprintf("%s %s%s per operation, %s.", pronoun, span(number(least(first, found)), number(greatest(first, found))),
+		noun, others)
+}
+
+// advice says what it means to need more of a metric.
+var advice = map[Metric]string{
+	Requests: "each request adds a network round trip",
+	Rows:     "scans cost more as data grows",
+	Read:     "bytes cost more over a network and beyond the cache",
+	Written:  "each byte written is compacted several times",
+	Disk:     "disk, compaction and backup cost more",
+}
+
+// mostBut is how many metrics speak against the first at the most. The table has all.
+const mostBut = 2
+
+// but names the metrics in which another model needs less than half of what one of the first needs, and
+// the operations that the first do not support.
+func (l *Load) but() []string {
+	ranked := l.ranked()
+	first := ranked[:l.First]
+	if len(first) == 0 {
+		return nil
+	}
+	type more struct {
+		text  string
+		ratio float64
+	}
+	var found []more
+	for _, x := range []Metric{Read, Requests, Rows, Written, Disk, P99} {
+		if x == l.By {
+			continue
+		}
+		best := least(ranked, x)
+		var who []*Model
+		for _, m := range first {
+			if d, ok := l.differ(x, best, m); ok && d.Significant && m.Value(x) >= 2*best.Value(x) {
+				who = append(who, m)
+			}
+		}
+		if len(who) == 0 {
+			continue
+		}
+		number := func(m *Model) string { return strings.Fields(x.Text(m.Value(x)))[0] }
+		value := span(number(least(who, x)), number(greatest(who, x)))
+		if x == P99 {
+			text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s.", names(who), value, best.Name, number(best))
+			found = append(found, more{text, greatest(who, x).Value(x) / best.Value(x)})
+			continue
+		}
+		verb := map[Metric]string{Requests: "send", Rows: "scan", Read: "read", Written: "write", Disk: "store"}[x]
+		noun := map[Metric]string{
+			Requests: "requests per operation", Rows: "rows per operation", Read: "KB per operation",
+			Written: "KB per operation", Disk: "KB per message",
+		}[x]
+		if len(who) == 1 {
+			verb += "s"
+		}
+		text := fmt.Sprintf("%s %s %s %s, %s %s: %s.", names(who), verb, value, noun, best.Name, number(best), advice[x])
+		found = append(found, more{text, greatest(who, x).Value(x) / best.Value(x)})
+	}
+	slices.SortStableFunc(found, func(a, b more) int { return order(b.ratio, a.ratio) })
+	var all []string
+	for _, f := range found[:min(len(found), mostBut)] {
+		all = append(all, f.text)
+	}
+	if left := l.unsupported(first); left != "" {
+		all = append(all, left)
+	}
+	return all
+}
+
+// unsupported says how many operations each of the models does not support, and another does.
+func (l *Load) unsupported(models []*Model) string {
+	var parts []string
+	for _, m := range models {
+		var ops []string
+		share := 0.0
+		for _, left := range l.Left {
+			if slices.Contains(left.Lacking, m.Name) && len(left.Lacking) < len(l.Models) {
+				ops, share = append(ops, left.Op), share+left.Share.Share
+			}
+		}
+		switch {
+		case share < 0.005: // too few to matter
+		case len(models) == 1:
+			parts = append(parts, fmt.Sprintf("%s does not support %s: %.0f%% of the load", m.Name, joined(ops), 100*share))
+		case len(parts) == 0:
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name,
+				words.Plural(len(ops), "operation"), 100*share))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %d (%.0f%%)", m.Name, len(ops), 100*share))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// dominated names the ranked models for which another is at least as good in every metric, and better
+// in one.
+func (l *Load) dominated() string {
+	by := map[string][]string{}
+	var order []string
+	ranked := l.ranked()
+	for _, m := range ranked {
+		for _, other := range ranked {
+			if m != other && l.dominates(other, m) {
+				if by[other.Name] == nil {
+					order = append(order, other.Name)
+				}
+				by[other.Name] = append(by[other.Name], m.Name)
+				break
+			}
+		}
+	}
+	var parts []string
+	for _, name := range order {
+		parts = append(parts, fmt.Sprintf("%s (%s is as good or better in every column of the whole load)",
+			strings.Join(by[name], ", "), name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+// dominates reports whether a is as good as b in every metric, and better in one.
+func (l *Load) dominates(a, b *Model) bool {
+	better := false
+	for _, x := range Metrics {
+		worse, known := l.differ(x, b, a)
+		if known && worse.Significant {
+			return false
+		}
+		d, _ := l.differ(x, a, b)
+		better = better || d.Significant
+	}
+	return better
+}
+
+func (l *Load) notRanked() string {
+	var parts []string
+	for i := range l.Models {
+		if m := &l.Models[i]; !m.Ranked() {
+			parts = append(parts, m.Name+" ("+m.NotRanked+")")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+func (l *Load) ranked() (all []*Model) {
+	for i := range l.Models {
+		if l.Models[i].Ranked() {
+			all = append(all, &l.Models[i])
+		}
+	}
+	return all
+}
+
+// least is the model with the least value of a metric, and greatest that with the greatest. A value
+// that is not known counts as neither.
+func least(models []*Model, x Metric) *Model {
+	return slices.MinFunc(models, func(a, b *Model) int { return order(a.Value(x), b.Value(x)) })
+}
+
+func greatest(models []*Model, x Metric) *Model {
+	return slices.MaxFunc(models, func(a, b *Model) int { return order(a.Value(x), b.Value(x)) })
+}
+
+func order(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// span writes two numbers as a range, or one if they are the same.
+func span(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + " to " + to
+}
+
+func names(models []*Model) string {
+	var all []string
+	for _, m := range models {
+		all = append(all, m.Name)
+	}
+	return joined(all)
+}
+
+// joined writes a list with "and" before its last part.
+func joined(parts []string) string {
+	if n := len(parts) - 1; n > 0 {
+		return strings.Join(parts[:n], ", ") + " and " + parts[n]
+	}
+	return strings.Join(parts, "")
+}
+
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

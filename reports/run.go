@@ -1,0 +1,220 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Text writes a run for a terminal.
+type Text struct {
+	Width  int // columns of the terminal
+	Colour bool
+	Full   bool           // all tables, and not only those of the first screen
+	By     ranking.Metric // "": ranking.Typical
+}
+
+// Write writes the run.
+func (o Text) Write(w io.Writer, r *results.Run) error {
+	return document.Terminal{Width: o.Width, Colour: o.Colour, Full: o.Full}.Write(w, Of(r, o.By))
+}
+
+// WriteMarkdown writes the run for a pull request or the summary of a step in CI.
+func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMarkdown(w, Of(r, "")) }
+
+// Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
+// and of each operation, then warnings, and folded all that is known.
+func Of(r *results.Run, by ranking.Metric) *document.Document {
+	v := &run{Run: r, names: NamesIn(r), loads: Loads(r, by), explainer: newExplainer(r)}
+	d := &document.Document{Title: v.title(), Facts: v.facts()}
+	add := func(sections ...document.Section) {
+		for _, s := range sections {
+			if s.Table != nil && len(s.Table.Rows) == 0 {
+				s.Table = nil
+			}
+			if len(s.Says) > 0 || s.Table != nil || len(s.Notes) > 0 {
+				d.Sections = append(d.Sections, s)
+			}
+		}
+	}
+	add(v.alerts())
+	add(v.searches()...)
+	if r.Sweep != nil {
+		add(v.growth()...)
+	} else {
+		add(v.first()...)
+	}
+	add(v.interrupted()...)
+	add(v.warnings())
+	add(v.thresholds(), v.costs(), v.unsupported())
+	add(v.details()...)
+	add(v.streams()...)
+	add(v.patterns()...)
+	add(v.furtherWarnings(), v.setup())
+	return d
+}
+
+// run is a run with what its report needs at several places.
+type run struct {
+	*results.Run
+	names     Names
+	loads     []ranking.Load // of measured phases; empty for a sweep
+	explainer *explainer
+}
+
+// Loads are the ranked loads of a run. The points of a sweep are not ranked.
+func Loads(r *results.Run, by ranking.Metric) []ranking.Load {
+	if r.Sweep != nil {
+		return nil
+	}
+	n := NamesIn(r)
+	several := n.engines && len(modelsOf(r)) == 1 // then engines tell rows apart
+	return ranking.Of(r, cmp.Or(by, ranking.Typical), func(model, engine string) string {
+		if several {
+			return engine
+		}
+		return model
+	}, func(model, engine string) string {
+		for i := range r.Audits {
+			if a := &r.Audits[i]; a.Model == model && a.Engine == engine && a.Wrong() {
+				return "its data is wrong or lost"
+			}
+		}
+		return ""
+	})
+}
+
+// modelsOf are the models of the run's results, in their order.
+func modelsOf(r *results.Run) []string {
+	var all []string
+	for i := range r.Cells {
+		if m := r.Cells[i].Model; !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (v *run) title() string {
+	took := words.About(seconds(v.Seconds))
+	s := v.Workload.Name + ": "
+	switch models, engines := modelsOf(v.Run), EnginesIn(v.Run); {
+	case len(engines) == 1 && len(models) == 1:
+		s += models[0] + " on " + engines[0]
+	case len(engines) == 1:
+		s += fmt.Sprintf("%d models on %s", len(models), engines[0])
+	default:
+		s += fmt.Sprintf("%s on %s", words.Plural(len(models), "model"), words.Plural(len(engines), "engine"))
+	}
+	return s + fmt.Sprintf("; %d CPUs; %s", v.Environment.CPUs, took)
+}
+
+// facts say what was measured.
+func (v *run) facts() (all []string) {
+	var parts []string
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if engines := EnginesIn(v.Run); len(engines) > 1 {
+		all = append(all, engines...)
+	}
+	for i := range v.Cells {
+		if e := v.Cells[i].Evidence; v.Cells[i].Kind == results.KindLoad && e != nil && e.Copies > 0 {
+			add(fmt.Sprintf("%s messages, %s of mail", thousands(e.Copies), words.Size(float64(e.MailBytes))))
+			break
+		}
+	}
+	if len(v.loads) > 0 {
+		add(v.loads[0].Fact())
+		add(words.Plural(v.loads[0].Trials, "trial"))
+	}
+	if v.Sweep != nil {
+		add(fmt.Sprintf("%s at %d values", v.Sweep.Path, len(v.Sweep.Points)))
+	}
+	if v.Mail != nil {
+		add("mail: " + MailLine(v.Mail))
+	}
+	add(ShardLine(v.Run))
+	if len(parts) > 0 {
+		all = append(all, strings.Join(parts, "; "))
+	}
+	return all
+}
+
+// alerts are what is wrong with the run, missed thresholds, and the workload's own answer.
+func (v *run) alerts() document.Section {
+	s := document.Section{ID: "alerts"}
+	bad := func(lead, text string) {
+		s.Says = append(s.Says, document.Sentence{Lead: lead, Text: text, Style: document.Bad})
+	}
+	if v.Interrupted {
+		bad("INTERRUPTED", "the results are those up to the interruption.")
+	}
+	for i := range v.Audits {
+		if a := &v.Audits[i]; a.Wrong() {
+			bad("DATA WRONG OR LOST", v.names.Audit(a)+": "+AuditSummary(a))
+			for _, n := range a.Notes {
+				s.Says = append(s.Says, document.Sentence{Text: n})
+			}
+		}
+	}
+	if len(v.Cells) == 0 && len(v.Audits) == 0 {
+		bad("NOTHING MEASURED", "the run has no results.")
+	}
+	for _, n := range verdictsOf(v.Run, v.names) {
+		bad(strings.ToUpper(string(n.Verdict)), n.Said())
+	}
+	missed, met := v.missed()
+	for _, m := range missed {
+		bad("THRESHOLD", m)
+	}
+	if met > 0 && len(missed) == 0 {
+		s.Says = append(s.Says, document.Sentence{Text: words.Plural(met, "threshold") + " met."})
+	}
+	for i := range v.Audits {
+		if a := &v.Audits[i]; !a.Wrong() {
+			s.Says = append(s.Says, document.Sentence{Lead: "Verified", Text: v.names.Audit(a) + ": " + AuditSummary(a)})
+		}
+	}
+	for _, left := range v.Left {
+		s.Says = append(s.Says, document.Sentence{Lead: "Left behind", Text: left, Style: document.Warn})
+	}
+	for _, told := range Told(v.Run, v.names) {
+		s.Says = append(s.Says, document.Sentence{Text: told, Style: document.Strong})
+	}
+	return s
+}
+
+// setup says how the run was made.
+func (v *run) setup() document.Section {
+	s := document.Section{ID: "setup", Title: "How it was run", Fold: true}
+	add := func(lead, text string) {
+		if text != "" {
+			s.Notes = append(s.Notes, document.Sentence{Lead: lead, Text: text})
+		}
+	}
+	add("run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))
+	add("machine", MachineLine(&v.Environment))
+	for _, e := range EnginesOf(v.Run) {
+		add("engine", e)
+	}
+	all := Sections(v.Run)
+	for i := range all {
+		add("rate", all[i].AchievedRates(v.names))
+	}
+	if v.Sweep == nil { // each point has its own
+		add("data-to-cache ratio", Regime(all, v.names))
+	}
+	add("harness overhead", Floors(v.Run))
+	add("extensions", Additions(v.Run))
+	return s
+}
