@@ -62,7 +62,8 @@ var layers = []struct {
 	{"reports/results", []string{"reports/growth", "reports/latency", "reports/scratch", "schemas/plainfile", "schemas/words"}, nil},
 	{"reports/trials", []string{"reports/growth", "reports/results"}, nil},
 	{"reports/answer", []string{"reports/results", "reports/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
-	{"reports/mix", []string{"reports/results", "reports/trials"}, nil},
+	{"reports/document", []string{"schemas/words"}, nil},
+	{"reports/ranking", []string{"reports/growth", "reports/results", "reports/trials", "schemas/words"}, nil},
 	{"reports/compare", []string{"reports/results", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/results", "reports/compare", "schemas/words"}, nil},
 	{"reports/summary", []string{"reports/results", "reports/latency"}, nil},
@@ -98,8 +99,8 @@ var layers = []struct {
 	{"reports/metrics", []string{"reports/results", "reports/latency"}, nil},
 	{"reports/scratch", []string{"drivers/private"}, nil},
 	{"reports/glossary", nil, nil},
-	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/compare", "reports/glossary", "reports/history", "reports/mix", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
-	{"reports", []string{"reports/answer", "reports/growth", "reports/latency", "reports/mix", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
+	{"reports/page", []string{"schemas", "schemas/diagram", "reports", "reports/compare", "reports/document", "reports/glossary", "reports/history", "reports/ranking", "reports/results", "reports/trials", "schemas/words"}, []string{"schemas/*", "reports/*", "workloads", "workloads/messages", "workloads/run", "models", "models/james", "drivers", "drivers/pebble"}},
+	{"reports", []string{"reports/answer", "reports/document", "reports/growth", "reports/latency", "reports/ranking", "reports/results", "reports/trials", "schemas/words", "schemas", "schemas/lint"}, []string{"reports/judge"}},
 	{
 		"workloads/run",
 		[]string{

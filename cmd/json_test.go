@@ -97,7 +97,7 @@ func printedAll(t *testing.T, args ...string) string {
 
 func TestTopics(t *testing.T) {
 	for topic, want := range map[string]string{
-		"operations": "  deliver        store a message", "output": "  overloaded  less was carried out",
+		"operations": "  deliver        store a message", "output": "  overloaded  less was executed", "ranking": "Dominated: models for",
 	} {
 		text := printed(t, "help", topic)
 		if !strings.Contains(text, want) {

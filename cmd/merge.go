@@ -19,7 +19,8 @@ func newMerge() *cobra.Command {
 	var output string
 	var wait time.Duration
 	var fails failOn
-	var asJSON, full bool
+	var asJSON bool
+	var v view
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
@@ -49,7 +50,7 @@ while the shards' Job goes on.`,
 					return err
 				}
 			}
-			return mergeShards(cmd, args, &runFlags{output: output, failOn: fails, asJSON: asJSON, full: full})
+			return mergeShards(cmd, args, &runFlags{output: output, failOn: fails, asJSON: asJSON, view: v})
 		},
 	}
 	f := c.Flags()
@@ -57,7 +58,7 @@ while the shards' Job goes on.`,
 	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
 	bindFailOn(f, &fails)
-	bindFull(f, &full)
+	bindView(f, &v)
 	bindRunJSON(f, &asJSON)
 	return c
 }

@@ -21,7 +21,8 @@ const severalPage = "mailbench-report.html"
 func newReport() *cobra.Command {
 	var file, format string
 	var asJSON bool
-	var overwrite, full bool
+	var overwrite bool
+	var v view
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the results of runs as one HTML page, or in another format",
@@ -70,7 +71,7 @@ says so.`,
 				if len(args) > 1 {
 					return usagef("--format %s writes one run", format)
 				}
-				return writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, full)
+				return writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, v)
 			}
 			sources, err := openSources(cmd.ErrOrStderr(), args)
 			if err != nil {
@@ -104,7 +105,7 @@ says so.`,
 	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
-	bindFull(f, &full)
+	bindView(f, &v)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -21,7 +22,7 @@ const formatHTML = "html"
 var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
 
 // writeReport writes the run in dir to standard output, or to file.
-func writeReport(out io.Writer, format, dir, file string, force, full bool) error {
+func writeReport(out io.Writer, format, dir, file string, force bool, v view) error {
 	r, err := results.Open(dir)
 	if err != nil {
 		return usage(err)
@@ -30,9 +31,9 @@ func writeReport(out io.Writer, format, dir, file string, force, full bool) erro
 	switch format {
 	case "text":
 		if file == "" || file == "-" {
-			return printRun(out, r, full)
+			return printRun(out, r, v)
 		}
-		err = reports.Text{Width: width(nil), Full: full}.Write(&text, r)
+		err = v.text(nil, false).Write(&text, r)
 	case "json": // the file as it is may have fields of a newer mailbench
 		var b []byte
 		b, err = results.ReadRun(dir)
@@ -70,13 +71,18 @@ func runReports() []results.Report {
 	}
 }
 
+// text is the text of a run on out.
+func (v view) text(out io.Writer, colour bool) reports.Text {
+	return reports.Text{Width: width(out), Colour: colour, Full: v.full, By: ranking.Metric(v.by)}
+}
+
 // printRun prints the text of a run, with colours on a terminal.
-func printRun(out io.Writer, r *results.Run, full bool) error {
+func printRun(out io.Writer, r *results.Run, v view) error {
 	if !colour(out) {
-		return reports.Text{Width: width(out), Full: full}.Write(out, r)
+		return v.text(out, false).Write(out, r)
 	}
 	var text strings.Builder
-	if err := (reports.Text{Width: width(out), Colour: true, Full: full}).Write(&text, r); err != nil {
+	if err := v.text(out, true).Write(&text, r); err != nil {
 		return err
 	}
 	return styled(out, text.String())

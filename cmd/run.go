@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -184,7 +186,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		notes = cmd.ErrOrStderr()
 		printErr = results.WriteJSON(out, result)
 	} else {
-		printErr = printRun(out, result, f.full)
+		printErr = printRun(out, result, f.view)
 	}
 	err := verdict(result, f.failOn)
 	if err == nil && printErr == nil && saveErr == nil && verdict(result, failures) != nil {
@@ -214,8 +216,8 @@ func (f *runFlags) tellWhere(w io.Writer, dir string, complete bool) error {
 		files = "not complete"
 	}
 	all := "\n"
-	if !f.full && !f.asJSON && complete {
-		all = "\nAll figures: mailbench report " + dir + " --format text --full\n"
+	if !f.view.full && !f.asJSON && complete {
+		all = "Charts and all metrics: " + filepath.Join(dir, page.HTMLFile) + "\n"
 	}
 	_, err := fmt.Fprintf(w, "%sResults: %s (%s)\n", all, dir, files)
 	return err

@@ -1,10 +1,14 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/spf13/pflag"
@@ -26,7 +30,8 @@ type runFlags struct {
 	workers         int
 	maxLag          time.Duration
 	noFloor, quiet  bool
-	asJSON, full    bool
+	asJSON          bool
+	view            view
 	failOn          failOn
 	from, metrics   string
 	dryRun          bool
@@ -77,11 +82,45 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
 		"goes on; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
-	bindFull(flags, &f.full)
+	bindView(flags, &f.view)
 	bindRunJSON(flags, &f.asJSON)
 }
 
-// bindFull binds the flag for all figures.
-func bindFull(flags *pflag.FlagSet, full *bool) {
-	flags.BoolVar(full, "full", false, "print all figures, and not only what it takes to choose a model")
+// view is how the text of a run is written.
+type view struct {
+	full bool
+	by   metric
+}
+
+// bindView binds the flags of the text of a run.
+func bindView(flags *pflag.FlagSet, v *view) {
+	flags.BoolVar(&v.full, "full", false, "print all tables, and not only the first screen")
+	v.by = metric(ranking.Typical)
+	flags.Var(&v.by, "rank", "rank models by this `METRIC`: "+v.by.expected())
+}
+
+// metric is the value of --rank.
+type metric ranking.Metric
+
+func (m *metric) String() string { return string(*m) }
+
+// Type implements pflag.Value.
+func (m *metric) Type() string { return "METRIC" }
+
+// expected says which values the flag takes.
+func (m *metric) expected() string {
+	var all []string
+	for _, x := range ranking.Metrics {
+		all = append(all, string(x))
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+}
+
+// Set implements pflag.Value.
+func (m *metric) Set(text string) error {
+	if !slices.Contains(ranking.Metrics, ranking.Metric(text)) {
+		return errors.New("unknown metric") // flagError says what is expected
+	}
+	*m = metric(text)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -27,7 +28,7 @@ func newOutputHelp() *cobra.Command {
 		Short: "The files and columns of results, and what they mean",
 		Long: `A run leaves a folder:
 
-  run.json      the whole run as data: settings, figures, verdicts and evidence
+  run.json      the whole run as data: settings, metrics, verdicts
   latency.hlog  the latencies as HDR histograms, one line an interval
   bench.txt     Go benchmark lines, for benchstat
   report.html   one page that needs nothing else
@@ -35,15 +36,24 @@ func newOutputHelp() *cobra.Command {
 "mailbench report DIR --format FORMAT" writes it as text, json, csv, markdown,
 junit or bench. docs/results.md describes the files.
 
-Verdicts of a cell, from best to worst:
+Verdicts of a phase of a model, from best to worst:
 
 ` + terms([]glossary.Term{
-			{Word: "ok", Meaning: "the figures are those of the engine at the load that was asked for"},
-			{Word: "overloaded", Meaning: "less was carried out than was offered"},
-			{Word: "invalid", Meaning: "the load generator was measured, not the engine"},
-			{Word: "empty", Meaning: "there are no figures"},
-			{Word: "failed", Meaning: "the phase was not carried out, or not to its end"},
+			{Word: "ok", Meaning: "the engine was measured at the offered load"},
+			{Word: "overloaded", Meaning: "less was executed than was offered (saturated)"},
+			{Word: "invalid", Meaning: "the load generator was measured, not the engine (client-bound)"},
+			{Word: "empty", Meaning: "nothing was measured"},
+			{Word: "failed", Meaning: "the phase was not executed to its end"},
 		}) + "\nColumns and words of the tables:\n\n" + terms(glossary.Columns()),
+	}
+}
+
+// newRankingHelp is the topic "mailbench help ranking".
+func newRankingHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "ranking",
+		Short: "How a run ranks models, and what significant means",
+		Long:  ranking.Rule,
 	}
 }
 

@@ -100,11 +100,11 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
 	if text := TooFew([]Section{*s}); text != "" {
-		section.Notes = append(section.Notes, document.Sentence{Lead: "-", Text: text, Style: document.Faint})
+		section.Note(document.Faint, "-", text)
 	}
 	for _, c := range s.Cells {
 		if gap := LongestGap(c); gap != "" {
-			section.Notes = append(section.Notes, document.Sentence{Lead: v.names.Of(c), Text: gap, Style: document.Warn})
+			section.Note(document.Warn, v.names.Of(c), gap)
 		}
 	}
 	return section
@@ -148,8 +148,9 @@ func (v *run) costs() document.Section {
 		ID: "cost", Title: "Cost of each operation", Fold: true,
 		Lead: "per operation, the median of the trials",
 		Table: &document.Table{Columns: []document.Column{
-			{Title: "model", Left: true}, {Title: "requests"}, {Group: "rows", Title: "scanned"}, {Group: "rows", Title: "returned"},
-			{Group: "rows", Title: "written", Rank: 2}, {Title: "read\namplification", Rank: 1, Help: "rows scanned ÷ rows returned"},
+			{Title: "model", Left: true}, {Title: "requests"},
+			{Group: "rows", Title: "scanned"}, {Group: "rows", Title: "returned"}, {Group: "rows", Title: "written", Rank: 2},
+			{Title: "read\namplification", Rank: 1, Help: "rows scanned ÷ rows returned"},
 			{Title: "KB\nread", Unit: "KB"}, {Title: "KB\nwritten", Unit: "KB"},
 		}},
 	}
@@ -188,7 +189,7 @@ func (v *run) costs() document.Section {
 		})
 	}
 	if note := ExaminedNote(groups); note != "" {
-		s.Notes = append(s.Notes, document.Sentence{Lead: "rows scanned", Text: note, Style: document.Faint})
+		s.Note(document.Faint, "rows scanned", note)
 	}
 	return s
 }

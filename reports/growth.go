@@ -40,13 +40,13 @@ func (v *run) growth() (all []document.Section) {
 		}
 		s := document.Section{ID: "growth", Title: "Growth", Lead: g.Title(v.Sweep), Table: t}
 		if len(g.Flat) > 0 {
-			s.Says = append(s.Says, document.Sentence{Text: fmt.Sprintf("The same at every size, for all models: %s.", strings.Join(g.Flat, ", "))})
+			s.Say(document.Plain, "", fmt.Sprintf("The same at every size, for all models: %s.", strings.Join(g.Flat, ", ")))
 		}
 		for _, said := range marked.lines() {
-			s.Notes = append(s.Notes, document.Sentence{Lead: said[0], Text: said[1]})
+			s.Note(document.Plain, said[0], said[1])
 		}
 		if i == len(tables)-1 {
-			s.Notes = append(s.Notes, document.Sentence{Text: GrowthLegend, Style: document.Faint})
+			s.Note(document.Faint, "", GrowthLegend)
 		}
 		all = append(all, s)
 	}

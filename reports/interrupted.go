@@ -25,7 +25,9 @@ type InterruptionRow struct {
 }
 
 // InterruptionHeads are the heads of the figures.
-var InterruptionHeads = []string{"writes", "points", "not\napplied", "partially\napplied", "applied", "duplicated", "lost"}
+var InterruptionHeads = []string{
+	"writes", "points", "not\napplied", "partially\napplied", "applied", "duplicated", "lost",
+}
 
 // InterruptionLegend explains the heads.
 const InterruptionLegend = "points: interruption points, one after each write but the last, and which state they leave the messages in"
@@ -73,7 +75,7 @@ func (v *run) interrupted() (all []document.Section) {
 		}
 		s := document.Section{ID: "interrupted", Title: "Interrupted", Lead: one.Title(), Table: t}
 		if n == 0 {
-			s.Notes = append(s.Notes, document.Sentence{Text: InterruptionLegend, Style: document.Faint})
+			s.Note(document.Faint, "", InterruptionLegend)
 		}
 		all = append(all, s)
 	}

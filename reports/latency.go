@@ -47,9 +47,7 @@ func (v *run) first() (all []document.Section) {
 			}
 		}
 		if len(loads) > 1 {
-			verdict.Says = append(verdict.Says, document.Sentence{
-				Text: "Engines are not ranked: their acknowledged writes survive different failures.",
-			})
+			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
 		}
 		all = append(all, verdict, wholeLoad(loads))
 		switch {
@@ -86,7 +84,7 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		{Page: true, Left: true, Title: "distribution", Help: "line from p5 to p99, box over the middle half, dot at p50, diamond at the mean"},
 		{Group: "per operation", Title: "requests", Help: "requests that the driver sent to the engine"},
 		{Group: "per operation", Title: "rows\nscanned", Rank: 3, Help: "rows and index entries that the engine read"},
-		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes of the columns returned; 1 KB is 1,000 bytes"},
+		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes returned; 1 KB is 1,000 bytes"},
 		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 5, Help: "bytes of the values written"},
 		{Title: "disk KB\n/message", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
 		{Title: "max\nops/s", Rank: 7, Help: "operations per second as fast as the store answers"},
@@ -138,8 +136,8 @@ func wholeLoad(loads []ranking.Load) document.Section {
 	s := document.Section{ID: "load", Title: "Whole load", Table: t}
 	l := &loads[0]
 	if l.Covers < 0.995 && len(l.Models) > 1 {
-		s.Notes = append(s.Notes, document.Sentence{Style: document.Faint, Text: fmt.Sprintf(
-			"of the %d operations that all models support, %.0f%% of the load", len(l.Shares), math.Floor(100*l.Covers))})
+		s.Note(document.Faint, "", fmt.Sprintf(
+			"of the %d operations that all models support, %.0f%% of the load", len(l.Shares), math.Floor(100*l.Covers)))
 	}
 	return s
 }
@@ -206,7 +204,9 @@ func heat(ratio float64) (n int) {
 
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
-	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "%", Help: "of the operations that all models support"}}}
+	t := &document.Table{Columns: []document.Column{
+		{Left: true}, {Title: "%", Help: "of the operations that all models support"},
+	}}
 	for k := range l.Models {
 		m := &l.Models[k]
 		t.Columns = append(t.Columns,
@@ -218,7 +218,12 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	var omits []string
 	for _, share := range l.Shares {
 		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", 100*share.Share), Value: 100 * share.Share}}
-		leads := l.LeadingOf(true, func(m *ranking.Model) ranking.Series { return m.Latencies(share.Op, p50) })
+		leads := l.LeadingOf(true, func(m *ranking.Model) ranking.Series {
+			if m.Count(share.Op) < results.EnoughFor(0.5) {
+				return nil
+			}
+			return m.Latencies(share.Op, p50)
+		})
 		best := math.Inf(1)
 		for k := range l.Models {
 			if leads[k] {
@@ -249,10 +254,10 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	if few {
 		note += fmt.Sprintf("; - fewer than %d operations", results.EnoughFor(0.99))
 	}
-	s.Notes = append(s.Notes, document.Sentence{Text: note, Style: document.Faint})
-	s.Notes = append(s.Notes, document.Sentence{Text: latencyNote(l), Style: document.Faint})
+	s.Note(document.Faint, "", note)
+	s.Note(document.Faint, "", latencyNote(l))
 	if len(omits) > 0 {
-		s.Notes = append(s.Notes, document.Sentence{Text: "less to read, as fields are omitted: " + strings.Join(omits, ", "), Style: document.Faint})
+		s.Note(document.Faint, "", "less to read, as fields are omitted: "+strings.Join(omits, ", "))
 	}
 	return s
 }
@@ -285,7 +290,8 @@ func (v *run) unsupported() document.Section {
 	for i := range v.loads {
 		for _, left := range v.loads[i].Left {
 			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
-				t.Add(document.Text(left.Op), document.Cell{Text: ranking.Number(100 * left.Share.Share), Value: 100 * left.Share.Share},
+				percent := 100 * left.Share.Share
+				t.Add(document.Text(left.Op), document.Number(percent, ranking.Number(percent)),
 					document.Text(strings.Join(left.Lacking, ", ")))
 			}
 		}

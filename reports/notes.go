@@ -275,7 +275,8 @@ func EnginesIn(r *results.Run) []string {
 			continue
 		}
 		s := joined([]string{
-			strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" ")), "durability " + c.Durability,
+			strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" ")),
+			"durability " + c.Durability,
 			setting(c, "replication"), setting(c, "consistency"),
 		})
 		if differ {

@@ -154,7 +154,7 @@ func (v *run) facts() (all []string) {
 func (v *run) alerts() document.Section {
 	s := document.Section{ID: "alerts"}
 	bad := func(lead, text string) {
-		s.Says = append(s.Says, document.Sentence{Lead: lead, Text: text, Style: document.Bad})
+		s.Say(document.Bad, lead, text)
 	}
 	if v.Interrupted {
 		bad("INTERRUPTED", "the results are those up to the interruption.")
@@ -163,7 +163,7 @@ func (v *run) alerts() document.Section {
 		if a := &v.Audits[i]; a.Wrong() {
 			bad("DATA WRONG OR LOST", v.names.Audit(a)+": "+AuditSummary(a))
 			for _, n := range a.Notes {
-				s.Says = append(s.Says, document.Sentence{Text: n})
+				s.Say(document.Plain, "", n)
 			}
 		}
 	}
@@ -178,18 +178,18 @@ func (v *run) alerts() document.Section {
 		bad("THRESHOLD", m)
 	}
 	if met > 0 && len(missed) == 0 {
-		s.Says = append(s.Says, document.Sentence{Text: words.Plural(met, "threshold") + " met."})
+		s.Say(document.Plain, "", words.Plural(met, "threshold")+" met.")
 	}
 	for i := range v.Audits {
 		if a := &v.Audits[i]; !a.Wrong() {
-			s.Says = append(s.Says, document.Sentence{Lead: "Verified", Text: v.names.Audit(a) + ": " + AuditSummary(a)})
+			s.Say(document.Plain, "Verified", v.names.Audit(a)+": "+AuditSummary(a))
 		}
 	}
 	for _, left := range v.Left {
-		s.Says = append(s.Says, document.Sentence{Lead: "Left behind", Text: left, Style: document.Warn})
+		s.Say(document.Warn, "Left behind", left)
 	}
 	for _, told := range Told(v.Run, v.names) {
-		s.Says = append(s.Says, document.Sentence{Text: told, Style: document.Strong})
+		s.Say(document.Strong, "", told)
 	}
 	return s
 }
@@ -199,7 +199,7 @@ func (v *run) setup() document.Section {
 	s := document.Section{ID: "setup", Title: "How it was run", Fold: true}
 	add := func(lead, text string) {
 		if text != "" {
-			s.Notes = append(s.Notes, document.Sentence{Lead: lead, Text: text})
+			s.Note(document.Plain, lead, text)
 		}
 	}
 	add("run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))

@@ -25,15 +25,15 @@ func (v *run) searches() (all []document.Section) {
 		if s.Found != nil {
 			found = s.Found.Text
 		}
-		section.Says = append(section.Says, document.Sentence{Text: searchWho(s, v.names) + ": " + found, Style: document.Strong})
+		section.Say(document.Strong, "", searchWho(s, v.names)+": "+found)
 		for _, step := range SearchCurve(s) {
 			f := FiguresOf(&step)
 			section.Table.Add(document.Text(f.Rate), document.Text(f.Achieved), document.Text(f.P50), document.Text(f.P99),
 				document.Text(f.Errors), document.Text(string(step.Verdict)))
 		}
-		section.Notes = append(section.Notes, document.Sentence{Text: SearchExpected(s), Style: document.Faint})
+		section.Note(document.Faint, "", SearchExpected(s))
 		if grown := SearchGrown(s); grown != "" {
-			section.Notes = append(section.Notes, document.Sentence{Text: grown, Style: document.Faint})
+			section.Note(document.Faint, "", grown)
 		}
 		all = append(all, section)
 	}

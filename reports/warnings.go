@@ -27,10 +27,10 @@ func (v *run) warnings() document.Section {
 				lead = "Warnings"
 			}
 		}
-		s.Notes = append(s.Notes, document.Sentence{Lead: lead, Text: text, Style: document.Warn})
+		s.Note(document.Warn, lead, text)
 	}
 	if more := len(all) - warningsShown + len(further); len(all) > warningsShown {
-		s.Notes = append(s.Notes, document.Sentence{Text: words.Plural(more, "more warning") + ": --full", Style: document.Faint})
+		s.Note(document.Faint, "", words.Plural(more, "more warning")+": --full")
 	}
 	return s
 }
@@ -40,7 +40,7 @@ func (v *run) furtherWarnings() document.Section {
 	s := document.Section{ID: "further", Title: "More warnings", Fold: true}
 	all, further := v.allWarnings()
 	for _, text := range slices.Concat(all[min(len(all), warningsShown):], further) {
-		s.Notes = append(s.Notes, document.Sentence{Lead: "-", Text: text})
+		s.Note(document.Plain, "-", text)
 	}
 	return s
 }

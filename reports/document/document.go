@@ -27,6 +27,20 @@ type Sentence struct {
 	Style      Style
 }
 
+// Say appends a sentence above the table, and Note one below it. An empty text is left out.
+func (s *Section) Say(style Style, lead, text string) {
+	if text != "" {
+		s.Says = append(s.Says, Sentence{lead, text, style})
+	}
+}
+
+// Note appends a sentence below the table.
+func (s *Section) Note(style Style, lead, text string) {
+	if text != "" {
+		s.Notes = append(s.Notes, Sentence{lead, text, style})
+	}
+}
+
 // Style says what a text or cell is. Renderers show it by colour, next to what the words say.
 type Style int
 
@@ -81,6 +95,9 @@ type Range struct{ Low, Quarter, Median, ThreeQuarters, High, Mean float64 }
 
 // Text makes a cell of a text.
 func Text(s string) Cell { return Cell{Text: s} }
+
+// Number makes a cell of a number and how it is written.
+func Number(v float64, text string) Cell { return Cell{Text: text, Value: v} }
 
 // Styled makes a cell of a text in a style.
 func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }

@@ -20,10 +20,10 @@ func Operations() []Term {
 		{"move", "move a message to another folder of the account"},
 		{"delete", "remove a message from its folder"},
 		{"restore", "bring a deleted message back"},
-		{"purge", "remove for good what was deleted some time ago"},
-		{"folders", "the account's folders with the numbers that the model keeps of them"},
+		{"purge", "remove permanently what was deleted some time ago"},
+		{"folders", "the folders of an account with the folder counters that the model stores"},
 		{"counters", "how many messages of a folder there are and how many are unread"},
-		{"recount", "count a folder's messages anew and mend its counters"},
+		{"recount", "count the messages of a folder again and repair its counters"},
 		{"search-sender", "messages of a folder from one sender"},
 		{"slice", "messages of a folder from a span of time"},
 		{"seen", "note that a user has seen a message"},
@@ -43,57 +43,46 @@ func Operations() []Term {
 	}
 }
 
-// Columns are the columns and words of tables.
+// Columns are the columns and words of reports.
 func Columns() []Term {
 	return []Term{
-		{
-			"calls",
-			"requests that go to the engine for one operation, without retries. It is counted, and does not depend on the machine",
-		},
-		{
-			"rows e/r/w", "rows examined, returned and written for one operation. The engine examined rows and index entries, whether " +
-				"it returned them or not. ~ is the mean of a few operations that were traced after the phase; ? is not known",
-		},
-		{"retries", "further attempts of requests, because a node refused them or others changed the same row. They depend on the machine"},
-		{"throttled", "requests that the engine refused because the client may not ask for so much in a time. The driver waited, and sent " +
-			"them again"},
-		{"bytes r/w", "bytes of the columns read and of the values written for one operation. A KB is 1000 bytes"},
-		{"response", "from the time an operation was due to its end: what a user waits. It is reported of open loops"},
-		{"service", "from an operation's start to its end. It is reported of closed loops and of loads"},
-		{"lag", "from the time an operation was due to its start"},
-		{"p50 … p99.9", "percentiles: this part of the operations that were ok took at most that long. A dash: too " +
-			"few operations to tell"},
-		{"max", "the slowest operation that was ok"},
-		{"of all due", "percentiles of everything that was due, also of what failed or was dropped"},
+		{"latency", "from the scheduled start of an operation to its end, without delays of the client itself: waiting behind a " +
+			"slow store is included. In a closed loop: from start to end"},
+		{"typical", "p50 of each operation, weighted by its share of the load; the median of the trials"},
+		{"mean, p99 of the whole load", "of all operations that all models support, each weighted by its share; the median of the trials"},
+		{"p50 … p99.9", "percentiles: this part of the operations that succeeded took at most that long. A dash: too few " +
+			"operations for it"},
+		{"max", "the slowest operation that succeeded"},
+		{"significant", "a difference of more than 5% whose 95% interval, over the ratios of the trials, excludes no difference"},
+		{"requests", "what the driver sent to the engine for one operation, without retries. Counters do not depend on the machine"},
+		{"rows scanned", "rows and index entries that the engine read for one operation, returned or not. ~ is the mean of a few " +
+			"operations that were traced after the phase; a dash is not reported"},
+		{"rows returned", "rows that the engine sent to the client for one operation"},
+		{"read amplification", "rows scanned ÷ rows returned"},
+		{"KB read, KB written", "bytes of the columns returned and of the values written for one operation. 1 KB is 1,000 bytes"},
+		{"disk per message", "bytes of the engine's files after load and compaction, without the log, divided by messages"},
+		{"max ops/s", "operations per second of the phase throughput, which runs as fast as the store answers"},
+		{"response time", "from the scheduled start to the end, with delays of the client"},
+		{"service time", "from the call of an operation to its end"},
+		{"wait time", "from the scheduled start to the call"},
+		{"of all scheduled", "percentiles of all scheduled operations, also of those that failed or were dropped"},
 		{"ok", "operations that succeeded; only they are in the latencies"},
 		{"failed", "operations that are known not to be applied"},
 		{"unknown", "operations that timed out: they may be applied or not"},
-		{"not found", "operations that did not find what they asked for"},
-		{"dropped", "operations that were due and never started, because they would have started too late"},
-		{"too large", "messages larger than the engine takes"},
-		{"rate/s", "operations that were ok a second"},
-		{"own", "what mailbench and the model cost by themselves, measured over an engine that does nothing. It is part of " +
-			"the service time"},
-		{"n/a", "the model does not offer the operation"},
-		{"emulated", "the engine lacks what the pattern needs, and the fallback that the schema declares ran in its place"},
-		{"1.0× ≈ ?", "how a figure compares with the best: it is the best; it differs by less than a tenth, by how much " +
-			"cannot be told; it cannot be told apart"},
-		{"‡", "a time whose durability is not that of the first column. It is ranked with its like only"},
-		{"! † ~", "the verdict of the model is not ok; the client's own delays changed the percentile; the mean of a few traced operations"},
-		{
-			"mix", "1000 operations of those that all models offer, each as often as in the workload. Beside it: how many operations a " +
-				"model lacks, how many have a pattern that schema lint calls an error, at how many it is best and worst",
-		},
-		{"stored", "bytes that a message takes in the engine's files at rest, without the log; ÷mail: for a byte of the mail"},
-		{"cpu", "processor time of the client for 1000 operations that it carried out; that of an embedded engine is in it"},
-		{"* ^ °", "marks of the overview: the operation is emulated; schema lint calls one of its patterns an error; its answer lacks fields"},
-		{"lacks", "fields of a listing that the model's row does not hold"},
-		{"open loop", "operations are due at times that do not depend on how fast the engine answers"},
+		{"not found", "operations that did not find their message or folder"},
+		{"dropped", "scheduled operations that never started, because they would have started too late"},
+		{"too large", "messages larger than the engine accepts"},
+		{"retries", "repeated requests, because a node refused them or another client changed the same row. They depend on the machine"},
+		{"throttled", "requests that the engine refused because of a rate limit. The driver waited, and sent them again"},
+		{"client overhead", "time of mailbench and the model over an engine that does nothing. It is part of the service time"},
+		{"fallback pattern", "the engine lacks what an access pattern needs, and the fallback that the schema declares ran instead"},
+		{"omits fields", "fields of a listing that the model's row does not contain, so it has less to read"},
+		{"dominated", "another model is as good or better in every column of the whole load, and better in at least one"},
+		{"open loop", "operations are scheduled at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
 		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a " +
 			"power cut), quorum (the loss of a replica)"},
-		{"regime", "the size of the data on disk in comparison with the engine's cache. A store that fits its cache tells nothing " +
-			"about one that does not"},
-		{"cell", "one phase of one model on one engine in one trial"},
+		{"data-to-cache ratio", "the size of the data on disk divided by the engine's cache. Values of a store that fits its cache say " +
+			"nothing about one that does not"},
 	}
 }

@@ -88,9 +88,8 @@ func (v *sectionView) table() {
 		for i, c := range r.Cells {
 			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
 			if c.Range != nil && at != nil {
-				cell.Range = &rangeView{
-					at(c.Range.Low), at(c.Range.Quarter), at(c.Range.Median), at(c.Range.ThreeQuarters), at(c.Range.High), at(c.Range.Mean),
-				}
+				r := c.Range
+				cell.Range = &rangeView{at(r.Low), at(r.Quarter), at(r.Median), at(r.ThreeQuarters), at(r.High), at(r.Mean)}
 			}
 			row.Cells = append(row.Cells, cell)
 		}

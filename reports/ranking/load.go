@@ -131,12 +131,9 @@ func (m *Model) trouble() string {
 		switch {
 		case c.Verdict == results.OK:
 		case c.Verdict == results.Overloaded && c.Offered != nil:
-			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved), words.Amount(c.Offered.Rate))
-		case c.Reason != nil:
-			return string(c.Verdict) + ": " + c.Reason.Text
-		case c.Error != "":
-			return string(c.Verdict) + ": " + c.Error
-		default:
+			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
+				words.Amount(c.Offered.Rate))
+		default: // the report says why above the verdict
 			return string(c.Verdict)
 		}
 	}
@@ -389,6 +386,9 @@ func (l *Load) rank() {
 	slices.SortStableFunc(l.Models, func(a, b Model) int {
 		if a.Ranked() != b.Ranked() {
 			return cmp.Compare(len(a.NotRanked), len(b.NotRanked))
+		}
+		if a.NotRanked != b.NotRanked {
+			return cmp.Compare(a.NotRanked, b.NotRanked)
 		}
 		return cmp.Compare(a.Value(l.By), b.Value(l.By))
 	})

@@ -32,6 +32,28 @@ const (
 // Metrics are all of them, in the order of reports.
 var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk}
 
+// Rule is the rule in words, in lines of at most 78 columns.
+const Rule = `Only the operations that all models support are compared, each weighted by its
+share of the load. A model is ranked if it executed the offered load in most of
+its trials and its data is correct; the others are named, with the reason.
+
+1. The model with the lowest typical latency is first: the p50 of each
+   operation, weighted by its share; the median of the trials.
+2. It is first alone if the next model is significantly slower: by more than 5%,
+   and the 95% interval of the log ratio, trial by trial (Student's t), is above
+   zero. Otherwise all models up to the first significant difference share the
+   first place. One trial has no interval; then up to 5% counts as equal.
+3. If the mean, or the throughput of the phase "throughput", names another
+   model, the verdict says so.
+4. Why: the counter (requests, rows scanned, bytes) in which the first differ
+   most from all others. But: metrics in which another model needs less than
+   half, and operations that the first do not support. Dominated: models for
+   which another is at least as good in every metric, and better in one.
+
+--rank METRIC ranks by another metric: mean, p99, requests, rows, read, written
+or disk. Counters are compared without an interval: over 5% is a difference.
+`
+
 // Timed reports whether the metric is a latency. Other metrics do not depend on the machine.
 func (m Metric) Timed() bool { return m == Typical || m == Mean || m == P99 }
 

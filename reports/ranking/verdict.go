@@ -97,7 +97,8 @@ func (l *Load) headline() string {
 	}
 	var others []string
 	for _, m := range rest {
-		others = append(others, fmt.Sprintf("%s %s (+%.0f%%)", m.Name, l.number(m), 100*(m.Value(l.By)/first[0].Value(l.By)-1)))
+		more := 100 * (m.Value(l.By)/first[0].Value(l.By) - 1)
+		others = append(others, fmt.Sprintf("%s %s (+%.0f%%)", m.Name, l.number(m), more))
 	}
 	return s + ". Then " + strings.Join(others, ", ") + "."
 }
@@ -186,8 +187,8 @@ func (l *Load) why() string {
 	if len(rest) == 1 {
 		others = rest[0].Name + " " + number(rest[0])
 	}
-	return fmt.Sprintf("%s %s%s per operation, %s.", pronoun, span(number(least(first, found)), number(greatest(first, found))),
-		noun, others)
+	own := span(number(least(first, found)), number(greatest(first, found)))
+	return fmt.Sprintf("%s %s%s per operation, %s.", pronoun, own, noun, others)
 }
 
 // advice says what it means to need more of a metric.
@@ -330,10 +331,17 @@ func (l *Load) dominates(a, b *Model) bool {
 
 func (l *Load) notRanked() string {
 	var parts []string
-	for i := range l.Models {
-		if m := &l.Models[i]; !m.Ranked() {
-			parts = append(parts, m.Name+" ("+m.NotRanked+")")
+	for i := 0; i < len(l.Models); i++ {
+		m := &l.Models[i]
+		if m.Ranked() {
+			continue
 		}
+		who := []string{m.Name}
+		for i+1 < len(l.Models) && l.Models[i+1].NotRanked == m.NotRanked {
+			i++
+			who = append(who, l.Models[i].Name)
+		}
+		parts = append(parts, joined(who)+" ("+m.NotRanked+")")
 	}
 	if len(parts) == 0 {
 		return ""
