@@ -52,7 +52,7 @@ var layers = []struct {
 		[]string{"drivers/*", "drivers/*/*"},
 	},
 	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
-	{"models/mail", []string{"schemas/plainfile"}, nil},
+	{"models/mail", []string{"schemas/plainfile", "schemas/words"}, nil},
 	{"models/blobs", []string{"drivers/private", "drivers"}, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
 	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},

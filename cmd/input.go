@@ -162,6 +162,10 @@ func openMail(ctx context.Context, notes io.Writer, path string, most random.Siz
 	if err != nil {
 		return nil, missing(err)
 	}
+	info := source.Info()
+	for _, note := range info.Notes.Lines() {
+		fmt.Fprintf(notes, "mailbench: %s: %s\n", path, note)
+	}
 	return source, nil
 }
 

@@ -240,11 +240,11 @@ func MachineLine(e *results.Environment) string {
 }
 
 func MailLine(m *results.MailInfo) string {
-	s := fmt.Sprintf("%s: %d messages, %s", m.File, m.Messages, words.Size(float64(m.Bytes)))
+	s := fmt.Sprintf("%s: %s, %s", m.File, words.Plural(m.Messages, "message"), words.Size(float64(m.Bytes)))
 	if m.Malformed > 0 {
 		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
 	}
-	return s
+	return strings.Join(append([]string{s}, m.Notes...), "; ")
 }
 
 // joined joins the parts that are not empty.

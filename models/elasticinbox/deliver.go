@@ -105,7 +105,7 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	m.text = append(m.text, msg.Subject...)
 	m.Calls.Add(storeColumn, key, message, drivers.Text("subject"), drivers.Blob(m.taken(at)))
 	at = len(m.text)
-	m.text = msg.Date.UTC().AppendFormat(m.text, time.RFC3339Nano)
+	m.text = mail.Bounded(msg.Date).UTC().AppendFormat(m.text, time.RFC3339Nano)
 	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
 	size := msg.Raw.Size()
 	if s := m.storeOf(size); s != nil {

@@ -26,6 +26,9 @@ func check(t *testing.T, m *Message) {
 			t.Errorf("%s is %q", what, s)
 		}
 	}
+	if !Bounded(m.Date).Equal(m.Date) {
+		t.Errorf("the date is %v", m.Date)
+	}
 	names := map[string]bool{}
 	end := int64(0)
 	parts := append([]Part{m.Body}, m.Attachments...)
@@ -73,21 +76,36 @@ func undone(t *testing.T, b []byte, e Encoding) []byte {
 	return b
 }
 
-// undoBase64 decodes each stretch of letters between padding by itself.
-func undoBase64(b []byte) ([]byte, error) {
-	var out []byte
-	for stretch := range strings.FieldsFuncSeq(withoutSpace(b), func(r rune) bool { return r == '=' }) {
-		decoded, err := base64.RawStdEncoding.DecodeString(stretch)
-		if err != nil {
-			return nil, err
+// undoBase64 decodes each stretch of letters between padding by itself. After padding, a byte that
+// is no base64 ends it.
+func undoBase64(b []byte) (out []byte, err error) {
+	var stretch []byte
+	padded := false
+	flush := func() {
+		if padded && len(stretch)%4 == 1 {
+			stretch = stretch[:len(stretch)-1]
 		}
-		out = append(out, decoded...)
+		decoded, failed := base64.RawStdEncoding.DecodeString(string(stretch))
+		if failed != nil && err == nil {
+			err = failed
+		}
+		out, stretch = append(out, decoded...), nil
 	}
-	return out, nil
-}
-
-func withoutSpace(b []byte) string {
-	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(string(b))
+	for _, c := range b {
+		switch {
+		case c == '=':
+			flush()
+			padded = true
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '+', c == '/':
+			stretch = append(stretch, c)
+		case padded && !bytes.ContainsRune([]byte(" \t\r\n"), rune(c)):
+			stretch = stretch[:len(stretch)/4*4]
+			flush()
+			return out, err
+		}
+	}
+	flush()
+	return out, err
 }
 
 // quoted matches what does not stand for itself: a code, a soft line break, and

@@ -16,9 +16,11 @@ var ErrBase64 = errors.New("not base64")
 //
 // It decodes everything that the standard library decodes, to the same bytes. It
 // also decodes what real mail has: base64 with white space anywhere, without
-// padding, or with more text after its padding; quoted-printable with control
+// padding, or with more base64 after its padding; quoted-printable with control
 // bytes, long lines, and '=' that begins no code, which stands for itself.
-// Base64 with other bytes is ErrBase64; such a part is [Identity] in a Message.
+// Other bytes in base64 are ignored (RFC 2045 6.8); after padding, the first of them ends
+// the data, since mailing lists append text. Base64 that ends within a byte is ErrBase64;
+// such a part is [Identity] in a Message.
 type Decoder struct {
 	w   io.Writer
 	enc Encoding
@@ -29,6 +31,9 @@ type Decoder struct {
 	// Base64: the sextets of a group of four that is not complete.
 	group  uint32
 	digits int
+	// padded: padding was read; ended: so was a byte after it that is not base64.
+	padded, ended bool
+	ignored       bool // bytes were ignored
 	// Quoted-printable: bytes whose meaning depends on the next byte. They are
 	// white space, which is dropped at the end of a line, or '=' and what follows it.
 	held []byte
@@ -134,7 +139,7 @@ var base64Class = func() (t [256]byte) {
 
 func (d *Decoder) base64(p []byte) {
 	single := 0 // bytes to decode one by one before trying a whole line again
-	for len(p) > 0 {
+	for len(p) > 0 && !d.ended {
 		if d.digits == 0 && single <= 0 {
 			var n int
 			n, single = d.base64Line(p)
@@ -149,9 +154,11 @@ func (d *Decoder) base64(p []byte) {
 		case v == b64Space:
 		case v == b64Pad:
 			d.base64End()
+			d.padded = true
 		case v == b64Bad:
-			d.fail(ErrBase64)
-			return
+			if d.ignored, d.ended = true, d.padded; d.ended {
+				d.group, d.digits = 0, 0
+			}
 		default:
 			d.group = d.group<<6 | uint32(v)
 			if d.digits++; d.digits == 4 {
@@ -190,7 +197,9 @@ func (d *Decoder) base64Line(p []byte) (n, single int) {
 func (d *Decoder) base64End() {
 	switch d.digits {
 	case 1:
-		d.fail(ErrBase64)
+		if d.ignored = true; !d.padded {
+			d.fail(ErrBase64)
+		}
 	case 2:
 		d.emit(byte(d.group >> 4))
 	case 3:

@@ -55,7 +55,10 @@ func TestDecoder(t *testing.T) {
 		{Base64, strings.Repeat("QUJD", 2000), strings.Repeat("ABC", 2000)}, // longer than its buffer
 		{Base64, strings.Repeat("QUJD\n", 20) + "QUJ\nD QUJD", strings.Repeat("ABC", 22)},
 		{Base64, strings.Repeat(strings.Repeat("QUJD", 19)+"\r\n", 100), strings.Repeat("ABC", 1900)},
-		{Base64, "QUJDQUJD\nQUJ!QUJD\n", fails},
+		{Base64, "QUJDQUJD\nQU!JD\\QUJD\n", "ABCABCABCABC"},
+		{Base64, "aGVsbG8=\n_____\nlist of lists\n", "hello"},
+		{Base64, "aGVsbG8=\nQUJDQ_UJD\n", "helloABC"},
+		{Base64, "aGVsbG8=\nQUJDQ", "helloABC"},
 		{Base64, "aGVsbA==aGVsbA==", "hellhell"},
 		{Base64, "aGVsb===", fails},
 		{Base64, "aGVsb", fails},

@@ -2,9 +2,6 @@ package mail
 
 import (
 	"bufio"
-	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,6 +21,7 @@ type Info struct {
 	Messages  int64
 	Bytes     int64 // bytes of all messages, unpacked
 	Malformed int64 // messages that could be parsed only in part; they are delivered all the same
+	Notes     Notes // what was skipped, repaired or guessed
 }
 
 // limits bound what is read of one mbox.
@@ -86,7 +84,7 @@ func (f *File) read(src io.Reader) error {
 		return readError(f.info.File, err, 0)
 	}
 	out := bufio.NewWriterSize(f.spill, 256<<10)
-	err = split(f.ctx, f.info.File, mbox, out, f.limits, func(at int64) {
+	err = split(f.ctx, &f.info, mbox, out, f.limits, func(at int64) {
 		f.starts = append(f.starts, at)
 		progress.Copied.Add(1)
 	})
@@ -109,19 +107,6 @@ func (f *File) read(src io.Reader) error {
 	return nil
 }
 
-// unpacked returns a reader of in, unpacked if its first bytes are those of gzip.
-func unpacked(in *bufio.Reader) (io.Reader, error) {
-	if magic, err := in.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return in, nil // reading it returns the error again
-	}
-	return gzip.NewReader(in)
-}
-
-func isCorrupt(err error) bool {
-	var corrupt flate.CorruptInputError
-	return errors.As(err, &corrupt)
-}
-
 // examine parses every message once, to count the malformed ones before a run
 // begins.
 func (f *File) examine() error {
@@ -135,6 +120,7 @@ func (f *File) examine() error {
 		if m.Malformed != "" {
 			f.info.Malformed++
 		}
+		f.info.Notes.Count(&m)
 	}
 	return nil
 }

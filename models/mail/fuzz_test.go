@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,6 +24,8 @@ func mailSeeds(f *testing.F) {
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=\"\"\n\n--\n\n--\n"))
 	f.Add([]byte("Content-Transfer-Encoding: quoted-printable\n\n=\n=3D=3\n"))
 	f.Add([]byte("From: =?utf-7?q?a?=, \x00\xff <\n\n"))
+	f.Add([]byte("Content-Type: (a (b) multipart / mixed boundary*0*=x'y'%zz; boundary*1=\"b\\\n--%zzb\n\n"))
+	f.Add([]byte("To: \"a, <b;c>, x:;\nTo: d@@e\nDate: 31 (x) Dec 9999 23 : 59:60 -9959\nContent-Disposition: =?a?q?b?=\n\n"))
 }
 
 // FuzzMIME: whatever bytes there are, they are a message that keeps the rules
@@ -49,14 +53,18 @@ func FuzzMIME(f *testing.F) {
 func FuzzMbox(f *testing.F) {
 	mailSeeds(f)
 	f.Add([]byte("From a\n\n\n\nFrom b\nFrom c\n\r\n\nFrom"))
+	const dated = "From a Sat Jan  1 10:00:00 2022\n"
+	f.Add([]byte(dated + "x: y\n" + dated + dated + "\nFrom now on\nFrom \n\nFrom \n"))
+	f.Add([]byte(dated + "Content-Length: 40\n\n\n" + dated + ">From x\n\n" + dated))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var spilled bytes.Buffer
 		out := bufio.NewWriter(&spilled)
 		var ends []int64
-		err := split(t.Context(), "fuzz.mbox", bytes.NewReader(file), out, limits{1 << 40, maxMessages}, func(at int64) { ends = append(ends, at) })
+		err := split(t.Context(), &Info{File: "fuzz.mbox"}, bytes.NewReader(file), out, limits{1 << 40, maxMessages}, func(at int64) { ends = append(ends, at) })
 		var format *FormatError
 		if err != nil {
-			if !errors.As(err, &format) || len(ends) > 0 || bytes.HasPrefix(file, []byte("From ")) {
+			cr := bytes.Contains(file, []byte("\r")) && !bytes.Contains(file, []byte("\n"))
+			if !errors.As(err, &format) || len(ends) > 0 || !cr && bytes.HasPrefix(file, []byte("From ")) {
 				t.Fatalf("error %v after %d messages", err, len(ends))
 			}
 			return
@@ -81,30 +89,66 @@ func FuzzMbox(f *testing.F) {
 }
 
 // messagesOf is what split does, with all of the file at hand.
-func messagesOf(file []byte) [][]byte {
-	var messages [][][]byte // lines of each
-	emptyBefore := true
-	for line := range bytes.Lines(file) {
-		if emptyBefore && bytes.HasPrefix(line, []byte("From ")) {
-			messages = append(messages, nil)
-			emptyBefore = false
+func messagesOf(file []byte) (messages [][]byte) {
+	var message []byte
+	dated, began, header, emptyBefore, length := false, false, false, false, 0
+	add := func() {
+		if emptyBefore {
+			message = bytes.TrimSuffix(bytes.TrimSuffix(message, []byte("\n")), []byte("\r"))
+		}
+		messages, message = append(messages, message), nil
+	}
+	for len(file) > 0 {
+		line := file
+		if i := bytes.IndexByte(file, '\n'); i >= 0 {
+			line = file[:i+1]
+		}
+		file = file[len(line):]
+		text := strings.TrimSpace(string(line))
+		alone := fromDate.MatchString(string(line))
+		free := text == "From" || text == "From -" || strings.HasPrefix(text, "From - ") || alone || !dated
+		switch from := bytes.HasPrefix(line, []byte("From ")); {
+		case !began && isEmpty(line):
+			continue
+		case !began:
+			dated = text == "From" || text == "From -" || strings.HasPrefix(text, "From - ") || alone
+			began, header, length, emptyBefore = true, true, 0, false
+			continue
+		case from && !(header && len(message) == 0 && !emptyBefore) && (emptyBefore && free || !emptyBefore && alone):
+			add()
+			began, header, length, emptyBefore = true, true, 0, false
 			continue
 		}
-		emptyBefore = isEmpty(line)
 		if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
 			line = line[1:]
 		}
-		last := len(messages) - 1
-		messages[last] = append(messages[last], line)
-	}
-	var joined [][]byte
-	for _, lines := range messages {
-		if n := len(lines); n > 0 && isEmpty(lines[n-1]) {
-			lines = lines[:n-1]
+		message, emptyBefore = append(message, line...), isEmpty(line)
+		name, value, _ := strings.Cut(string(line), ":")
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); header && err == nil && strings.EqualFold(strings.TrimRight(name, " \t"), "content-length") {
+			length = n
 		}
-		joined = append(joined, bytes.Join(lines, nil))
+		if !header || !emptyBefore {
+			continue
+		}
+		header = false
+		if n := length; n > 0 && n <= len(file) && bytes.Contains(append([]byte("\n"), file[:n]...), []byte("\nFrom ")) {
+			const more = len("\r\n\r\nFrom ")
+			after := bytes.TrimLeft(file[n:min(len(file), n+more)], "\r\n")
+			if len(after) > 0 && !bytes.HasPrefix(after, []byte("From ")) {
+				continue
+			}
+			emptyBefore = false
+			for n > 0 { // whole lines
+				i := bytes.IndexByte(file, '\n') + 1
+				if i == 0 {
+					i = len(file)
+				}
+				message, file, n = append(message, file[:i]...), file[i:], n-i
+			}
+		}
 	}
-	return joined
+	add()
+	return messages
 }
 
 // FuzzDecoded reads a decoded part in pieces from anywhere and gets what

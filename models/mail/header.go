@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	stdmail "net/mail"
 	"path"
 	"strconv"
 	"strings"
@@ -25,9 +24,9 @@ type entity struct {
 	fault    string // why the encoding cannot be undone, or ""
 }
 
-// words decodes the encoded words of headers (RFC 2047) in every charset that
+// encodedWords decodes the encoded words of headers (RFC 2047) in every charset that
 // browsers know.
-var words = mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
+var encodedWords = mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
 	e, err := htmlindex.Get(charset)
 	if err != nil {
 		return nil, err
@@ -35,36 +34,33 @@ var words = mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (i
 	return e.NewDecoder().Reader(r), nil
 }}
 
-var addresses = stdmail.AddressParser{WordDecoder: &words}
-
 // readHeader returns what a header says about the content. If m is not nil, the
 // header is the message's own, and readHeader sets sender, recipients, subject,
-// date and message id of m. If a field occurs twice, the first counts.
+// date and message id of m. Recipients add up. Of another field that occurs twice,
+// the first counts that can be read.
 func (p *Parser) readHeader(header []byte, m *Message) entity {
 	e := entity{typ: "text/plain"}
-	seen := make(map[string]bool)
+	used := make(map[string]string)
 	p.fields(header, func(name, value string) {
-		if seen[name] {
+		if first, ok := used[name]; ok {
+			if first != value {
+				p.note(Repeated)
+			}
 			return
 		}
-		seen[name] = true
+		read, known := true, true
 		switch name {
 		case "content-type":
-			p.contentType(value, &e)
+			read = p.contentType(value, &e)
 		case "content-transfer-encoding":
-			var ok bool
-			if e.encoding, ok = encodingOf(value); !ok {
-				e.fault = fmt.Sprintf("unknown encoding %.60q", value)
-			}
+			read = p.encoding(value, &e)
 		case "content-disposition":
-			kind, parameters, _ := mime.ParseMediaType(value)
-			e.attached = kind == "attachment"
-			if n := parameters["filename"]; n != "" {
-				e.name = fileName(p.decode(name, n))
-			}
+			read = p.disposition(value, &e)
+		default:
+			read, known = p.envelope(name, value, m)
 		}
-		if m != nil {
-			p.envelope(name, value, m)
+		if read && known {
+			used[name] = value
 		}
 	})
 	if strings.HasPrefix(e.typ, "multipart/") {
@@ -95,7 +91,10 @@ func (p *Parser) fields(header []byte, yield func(name, value string)) {
 		name, value, ok := bytes.Cut(field, []byte(":"))
 		name = bytes.TrimRight(name, " \t")
 		if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t\r\n") {
-			p.fault("a header line without a name: %.40q", bytes.TrimRight(field, "\r\n"))
+			if bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")) {
+				continue // a separator that a mail program left
+			}
+			p.fault(BadHeader, "a header line without a name: %.40q", bytes.TrimRight(field, "\r\n"))
 			continue
 		}
 		value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("\r"), nil), []byte("\n"), nil)
@@ -103,72 +102,120 @@ func (p *Parser) fields(header []byte, yield func(name, value string)) {
 	}
 }
 
-func (p *Parser) contentType(value string, e *entity) {
-	typ, parameters, err := mime.ParseMediaType(value)
-	if err != nil {
-		p.fault("Content-Type %.60q: %s", value, err)
+// structured reads the value of a MIME field. ok is false if it has no word.
+func (p *Parser) structured(value string) (v structured, ok bool) {
+	v = parseStructured(value)
+	if v.repaired {
+		p.note(BadMIME)
 	}
-	if !strings.Contains(typ, "/") {
-		return
+	if v.repeated {
+		p.note(Repeated)
 	}
-	if len(typ) > maxType {
-		p.fault("a Content-Type of %d bytes", len(typ))
-		return
-	}
-	e.typ = clean(strings.Clone(typ)) // a copy does not keep a long field in memory
-	if n := parameters["name"]; n != "" && e.name == "" {
+	return v, v.word != ""
+}
+
+func (p *Parser) contentType(value string, e *entity) bool {
+	v, _ := p.structured(value)
+	if n := v.params["name"]; n != "" && e.name == "" {
 		e.name = fileName(p.decode("Content-Type", n))
 	}
-	if strings.HasPrefix(typ, "multipart/") {
-		switch b := parameters["boundary"]; {
+	if !strings.Contains(v.word, "/") {
+		p.fault(BadMIME, "Content-Type %.60q is no media type", value)
+		return false
+	}
+	if len(v.word) > maxType {
+		p.fault(BadMIME, "a Content-Type of %d bytes", len(v.word))
+		return false
+	}
+	e.typ = clean(strings.Clone(v.word)) // a copy does not keep a long field in memory
+	if strings.HasPrefix(e.typ, "multipart/") {
+		switch b := strings.TrimRight(v.params["boundary"], " \t"); {
 		case b == "":
-			p.fault("%s without a boundary", e.typ)
+			p.fault(BadParts, "%s without a boundary", e.typ)
 		case len(b) > maxBoundary:
-			p.fault("a boundary of %d bytes, more than a line has", len(b))
+			p.fault(BadParts, "a boundary of %d bytes, more than a line has", len(b))
 		default:
 			e.boundary = strings.Clone(b)
 		}
 	}
+	return true
 }
 
-// envelope sets the field of m that corresponds to a header field, if there is one.
-func (p *Parser) envelope(name, value string, m *Message) {
+func (p *Parser) encoding(value string, e *entity) bool {
+	v, ok := p.structured(value)
+	if !ok {
+		return false
+	}
+	if e.encoding, ok = encodingOf(v.word); !ok {
+		e.fault = fmt.Sprintf("unknown encoding %.60q", value)
+	}
+	return true
+}
+
+// disposition reads a Content-Disposition. RFC 2183: one that is not known is an attachment.
+func (p *Parser) disposition(value string, e *entity) bool {
+	v, ok := p.structured(value)
+	e.attached = ok && v.word != "inline"
+	if n := v.params["filename"]; n != "" {
+		e.name = fileName(p.decode("Content-Disposition", n))
+	}
+	return ok
+}
+
+// envelope sets the field of m that corresponds to a header field. known is false if there is none,
+// or if all fields of that name count.
+func (p *Parser) envelope(name, value string, m *Message) (read, known bool) {
+	if m == nil {
+		return false, false
+	}
 	switch name {
 	case "date":
-		if t, err := stdmail.ParseDate(value); err == nil {
-			m.Date = t
-		} else {
-			p.fault("Date %.60q cannot be read", value)
+		t, guessed, ok := parseDate(value)
+		switch {
+		case !ok:
+			p.fault(BadDate, "Date %.60q cannot be read", value)
+			return false, true
+		case guessed:
+			p.note(UnknownZone)
 		}
+		m.Date = t
 	case "message-id":
 		m.MessageID = p.decode(name, value)
 	case "subject":
 		m.Subject = p.decode(name, value)
 	case "from":
-		if list := p.people(name, value); len(list) > 0 {
-			m.From = list[0]
+		list := p.people(name, value, nil)
+		if len(list) == 0 {
+			return false, true
 		}
+		m.From = list[0]
 	case "to":
-		m.To = p.people(name, value)
+		m.To = p.people(name, value, m.To)
+		return true, false
 	case "cc":
-		m.Cc = p.people(name, value)
+		m.Cc = p.people(name, value, m.Cc)
+		return true, false
 	case "bcc":
-		m.Bcc = p.people(name, value)
+		m.Bcc = p.people(name, value, m.Bcc)
+		return true, false
+	default:
+		return true, false
 	}
+	return true, true
 }
 
 // decode returns a header's value with its encoded words decoded.
 func (p *Parser) decode(name, value string) string {
 	if strings.Contains(value, "=?") {
-		d, err := words.DecodeHeader(value)
+		d, err := encodedWords.DecodeHeader(value)
 		if err != nil {
-			p.fault("%s: an encoded word cannot be decoded: %s", name, err)
+			p.fault(BadText, "%s: an encoded word cannot be decoded: %s", name, err)
 		} else {
 			value = d
 		}
 	}
 	if c := clean(value); c != value {
-		p.fault("%s has bytes that are no text", name)
+		p.fault(BadText, "%s has bytes that are no text", name)
 		return c
 	}
 	return value
@@ -177,43 +224,6 @@ func (p *Parser) decode(name, value string) string {
 // clean returns text that is valid UTF-8 and has no NUL.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-// people reads a list of addresses. If the standard library cannot parse it, it
-// is split at commas, and each address is what is between < and >.
-func (p *Parser) people(name, value string) []Address {
-	list, err := addresses.ParseList(value)
-	if len(list) > maxAddresses {
-		p.fault("%s has more than %d addresses", name, maxAddresses)
-		list = list[:maxAddresses]
-	}
-	if err == nil {
-		people := make([]Address, len(list))
-		for i, a := range list {
-			people[i] = Address{Name: clean(a.Name), Address: clean(a.Address)}
-		}
-		return people
-	}
-	if value == "" || strings.HasSuffix(value, ":;") { // undisclosed-recipients:;
-		return nil
-	}
-	p.fault("%s %.60q: %s", name, value, err)
-	var people []Address
-	for one := range strings.SplitSeq(value, ",") {
-		if len(people) == maxAddresses {
-			break
-		}
-		a := Address{Address: strings.TrimSpace(one)}
-		if before, in, ok := strings.Cut(one, "<"); ok {
-			in, _, _ = strings.Cut(in, ">")
-			a = Address{Name: strings.Trim(strings.TrimSpace(before), `"`), Address: strings.TrimSpace(in)}
-		}
-		a.Name, a.Address = p.decode(name, a.Name), clean(a.Address)
-		if a != (Address{}) {
-			people = append(people, a)
-		}
-	}
-	return people
 }
 
 // maxName is the most bytes that a name from a header keeps. Names are parts of

@@ -3,11 +3,14 @@ package mail
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // FormatError says why a file cannot be used as mail.
@@ -18,77 +21,195 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
 
-// split reads an mbox from r, writes its messages to w without gaps, and calls
-// ended with the offset in w where each message ends. Its memory is one buffer.
+// maxLookAhead is how far a Content-Length is followed, and the memory of split.
+const maxLookAhead = 1 << 20
+
+// split reads an mbox from r, writes its messages to w without gaps, and calls ended with the
+// offset in w where each message ends. It notes in info what it guesses. Its memory is one buffer.
 //
-// A message begins after a line that starts with "From " and is the first line of
-// the file or follows an empty line. That line and the empty line before it are
-// not part of any message. A line that starts with one or more ">" and "From "
+// A message begins after a separator, which is the first line of the file, a line with "From ", an
+// address and a date, or, after an empty line, also "From " alone and "From -". If the first line
+// has no date, the others need none after an empty line. A separator and the empty line before
+// it are not part of any message. A line that starts with one or more ">" and "From "
 // loses one ">" (mboxrd), so that quoting the messages again gives the file back.
 // Some files quote only "From " (mboxo), which cannot be seen; in these a line
-// that was written as ">From " loses its ">". Line breaks stay as they are.
-func split(ctx context.Context, file string, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
-	var (
-		lines  = bufio.NewReaderSize(contextReader{ctx, r}, 256<<10)
-		at     int64
-		count  int
-		empty  = true // the previous line is empty, or there is none
-		begins = true // the next piece begins a line
-		held   []byte // the previous line, if it is empty and not written yet
-	)
-	write := func(b []byte) error {
-		if at += int64(len(b)); at > l.bytes {
-			return &FormatError{file, fmt.Sprintf("holds more than %d bytes of mail; if that is intended, allow more with "+
-				"--mail-limit", l.bytes)}
-		}
-		_, err := w.Write(b)
-		return err
+// that was written as ">From " loses its ">". Some quote nothing and have a Content-Length
+// (mboxcl2), which counts if a separator or the end of the file is there. Line breaks stay as they are.
+func split(ctx context.Context, info *Info, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
+	s := &splitter{
+		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, limits: l, info: info, ended: ended,
 	}
+	// Reading returns the error again.
+	if head, _ := s.lines.Peek(64 << 10); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
+		return &FormatError{info.File, `lines end with CR alone; convert them to LF (tr '\r' '\n')`}
+	}
+	begins := true // the next piece begins a line
 	for {
-		line, err := lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
+		line, err := s.lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return readError(file, err, count)
+			return readError(info.File, err, s.count)
 		}
 		if len(line) == 0 {
 			break
 		}
-		switch {
-		case begins && empty && bytes.HasPrefix(line, []byte("From ")):
-			if count++; count > 1 {
-				ended(at)
-			}
-			if count > l.messages {
-				return &FormatError{file, fmt.Sprintf("holds more than %d messages; divide it", l.messages)}
-			}
-			held = held[:0]
-		case count == 0:
-			// What the line says is not told: saved results of others may name the file.
-			return &FormatError{file, "not an mbox: expected a first line that begins with \"From \""}
-		default:
-			if err := write(held); err != nil {
-				return err
-			}
-			held = held[:0]
-			if begins {
-				if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
-					line = line[1:]
-				} else if isEmpty(line) {
-					held = append(held, line...)
-					break
-				}
-			}
-			if err := write(line); err != nil {
-				return err
-			}
+		next := line[len(line)-1] == '\n'
+		if err := s.piece(line, begins); err != nil {
+			return err
 		}
-		empty = len(held) > 0
-		begins = line[len(line)-1] == '\n'
+		begins = next
 	}
-	if count == 0 {
-		return &FormatError{file, "is empty; expected an mbox, whose first line begins with \"From \""}
+	if s.count == 0 {
+		return &FormatError{info.File, "is empty; expected an mbox, whose first line begins with \"From \""}
 	}
-	ended(at)
+	ended(s.at)
 	return nil
+}
+
+// splitter is the state of split.
+type splitter struct {
+	lines  *bufio.Reader
+	w      *bufio.Writer
+	limits limits
+	info   *Info
+	ended  func(at int64)
+
+	at       int64  // bytes written
+	count    int    // messages begun
+	dated    bool   // separators have a date
+	held     []byte // the previous line, if it is empty and not written yet
+	inHeader bool   // the line belongs to a message's header
+	first    bool   // it follows a separator
+	length   int    // Content-Length in that header
+	literal  int    // bytes that follow and are text, whatever they are
+}
+
+// piece takes a line, or a piece of one.
+func (s *splitter) piece(line []byte, begins bool) error {
+	switch {
+	case s.literal > 0:
+		s.literal -= len(line)
+		return s.write(line)
+	case begins && s.separates(line):
+		return s.begin()
+	case s.count == 0 && isEmpty(line):
+		return nil
+	case s.count == 0:
+		// What the line says is not told: saved results of others may name the file.
+		return &FormatError{s.info.File, "not an mbox: expected a first line that begins with \"From \""}
+	}
+	s.first = false
+	if err := s.write(s.held); err != nil {
+		return err
+	}
+	s.held = s.held[:0]
+	if begins {
+		if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
+			line = line[1:]
+		} else if isEmpty(line) {
+			s.held = append(s.held, line...)
+			return s.headerEnds()
+		}
+		if s.inHeader {
+			s.header(line)
+		}
+	}
+	return s.write(line)
+}
+
+func (s *splitter) write(b []byte) error {
+	if s.at += int64(len(b)); s.at > s.limits.bytes {
+		return &FormatError{s.info.File, fmt.Sprintf("has more than %d bytes of mail; if that is intended, allow more with "+
+			"--mail-limit", s.limits.bytes)}
+	}
+	_, err := s.w.Write(b)
+	return err
+}
+
+// begin begins a message.
+func (s *splitter) begin() error {
+	if s.count++; s.count > 1 {
+		s.ended(s.at)
+	}
+	if s.count > s.limits.messages {
+		return &FormatError{s.info.File, fmt.Sprintf("has more than %d messages; divide it", s.limits.messages)}
+	}
+	s.held, s.inHeader, s.first, s.length = s.held[:0], true, true, 0
+	return nil
+}
+
+// fromDate is a separator with an address, and a date as of asctime, RFC 5322 or ISO 8601, with zones.
+var fromDate = regexp.MustCompile(`(?i)^From\s+\S+\s+(?:\pL{2,9}\.?,?\s+)?(?:` +
+	month + `\s+\d{1,2}\s+` + clock + zone + `\s+\d{4}` + zone + `|` +
+	`\d{1,2}[\s-]` + month + `[\s-]\d{2,4}\s+` + clock + zone + `|` +
+	`\d{4}-\d\d-\d\d[T ]` + clock + `(?:\.\d+)?` + zone + `)(?:\s+remote\s+from\s+\S+)?\s*$`)
+
+const (
+	month = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*`
+	clock = `\d{1,2}:\d\d(?::\d\d)?`
+	zone  = `(?:\s*[+-]\d\d:?\d\d|\s*Z|\s+[a-z][a-z0-9+/_-]*){0,2}(?:\s*\([^)]*\))?`
+)
+
+// longestSeparator bounds where a date is looked for.
+const longestSeparator = 2000
+
+// separates reports whether the line separates messages.
+func (s *splitter) separates(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte("From "))
+	if !ok || s.first {
+		return false
+	}
+	rest = bytes.TrimSpace(rest)
+	bare := len(rest) == 0 || rest[0] == '-' && (len(rest) == 1 || rest[1] == ' ')
+	dated := len(line) <= longestSeparator && fromDate.Match(line)
+	empty := len(s.held) > 0
+	switch {
+	case s.count == 0:
+		s.dated = bare || dated
+		return true
+	case empty && (bare || dated || !s.dated):
+		return true
+	case empty:
+		s.info.Notes[FromText]++
+	case dated:
+		s.info.Notes[Unseparated]++
+		return true
+	}
+	return false
+}
+
+// header looks for the Content-Length in a line of a header.
+func (s *splitter) header(line []byte) {
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || !bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
+		return
+	}
+	if n, err := strconv.Atoi(string(bytes.TrimSpace(value))); err == nil {
+		s.length = n
+	}
+}
+
+// headerEnds follows the Content-Length of a header that ends: if lines that begin with "From " are
+// in so many bytes, and a separator or the end of the file comes after them, they are text.
+func (s *splitter) headerEnds() error {
+	n := s.length
+	if !s.inHeader || n <= 0 || n >= maxLookAhead {
+		s.inHeader = false
+		return nil
+	}
+	s.inHeader = false
+	const more = "\r\n\r\nFrom "
+	ahead, _ := s.lines.Peek(min(n+len(more), maxLookAhead)) // reading returns the error again
+	if len(ahead) < n || !bytes.HasPrefix(ahead, []byte("From ")) && !bytes.Contains(ahead[:n], []byte("\nFrom ")) {
+		return nil
+	}
+	if after := bytes.TrimLeft(ahead[n:], "\r\n"); len(after) > 0 && !bytes.HasPrefix(after, []byte("From ")) {
+		return nil
+	}
+	s.info.Notes[FromLength]++
+	s.literal = n
+	err := s.write(s.held)
+	s.held = s.held[:0]
+	return err
 }
 
 // contextReader reads r until ctx is done.
@@ -108,16 +229,15 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError returns err, with the number of whole messages if the gzip data is damaged. Of
+// readError returns err, with the number of whole messages before a place that cannot be read. Of
 // count messages, all but the last are whole.
 func readError(file string, err error, count int) error {
-	whole := fmt.Sprintf("%d whole messages before that", max(0, count-1))
+	var r *refusal
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &FormatError{file, "the gzip data ends early, " + whole +
-			"; get the file again, or unpack what is there (gzip -dc) and use that"}
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), isCorrupt(err):
-		return &FormatError{file, fmt.Sprintf("the gzip data is damaged (%s), %s; get the file again", err, whole)}
+	case !errors.As(err, &r):
+		return fmt.Errorf("read %s: %w", file, err)
+	case !r.late:
+		return &FormatError{file, r.Error()}
 	}
-	return fmt.Errorf("read %s: %w", file, err)
+	return &FormatError{file, r.what + ", " + words.Plural(max(0, count-1), "whole message") + " before that; " + r.do}
 }

@@ -39,10 +39,28 @@ func gzipped(t testing.TB, b []byte) []byte {
 }
 
 func TestSplit(t *testing.T) {
+	const sep = "From a@b Sat Jan  1 10:00:00 2022\n"
 	for name, c := range map[string]struct {
 		mbox string
 		want []string
 	}{
+		"no empty lines":          {sep + "S: x\n\n1\n" + sep + "S: y\n" + sep + "2\n", []string{"S: x\n\n1\n", "S: y\n", "2\n"}},
+		"a blank in the line":     {sep + "1\n \n" + sep + "2\n", []string{"1\n \n", "2\n"}},
+		"separator twice":         {sep + sep + "1\n", []string{sep + "1\n"}},
+		"prose":                   {sep + "\n1\n\nFrom now on\nFrom Sat to Sun\n\n" + sep + "2\n", []string{"\n1\n\nFrom now on\nFrom Sat to Sun\n", "2\n"}},
+		"prose with a date":       {sep + "\nFrom what we saw on Sat Jan  1 10:00:00 2022\n", []string{"\nFrom what we saw on Sat Jan  1 10:00:00 2022\n"}},
+		"bare separators":         {sep + "1\n\nFrom \n2\n\nFrom - Sat\n3\n\nFrom -\n4\n", []string{"1\n", "2\n", "3\n", "4\n"}},
+		"Content-Length":          {sep + "Content-Length: 45\n\nsee\n\n" + sep + ">From\n\n" + sep + "2\n", []string{"Content-Length: 45\n\nsee\n\n" + sep + ">From\n", "2\n"}},
+		"wrong Content-Length":    {sep + "Content-Length: 9\n\nsee\n\n" + sep + "2\n", []string{"Content-Length: 9\n\nsee\n", "2\n"}},
+		"large Content-Length":    {sep + "Content-Length: 99999999999999999999\n\n1\n\n" + sep + "2\n", []string{"Content-Length: 99999999999999999999\n\n1\n", "2\n"}},
+		"byte order mark":         {"\xef\xbb\xbf" + sep + "1\n", []string{"1\n"}},
+		"empty lines before":      {"\r\n\n" + sep + "1\n", []string{"1\n"}},
+		"zone, no seconds":        {sep + "1\nFrom x Sat Jan 1 10:00 EST 2022\n2\n", []string{"1\n", "2\n"}},
+		"zone after the year":     {sep + "1\nFrom x Sat Jan 01 10:00:00 2022 +0100 (CET)\n2\n", []string{"1\n", "2\n"}},
+		"zone before the year":    {sep + "1\nFrom 17@xxx Sat Jan 01 10:00:00 +0000 2022\n2\n", []string{"1\n", "2\n"}},
+		"a date of mail":          {sep + "1\nFrom x Sat, 1 Jan 2022 10:00:00 +0000\n2\nFrom x 2022-01-01T10:00:00Z\n3\n", []string{"1\n", "2\n", "3\n"}},
+		"uucp":                    {sep + "1\nFrom x Sat Jan 1 10:00:00 2022 remote from y\n2\n", []string{"1\n", "2\n"}},
+		"undated":                 {"From a@b\n1\n\nFrom c@d\n2\n", []string{"1\n", "2\n"}},
 		"one":                     {"From a\nS: x\n\nbody\n", []string{"S: x\n\nbody\n"}},
 		"no line break at end":    {"From a\nS: x\n\nbody", []string{"S: x\n\nbody"}},
 		"two":                     {"From a\n1\n\nFrom b\n2\n\n", []string{"1\n", "2\n"}},
@@ -54,7 +72,12 @@ func TestSplit(t *testing.T) {
 		"a long line":             {"From a\n\n" + strings.Repeat("x", 1<<20) + "From b\n", []string{"\n" + strings.Repeat("x", 1<<20) + "From b\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, b := range [][]byte{[]byte(c.mbox), gzipped(t, []byte(c.mbox))} {
+			packed := gzipped(t, []byte(c.mbox))
+			half := gzipped(t, []byte(c.mbox[:len(c.mbox)/2]))
+			for _, b := range [][]byte{
+				[]byte(c.mbox), packed, append(bytes.Clone(packed), make([]byte, 1024)...),
+				append(half, gzipped(t, []byte(c.mbox[len(c.mbox)/2:]))...),
+			} {
 				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40)
 				if err != nil {
 					t.Fatal(err)
@@ -92,6 +115,16 @@ func TestUnusableFiles(t *testing.T) {
 		"cut":             {packed[:len(packed)-9], "the gzip data ends early, 19999 whole messages before that; get the file again"},
 		"cut at its head": {packed[:5], "the gzip data ends early, 0 whole messages"},
 		"damaged":         {damaged, "the gzip data is damaged"},
+		"after it":        {append(bytes.Clone(packed), "\x00\x00x"...), "other data follows the gzip data, 19999 whole messages"},
+		"of one message":  {gzipped(t, many[:300])[:30], "0 whole messages"},
+		"CR alone":        {bytes.ReplaceAll(many, []byte("\n"), []byte("\r")), "lines end with CR alone; convert them"},
+		"UTF-16":          {[]byte("\xff\xfeF\x00r\x00"), "is text in UTF-16; convert it"},
+		"NUL":             {make([]byte, 4096), `not an mbox: expected a first line`},
+		"zstd":            {[]byte("\x28\xb5\x2f\xfd data"), "is compressed with zstd; unpack it first"},
+		"xz":              {[]byte("\xfd7zXZ\x00 data"), "is compressed with xz; unpack it first"},
+		"bzip2":           {[]byte("BZh91AY&SY data"), "is compressed with bzip2; unpack it first"},
+		"lz4":             {[]byte("\x04\x22\x4d\x18 data"), "is compressed with lz4; unpack it first"},
+		"zip":             {[]byte("PK\x03\x04 data"), "is a zip archive; unpack it first"},
 		"no gzip inside":  {[]byte{0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "the gzip data is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +161,7 @@ func TestSplitStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := io.MultiReader(strings.NewReader("From a\n\n"), canceling(cancel), strings.NewReader("line\n"))
 	var out bytes.Buffer
-	err := split(ctx, "x.mbox", r, bufio.NewWriter(&out), limits{1 << 40, maxMessages}, func(int64) { t.Error("the message has ended") })
+	err := split(ctx, &Info{File: "x.mbox"}, r, bufio.NewWriter(&out), limits{1 << 40, maxMessages}, func(int64) { t.Error("the message has ended") })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}

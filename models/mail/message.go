@@ -20,7 +20,7 @@ type Address struct {
 //   - From, To and Subject are decoded, valid UTF-8, and without NUL. Raw keeps
 //     the bytes that the message had there.
 type Message struct {
-	Date        time.Time // date of the Date header, or the time of arrival without one
+	Date        time.Time // date of the Date header, or the time of arrival without one; from MinDate to MaxDate
 	Arrived     time.Time // when it arrived; zero: when it is delivered
 	MessageID   string
 	From        Address
@@ -32,6 +32,7 @@ type Message struct {
 	// Malformed says what could not be parsed, or is "". A malformed message is
 	// delivered all the same, and counted.
 	Malformed string
+	Noted     uint32 // a bit for each [Kind] that the parser skipped, repaired or guessed
 }
 
 // Part is a part that has no parts. Content is decoded. Offset and Length are

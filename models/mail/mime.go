@@ -20,6 +20,7 @@ const (
 	maxBoundary  = 998    // bytes, which is the longest legal line
 	maxType      = 255    // bytes of a media type
 	maxFault     = 300    // bytes of one note of what could not be parsed
+	maxDivided   = 100    // headers without an empty line before a delimiter
 	maxAddresses = 10_000 // addresses of one field
 )
 
@@ -50,6 +51,8 @@ type Parser struct {
 	top     entity
 	headEnd int64 // offset after the message's header and its empty line
 	faults  []string
+	noted   uint32 // a bit for each Kind
+	divided int    // headers that divides has read
 	// names holds the names given to parts of this message. The value is the first number to
 	// try for another part of that name.
 	names map[string]int
@@ -61,8 +64,12 @@ func NewParser() *Parser {
 	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int)}
 }
 
-// fault notes what could not be parsed. It keeps the first three notes.
-func (p *Parser) fault(format string, args ...any) {
+// note counts what was skipped, repaired or guessed.
+func (p *Parser) note(k Kind) { p.noted |= 1 << k }
+
+// fault notes what could not be parsed. It keeps the first three texts.
+func (p *Parser) fault(k Kind, format string, args ...any) {
+	p.note(k)
 	if len(p.faults) < 3 {
 		fault := fmt.Sprintf(format, args...)
 		p.faults = append(p.faults, strings.ToValidUTF8(fault[:min(len(fault), maxFault)], ""))
@@ -73,25 +80,25 @@ func (p *Parser) fault(format string, args ...any) {
 // bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
-	p.top, p.headEnd, p.faults = entity{}, -1, nil
+	p.top, p.headEnd, p.faults, p.noted, p.divided = entity{}, -1, nil, 0, 0
 	clear(p.names)
 	p.undo.reset(raw.Size())
-	*m = Message{Date: arrived, Raw: raw}
+	*m = Message{Date: Bounded(arrived), Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
 	}
 	if len(p.leaves) == 0 || len(p.leaves) > maxParts {
 		if len(p.leaves) > 0 {
-			p.fault("more than %d parts", maxParts)
+			p.fault(BadParts, "more than %d parts", maxParts)
 		} else if p.top.boundary != "" {
-			p.fault("no part between its boundaries")
+			p.fault(BadParts, "no part between its boundaries")
 		}
 		p.leaves = append(p.leaves[:0], leaf{entity{typ: "text/plain"}, p.headEnd, raw.Size() - p.headEnd})
 	}
 	if err := p.parts(raw, m); err != nil {
 		return err
 	}
-	m.Malformed = strings.Join(p.faults, "; ")
+	m.Malformed, m.Noted = strings.Join(p.faults, "; "), p.noted
 	return nil
 }
 
@@ -117,6 +124,11 @@ func (p *Parser) scan(raw Content, m *Message) error {
 			at = off
 		}
 		off += int64(len(line))
+		if inHeader && begins && p.divides(line) {
+			p.note(BadParts)
+			p.begin(at, m)
+			inHeader = false
+		}
 		switch {
 		case begins && p.delimiter(line, at-eol):
 			inHeader = !p.levels[len(p.levels)-1].closed
@@ -144,7 +156,7 @@ func (p *Parser) scan(raw Content, m *Message) error {
 	}
 	p.end(off)
 	if len(p.levels) > 0 && !p.levels[0].closed {
-		p.fault("its last boundary is missing")
+		p.fault(BadParts, "its last boundary is missing")
 	}
 	return nil
 }
@@ -158,11 +170,24 @@ func (p *Parser) gather(line []byte, begins bool) {
 		return
 	}
 	if len(p.header)-p.field+len(line) > maxField || len(p.header)+len(line) > maxHeader {
-		p.fault("a header field of more than %d bytes, or after %d bytes of others, is left out", maxField, maxHeader)
+		p.fault(BadHeader, "a header field of more than %d bytes, or after %d bytes of others, is left out", maxField, maxHeader)
 		p.header, p.skip = p.header[:p.field], true
 		return
 	}
 	p.header = append(p.header, line...)
+}
+
+// divides reports whether the line is a delimiter of the multipart whose header is being read: that
+// header has no empty line at its end.
+func (p *Parser) divides(line []byte) bool {
+	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
+	if !ok || len(rest) == 0 || p.divided == maxDivided || !bytes.Contains(p.header, rest) {
+		return false
+	}
+	p.divided++
+	// Another parser, since this is only a look: what it notes does not count.
+	e := (&Parser{}).readHeader(p.header, nil)
+	return e.boundary == string(rest)
 }
 
 // begin reads the gathered header of the content that begins at off. The first
@@ -183,7 +208,7 @@ func (p *Parser) begin(off int64, m *Message) {
 		p.levels = append(p.levels, level{boundary: append([]byte("--"), e.boundary...)})
 	case len(p.leaves) <= maxParts:
 		if e.boundary != "" {
-			p.fault("multiparts more than %d deep", maxDepth)
+			p.fault(BadParts, "multiparts more than %d deep", maxDepth)
 			e.boundary = ""
 		}
 		p.leaves = append(p.leaves, leaf{entity: e, offset: off})
@@ -215,7 +240,7 @@ func (p *Parser) delimiter(line []byte, end int64) bool {
 		p.end(end)
 		for _, inner := range p.levels[i+1:] {
 			if !inner.closed {
-				p.fault("its last boundary is missing")
+				p.fault(BadParts, "its last boundary is missing")
 			}
 		}
 		p.levels = p.levels[:i+1]
@@ -241,8 +266,11 @@ func (p *Parser) parts(raw Content, m *Message) error {
 		if err != nil {
 			return err
 		}
+		if part.Encoding == Base64 && p.undo.ignored {
+			p.note(BadBase64)
+		}
 		if fault != "" {
-			p.fault("part %d: %s", i+1, fault)
+			p.fault(BadEncoding, "part %d: %s", i+1, fault)
 		}
 		if i == body {
 			m.Body = part

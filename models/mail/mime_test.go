@@ -58,6 +58,26 @@ func TestParts(t *testing.T) {
 		},
 		"delimiter in a header": {mixed + "--b\nContent-Type: image/png\n--b\n\ntwo\n--b--\n", `text/plain "two"`, ""},
 		"deep":                  {strings.Repeat(mixed+"--b\n", 40) + "\nx", `text/plain "x" | part-1.bin multipart/mixed "" | part-2.bin multipart/mixed ""`, "more than 32 deep"},
+		"comments":              {"Content-Type: multipart/mixed (made (by) x); boundary=\"b\" (note)\n\n--b\n\none\n--b\nContent-Type: (x) a/b (y)\n\ntwo\n--b--\n", `text/plain "one" | part-2.bin a/b "two"`, ""},
+		"a parameter twice":     {"Content-Type: multipart/mixed; boundary=b; charset=utf-8; charset=UTF-8\n\n--b\n\none\n--b--\n", `text/plain "one"`, ""},
+		"unquoted boundary":     {"Content-Type: multipart/mixed; boundary=----=_Part 1.3\n\n------=_Part 1.3\n\none\n------=_Part 1.3--\n", `text/plain "one"`, ""},
+		"no parameter":          {"Content-Type: multipart/mixed; boundary=\"b\"; type\n\n--b\n\none\n--b--\n", `text/plain "one"`, ""},
+		"no semicolons":         {"Content-Type: multipart/mixed boundary=b charset=x\n\n--b\n\none\n--b--\n", `text/plain "one"`, ""},
+		"no second quote":       {"Content-Type: multipart/mixed; boundary=\"b\n\n--b\n\none\n--b--\n", `text/plain "one"`, ""},
+		"boundary in pieces":    {"Content-Type: multipart/mixed; boundary*0=a; boundary*1=\"b \"\n\n--ab\n\none\n--ab--\n", `text/plain "one"`, ""},
+		"second type":           {"Content-Type:\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b--\n", `text/plain "one"`, "no media type"},
+		"no empty line":         {"Content-Type: multipart/mixed; boundary=b\n--b\nContent-Type: multipart/mixed; boundary=c\n--c\n\none\n--c--\n--b\nContent-Type: a/b\n\ntwo\n--b--\n", `text/plain "one" | part-2.bin a/b "two"`, ""},
+		"disposition, comment":  {mixed + "--b\nContent-Disposition: attachment (note); filename=a.txt\n\none\n--b\n\ntwo\n--b--\n", `text/plain "two" | a.txt text/plain "one"`, ""},
+		"disposition, quoted":   {mixed + "--b\nContent-Disposition: \"attachment\"; filename=a.txt\n\none\n--b\n\ntwo\n--b--\n", `text/plain "two" | a.txt text/plain "one"`, ""},
+		"disposition, encoded":  {mixed + "--b\nContent-Disposition: =?utf-8?Q?attachment?=; filename=a.txt\n\none\n--b\n\ntwo\n--b--\n", `text/plain "two" | a.txt text/plain "one"`, ""},
+		"disposition, colon":    {mixed + "--b\nContent-Disposition: attachment: filename=a.txt\n\none\n--b\n\ntwo\n--b--\n", `text/plain "two" | a.txt text/plain "one"`, ""},
+		"file name twice":       {mixed + "--b\nContent-Disposition: attachment; filename=\"a \\\"1\\\".txt\"; filename=b.txt\n\none\n--b\n\ntwo\n--b--\n", `text/plain "two" | a "1".txt text/plain "one"`, ""},
+		"file name in pieces":   {mixed + "--b\n\n1\n--b\nContent-Disposition: attachment; filename*0*=iso-8859-1'de'%DC; filename*1=\"bung.pdf\"\n\n2\n--b--\n", `text/plain "1" | Übung.pdf text/plain "2"`, ""},
+		"encoding;":             {"Content-Transfer-Encoding: BASE64; x\n\naGFsbG8=\n", `text/plain "hallo"`, ""},
+		"encoding, comment":     {"Content-Transfer-Encoding: (x) base64 (y)\n\naGFsbG8=\n", `text/plain "hallo"`, ""},
+		"encoding, encoded":     {"Content-Transfer-Encoding: =?utf-8?Q?base64?=\n\naGFsbG8=\n", `text/plain "hallo"`, ""},
+		"footer":                {"Content-Transfer-Encoding: base64\n\naGFsbG8=\n___\na list\n", `text/plain "hallo"`, ""},
+		"separator":             {"From a@b Sat Jan  1 10:00:00 2022\n>From - x\nSubject: x\n\nbody\n", `text/plain "body\n"`, ""},
 		"parts without end":     {mixed + strings.Repeat("--b\n\n", 20_000), `text/plain "--b\n\n--b\n\n`, "more than 1000 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +140,132 @@ func TestHostileNames(t *testing.T) {
 	if len(m.Attachments) != maxParts || allocs > 100*maxParts {
 		t.Errorf("%d attachments with %.0f allocations; want %d with at most %d", len(m.Attachments), allocs, maxParts,
 			100*maxParts)
+	}
+}
+
+// TestHTML: ways to write text/html that mail has.
+func TestHTML(t *testing.T) {
+	for _, typ := range []string{
+		"text/html", "TEXT/HTML", "text/html;", "text/html;;", "text/html (x)", "(x)text/html", `"text/html"`, "text/html,", "text/html:",
+		"text / html", "text/html; charset", "text/html; charset=", `text/html; charset="utf-8`, "text/html charset=utf-8",
+		"text/html; charset=utf-8; charset=latin1", "=?utf-8?Q?text/html?=", "text/html; =utf-8", `"text/html; charset=utf-8"`,
+		"text/html; charset=utf-8 x=y", "text/html; a b c", "\n\ttext/html",
+	} {
+		if m := parseText(t, "Content-Type: "+typ+"\n\nx"); m.Body.Type != "text/html" || m.Malformed != "" {
+			t.Errorf("%q is %s, %s", typ, m.Body.Type, m.Malformed)
+		}
+	}
+}
+
+// TestDates: dates of RFC 5322 and its obsolete forms, in UTC. "?" is a guessed zone, "" no date.
+func TestDates(t *testing.T) {
+	for value, want := range map[string]string{
+		"Sat, 1 Jan 2022 10:00:00 +0130":           "2022-01-01T08:30:00Z",
+		"1 jan 2022 10:00 -0000":                   "2022-01-01T10:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 EST":             "2022-01-01T15:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 edt":             "2022-01-01T14:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 CST":             "2022-01-01T16:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 CDT":             "2022-01-01T15:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 MST":             "2022-01-01T17:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 MDT":             "2022-01-01T16:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 PST":             "2022-01-01T18:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 PDT":             "2022-01-01T17:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 Z":               "2022-01-01T10:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 UT":              "2022-01-01T10:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 GMT":             "2022-01-01T10:00:00Z",
+		"Sat, 1 Jan 2022 10:00:00 A":               "2022-01-01T10:00:00Z?",
+		"Sat, 1 Jan 2022 10:00:00 CET":             "2022-01-01T10:00:00Z?",
+		"Sat, 1 Jan 2022 10:00:00 BST":             "2022-01-01T10:00:00Z?",
+		"Sat, 1 Jan 2022 10:00:00 EST5EDT":         "2022-01-01T10:00:00Z?",
+		"Sat, 1 Jan 2022 10:00:00":                 "2022-01-01T10:00:00Z?",
+		"Thu, 31 Dec 1998 23:59:60 +0000":          "1999-01-01T00:00:00Z",
+		"Sat, 1 Jan 2022 10:00 (noon) +0000 (x)":   "2022-01-01T10:00:00Z",
+		"Sat , 1 Jan 2022 10(x): 00 : 06 +0000":    "2022-01-01T10:00:06Z",
+		"Sat, 1 Jan 2022 10:00:00 +0200 (M\xe4rz)": "2022-01-01T08:00:00Z",
+		"1 Jan 49 10:00 GMT":                       "2049-01-01T10:00:00Z",
+		"1 Jan 50 10:00 GMT":                       "1950-01-01T10:00:00Z",
+		"1 Jan 101 10:00 GMT":                      "2001-01-01T10:00:00Z",
+		"1 Jan 0001 00:00 +0000":                   "0001-01-01T00:00:00Z",
+		"31 Dec 9999 23:59:59 +0000":               "9999-12-31T23:59:59Z",
+		"31 Dec 9999 23:59:59 -0001":               "",
+		"31 Dec 9999 23:59:60 +0000":               "",
+		"1 Jan 0001 00:00 +0001":                   "",
+		"1 Jan 0000 00:00 +0000":                   "",
+		"1 Jan 10000 00:00 +0000":                  "",
+		"1 Jan 999999999 00:00 +0000":              "",
+		"30 Feb 2022 10:00 +0000":                  "",
+		"0 Jan 2022 10:00 +0000":                   "",
+		"1 Jan 2022 24:00 +0000":                   "",
+		"1 Jan 2022 10:60 +0000":                   "",
+		"1 Jan 2022 10:00:61 +0000":                "",
+		"1 Jan 2022 10:00 +01:00":                  "",
+		"1 Jan 2022 10:00 +0060":                   "",
+		"1 anf 2022 10:00 +0000":                   "",
+		"2022-01-01T10:00:00Z":                     "",
+		"Fri, Dec 14 2001 16:05:48 -0800":          "",
+		"15 Dec 00 11:13:27 PM":                    "",
+		"":                                         "",
+	} {
+		m := parseText(t, "Date: "+value+"\n\n")
+		got := ""
+		if m.Malformed == "" {
+			got = m.Date.UTC().Format(time.RFC3339)
+		}
+		if m.Noted>>UnknownZone&1 > 0 {
+			got += "?"
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", value, got, want)
+		}
+	}
+	if m := parseText(t, "Date: x\nDate: 1 Jan 2022 10:00 Z\n\n"); m.Date.Year() != 2022 {
+		t.Errorf("the second date counts if the first cannot be read, got %v", m.Date)
+	}
+}
+
+// TestPeople: how many addresses lists have that break the rules, and what they are.
+func TestPeople(t *testing.T) {
+	for list, want := range map[string]string{
+		`To: b@x.org` + "\nTo: c@x.org\nTo: d@x.org":                "b@x.org c@x.org d@x.org",
+		`To: "Doe, Jane" <b@x.org>, "Roe, Ric" <c@x.org>, d@@x.org`: "b@x.org c@x.org d@@x.org",
+		`To: "Doe, Jane <b@x.org>, c@x.org`:                         `"Doe b@x.org c@x.org`,
+		`To: "Doe; \"J, x\"" <b@x.org>; c@x.org;`:                   "b@x.org c@x.org",
+		`To: friends: a@x.org, b@@x.org;, c@x.org`:                  "a@x.org b@@x.org c@x.org",
+		`To: <a, b@x.org>, (one, two) c@@x.org`:                     "a, b@x.org c@@x.org",
+		`To: undisclosed-recipients:;`:                              "",
+		`To: "Undisclosed; x": ;`:                                   "",
+		`To: "" <>`:                                                 "",
+	} {
+		var got []string
+		for _, a := range parseText(t, list+"\n\n").To {
+			got = append(got, a.Address)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %q, want %q", list, s, want)
+		}
+	}
+}
+
+// TestNotes: each kind is said in its own words.
+func TestNotes(t *testing.T) {
+	const sep = "From a@b Sat Jan  1 10:00:00 2022\n"
+	text := sep + "Date: 1 Jan 2022 10:00 CET\nSubject: x\nSubject: y\n\n\nFrom now on\n" + sep + "Date: x\n" + sep +
+		"Content-Type: text/html; charset=utf-8; charset=x; y\nContent-Transfer-Encoding: base64\n\naGFsbG8=-\n"
+	f, err := Open(t.Context(), write(t, "x", []byte(text)), t.TempDir(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := strings.Join(f.info.Notes.Lines(), "\n")
+	want := `1 message has a Date that cannot be read or is outside of years 1 to 9999
+1 message has a Date in an unknown time zone, read as UTC
+2 messages have a header field or parameter twice with different values; the first was used
+1 message has MIME fields with errors, read as far as possible
+1 message has bytes in base64 that do not belong there, ignored
+2 messages are separated without an empty line
+1 line begins with "From " after an empty line and without a date, read as text`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

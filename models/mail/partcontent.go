@@ -25,6 +25,8 @@ type undoer struct {
 	from reader
 	part *decoded // the part that from reads, or nil
 	at   int64    // decoded bytes of part that from has read
+	// ignored: the part that was undone last has bytes that are no base64
+	ignored bool
 }
 
 // reset forgets the previous message. The next one has size bytes.
@@ -40,6 +42,7 @@ func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (Content, error) {
 	u.restart(d)
 	u.part = nil // from is read to the end below
 	u.from.r = u.watched(u.from.r)
+	defer func() { u.ignored = u.from.dec.ignored }()
 	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
 		return u.hold(int(size))
 	}

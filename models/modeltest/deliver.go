@@ -146,8 +146,10 @@ func testOddDates(t *testing.T, s *suite) {
 	}
 	diff.check()
 	diff.checkFolder(in, 2)
-	// Outside the range of a TimeUUID, the order is lost. The message is not.
-	for i, date := range []time.Time{{}, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)} {
+	// Outside the range of a TimeUUID, the order is lost. The message is not. Outside of mail.MinDate
+	// to mail.MaxDate, the date is the nearest of these.
+	far := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -12*3600))
+	for i, date := range []time.Time{{}, mail.MaxDate.Truncate(time.Second), far, mail.MinDate.AddDate(-2, 0, 0)} {
 		d := sample(20 + i)
 		d.Date = date
 		m := diff.deliver(d.Message(), in)[0]

@@ -169,7 +169,7 @@ func (e *refEntry) entry() models.Entry {
 		Known:   models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen,
 		From:    []byte(m.From.Address),
 		Subject: []byte(m.Subject),
-		Date:    m.Date,
+		Date:    mail.Bounded(m.Date),
 		Size:    m.Raw.Size(),
 		Seen:    e.state.flags&models.Seen != 0,
 	}

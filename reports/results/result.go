@@ -142,6 +142,8 @@ type MailInfo struct {
 	Bytes     int64  `json:"bytes"`
 	Malformed int64  `json:"malformed"` // messages that are delivered all the same
 	SHA256    string `json:"sha256,omitempty"`
+	// Notes say what was skipped, repaired or guessed, in a sentence for each kind.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an

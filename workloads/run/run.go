@@ -100,6 +100,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if info := r.source.Info(); info.File != "" {
 		r.result.Mail = &results.MailInfo{
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
+			Notes: info.Notes.Lines(),
 		}
 	}
 	r.end(r.result, ctx.Err() != nil)
