@@ -52,7 +52,7 @@ the mail itself is in it: no address, name, subject or text.`,
 				}
 			}
 			if maildir != "" {
-				if err := s.ReadMaildir(ctx, maildir); err != nil {
+				if err := s.ReadMaildir(ctx, maildir, int64(limit)); err != nil {
 					return missing(err)
 				}
 			}
@@ -71,7 +71,7 @@ the mail itself is in it: no address, name, subject or text.`,
 	c.Flags().StringSliceVar(&mbox, "mbox", nil,
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
 	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit",
-		"refuse an mbox file with more than `SIZE` of messages, unpacked")
+		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")
 	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
 	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")
 	return c

@@ -24,6 +24,7 @@ const (
 	NoFile                   // of a maildir
 	NoFolder                 // of a maildir
 	NewOnly                  // of a maildir
+	DeepLink                 // of a maildir
 	kinds
 )
 
@@ -42,10 +43,11 @@ var noted = [kinds][4]string{
 	Unseparated:  {"message", "is", "are", "separated without an empty line"},
 	FromText:     {"line", "begins", "begin", "with \"From \" after an empty line and without a date, read as text"},
 	FromLength:   {"message", "has", "have", "From lines within the Content-Length, read as text"},
-	DotFile:      {"file", "was", "were", "skipped because the name begins with a dot"},
-	NoFile:       {"entry", "was", "were", "skipped because it is not a plain file"},
-	NoFolder:     {"folder", "was", "were", "not read because it is too deep for a user's maildir"},
-	NewOnly:      {"folder", "was", "were", "not read because it has new and no cur"},
+	DotFile:      {"file", "whose name begins with a dot was", "whose names begin with a dot were", "skipped"},
+	NoFile:       {"entry", "that is not a plain file was", "that are not plain files were", "skipped"},
+	NoFolder:     {"folder", "was", "were", "not read: too deep for the maildir of a user"},
+	NewOnly:      {"folder", "with new and without cur was", "with new and without cur were", "not read"},
+	DeepLink:     {"folder", "was", "were", "not read: a link within a folder of a maildir"},
 }
 
 // Notes counts each kind.

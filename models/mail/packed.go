@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // refusal is what was found in a file that cannot be read, and what to do.
@@ -120,5 +121,69 @@ func explained(err error) error {
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		return &refusal{fmt.Sprintf("the gzip data is damaged (%s)", err), "get the file again", true}
 	}
+	return err
+}
+
+// MessageFile is a file with one message, plain or compressed with gzip.
+type MessageFile struct {
+	Content
+	file *os.File // or the unpacked copy
+}
+
+// Close closes the file.
+func (m *MessageFile) Close() error { return m.file.Close() }
+
+// OpenMessage opens the file at path. A compressed message of more than 256 KiB is copied into a
+// temporary file; most bounds its bytes. The error is a [FormatError] if the file cannot be used as mail.
+func OpenMessage(path string, most int64) (*MessageFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &MessageFile{file: f}
+	if err := m.read(most); err != nil {
+		f.Close()
+		return nil, readError(path, err, 0)
+	}
+	return m, nil
+}
+
+func (m *MessageFile) read(most int64) error {
+	i, err := m.file.Stat()
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReader(m.file)
+	r, err := unpacked(in)
+	if err != nil {
+		return err
+	}
+	if r == in { // plain: the file itself, without what was skipped
+		at, err := m.file.Seek(0, io.SeekCurrent)
+		at -= int64(in.Buffered())
+		m.Content = io.NewSectionReader(m.file, at, i.Size()-at)
+		return err
+	}
+	var small bytes.Buffer
+	if _, err := io.CopyN(&small, r, inMemory); err == io.EOF {
+		m.Content = BytesContent(small.Bytes())
+		return nil
+	} else if err != nil {
+		return err
+	}
+	spill, err := os.CreateTemp("", "mailbench-mail-*")
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(spill, io.LimitReader(io.MultiReader(&small, r), most+1))
+	if err == nil && n > most {
+		err = &refusal{fmt.Sprintf("has more than %d bytes, unpacked", most), "if that is intended, allow more with --mail-limit", false}
+	}
+	if err = errors.Join(err, os.Remove(spill.Name())); err != nil {
+		return errors.Join(err, spill.Close())
+	}
+	m.Content = io.NewSectionReader(spill, 0, n)
+	err = m.file.Close()
+	m.file = spill
 	return err
 }

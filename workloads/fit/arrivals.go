@@ -24,14 +24,14 @@ const parts = 20
 func (w *writer) rate(measured float64, what string) float64 {
 	switch {
 	case measured < leastRate:
-		w.text("      # rate: %.4g %s an hour were measured. A minute of that measures nothing: it is raised to %g/s",
+		w.text("      # rate: %.4g/h of %s was measured. A minute of that measures nothing: it is raised to %g/s",
 			measured*3600, what, usualRate)
 		return usualRate
 	case measured > mostRate:
-		w.text("      # rate: %.4g %s a second were measured; it is cut to %g/s", measured, what, mostRate)
+		w.text("      # rate: %.4g/s of %s was measured; it is cut to %g/s", measured, what, mostRate)
 		return mostRate
 	}
-	w.text("      # rate: %.4g %s a second", measured, what)
+	w.text("      # rate: %.4g/s of %s", measured, what)
 	return measured
 }
 

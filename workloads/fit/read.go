@@ -3,10 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mailbench/mailbench/models/mail"
@@ -46,103 +42,9 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 		}
 		s.Message(&m)
 	}
-	return f.Info().Messages, nil
-}
-
-// ReadMaildir adds the mail of a maildir; the maildirs in it are folders of the same user. If
-// dir is no maildir, it must have, for each user, a maildir or a folder with a maildir called
-// Maildir.
-func (s *Sample) ReadMaildir(ctx context.Context, dir string) error {
-	below, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
-	}
-	p := mail.NewParser()
-	if isMaildir(dir) {
-		err = s.maildirs(ctx, p, dir)
-	} else {
-		for _, e := range below {
-			for _, user := range []string{filepath.Join(dir, e.Name()), filepath.Join(dir, e.Name(), "Maildir")} {
-				if err == nil && isMaildir(user) {
-					err = s.maildirs(ctx, p, user)
-				}
-			}
-		}
-	}
-	switch {
-	case err != nil:
-		return err
-	case len(s.folders) == 0:
-		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
-			"for each user"}
-	case s.messages == 0:
-		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
-	}
-	return nil
-}
-
-func isMaildir(dir string) bool {
-	i, err := os.Stat(filepath.Join(dir, "cur"))
-	return err == nil && i.IsDir()
-}
-
-// maildirs adds a user whose folders are the maildir and the maildirs in it.
-func (s *Sample) maildirs(ctx context.Context, p *mail.Parser, dir string) error {
-	folders := []string{dir}
-	below, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
-	}
-	for _, e := range below {
-		if sub := filepath.Join(dir, e.Name()); isMaildir(sub) {
-			folders = append(folders, sub)
-		}
-	}
-	var counts []int64
-	for _, folder := range folders {
-		before := s.messages
-		for _, sub := range []string{"cur", "new"} {
-			files, err := os.ReadDir(filepath.Join(folder, sub))
-			if err != nil && !os.IsNotExist(err) {
-				return fmt.Errorf("read maildir: %w", err)
-			}
-			for _, e := range files {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := s.file(p, filepath.Join(folder, sub, e.Name()), e); err != nil {
-					return err
-				}
-			}
-		}
-		counts = append(counts, int64(s.messages-before))
-	}
-	s.User(counts...)
-	return nil
-}
-
-// file adds the message of a file. Only a plain file is a message.
-func (s *Sample) file(p *mail.Parser, path string, e fs.DirEntry) error {
-	if !e.Type().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil // a mail program moved it
-	} else if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
-	}
-	defer f.Close()
-	i, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
-	}
-	var m mail.Message
-	if err := p.Parse(io.NewSectionReader(f, 0, i.Size()), time.Time{}, &m); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	s.Message(&m)
-	return nil
+	info := f.Info()
+	s.notes.Add(info.Notes)
+	return info.Messages, nil
 }
 
 // mostOperations bounds the memory that a trace takes.

@@ -17,9 +17,10 @@ type Sample struct {
 	html      int     // messages with text and HTML
 	htmlOnly  int     // messages with HTML and no text
 	malformed int
-	files     []int64 // number of files of each message that has any
-	fileSizes []int64 // bytes
-	shown     []int64 // number of recipients that each header names
+	notes     mail.Notes // what was skipped, repaired or guessed
+	files     []int64    // number of files of each message that has any
+	fileSizes []int64    // bytes
+	shown     []int64    // number of recipients that each header names
 	dates     []time.Time
 	folders   []int64 // number of folders of each user
 	counts    []int64 // number of messages of each folder
@@ -110,7 +111,7 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 			s.user(r)
 		}
 		if l.Size > 0 {
-			s.sizes = append(s.sizes, l.Size)
+			s.sizes = append(s.sizes, int64(l.Size))
 		}
 	}
 }

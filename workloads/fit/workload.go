@@ -104,9 +104,9 @@ func (w *writer) mail() bool {
 	}
 	fitted := w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
 	if s.messages > 0 {
-		w.text("  # html: %d of %s have text and HTML", s.html, words.Plural(s.messages, "message"))
+		w.text("  # html: messages with text and HTML: %d of %d", s.html, s.messages)
 		if s.htmlOnly > 0 {
-			w.text("  #   does not fit: %s have HTML and no text; their HTML counts as body", words.Plural(s.htmlOnly, "message"))
+			w.text("  #   does not fit: messages with HTML and no text, whose HTML counts as body: %d", s.htmlOnly)
 		}
 		w.text("  html: %s", share(s.html, s.messages))
 	}
@@ -125,7 +125,10 @@ func (w *writer) mail() bool {
 			words.Size(real), words.Size(fitted), 100*(fitted/real-1))
 	}
 	if s.malformed > 0 {
-		w.text("  # %s could be parsed only in part, and count as they were read", words.Plural(s.malformed, "message"))
+		w.text("  # %s could be parsed only in part", words.Plural(s.malformed, "message"))
+	}
+	for _, note := range s.notes.Lines() {
+		w.text("  # %s", note)
 	}
 	recipients := s.recipients
 	if len(recipients) == 0 && len(s.shown) > 0 {

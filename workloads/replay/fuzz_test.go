@@ -19,6 +19,7 @@ func FuzzTrace(f *testing.F) {
 	f.Add([]byte(`{"time": 0, "user": "a", "op": "list"}` + "\n" + `{"time": 1e300, "user": "a", "op": "list"}`))
 	f.Add([]byte(`{"time": 0, "user": "a", "op": "list"}` + "\n" + `{"time": 9.2e9, "user": "a", "op": "list"}` + "\n" + `{"time": 9.3e9, "user": "a", "op": "list"}`))
 	f.Add([]byte(`{"time": 1e-300, "user": "` + "\x00\xff" + `", "op": "move", "to": "b", "messages": 99}` + "\n\n{}"))
+	f.Add([]byte("\xef\xbb\xbf" + `{"time": -1e3, "user": "a", "op": "deliver", "size": 47e2, "messages": 2.0}{}`))
 	f.Add([]byte(`{"time": "0001-01-01T00:00:00Z", "user": "a", "op": "open"}` + "\n" + `{"time": "9999-12-31T23:59:59Z", "user": "a", "op": "open"}`))
 	line := regexp.MustCompile(`trace:\d+: .|after line \d+: .|has no operations`)
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -7,7 +7,7 @@
 //	{"time": 0.41, "user": "bob", "op": "deliver", "size": 4711, "recipients": ["bob", "carol"]}
 //	{"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Archive", "messages": 3}
 //
-// Time is in seconds from any start, or a date and time (RFC 3339). Op is an operation of
+// Time is in seconds from any start, or a date and time (RFC 3339), in years 1 to 9999. Op is an operation of
 // the workload language. The user who comes first in the trace is the first of the
 // population, and so on. The folders of a user are numbered in the same way, but INBOX is
 // always the first. Size is the whole message's, in bytes. If a line leaves out a field, the
@@ -22,6 +22,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,26 +39,59 @@ type Line struct {
 	Op         string   `json:"op"`
 	Folder     string   `json:"folder"`
 	To         string   `json:"to"`         // move and label: the other folder
-	Size       int64    `json:"size"`       // deliver: bytes of the whole message
+	Size       Whole    `json:"size"`       // deliver: bytes of the whole message
 	Recipients []string `json:"recipients"` // deliver: the users it goes to; empty: to User
-	Messages   int      `json:"messages"`   // move, delete and flag: number of messages
+	Messages   Whole    `json:"messages"`   // move, delete and flag: number of messages
 }
 
 // Seconds is a time in seconds.
 type Seconds float64
 
+// Bounds of a time: the years 1 to 9999, in seconds from 1970 on.
+const (
+	firstTime = -62_135_596_800
+	lastTime  = 253_402_300_799
+)
+
+const timeForm = "expected seconds such as 12.5, or 2026-01-31T12:00:00.5Z"
+
 // UnmarshalJSON reads a number of seconds, or a date and time (RFC 3339).
 func (s *Seconds) UnmarshalJSON(b []byte) error {
 	var text string
-	if json.Unmarshal(b, &text) == nil {
+	if json.Unmarshal(b, &text) == nil && b[0] == '"' {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			return fmt.Errorf("%q is not a time; expected seconds such as 12.5, or 2026-01-31T12:00:00.5Z", text)
+			return fmt.Errorf("%.60q is not a time; %s", text, timeForm)
 		}
-		*s = Seconds(float64(t.UnixNano()) / 1e9)
+		*s = Seconds(float64(t.Unix()) + float64(t.Nanosecond())/1e9)
+	} else if v, err := strconv.ParseFloat(string(b), 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		*s = Seconds(v)
+	} else {
+		return fmt.Errorf("time must be a number or a text, found %.60s; %s", b, timeForm)
+	}
+	if *s < firstTime || *s > lastTime {
+		return fmt.Errorf("time %.60s is out of range; expected a date in years 1 to 9999, or as many seconds", b)
+	}
+	return nil
+}
+
+// Whole is a whole number. Some programs write it as 4711.0.
+type Whole int64
+
+// mostWhole is the largest number up to which a float64 holds all whole ones.
+const mostWhole = 1 << 53
+
+// UnmarshalJSON reads a whole number.
+func (w *Whole) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
 		return nil
 	}
-	return json.Unmarshal(b, (*float64)(s))
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || v != math.Trunc(v) {
+		return fmt.Errorf("size and messages must be whole numbers, found %.60s", b)
+	}
+	*w = Whole(max(-mostWhole, min(v, mostWhole)))
+	return nil
 }
 
 var fields = []string{"time", "user", "op", "folder", "to", "size", "recipients", "messages"}
@@ -67,47 +103,68 @@ const maxLine = 1 << 20
 func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	last := Seconds(0)
+	first, last := true, Seconds(0)
 	n := 0
 	for in.Scan() {
 		if n++; n%10_000 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if len(bytes.TrimSpace(in.Bytes())) == 0 {
+		text := in.Bytes()
+		if n == 1 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		l := Line{Time: -1}
-		d := json.NewDecoder(bytes.NewReader(in.Bytes()))
-		d.DisallowUnknownFields()
-		err := d.Decode(&l)
-		op, known := workloads.ParseOp(l.Op)
-		switch {
-		case err != nil:
-			err = explained(err)
-		case l.User == "":
-			err = errors.New("no user")
-		case l.Op == "":
-			err = fmt.Errorf("no op; expected an operation such as %q", "list")
-		case !known:
-			err = strict.Unknown("operation", l.Op, workloads.OpNames()...)
-		case n > 1 && l.Time < last || l.Time < 0:
-			err = fmt.Errorf("time %g follows %g; expected lines in order of time", float64(l.Time), float64(last))
-		case l.Size < 0 || l.Size > int64(workloads.MaxMessage):
-			err = fmt.Errorf("size is %d, expected 0 to %d", l.Size, int64(workloads.MaxMessage))
-		case l.Messages < 0 || l.Messages > workloads.MaxMessages:
-			err = fmt.Errorf("messages is %d, expected 0 to %d", l.Messages, workloads.MaxMessages)
-		default:
-			last = l.Time
+		l, op, err := parseLine(text)
+		if err == nil && !first && l.Time < last {
+			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", float64(l.Time), float64(last))
+		}
+		if err == nil {
+			first, last = false, l.Time
 			err = do(&l, op)
 		}
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: the line has more than %d bytes", name, n+1, maxLine)
+	} else if err != nil {
 		return fmt.Errorf("read trace %s after line %d: %w", name, n, err)
 	}
 	return nil
+}
+
+// parseLine reads a line, and checks all that can be checked without the lines before it.
+func parseLine(text []byte) (l Line, op workloads.Op, err error) {
+	l.Time = Seconds(math.NaN()) // no number of JSON
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return l, op, explained(err)
+	}
+	if more := bytes.TrimSpace(text[d.InputOffset():]); len(more) > 0 {
+		return l, op, fmt.Errorf("%.20q follows the JSON object; expected one object a line", more)
+	}
+	op, known := workloads.ParseOp(l.Op)
+	switch {
+	case l.User == "":
+		err = errors.New("no user")
+	case slices.Contains(l.Recipients, ""):
+		err = errors.New("a recipient is empty; expected a user")
+	case l.Op == "":
+		err = fmt.Errorf("no op; expected an operation such as %q", "list")
+	case !known:
+		err = strict.Unknown("operation", l.Op, workloads.OpNames()...)
+	case math.IsNaN(float64(l.Time)):
+		err = errors.New("no time; " + timeForm)
+	case l.Size < 0 || l.Size > Whole(workloads.MaxMessage):
+		err = fmt.Errorf("size is %d, expected 0 to %d", l.Size, int64(workloads.MaxMessage))
+	case l.Messages < 0 || l.Messages > workloads.MaxMessages:
+		err = fmt.Errorf("messages is %d, expected 0 to %d", l.Messages, workloads.MaxMessages)
+	}
+	return l, op, err
 }
 
 // explained turns an error of the JSON decoder into one that speaks of lines of a trace.
@@ -115,5 +172,30 @@ func explained(err error) error {
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return strict.Unknown("field", strings.Trim(field, `"`), fields...)
 	}
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		err = fmt.Errorf("expected an object {…}, found %s", article(kind.Value))
+	case errors.As(err, &kind) && strings.HasPrefix(kind.Field, "recipients"):
+		err = fmt.Errorf("recipients must be a list of texts, found %s", article(kind.Value))
+	case errors.As(err, &kind):
+		err = fmt.Errorf("%s must be a text, found %s", kind.Field, article(kind.Value))
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		err = errors.New("the JSON object has no end")
+	}
 	return fmt.Errorf("not a line of a trace: %w", err)
+}
+
+// article is the name of a JSON value with its article.
+func article(value string) string {
+	kind, _, _ := strings.Cut(value, " ") // as in "number 1e999"
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "array", "object":
+		return "an " + kind
+	case "string":
+		return "a text"
+	}
+	return "a " + kind
 }

@@ -88,6 +88,23 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestLines: what programs write and the first version refused.
+func TestLines(t *testing.T) {
+	text := "\xef\xbb\xbf" + `{"time": "0001-01-01T00:00:00Z", "user": "a", "op": "deliver", "size": 4711.0}
+{"time": -5, "user": "a", "op": "deliver", "size": 1e3}
+{"time": 0, "user": "a", "op": "delete", "messages": 2.0, "size": null}` + " \r\n" +
+		`{"time": "2300-01-01T00:00:00.5Z", "user": "a", "op": "list"}`
+	var got []string
+	err := Read(t.Context(), "x", strings.NewReader(text), func(l *Line, op workloads.Op) error {
+		got = append(got, fmt.Sprintf("%.1f %s %d %d", float64(l.Time), op, l.Size, l.Messages))
+		return nil
+	})
+	want := "[-62135596800.0 deliver 4711 0 -5.0 deliver 1000 0 0.0 delete 0 2 10413792000.5 list 0 0]"
+	if s := fmt.Sprint(got); err != nil || s != want {
+		t.Errorf("got %s, %v, want %s", s, err, want)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "has no operations",
@@ -96,14 +113,34 @@ func TestErrors(t *testing.T) {
 		`{"time": 1, "usr": "a", "op": "list"}`:                                                      `:1: unknown field "usr"; did you mean "user"?`,
 		`{"time": 1, "op": "list"}`:                                                                  ":1: no user",
 		`{"time": 1, "user": "a"}`:                                                                   ":1: no op",
-		`{"user": "a", "op": "list"}`:                                                                ":1: time -1",
-		`{"time": "noon", "user": "a", "op": "list"}`:                                                `:1: not a line of a trace: "noon" is not a time`,
-		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:                                      ":1: size is -1",
-		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`:                                   ":1: messages is 5000",
+		`{"user": "a", "op": "list"}`:                                                                ":1: no time; expected seconds",
+		`{"time": 0, "user": "a", "op": "list"}{"time": 0, "user": "a", "op": "open"}`:               `:1: "{\"time\": 0,`,
+		`{"time": 0, "user": "a", "op": "list"} # words`:                                             `:1: "# words" follows the JSON object; expected one object a line`,
+		`{"time": 0, "user": "a", "op": "list"},`:                                                    `:1: "," follows the JSON object`,
+		"\n" + `{"time": 1e300, "user": "a", "op": "list"}`:                                          ":2: not a line of a trace: time 1e300 is out of range",
+		`{"time": 1e999, "user": "a", "op": "list"}`:                                                 "time 1e999 is out of range",
+		`{"time": "0000-12-31T00:00:00Z", "user": "a", "op": "list"}`:                                "is out of range; expected a date in years 1 to 9999",
+		`{"time": null, "user": "a", "op": "list"}`:                                                  "time must be a number or a text, found null",
+		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time must be a number or a text, found [1]",
+		`{"time": 1, "user": 5, "op": "list"}`:                                                       "user must be a text, found a number",
+		`{"time": 1, "user": "a", "op": true}`:                                                       "op must be a text, found true or false",
+		`{"time": 1, "user": "a", "op": "deliver", "size": 4711.5}`:                                  "size and messages must be whole numbers, found 4711.5",
+		`{"time": 1, "user": "a", "op": "deliver", "size": "4711"}`:                                  "must be whole numbers, found \"4711\"",
+		`{"time": 1, "user": "a", "op": "deliver", "size": 1e999}`:                                   "size is 9007199254740992, expected 0 to",
+		`{"time": 1, "user": "a", "op": "deliver", "recipients": ["", "b"]}`:                         ":1: a recipient is empty",
+		`{"time": 1, "user": "a", "op": "deliver", "recipients": [1]}`:                               "recipients must be a list of texts, found a number",
+		`{"time": 1, "user": "a", "op": "deliver", "recipients": "b"}`:                               "recipients must be a list of texts, found a text",
+		`[{"time": 1, "user": "a", "op": "list"}]`:                                                   "expected an object {…}, found an array",
+		`{"time": 1, "user": "a"`:                                                                    "the JSON object has no end",
+		`{"time": 1, "user": "` + strings.Repeat("a", 1<<20) + `", "op": "list"}`:                    ":1: the line has more than 1048576 bytes",
+		"\x00\x00": ":1: not a line of a trace: invalid character",
+		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: "noon" is not a time`,
+		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:    ":1: size is -1",
+		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`: ":1: messages is 5000",
 		`time,user,op`: ":1: not a line of a trace",
 	} {
 		w := workload(t, text, "")
-		if _, err := Open(t.Context(), w.Phases[1].Replay.Trace); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), w.Phases[1].Replay.Trace); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "json: ") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
 	}
