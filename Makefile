@@ -32,7 +32,7 @@ test: ## run all tests, what is concurrent under the race detector too, with rea
 # Not the tests that compile mailbench anew, kill it or fill its memory, nor those of many seconds.
 SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestFindMax$$|^TestRelease$$|^TestScripts$$/^(compare_(ci|turns)|ci_uses)$$
 .PHONY: test-fast
-test-fast: ## run the tests that need no server, without the race detector (under 2 minutes)
+test-fast: ## run the tests that need no server, without the race detector (some minutes)
 	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_TEST_HBASE2= MAILBENCH_REQUIRE_ENGINES= \
 		$(GO) test -timeout 5m -vet=off -skip '$(SLOW)' ./cmd ./workloads/run ./...
 
