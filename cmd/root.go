@@ -109,10 +109,17 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	typed, known := "--"+name, flagNames(cmd)
+	if m := attached.FindStringSubmatch(err.Error()); m != nil { // -rate 200/s
+		name, typed, ok = m[1], "-"+m[1], true
+	}
 	if !ok {
 		return fmt.Errorf("%w%s", err, see)
 	}
-	return unknown("flag", "--"+name, flagNames(cmd))
+	if use := meant(cmd, name, known); use != "" {
+		return fmt.Errorf("unknown flag %q; use %s%s", typed, use, see)
+	}
+	return unknown("flag", typed, known)
 }
 
 // flagNames lists a command's flags as they are typed, without old names.

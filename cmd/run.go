@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -72,7 +75,12 @@ tables, and drops them. "mailbench merge" puts their results together.`,
   mailbench run --from results/mine
   mailbench run -e cassandra -m james --shard 1/4 --start 2026-05-01T12:00:00Z
   mailbench run sessions --dry-run`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := f.misplaced(cmd, known, args); err != nil {
+				return err
+			}
+			return cobra.MaximumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, known, args)
 		},
@@ -80,6 +88,29 @@ tables, and drops them. "mailbench merge" puts their results together.`,
 	f.bind(cmd.Flags())
 	completeRun(cmd, known)
 	return cmd
+}
+
+// misplaced returns an error for arguments that are models or engines, and no workload: "-m james datastax".
+func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) error {
+	engines := known.engineNames()
+	for _, arg := range args {
+		arg = strings.Trim(arg, ", ")
+		flag, named := "model", f.models
+		if slices.Contains(engines, arg) {
+			flag, named = "engine", f.engines
+		}
+		model, _, _ := strings.Cut(arg, "@")
+		if flag == "model" && !known.isModel(model) || slices.Contains(workloads.BundledNames(), arg) {
+			continue
+		}
+		if !cmd.Flags().Changed(flag) {
+			named = nil
+		}
+		named = slices.DeleteFunc(append(slices.Clone(named), arg), func(name string) bool { return name == "" })
+		return usagef("%s is no workload: name %ss with --%s, separated by commas: --%s %s", arg, flag, flag, flag,
+			strings.Join(named, ","))
+	}
+	return nil
 }
 
 // run carries the command out. It checks all input before the first operation.

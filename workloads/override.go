@@ -81,6 +81,23 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 	}
 }
 
+// instead has the keys of a phase that another key replaces: no phase has both.
+var instead = map[string][]string{
+	"clients": {"rate", "arrivals"}, "rate": {"clients", "think"},
+	"operations": {"duration"}, "duration": {"operations"},
+}
+
+// exclude removes keys of the file from a phase. Keys of other overrides stay, and are an error.
+func exclude(phase *yaml.Node, keys []string) {
+	for i := 0; phase.Kind == yaml.MappingNode && i < len(phase.Content); {
+		if k := phase.Content[i]; slices.Contains(keys, k.Value) && k.Line > 0 {
+			phase.Content = slices.Delete(phase.Content, i, i+2)
+		} else {
+			i += 2
+		}
+	}
+}
+
 // setPhase sets v below every phase of that kind or name.
 func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *yaml.Node) {
 	var known []string
@@ -102,6 +119,9 @@ func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *y
 			found = true
 			deeper := *at
 			deeper.Column += len(word) + 1
+			if len(rest) == 1 {
+				exclude(item.Content[1], instead[rest[0]])
+			}
 			d.set(item.Content[1], rest, v, &deeper)
 		}
 	}

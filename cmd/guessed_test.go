@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestGuessed: each guess is refused with what does the same, and run takes that. Misspelt flags of run
+// are no guesses.
+func TestGuessed(t *testing.T) {
+	try := func(args ...string) (int, string) {
+		var out, err bytes.Buffer
+		status := execute(bundled(), args, &out, &err)
+		return status, err.String()
+	}
+	seen := make(map[string]bool)
+	for _, g := range guessed {
+		for _, guess := range strings.Fields(g.guesses) {
+			if seen[guess] {
+				t.Errorf("%s is in the table twice", guess)
+			}
+			seen[guess] = true
+			if status, err := try("run", "--"+guess+"=5"); status != exitUsage || !strings.Contains(err, "; use "+g.use) {
+				t.Errorf("run --%s: exit status %d, %s", guess, status, err)
+			}
+		}
+		words, err := shellWords(g.use)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words[0] != "--set" && words[0] != "--trials" && words[0] != "--model" && words[0] != "--sweep" {
+			continue
+		}
+		if status, err := try(append([]string{"run", "--dry-run"}, words...)...); status != exitOK {
+			t.Errorf("run %s: exit status %d, %s", g.use, status, err)
+		}
+	}
+	for flag, want := range map[string]string{
+		"--target-rate": "use --set phases.measure.rate=200/s", "--Num_Users": "use --set population.users=100",
+		"-rate": "use --set phases.measure.rate=200/s", "--durration": "use --set phases.measure.duration=30s",
+		"--quite": `did you mean "--quiet"?`, "--trails": `did you mean "--trials"?`, "--modle": `did you mean "--model"?`,
+		"--xyzzy": "expected one of ",
+	} {
+		if status, err := try("run", flag, "5"); status != exitUsage || !strings.Contains(err, want) {
+			t.Errorf("run %s: exit status %d, %s, want %s", flag, status, err, want)
+		}
+	}
+	if _, err := try("models", "--rate", "5"); strings.Contains(err, "--set") {
+		t.Errorf("models has no --set: %s", err)
+	}
+}
