@@ -111,7 +111,11 @@ type Bound interface {
 //     even while deliveries go on.
 //   - A handle is valid until its message is moved or deleted. A call with a stale
 //     handle returns ErrNotFound and changes nothing, counters included. Open and
-//     Attachment of a Keeper may still give the message.
+//     Attachment of a Keeper may still give the message. This holds for a call that begins
+//     after the move or delete was acknowledged. If two clients change one message
+//     together, the result may differ from both orders of the two calls, in the ways that
+//     the model declares (modeltest.Races): oracle, where the engine is atomic over a shard,
+//     can lose a flag to a move, and nothing else. docs/findings.md has a table.
 //   - List and Open make no read for what their rows lack: Known says what they have.
 //   - Flag is idempotent. Move and Delete of several messages are all or nothing if
 //     the model's batch is atomic and the engine is atomic over their rows. Otherwise an

@@ -16,6 +16,7 @@ func TestMemoryLimitFollowsTheHeap(t *testing.T) {
 	follow := func() int64 {
 		runtime.GC()
 		m.follow()
+		m.follow() // only what lives for some time counts
 		return debug.SetMemoryLimit(-1)
 	}
 	pointers := make([]*byte, 64<<17)
@@ -26,6 +27,13 @@ func TestMemoryLimitFollowsTheHeap(t *testing.T) {
 	if got := follow(); got < 2*64<<20+256<<20+headroom || got > 2*(64+256)<<20 {
 		t.Errorf("the limit is %d bytes with %d bytes more alive", got, len(bytes))
 	}
+	passing := make([]byte, 256<<20)
+	runtime.GC()
+	unchanged := debug.SetMemoryLimit(-1)
+	if m.follow(); debug.SetMemoryLimit(-1) != unchanged {
+		t.Errorf("the limit is %d bytes when 256 MB have just come, want %d as before", debug.SetMemoryLimit(-1), unchanged)
+	}
+	runtime.KeepAlive(passing)
 	runtime.KeepAlive(pointers)
 	runtime.KeepAlive(bytes)
 	if got := follow(); got > least+least/10 {

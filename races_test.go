@@ -1,0 +1,55 @@
+package mailbench_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestRacesTable: the table of what two clients do to one message adds up the golden files of the contract.
+func TestRacesTable(t *testing.T) {
+	const document, begin, end = "docs/findings.md", "<!-- races -->\n", "<!-- races end -->"
+	kinds := []string{
+		"lost", "revived", "duplicated", "flag lost", "both acknowledged", "failed", "dangling", "counter drift",
+	}
+	want := "| model | engine | interleavings | " + strings.Join(kinds, " | ") + " |\n" +
+		strings.Repeat("|---", 3+len(kinds)) + "|\n"
+	interleavings := regexp.MustCompile(`: (\d+) interleavings`)
+	for _, model := range []string{"elasticinbox", "james", "datastax", "oracle", "conversation"} {
+		golden, err := os.ReadFile("models/" + model + "/testdata/contract/races.golden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range regexp.MustCompile(`(?m)^\w+\n(\t.*\n)+`).FindAllString(string(golden), -1) {
+			engine, lines, _ := strings.Cut(part, "\n")
+			want += fmt.Sprintf("| %s | %s | %d |", model, engine, sum(interleavings, lines))
+			for _, kind := range kinds {
+				want += fmt.Sprintf(" %d |", sum(regexp.MustCompile(`[:,] `+kind+` (\d+)`), lines))
+			}
+			want += "\n"
+		}
+		if regexp.MustCompile(`both refused|broken body|orphaned`).Match(golden) {
+			t.Errorf("%s has an anomaly that the table lacks", model)
+		}
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), begin)
+	if table, _, _ = strings.Cut(table, end); table != want {
+		t.Errorf("%s has between %q and %q\n%s\nwant\n%s", document, begin, end, table, want)
+	}
+}
+
+// sum adds up the numbers that a pattern finds.
+func sum(pattern *regexp.Regexp, text string) (n int) {
+	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+		one, _ := strconv.Atoi(found[1])
+		n += one
+	}
+	return n
+}
