@@ -31,6 +31,7 @@ func least(h *hdr.Histogram) *results.Latency {
 // Times sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
+	o.Latency = Of(ok(t))
 	o.Response = o.Service // a closed loop has no due times
 	if h := t.Times[latency.Response]; h != nil {
 		o.Response = Of(h)
@@ -43,13 +44,24 @@ func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 		found, waited := Of(Free(t)), Of(queued)
 		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
 	}
-	o.Due, o.Quantiles = due(t, reported), quantiles(t, reported)
+	o.Due, o.Quantiles = due(t), quantiles(t)
 }
 
-// quantiles are the response times of all operations that were due, at results.QuantileShares. They
+// ok are the latencies of the operations that were ok. A log of an older mailbench has none: there
+// they are what its phase reported.
+func ok(o *latency.Op) *hdr.Histogram {
+	for _, k := range []latency.Kind{latency.Latency, latency.Response} {
+		if o.Times[k] != nil {
+			return o.Times[k]
+		}
+	}
+	return o.Times[latency.Service]
+}
+
+// quantiles are the latencies of all operations that were due, at results.QuantileShares. They
 // are nil if there was no operation.
-func quantiles(o *latency.Op, reported latency.Kind) []int64 {
-	at, n := allDue(o, reported)
+func quantiles(o *latency.Op) []int64 {
+	at, n := allDue(o)
 	if n == 0 {
 		return nil
 	}
@@ -60,27 +72,27 @@ func quantiles(o *latency.Op, reported latency.Kind) []int64 {
 	return times
 }
 
-// due is the distribution of response times of all operations that were due. Messages that were
+// due is the distribution of the latencies of all operations that were due. Messages that were
 // refused as too large are left out: the engine does not offer them. It is nil if all other
 // operations were ok.
-func due(o *latency.Op, reported latency.Kind) *results.Latency {
+func due(o *latency.Op) *results.Latency {
 	dropped := o.Counts[latency.Dropped]
 	if o.Times[latency.Rest] == nil && dropped == 0 {
 		return nil
 	}
-	at, _ := allDue(o, reported)
+	at, _ := allDue(o)
 	l := results.Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Mean: results.NeverEnded}
 	if dropped == 0 {
-		h := ended(o, reported)
+		h := ended(o)
 		l.Max, l.Mean = h.Max(), h.Mean()
 	}
 	return &l
 }
 
-// allDue returns the percentiles of the response times of all n operations that were due. One that
+// allDue returns the percentiles of the latencies of all n operations that were due. One that
 // lies among dropped operations is results.NeverEnded.
-func allDue(o *latency.Op, reported latency.Kind) (at func(percent float64) int64, n int64) {
-	h := ended(o, reported)
+func allDue(o *latency.Op) (at func(percent float64) int64, n int64) {
+	h := ended(o)
 	n = h.TotalCount() + o.Counts[latency.Dropped]
 	return func(percent float64) int64 {
 		rank := latency.Rank(percent, n)
@@ -92,11 +104,11 @@ func allDue(o *latency.Op, reported latency.Kind) (at func(percent float64) int6
 }
 
 // ended are the times of the operations that ended, whatever their outcome.
-func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
+func ended(o *latency.Op) *hdr.Histogram {
 	h := wide()
-	for _, k := range []latency.Kind{reported, latency.Rest} {
-		if o.Times[k] != nil {
-			h.Merge(o.Times[k])
+	for _, part := range []*hdr.Histogram{ok(o), o.Times[latency.Rest]} {
+		if part != nil {
+			h.Merge(part)
 		}
 	}
 	return h
@@ -106,7 +118,9 @@ func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 	var sum latency.Op
 	for _, o := range ops {
-		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Rest} {
+		for _, k := range []latency.Kind{
+			latency.Latency, latency.Response, latency.Service, latency.Lag, latency.Delay, latency.Rest,
+		} {
 			h := o.Times[k]
 			if h == nil {
 				continue
@@ -121,8 +135,8 @@ func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 		}
 	}
 	return &results.AllOps{
-		Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
-		Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
+		Latency: Of(ok(&sum)), Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
+		Lag: Of(sum.Times[latency.Lag]), Delay: Of(sum.Times[latency.Delay]), Due: due(&sum),
 	}
 }
 
