@@ -1,7 +1,7 @@
 // Package latency records how mail operations ended and how long they took.
 //
-// An operation that was ok has five times: latency, response time, service time, lag and the client's
-// delay. An operation that failed or whose outcome is unknown has one: how long it kept its
+// An operation that was ok has three times: response time, service time and lag. An
+// operation that failed or whose outcome is unknown has one: how long it kept its
 // caller waiting. Times are kept in HDR histograms of nanoseconds.
 //
 // Each worker records into histograms of its own. A collector takes these at

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	listTag = "james/embedded/measure/1/1/list/latency"
+	listTag = "james/embedded/measure/1/1/list/response"
 	openTag = "james/embedded/measure/1/1/open/service"
 )
 

@@ -11,28 +11,27 @@ import (
 // Kind is one of the times of an operation.
 type Kind uint8
 
-// The kinds. Latency is the one that reports, comparisons and searches use: it contains the wait
-// behind earlier operations of a slow engine, and no delay of the client. Delay is what Response has
-// beyond it. A closed loop has no due times, and so neither Response nor Lag. FailedAfter and
-// UnknownAfter are how long an engine in trouble kept its callers waiting. Rest is added to Latency
-// to get all operations that were due. Queued is the part of Service that found all workers busy.
+// The kinds. An open loop reports Response, which contains the wait for earlier operations
+// that were late. A closed loop has no due times and records Service only. The other kinds are
+// no latencies. FailedAfter and UnknownAfter tell how long an engine in trouble kept its callers
+// waiting. Delayed and Undelayed tell what the client's own delays changed. Rest is added to
+// Response, or Service, to get all operations that were due. Queued is the part of Service that
+// found all workers busy.
 const (
-	Latency      Kind = iota // end − due without the client's own delays; closed loop: without due times
-	Response                 // end − due
+	Response     Kind = iota // end − due
 	Service                  // end − start
 	Lag                      // start − due
 	FailedAfter              // end − start of operations that failed
 	UnknownAfter             // end − start of operations whose outcome is unknown
-	Delay                    // the client's own delays
 	Delayed                  // reported time of operations that the client delayed
 	Undelayed                // time that these would have had without the delay
-	Rest                     // Latency of operations that were carried out and not ok
+	Rest                     // end − due of operations that were carried out and not ok; closed loop: end − start
 	Queued                   // end − start of operations that found all workers busy
 	NumKinds     int  = iota
 )
 
 var kindNames = [NumKinds]string{
-	"latency", "response", "service", "lag", "failed", "unknown", "delay", "delayed", "undelayed",
+	"response", "service", "lag", "failed", "unknown", "delayed", "undelayed",
 	"rest", "queued",
 }
 
@@ -90,7 +89,7 @@ func newHistogram(k Kind, rough bool) *hdr.Histogram {
 }
 
 func digitsOf(k Kind, rough bool) int {
-	if rough || k == Lag || k == Delay || k == FailedAfter || k == UnknownAfter {
+	if rough || k == Lag || k == FailedAfter || k == UnknownAfter {
 		return digitsRough
 	}
 	return digits
@@ -156,9 +155,8 @@ type Worker struct {
 }
 
 // Record adds one operation that was started. Queued says that it found all workers busy. Times
-// are read from one monotonic clock; took is the operation's Latency. Record allocates only for the
-// first time of each kind.
-func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, took time.Duration) {
+// are read from one monotonic clock. Record allocates only for the first time of each kind.
+func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
@@ -170,20 +168,18 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, took 
 			service = Queued // Tick adds Queued to Service
 		}
 		o.record(service, end-start)
-		o.recordAgain(Latency, took)
-		o.recordAgain(Delay, end-due-took)
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
-		o.record(Rest, took)
+		o.record(Rest, end-due)
 	case Unknown:
 		o.record(UnknownAfter, end-start)
-		o.record(Rest, took)
+		o.record(Rest, end-due)
 	case NotFound:
-		o.record(Rest, took)
+		o.record(Rest, end-due)
 	}
 	w.mu.Unlock()
 }
@@ -205,14 +201,14 @@ func (w *Worker) Drop(op int) {
 }
 
 const (
-	// opBytes is the size of an operation's histograms of latency, response, service, lag and delay.
-	opBytes = 3*229<<10 + 2*31<<10
+	// opBytes is the size of an operation's histograms of response, service and lag.
+	opBytes = 2*229<<10 + 31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
 	// mostPrecise is how many operations can have histograms of three digits. An operation counts
-	// once for each stream that has it. If there are more, all have two digits: 155 KB an operation.
+	// once for each stream that has it. If there are more, all have two digits: 91 KB an operation.
 	mostPrecise = 64
-	roughBytes  = 5 * 31 << 10
+	roughBytes  = 3 * 31 << 10
 )
 
 // Recorder collects what the workers of one phase record.

@@ -10,22 +10,16 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-func TestTimesOfAnOperation(t *testing.T) {
+func TestThreeTimesOfAnOperation(t *testing.T) {
 	r := NewRecorder(2, 1, true)
-	// Due at 10 ms, started 5 ms late, of which 4 ms were the client's, took 2 ms.
-	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond, 3*time.Millisecond)
+	// Due at 10 ms, started 5 ms late, took 2 ms.
+	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
 	r.Tick()
 	op := r.Total(1)
-	for k, want := range map[Kind]time.Duration{
-		Latency: 3 * time.Millisecond, Response: 7 * time.Millisecond, Service: 2 * time.Millisecond,
-		Lag: 5 * time.Millisecond, Delay: 4 * time.Millisecond,
-	} {
-		got, precision := op.Times[k].Max(), 0.001
-		if k == Lag || k == Delay {
-			precision = 0.01
-		}
-		if math.Abs(float64(got)/float64(want)-1) > precision {
-			t.Errorf("%v = %v, want %v", k, time.Duration(got), want)
+	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Lag: 5 * time.Millisecond} {
+		got := op.Times[k].Max()
+		if precision := []float64{0.001, 0.001, 0.01}[k]; math.Abs(float64(got)/float64(want)-1) > precision {
+			t.Errorf("%v = %v, want %v", Kind(k), time.Duration(got), want)
 		}
 	}
 	if r.Total(0).Times[Service] != nil {
@@ -38,7 +32,7 @@ func TestTimesOfAnOperation(t *testing.T) {
 func TestTimesOfOtherOutcomes(t *testing.T) {
 	r := NewRecorder(NumOutcomes, 1, true)
 	for _, out := range []Outcome{NotFound, Failed, Unknown, TooLarge} {
-		r.Worker(0).Record(int(out), out, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond, 17*time.Millisecond-10*time.Millisecond)
+		r.Worker(0).Record(int(out), out, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
 	}
 	r.Tick()
 	const rest, took = 7 * time.Millisecond, 2 * time.Millisecond
@@ -59,7 +53,7 @@ func TestTimesOfOtherOutcomes(t *testing.T) {
 
 func TestClosedLoopHasServiceOnly(t *testing.T) {
 	r := NewRecorder(1, 1, false)
-	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second, 2*time.Second)
+	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second)
 	r.Tick()
 	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Lag] != nil {
 		t.Errorf("times = %v, want service alone", op.Times)
@@ -70,8 +64,8 @@ func TestClosedLoopHasServiceOnly(t *testing.T) {
 func TestQueuedIsPartOfService(t *testing.T) {
 	r := NewRecorder(2, 1, true)
 	for i := range 3 {
-		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond, time.Duration(i+1)*time.Millisecond)
-		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond, time.Millisecond)
+		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond)
+		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond)
 		for _, op := range r.Tick() {
 			if n := op.Times[Service].TotalCount(); n != 1 {
 				t.Errorf("%d service times in a tick, want 1", n)
@@ -90,7 +84,7 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	w := r.Worker(0)
 	for out := range Outcome(NumOutcomes) {
-		w.Record(0, out, false, 0, 0, time.Millisecond, time.Millisecond)
+		w.Record(0, out, false, 0, 0, time.Millisecond)
 	}
 	w.Drop(0)
 	r.Tick()
@@ -111,14 +105,14 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 func TestFirstAndLast(t *testing.T) {
 	r := NewRecorder(1, 2, true)
 	for i, end := range []time.Duration{5 * time.Second, 3 * time.Second, 4 * time.Second} {
-		r.Worker(i%2).Record(0, OK, false, 0, 0, end, end)
+		r.Worker(i%2).Record(0, OK, false, 0, 0, end)
 	}
-	r.Worker(0).Record(0, Failed, false, 0, 0, time.Second, time.Second)
-	r.Worker(1).Record(0, Unknown, false, 0, 0, time.Minute, time.Minute)
+	r.Worker(0).Record(0, Failed, false, 0, 0, time.Second)
+	r.Worker(1).Record(0, Unknown, false, 0, 0, time.Minute)
 	if op := r.Tick()[0]; op.First != 3*time.Second || op.Last != 5*time.Second {
 		t.Errorf("first %v, last %v, want 3s and 5s", op.First, op.Last)
 	}
-	r.Worker(0).Record(0, OK, false, 0, 0, 9*time.Second, 9*time.Second)
+	r.Worker(0).Record(0, OK, false, 0, 0, 9*time.Second)
 	if op := r.Tick()[0]; op.First != 9*time.Second || op.Last != 9*time.Second {
 		t.Errorf("of the next interval: first %v, last %v, want 9s", op.First, op.Last)
 	}
@@ -133,8 +127,8 @@ func TestFirstAndLast(t *testing.T) {
 // A value beyond the range is in the histogram, at its end, and counted.
 func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	r := NewRecorder(1, 1, true)
-	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest, 2*Highest)
-	r.Worker(0).Record(0, OK, false, time.Second, 0, 1, 1-time.Second) // started before it was due
+	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest)
+	r.Worker(0).Record(0, OK, false, time.Second, 0, 1) // started before it was due
 	r.Tick()
 	op := r.Total(0)
 	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Lag].TotalCount() != 2 {
@@ -158,7 +152,7 @@ func TestTicksLoseNothing(t *testing.T) {
 		wg.Go(func() {
 			w := r.Worker(i)
 			for n := range each {
-				w.Record(n%3, OK, false, 0, 0, time.Duration(n), time.Duration(n))
+				w.Record(n%3, OK, false, 0, 0, time.Duration(n))
 			}
 		})
 	}
@@ -191,7 +185,7 @@ func TestTicksLoseNothing(t *testing.T) {
 func TestRecordAllocatesNothing(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	w := r.Worker(0)
-	record := func() { w.Record(0, OK, false, 1, 2, 3, 3-1) }
+	record := func() { w.Record(0, OK, false, 1, 2, 3) }
 	record() // the first makes the histograms
 	if n := testing.AllocsPerRun(1000, record); n != 0 {
 		t.Errorf("%v allocations a record", n)
@@ -214,10 +208,10 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.Record(0, OK, false, 0, 0, time.Millisecond, time.Millisecond)
-	w.Record(1, OK, false, 0, 0, time.Second, time.Second)
+	w.Record(0, OK, false, 0, 0, time.Millisecond)
+	w.Record(1, OK, false, 0, 0, time.Second)
 	write(start, start.Add(time.Second))
-	w.Record(0, OK, false, 0, 0, 3*time.Millisecond, 3*time.Millisecond) // the last, partial interval
+	w.Record(0, OK, false, 0, 0, 3*time.Millisecond) // the last, partial interval
 	write(start.Add(time.Second), start.Add(1400*time.Millisecond))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
@@ -238,10 +232,10 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 		}
 		got[h.Tag()] = append(got[h.Tag()], interval{h.EndTimeMs() - h.StartTimeMs(), time.Duration(h.Max()).Round(10 * time.Microsecond)})
 	}
-	if len(got) != 10 {
-		t.Errorf("log has tags %v, want 5 kinds of 2 operations", got)
+	if len(got) != 6 {
+		t.Errorf("log has tags %v, want 3 kinds of 2 operations", got)
 	}
-	opens := got["james/open/latency"]
+	opens := got["james/open/response"]
 	if len(opens) != 2 || opens[0] != (interval{1000, time.Millisecond}) || opens[1] != (interval{400, 3 * time.Millisecond}) {
 		t.Errorf("intervals of open = %v", opens)
 	}
@@ -256,7 +250,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d := time.Duration(i & 0xfffff)
-		w.Record(0, OK, false, 0, d, 2*d, 2*d)
+		w.Record(0, OK, false, 0, d, 2*d)
 	}
 }
 

@@ -211,9 +211,6 @@ func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
 		latency.Service: o.Count, latency.Queued: o.Queued, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
 		latency.Rest: o.NotFound + o.Failed + o.Unknown,
 	}
-	if o.Latency.Max != 0 { // else it is of an older mailbench
-		n[latency.Latency] = o.Count
-	}
 	if c.Reported() == latency.Response {
 		n[latency.Response], n[latency.Lag] = o.Count, o.Count
 	}

@@ -51,7 +51,7 @@ func record(r *rand.Rand, to ...*shard) {
 			s.dropped++
 			continue
 		}
-		w.Record(0, out, queued, due, start, end, end-due)
+		w.Record(0, out, queued, due, start, end)
 		if out == latency.OK {
 			s.calls = append(s.calls, calls)
 			if delayed {

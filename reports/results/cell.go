@@ -274,43 +274,12 @@ func (c *Cell) Reported() latency.Kind {
 	return latency.Response
 }
 
-// Latency is the distribution of an operation's latencies, from when it was due until its end (in a
-// closed loop and a load from its start), without the load generator's own delays.
+// Latency is the distribution that the reports show of an operation of the cell.
 func (c *Cell) Latency(o *Op) *Latency {
-	return c.latency(&o.Latency, o.Undelayed, &o.Response, &o.Service)
-}
-
-// LatencyOfAll is the same of all operations of the cell together; nil: it has none.
-func (c *Cell) LatencyOfAll() *Latency {
-	if c.AllOps == nil {
-		return nil
+	if c.Reported() == latency.Service {
+		return &o.Service
 	}
-	var undelayed *Latency
-	if c.Evidence != nil && c.Evidence.Delays != nil {
-		undelayed = &c.Evidence.Delays.Undelayed
-	}
-	return c.latency(&c.AllOps.Latency, undelayed, &c.AllOps.Response, &c.AllOps.Service)
-}
-
-// LatencyKind is the kind that the latency log has these times under.
-func (c *Cell) LatencyKind(o *Op) latency.Kind {
-	if o.Latency.Max != 0 {
-		return latency.Latency
-	}
-	return c.Reported()
-}
-
-// latency falls back, in files of an older mailbench, on what they have of it.
-func (c *Cell) latency(l, undelayed, response, service *Latency) *Latency {
-	switch {
-	case l.Max != 0:
-		return l
-	case undelayed != nil:
-		return undelayed
-	case c.Reported() == latency.Service:
-		return service
-	}
-	return response
+	return &o.Response
 }
 
 // OpsOf lists the operations of the cells, the most frequent first.

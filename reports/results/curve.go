@@ -116,7 +116,7 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 					most[n] = min(most[n], 100*q.P)
 				}
 			}
-			tags[c.Tag(op, c.LatencyKind(&o).String())] = n
+			tags[c.Tag(op, c.Reported().String())] = n
 		}
 	}
 	total, err := latency.ReadLog(log, func(tag string) (int, bool) { n, ok := tags[tag]; return n, ok })

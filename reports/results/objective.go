@@ -76,13 +76,10 @@ type Attained struct {
 
 // AllOps are the latencies of all operations of a cell together, as an Op has them.
 type AllOps struct {
-	Latency  Latency `json:"latency"`
-	Response Latency `json:"response"`
-	Service  Latency `json:"service"`
-	Lag      Latency `json:"lag"`
-	// Delay is how much the load generator's own delays add to each Response; it is not in Latency.
-	Delay Latency  `json:"client_delay"`
-	Due   *Latency `json:"due,omitempty"`
+	Response Latency  `json:"response"`
+	Service  Latency  `json:"service"`
+	Lag      Latency  `json:"lag"`
+	Due      *Latency `json:"due,omitempty"`
 }
 
 // Percent writes a share with three digits at most.

@@ -3,8 +3,8 @@ package results
 import "maps"
 
 // Interval is what became of the operations that ended or were dropped within a
-// part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: their
-// latencies. In a long phase several intervals are put
+// part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: service
+// or response times, as the phase reports them. In a long phase several intervals are put
 // together. P50 is then the mean of theirs, weighted by operations, and P99 is the largest of
 // theirs. The latency log has histograms instead, for windows of its own.
 type Interval struct {
@@ -119,12 +119,9 @@ type Op struct {
 	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
 	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
 	Rate     float64 `json:"rate"`               // ok operations a second
-	// Latency is end − due without the load generator's own delays; in a closed loop end − start
-	// without them. Cell.Latency returns it, also of files that do not have it.
-	Latency  Latency `json:"latency"`
-	Response Latency `json:"response"` // end − due
-	Service  Latency `json:"service"`  // end − start
-	Lag      Latency `json:"lag"`      // start − due
+	Response Latency `json:"response"`           // end − due
+	Service  Latency `json:"service"`            // end − start
+	Lag      Latency `json:"lag"`                // start − due
 	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
 	// service times, and ServiceFree is the service times of the others; both are left out if
 	// there are none.
@@ -140,10 +137,10 @@ type Op struct {
 	// Withheld names the percentiles that cannot be shown, such as p99, because the client's own
 	// delays changed them. In an invalid cell they are all. See Tells. Package judge sets it.
 	Withheld []string `json:"withheld,omitempty"`
-	// Due is the latency of all operations that were due: also of those that
+	// Due is the response time of all operations that were due: also of those that
 	// were not found, failed or have an unknown outcome. A dropped operation never
 	// ended: a percentile among dropped operations is NeverEnded. Due is left out if it
-	// is the same as Latency.
+	// is the same as Response.
 	Due *Latency `json:"due,omitempty"`
 	// Quantiles are the same times at QuantileShares. From those of several operations follow the
 	// percentiles of a mix of them.

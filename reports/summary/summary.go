@@ -31,7 +31,6 @@ func least(h *hdr.Histogram) *results.Latency {
 // Times sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
-	o.Latency = Of(ok(t))
 	o.Response = o.Service // a closed loop has no due times
 	if h := t.Times[latency.Response]; h != nil {
 		o.Response = Of(h)
@@ -44,24 +43,13 @@ func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 		found, waited := Of(Free(t)), Of(queued)
 		o.Queued, o.ServiceFree, o.ServiceQueued = queued.TotalCount(), &found, &waited
 	}
-	o.Due, o.Quantiles = due(t), quantiles(t)
+	o.Due, o.Quantiles = due(t, reported), quantiles(t, reported)
 }
 
-// ok are the latencies of the operations that were ok. A log of an older mailbench has none: there
-// they are what its phase reported.
-func ok(o *latency.Op) *hdr.Histogram {
-	for _, k := range []latency.Kind{latency.Latency, latency.Response} {
-		if o.Times[k] != nil {
-			return o.Times[k]
-		}
-	}
-	return o.Times[latency.Service]
-}
-
-// quantiles are the latencies of all operations that were due, at results.QuantileShares. They
+// quantiles are the response times of all operations that were due, at results.QuantileShares. They
 // are nil if there was no operation.
-func quantiles(o *latency.Op) []int64 {
-	at, n := allDue(o)
+func quantiles(o *latency.Op, reported latency.Kind) []int64 {
+	at, n := allDue(o, reported)
 	if n == 0 {
 		return nil
 	}
@@ -72,27 +60,27 @@ func quantiles(o *latency.Op) []int64 {
 	return times
 }
 
-// due is the distribution of the latencies of all operations that were due. Messages that were
+// due is the distribution of response times of all operations that were due. Messages that were
 // refused as too large are left out: the engine does not offer them. It is nil if all other
 // operations were ok.
-func due(o *latency.Op) *results.Latency {
+func due(o *latency.Op, reported latency.Kind) *results.Latency {
 	dropped := o.Counts[latency.Dropped]
 	if o.Times[latency.Rest] == nil && dropped == 0 {
 		return nil
 	}
-	at, _ := allDue(o)
+	at, _ := allDue(o, reported)
 	l := results.Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Mean: results.NeverEnded}
 	if dropped == 0 {
-		h := ended(o)
+		h := ended(o, reported)
 		l.Max, l.Mean = h.Max(), h.Mean()
 	}
 	return &l
 }
 
-// allDue returns the percentiles of the latencies of all n operations that were due. One that
+// allDue returns the percentiles of the response times of all n operations that were due. One that
 // lies among dropped operations is results.NeverEnded.
-func allDue(o *latency.Op) (at func(percent float64) int64, n int64) {
-	h := ended(o)
+func allDue(o *latency.Op, reported latency.Kind) (at func(percent float64) int64, n int64) {
+	h := ended(o, reported)
 	n = h.TotalCount() + o.Counts[latency.Dropped]
 	return func(percent float64) int64 {
 		rank := latency.Rank(percent, n)
@@ -104,11 +92,11 @@ func allDue(o *latency.Op) (at func(percent float64) int64, n int64) {
 }
 
 // ended are the times of the operations that ended, whatever their outcome.
-func ended(o *latency.Op) *hdr.Histogram {
+func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 	h := wide()
-	for _, part := range []*hdr.Histogram{ok(o), o.Times[latency.Rest]} {
-		if part != nil {
-			h.Merge(part)
+	for _, k := range []latency.Kind{reported, latency.Rest} {
+		if o.Times[k] != nil {
+			h.Merge(o.Times[k])
 		}
 	}
 	return h
@@ -118,9 +106,7 @@ func ended(o *latency.Op) *hdr.Histogram {
 func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 	var sum latency.Op
 	for _, o := range ops {
-		for _, k := range []latency.Kind{
-			latency.Latency, latency.Response, latency.Service, latency.Lag, latency.Delay, latency.Rest,
-		} {
+		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Rest} {
 			h := o.Times[k]
 			if h == nil {
 				continue
@@ -135,8 +121,8 @@ func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 		}
 	}
 	return &results.AllOps{
-		Latency: Of(ok(&sum)), Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
-		Lag: Of(sum.Times[latency.Lag]), Delay: Of(sum.Times[latency.Delay]), Due: due(&sum),
+		Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
+		Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
 	}
 }
 

@@ -16,16 +16,16 @@ func TestDue(t *testing.T) {
 		r := latency.NewRecorder(1, 1, true)
 		w := r.Worker(0)
 		for range ok {
-			w.Record(0, latency.OK, false, 0, 0, fast, fast)
+			w.Record(0, latency.OK, false, 0, 0, fast)
 		}
 		for range slowOnes {
-			w.Record(0, out, false, 0, 0, slow, slow)
+			w.Record(0, out, false, 0, 0, slow)
 		}
 		for range dropped {
 			w.Drop(0)
 		}
 		r.Tick()
-		return due(r.Total(0))
+		return due(r.Total(0), latency.Response)
 	}
 	near := func(ns int64, want time.Duration) bool { return ns > int64(want)*99/100 && ns < int64(want)*101/100 }
 	if l := record(1000, 0, 0, latency.OK); l != nil {
@@ -56,13 +56,13 @@ func TestQuantiles(t *testing.T) {
 	r := latency.NewRecorder(1, 1, true)
 	w := r.Worker(0)
 	for i := range 900 {
-		w.Record(0, latency.OK, false, 0, 0, time.Duration(i+1)*time.Millisecond, time.Duration(i+1)*time.Millisecond)
+		w.Record(0, latency.OK, false, 0, 0, time.Duration(i+1)*time.Millisecond)
 	}
 	for range 100 {
 		w.Drop(0)
 	}
 	r.Tick()
-	got := quantiles(r.Total(0))
+	got := quantiles(r.Total(0), latency.Response)
 	if len(got) != len(results.QuantileShares) {
 		t.Fatalf("%d quantiles, want %d", len(got), len(results.QuantileShares))
 	}
@@ -75,7 +75,7 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("at %v %d, want %v", share, got[i], want)
 		}
 	}
-	if quantiles(&latency.Op{}) != nil {
+	if quantiles(&latency.Op{}, latency.Response) != nil {
 		t.Error("an operation that was not due has quantiles")
 	}
 }

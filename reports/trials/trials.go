@@ -115,7 +115,6 @@ func (r *Row) medians() {
 		examined := mid(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
 		s.RowsExamined = &examined
 	}
-	o.Latency, o.Undelayed = r.percentiles(r.Cell.Latency), nil
 	o.Response = r.percentiles(func(o *results.Op) *results.Latency { return &o.Response })
 	o.Service = r.percentiles(func(o *results.Op) *results.Latency { return &o.Service })
 	o.Lag = r.percentiles(func(o *results.Op) *results.Latency { return &o.Lag })

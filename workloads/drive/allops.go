@@ -24,7 +24,7 @@ func (f *figures) allOps() *results.AllOps {
 }
 
 // delays compares the response times of all operations together with those that
-// latency computed.
+// undelayed computed.
 func (f *figures) delays() results.Delays {
 	d := summary.Delays(f.recorded(), f.reported())
 	d.Dropped = f.stats.droppedByClient

@@ -88,7 +88,7 @@ func (c *collector) take(from, to time.Time, last bool) {
 	if c.Stream.Open() {
 		c.learn()
 	}
-	c.timeline.add(ops[:workloads.NumOps], c.streamIntervals(ticked, c.timeline.scratch()),
+	c.timeline.add(ops[:workloads.NumOps], c.streamIntervals(ticked, c.timeline.scratch()), c.reported(),
 		from.Sub(c.began), to.Sub(c.began), last)
 	if c.Progress != nil {
 		c.addSoFar()
@@ -128,7 +128,7 @@ func (c *collector) tickEvery() time.Duration {
 	return time.Second / 2
 }
 
-// reported is the time in which the client's own delays are: the response time in an open loop, the
+// reported is which latency the phase reports: the response time in an open loop, the
 // service time in a closed one.
 func (p *phase) reported() latency.Kind {
 	if p.Stream.Open() {

@@ -12,7 +12,7 @@ type pace struct {
 	timer    *timer        // nil: a closed loop
 	length   time.Duration // of the phase; 0: it has no end
 	last     time.Duration // end of the operation before; at first -1, before all due times
-	idealEnd time.Duration // last, if the client had lost no time: see latency
+	idealEnd time.Duration // last, if the client had lost no time: see undelayed
 	failures int           // operations that failed in a row
 }
 

@@ -171,17 +171,17 @@ func (c *collector) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram)
 	for i := range c.Phase.Streams {
 		sum := latency.Op{}
 		scratch.Reset()
-		sum.Times[latency.Latency] = scratch
+		sum.Times[c.reported()] = scratch
 		for _, k := range c.slots.slotsOf(i, -1) {
 			for out, n := range ticked[k].Counts {
 				sum.Counts[out] += n
 			}
-			if h := ticked[k].Times[latency.Latency]; h != nil {
+			if h := ticked[k].Times[c.reported()]; h != nil {
 				scratch.Merge(h)
 			}
 		}
 		if sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[c.Phase.Streams[i].Name] = opInterval(&sum)
+			all[c.Phase.Streams[i].Name] = opInterval(&sum, c.reported())
 		}
 	}
 	return all

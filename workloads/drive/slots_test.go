@@ -71,7 +71,7 @@ func TestStreamsAddUp(t *testing.T) {
 		}
 	}
 	watchers := m.Streams[1]
-	if own, all := watchers.Ops["counters"], m.Ops["counters"]; own.Response != all.Response || own.Latency != all.Latency || all.Latency.P99 == 0 || own.Rate != all.Rate {
+	if own, all := watchers.Ops["counters"], m.Ops["counters"]; own.Response != all.Response || own.Rate != all.Rate {
 		t.Errorf("only watchers ask for counters: %+v, the phase has %+v", own, all)
 	}
 
@@ -96,11 +96,11 @@ func TestStreamsInTheLog(t *testing.T) {
 	for tick := range 2 {
 		for n := range 100 {
 			s := &p.slots.all[n%len(p.slots.all)]
-			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond, time.Duration(1+n)*time.Millisecond)
+			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond)
 		}
 		ticked := p.recorder.Tick()
 		ops := p.byOp(ticked)
-		counted := func(i int) int64 { return ops[i].Times[latency.Latency].TotalCount() }
+		counted := func(i int) int64 { return ops[i].Times[latency.Response].TotalCount() }
 		if got := []int64{
 			counted(int(workloads.List)), counted(int(workloads.Counters)), counted(workloads.NumOps), counted(workloads.NumOps + 1), counted(workloads.NumOps + 2),
 		}; !slices.Equal(got, []int64{75, 25, 25, 25, 25}) || ops[workloads.Open].Counts[latency.OK] != 0 {
@@ -113,7 +113,7 @@ func TestStreamsInTheLog(t *testing.T) {
 	}
 }
 
-// Sixteen streams of all operations take at most 160 KB an operation, as one phase of all: their histograms
+// Sixteen streams of all operations take at most 96 KB an operation, as one phase of all: their histograms
 // have two digits.
 func TestManyStreamsAreBounded(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
@@ -129,7 +129,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	bytes := 0
 	for i, k := range p.slots.all {
 		for w := range 100 {
-			p.recorder.Worker(w).Record(p.slots.at[k.stream][k.op], latency.OK, false, 0, 1, time.Duration(1+i)*time.Microsecond, time.Duration(1+i)*time.Microsecond)
+			p.recorder.Worker(w).Record(p.slots.at[k.stream][k.op], latency.OK, false, 0, 1, time.Duration(1+i)*time.Microsecond)
 		}
 	}
 	p.recorder.Tick()
@@ -140,7 +140,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*160<<10 {
+	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*96<<10 {
 		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
 	}
 	if got := p.total(p.slots.slotsOf(-1, int(workloads.List))).Counts[latency.OK]; got != 1600 {

@@ -29,7 +29,7 @@ const intervalsMost = 600
 // add adds the interval between two moments of the phase. Last says that the phase has
 // ended.
 func (t *timeline) add(
-	ops []latency.Op, streams map[string]results.OpInterval, from, to time.Duration, last bool,
+	ops []latency.Op, streams map[string]results.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
 ) {
 	in := results.Interval{
 		At: from.Seconds(), Seconds: (to - from).Seconds(),
@@ -42,7 +42,7 @@ func (t *timeline) add(
 		if o.Counts == ([latency.NumOutcomes]int64{}) {
 			continue
 		}
-		one := opInterval(o)
+		one := opInterval(o, kind)
 		in.Ops[workloads.Op(i).String()] = one
 		in.Failed += one.Failed
 		in.Unknown += one.Unknown
@@ -55,7 +55,7 @@ func (t *timeline) add(
 		}
 		latest = max(latest, o.Last)
 		in.OK += one.OK
-		t.all.Merge(o.Times[latency.Latency])
+		t.all.Merge(o.Times[kind])
 		runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
 	}
 	if in.OK > 0 {
@@ -75,13 +75,13 @@ func (t *timeline) scratch() *hdr.Histogram {
 }
 
 // opInterval has the counts and latencies of one operation in an interval.
-func opInterval(o *latency.Op) results.OpInterval {
+func opInterval(o *latency.Op, kind latency.Kind) results.OpInterval {
 	c := &o.Counts
 	in := results.OpInterval{
 		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
-	if h := o.Times[latency.Latency]; in.OK > 0 {
+	if h := o.Times[kind]; in.OK > 0 {
 		in.P50, in.P99, in.Max = latency.At(h, 50), latency.At(h, 99), h.Max()
 	}
 	return in

@@ -6,14 +6,14 @@ import "time"
 // usual cost of a timer.
 const leastDelay = 500 * time.Microsecond
 
-// latency is the time from when an operation was due to its end, as it would have been if this
-// client had lost no time. Each worker keeps a second course of events, in which an operation starts when
+// undelayed is the response time that an operation would have had if this client had lost
+// no time. Each worker keeps a second course of events, in which an operation starts when
 // it is due and the worker's operation before has ended, and takes the same service time,
 // less the hiccup at its end. Waiting for a slow store is in both courses. Late timers, a
 // stopped process and the time that workers take to make operations are only in the real
 // one. An operation dropped only in the real one is taken to last as long as the worker's
 // others on average: beyond a store's capacity both courses drop nearly the same.
-func (p *pace) latency(h *hiccups, due, start, end time.Duration) time.Duration {
+func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
 	service := end - start
 	if h.near(start, end) {
 		service -= h.before(start, end)
@@ -22,7 +22,7 @@ func (p *pace) latency(h *hiccups, due, start, end time.Duration) time.Duration 
 		return service
 	}
 	p.idealEnd = max(due, p.idealEnd) + service
-	return min(p.idealEnd, end) - due
+	return p.idealEnd - due
 }
 
 // meanService is how long the worker's calls took on average.

@@ -209,25 +209,25 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	slot := w.slot()
 	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
 	s.missing |= w.missing
-	took := w.latency(w.phase.hiccups, due, start, end)
+	ideal := w.undelayed(w.phase.hiccups, due, start, end)
 	queued := w.timer != nil && due <= w.last
 	var defect error
 	switch {
 	case err == nil:
-		w.recorder.Record(slot, latency.OK, queued, due, start, end, took)
+		w.recorder.Record(slot, latency.OK, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
 		s.patterns.addAll(w.ran)
 		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
-		if real := end - due; real-took >= leastDelay {
-			w.recorder.Delay(slot, real, took)
+		if real := end - due; real-ideal >= leastDelay {
+			w.recorder.Delay(slot, real, ideal)
 		}
 	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true
 	default:
-		w.recorder.Record(slot, e.outcome, queued, due, start, end, took)
+		w.recorder.Record(slot, e.outcome, queued, due, start, end)
 		w.noteTiming(slot, queued, due, start, end)
 		// Only failed operations make a client rest: one of unknown outcome has waited already.
 		if w.failures++; e.outcome != latency.Failed {
