@@ -12,11 +12,12 @@ import (
 // Wrong or lost data, an interruption, and results that cannot be saved always do.
 type failOn []string
 
-// failures are the names that --fail-on takes. By default all but invalid count: what is withheld
-// is not sold, so it is no failure.
+// failures are the names that --fail-on takes. By default all but invalid count: an invalid phase is
+// marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a
+// model dropped at least half of its operations.
 var (
-	failures     = failOn{"missed", "unclear", "failed", "overloaded", "empty", "invalid"}
-	failsDefault = failures[:5]
+	failures     = failOn{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
+	failsDefault = failures[:6]
 )
 
 func bindFailOn(flags *pflag.FlagSet, f *failOn) {

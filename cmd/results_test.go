@@ -64,10 +64,6 @@ func checkResults(ts *testscript.TestScript, neg bool, args []string) {
 		for i := range r.Cells { // the log has times of cells that are invalid, too
 			c := &r.Cells[i]
 			c.Verdict = results.OK
-			for name, o := range c.Ops {
-				o.Withheld = nil
-				c.Ops[name] = o
-			}
 		}
 		curves, err := results.ReadCurves(r, log)
 		ts.Check(err)
@@ -154,7 +150,7 @@ func counted(r *results.Run) map[string]results.Op {
 		for name, o := range c.Ops {
 			o.Quantiles = nil
 			o.Rate, o.Response, o.Service, o.Lag = 0, results.Latency{}, results.Latency{}, results.Latency{}
-			o.Undelayed, o.Least, o.Withheld = nil, nil, nil
+			o.Latency = nil
 			o.Patterns = slices.Clone(o.Patterns)
 			for i := range o.Patterns {
 				o.Patterns[i].Service = nil

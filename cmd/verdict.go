@@ -46,7 +46,42 @@ func verdict(r *results.Run, on failOn) error {
 			return cellError(kind.cells, exitBroken)
 		}
 	}
+	if on.has("unusable") {
+		if err := unusable(r); err != nil {
+			return err
+		}
+	}
 	return broken(r, on)
+}
+
+// unusable is the error of a run in which no measured phase is valid, or in which a model dropped at
+// least half of its operations.
+func unusable(r *results.Run) error {
+	var invalid *results.Cell
+	measured, used := 0, 0
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !c.Measured() {
+			continue
+		}
+		if measured++; c.Verdict == results.Invalid {
+			invalid = c
+		} else {
+			used++
+		}
+		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 {
+			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s, dropped %d of %d operations: lower the rate", c.Model,
+				c.Engine, c.Where(), o.Dropped, o.Due-o.Skipped-o.NoTarget)}
+		}
+	}
+	if measured > 0 && used == 0 {
+		why := ""
+		if invalid.Reason != nil {
+			why = ": " + invalid.Reason.Text
+		}
+		return statusError{exitBroken, fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine, why)}
+	}
+	return nil
 }
 
 // notFound is the error of the first search that did not find a rate.

@@ -26,6 +26,8 @@ func TestVerdict(t *testing.T) {
 	ok, overloaded := cell(results.OK, ""), cell(results.Overloaded, judge.CodeDropped)
 	both := cell(results.Invalid, judge.CodeClientDelays)
 	both.Offered = &results.Offered{Due: 100, Dropped: 99, Rate: 100, Achieved: 1}
+	dropping := cell(results.Invalid, judge.CodeClientDelays)
+	dropping.Offered = &results.Offered{Due: 100, Dropped: 88, Rate: 100, Achieved: 12}
 	notOffered, nothing := cell(results.Empty, judge.CodeNotOffered), cell(results.Empty, judge.CodeNothingMeasured)
 	for _, c := range []struct {
 		name   string
@@ -52,7 +54,9 @@ func TestVerdict(t *testing.T) {
 		{"an objective is missed", results.Run{Cells: objective(results.Missed)}, exitBroken, exitOK},
 		{"an objective is unclear", results.Run{Cells: objective(results.Unclear)}, exitBroken, exitOK},
 		{"an objective is missed, and another cell failed", results.Run{Cells: append(objective(results.Missed), failed...)}, exitFailed, exitFailed},
-		{"invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
+		{"invalid, as one of two", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays), ok}}, exitBroken, exitOK},
+		{"all are invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
+		{"88% were dropped", results.Run{Cells: []results.Cell{dropping, ok}}, exitBroken, exitOK},
 	} {
 		if got := exitStatus(verdict(&c.run, failures)); got != c.want {
 			t.Errorf("%s, with --fail-on all: status %d, want %d", c.name, got, c.want)
@@ -61,7 +65,7 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s, with --fail-on failed: status %d, want %d", c.name, got, c.failed)
 		}
 		want := c.want
-		if strings.HasPrefix(c.name, "invalid") { // what is withheld is no failure
+		if strings.HasPrefix(c.name, "invalid, as") { // it is marked and not ranked
 			want = exitOK
 		}
 		if got := exitStatus(verdict(&c.run, failsDefault)); got != want {
@@ -72,7 +76,7 @@ func TestVerdict(t *testing.T) {
 
 func TestFailOn(t *testing.T) {
 	for text, want := range map[string]string{
-		"none": "none", "all": "missed,unclear,failed,overloaded,empty,invalid", "missed": "missed", "invalid, failed": "invalid,failed",
+		"none": "none", "all": "missed,unclear,failed,overloaded,empty,unusable,invalid", "missed": "missed", "invalid, failed": "invalid,failed",
 	} {
 		var f failOn
 		if err := f.Set(text); err != nil || f.String() != want {

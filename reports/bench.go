@@ -76,7 +76,7 @@ func (b *bench) line(c *results.Cell, name string, o *results.Op) {
 			name string
 			ns   int64
 		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
-			if o.Tells(p.of) {
+			if o.Enough(p.of) {
 				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
 			}
 		}

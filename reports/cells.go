@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -19,11 +18,11 @@ func LoadLine(c *results.Cell) string {
 	case !c.Measured() && len(c.Ops) == 0:
 		return "no operations"
 	case !c.Measured():
-		return "as fast as it goes; service times (start to end)"
-	case c.Reported() == latency.Service:
-		return fmt.Sprintf("closed loop of %d clients; service times (start to end)", c.Clients)
+		return "unthrottled; latency from start to end"
+	case c.Arrivals == "closed":
+		return fmt.Sprintf("closed loop of %d clients; latency from start to end", c.Clients)
 	}
-	return fmt.Sprintf("open loop, %s/s %s; response times (due to end)",
+	return fmt.Sprintf("open loop, %s/s %s; latency from the scheduled start",
 		strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
 }
 

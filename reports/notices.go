@@ -24,7 +24,7 @@ type Notice struct {
 // client's, the store was in another state than readers expect, or operations are missing
 // from the figures.
 var changesReading = map[results.Code]bool{
-	"withheld": true, "late-starts": true, "client-lag": true, "queued": true, "garbage-collection": true,
+	"client-delay": true, "queued": true, "garbage-collection": true,
 	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
 	"missing-nodes": true,
 	"incomplete":    true, "dropped": true, "failed": true, "unknown": true, "too-large": true,

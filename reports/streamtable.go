@@ -131,7 +131,8 @@ func allOf(s *results.Stream) results.Op {
 		all.Support = results.Native
 	}
 	if s.AllOps != nil {
-		all.Response, all.Service, all.Lag, all.Due = s.AllOps.Response, s.AllOps.Service, s.AllOps.Lag, s.AllOps.Due
+		all.Latency, all.Response, all.Service = s.AllOps.Latency, s.AllOps.Response, s.AllOps.Service
+		all.Lag, all.Due = s.AllOps.Lag, s.AllOps.Due
 	}
 	return all
 }

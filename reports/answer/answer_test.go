@@ -131,13 +131,13 @@ func TestCannotBeTold(t *testing.T) {
 		"nothing": {
 			planted(), "{move.p50 of oracle at 100 / move.p50 of james at 100}", "0.51× (0.47 to 0.56)",
 		},
-		"withheld": {
-			change(func(_ *results.Cell, o *results.Op) { o.Withheld = []string{"p50"} }), compared,
+		"too few": {
+			change(func(_ *results.Cell, o *results.Op) { o.Count = 4 }), compared,
 			"cannot be told: move.p50 of oracle at 10000 is not known well enough",
 		},
 		"invalid": {
 			change(func(c *results.Cell, _ *results.Op) { c.Verdict = results.Invalid }), compared,
-			"cannot be told: move.p50 of oracle at 10000 is withheld, since the verdict is invalid",
+			"cannot be told: move.p50 of oracle at 10000 is not compared, since the verdict is invalid",
 		},
 		"not offered": {
 			change(func(_ *results.Cell, o *results.Op) { *o = results.Op{Support: results.NotOffered} }), compared,

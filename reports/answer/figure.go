@@ -74,7 +74,7 @@ func (w *filling) figure(f figure) (v trials.Value, why string) {
 	case !of.Counted():
 		for _, c := range cs {
 			if c.Verdict != results.OK {
-				return v, fmt.Sprintf("%s is withheld, since the verdict is %s", f, c.Verdict)
+				return v, fmt.Sprintf("%s is not compared, since the verdict is %s", f, c.Verdict)
 			}
 		}
 		return v, fmt.Sprintf("%s is not known well enough", f)

@@ -191,7 +191,7 @@ func (p *pair) cell(gates []Gate) Cell {
 // whether it is worse.
 func has(trials []trial, s operation, f *figure) bool {
 	for _, t := range trials {
-		if math.IsNaN(f.timeOf(t, s)) && !f.withheld(t, s) {
+		if math.IsNaN(f.timeOf(t, s)) && !f.invalid(t, s) {
 			return false
 		}
 	}

@@ -276,9 +276,6 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 		for i := range trials {
 			s.Runs[0].Cells[i].Verdict = v
 			s.Runs[0].Cells[i].Reason = &results.Reason{Code: "x", Text: "the reason\nand more"}
-			if v == results.Invalid { // so does judge
-				withhold(s, i, "p50", "p90", "p99", "p99.9")
-			}
 		}
 	}
 	for _, tc := range []struct {
@@ -314,36 +311,6 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 		}
 		if len(c.Regressions) != tc.failing {
 			t.Errorf("%s: regressions %q, want %d", tc.name, c.Regressions, tc.failing)
-		}
-	}
-}
-
-// withhold withholds percentiles of a trial.
-func withhold(s Side, i int, names ...string) {
-	for op, o := range s.Runs[0].Cells[i].Ops {
-		o.Withheld = names
-		s.Runs[0].Cells[i].Ops[op] = o
-	}
-}
-
-// TestWithheld: a percentile that is withheld in some trials is judged by the others. If too few
-// are left, or none, nobody can tell, and a gate on it passes.
-func TestWithheld(t *testing.T) {
-	for _, tc := range []struct {
-		withheld int // trials of the new side
-		want     Verdict
-	}{{0, Worse}, {2, Worse}, {7, CannotTell}, {10, CannotTell}} {
-		base, new := pairOf(10)
-		change(new, "list", slower(2))
-		for i := range tc.withheld {
-			withhold(new, i, "p50")
-		}
-		c := compared(t, base, new, "list.p50", false)
-		if f := figureOf(t, c, "list", "p50"); f.Verdict != tc.want || (len(c.Regressions) > 0) != (tc.want == Worse) {
-			t.Errorf("%d of 10 withheld: %+v, regressions %v", tc.withheld, f, c.Regressions)
-		}
-		if f := figureOf(t, c, "list", "p99"); f.Verdict != Worse {
-			t.Errorf("%d of 10 p50 withheld: p99 is %+v", tc.withheld, f)
 		}
 	}
 }

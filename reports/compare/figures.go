@@ -35,16 +35,16 @@ func (f *figure) timeOf(t trial, s operation) float64 {
 		return math.Log(rate)
 	}
 	c, o := t.of(s)
-	if t.force {
-		o.Withheld = nil
+	if f.share > 0 && c.Verdict == results.Invalid && !t.force {
+		return math.NaN()
 	}
 	return f.time(c, &o)
 }
 
-// withheld reports whether a trial has operations enough for a percentile and no sound one.
-func (f *figure) withheld(t trial, s operation) bool {
-	_, o := t.of(s)
-	return f.share > 0 && o.Count >= results.EnoughFor(f.share) && o.Withholds(f.share)
+// invalid reports whether a trial has operations enough for a percentile, and is client-bound.
+func (f *figure) invalid(t trial, s operation) bool {
+	c, o := t.of(s)
+	return f.share > 0 && c.Verdict == results.Invalid && o.Enough(f.share)
 }
 
 // higherIsBetter is true only for rates.
@@ -89,7 +89,7 @@ func figureNames() []string {
 func percentile(name string, p, limit float64, of func(*results.Latency) int64) *figure {
 	time := func(c *results.Cell, o *results.Op) float64 {
 		ns := of(c.Due(o))
-		if !o.Tells(p) || ns <= 0 { // too few, or it never ended
+		if !o.Enough(p) || ns <= 0 { // too few, or it never ended
 			return math.NaN()
 		}
 		return math.Log(float64(ns))

@@ -25,7 +25,7 @@ type trial struct {
 	cell  *results.Cell
 	began string // RFC 3339 in UTC
 	out   bool   // the trial's times are left out
-	force bool   // withheld percentiles are compared all the same
+	force bool   // latencies of invalid trials are compared all the same
 }
 
 // pair holds the trials of one key on both sides, in the order in which they began.

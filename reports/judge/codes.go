@@ -28,9 +28,7 @@ const (
 
 	// Doubts.
 	CodeSharedMachine     results.Code = "shared-machine"
-	CodeLateStarts        results.Code = "late-starts"
-	CodeWithheld          results.Code = "withheld"
-	CodeClientLag         results.Code = "client-lag"
+	CodeClientDelay       results.Code = "client-delay"
 	CodeQueued            results.Code = "queued"
 	CodeLargeWaits        results.Code = "large-waits"
 	CodeLighterLoad       results.Code = "lighter-load"

@@ -8,9 +8,8 @@ import (
 
 // The rules' numbers.
 const (
-	// lateInvalid is the share of operations that changes p99, lateDoubt the share that
-	// changes p99.9.
-	lateInvalid, lateDoubt = 0.01, 0.001
+	// lateInvalid is the share of operations that changes p99.
+	lateInvalid = 0.01
 	// ownInvalid is the share of their time above which workers spend too much on their own
 	// work: more than in calls.
 	ownInvalid = 0.5
@@ -146,7 +145,6 @@ func (j *Judgement) generator(c *results.Cell, e *results.Evidence) {
 		j.doubt(CodeSharedMachine, "shared machine: engine and client run on one machine and share its processors; %s", ranks)
 	}
 	j.delays(c, e)
-	j.lag(c)
 	if queued := share(e.Queued, e.Started); queued > lateInvalid && c.Client != nil {
 		j.doubt(CodeQueued, "queued: %.0f%% of the operations found all %d workers busy, and their response times contain the wait%s",
 			100*queued, c.Client.Workers, slow(e))

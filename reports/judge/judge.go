@@ -22,10 +22,6 @@ type Judgement struct {
 	Verdict results.Verdict
 	Reason  *results.Reason
 	Doubts  []results.Doubt
-	// Withheld are percentiles by operation, or by results.StreamOp: see results.Op. Untimed says
-	// that no time of the cell holds.
-	Withheld map[string][]string
-	Untimed  bool
 }
 
 // Judge judges a cell. It ignores the cell's Verdict, Reason and Doubts, and
@@ -52,21 +48,6 @@ func Judge(c *results.Cell) Judgement {
 func Apply(c *results.Cell) {
 	j := Judge(c)
 	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts
-	withhold := func(ops map[string]results.Op, as func(op string) string) {
-		for name, o := range ops {
-			o.Withheld = j.Withheld[as(name)]
-			ops[name] = o
-		}
-	}
-	withhold(c.Ops, func(op string) string { return op })
-	for i := range c.Streams {
-		s := &c.Streams[i]
-		withhold(s.Ops, func(op string) string { return results.StreamOp(s.Name, op) })
-		s.Withheld = j.Withheld[results.StreamOp(s.Name, "")]
-	}
-	if j.Untimed {
-		c.WithholdAll()
-	}
 }
 
 // measured judges a measured phase. A phase that did not begin has no evidence.
@@ -80,12 +61,6 @@ func (j *Judgement) measured(c *results.Cell) {
 		j.generator(c, e)
 		j.store(c, e)
 		j.saturated(c, e)
-		if j.Verdict == results.Invalid { // a later verdict may be worse
-			j.Untimed, j.Withheld = true, nil
-			j.Doubts = slices.DeleteFunc(j.Doubts, func(d results.Doubt) bool {
-				return d.Code == CodeWithheld || d.Code == CodeDrifting // they are about times
-			})
-		}
 	}
 	j.lacking(c)
 	j.operations(c)

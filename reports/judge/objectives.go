@@ -59,7 +59,7 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 		if a, ok := proven(c, o); ok {
 			return a
 		}
-		return unclear(CodeClientDecides, "the cell is invalid: its figures are the load generator's")
+		return unclear(CodeClientDecides, "the result is invalid (client-bound)")
 	case len(c.Ops) == 0:
 		return unclear(CodeNoFigure, "the phase was not measured")
 	}
@@ -91,8 +91,7 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 // proven judges an objective of an invalid cell, if the cell proves it. What the client loses of its
 // time makes times longer, errors more and rates lower. So a bound on these from the bad side that
 // is kept with the client's delays is kept without. The cell must have carried out what was offered.
-// A percentile that is beyond its bound also without the client's delays is missed. In both cases the
-// client must have run.
+// The client must have run.
 func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
 	no := results.Attained{}
 	if len(c.Ops) == 0 || c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code) ||
@@ -112,15 +111,7 @@ func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
 	case a.Verdict == results.Met:
 		return a, c.Offered != nil && c.Offered.Achieved >= provenLeast*c.Offered.Rate
 	}
-	return a, a.Verdict == results.Missed && c.Reason.Code == CodeClientDelays && missedWithout(c, o)
-}
-
-// missedWithout reports whether a response time misses its bound also without the client's delays.
-func missedWithout(c *results.Cell, o *results.Objective) bool {
-	kind, which := timeOf(o.Figure)
-	of := figuresOf(c, o.Op)
-	return kind == "" && takes(which) > 1 && of.ok >= takes(which) && of.undelayed != nil &&
-		!o.Keeps(figureOf(of.undelayed, which))
+	return no, false
 }
 
 // clientsOwn are the reasons of invalid cells in which the client lost time of its own.
@@ -157,9 +148,8 @@ func few(a results.Attained, n, takes int64) results.Attained {
 type figures struct {
 	ok, notFound, failed, unknown, dropped int64
 
-	rate                              float64
-	due, response, undelayed, service *results.Latency
-	lag                               *results.Latency
+	rate              float64
+	due, service, lag *results.Latency
 }
 
 func figuresOf(c *results.Cell, op string) figures {
@@ -171,18 +161,11 @@ func figuresOf(c *results.Cell, op string) figures {
 		f.ok, f.notFound, f.failed = f.ok+o.Count, f.notFound+o.NotFound, f.failed+o.Failed
 		f.unknown, f.dropped, f.rate = f.unknown+o.Unknown, f.dropped+o.Dropped, f.rate+o.Rate
 		if op != "" {
-			f.response, f.undelayed, f.service, f.lag, f.due = &o.Response, o.Undelayed, &o.Service, &o.Lag, o.Due
+			f.service, f.lag, f.due = &o.Service, &o.Lag, c.Due(&o)
 		}
 	}
 	if all := c.AllOps; all != nil && op == "" {
-		f.response, f.service, f.lag, f.due = &all.Response, &all.Service, &all.Lag, all.Due
-		if c.Evidence != nil && c.Evidence.Delays != nil {
-			f.undelayed = &c.Evidence.Delays.Undelayed
-		}
-	}
-	f.due = cmp.Or(f.due, f.response)
-	if c.Evidence != nil && c.Evidence.Delays != nil { // else nobody looked for delays
-		f.undelayed = cmp.Or(f.undelayed, f.response)
+		f.service, f.lag, f.due = &all.Service, &all.Lag, cmp.Or(all.Due, all.Latency, &all.Response)
 	}
 	if c.Arrivals == "closed" {
 		f.lag = nil
@@ -237,26 +220,13 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 		a.Verdict = results.Met
 		return few(a, n, need)
 	}
-	delayed := strings.HasPrefix(o.Sign, "<") &&
-		(c.Verdict == results.Invalid || slices.Contains(c.Ops[o.Op].Withheld, which))
-	if a.Verdict == results.Met && delayed {
+	if a.Verdict == results.Met && strings.HasPrefix(o.Sign, "<") && c.Verdict == results.Invalid {
 		a.Shown = "≤" + a.Shown
-	}
-	if a.Verdict != results.Missed || kind != "" || f.undelayed == nil || o.Keeps(figureOf(f.response, which)) {
-		return a
-	}
-	switch without := figureOf(f.undelayed, which); {
-	case o.Keeps(without):
-		a.Verdict, a.Code, a.Text = results.Unclear, CodeClientDecides,
-			"without the load generator's own delays it would be "+ended(without)
-	case delayed:
-		a.Value, a.Shown = without, "≥"+ended(without)
-		a.Text = "without the load generator's own delays it is " + ended(without)
 	}
 	return a
 }
 
-// timeOf divides the figure of a time: response times have no kind.
+// timeOf divides the figure of a time: latencies have no kind.
 func timeOf(figure string) (kind, which string) {
 	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "lag" || kind == "service") {
 		return kind, which

@@ -65,5 +65,6 @@ func ExampleLog() {
 	for tag, h := range times {
 		fmt.Println(tag, h.TotalCount())
 	}
-	// Output: james/embedded/measure/1/1/open/service 1
+	// Unordered output: james/embedded/measure/1/1/open/service 1
+	// james/embedded/measure/1/1/open/latency 1
 }

@@ -14,25 +14,23 @@ type Kind uint8
 // The kinds. An open loop reports Response, which contains the wait for earlier operations
 // that were late. A closed loop has no due times and records Service only. The other kinds are
 // no latencies. FailedAfter and UnknownAfter tell how long an engine in trouble kept its callers
-// waiting. Delayed and Undelayed tell what the client's own delays changed. Rest is added to
-// Response, or Service, to get all operations that were due. Queued is the part of Service that
-// found all workers busy.
+// waiting. Latency is what is compared and ranked: the response without the client's own delays. Rest
+// is added to it to get all scheduled operations. Queued is the part of Service that found all
+// workers busy.
 const (
 	Response     Kind = iota // end − due
 	Service                  // end − start
 	Lag                      // start − due
 	FailedAfter              // end − start of operations that failed
 	UnknownAfter             // end − start of operations whose outcome is unknown
-	Delayed                  // reported time of operations that the client delayed
-	Undelayed                // time that these would have had without the delay
-	Rest                     // end − due of operations that were carried out and not ok; closed loop: end − start
+	Latency                  // end − due without the client's own delays; closed loop: end − start
+	Rest                     // the same of operations that were executed and did not succeed
 	Queued                   // end − start of operations that found all workers busy
 	NumKinds     int  = iota
 )
 
 var kindNames = [NumKinds]string{
-	"response", "service", "lag", "failed", "unknown", "delayed", "undelayed",
-	"rest", "queued",
+	"response", "service", "lag", "failed", "unknown", "latency", "rest", "queued",
 }
 
 // String returns the kind's name in tags and results.
@@ -154,9 +152,15 @@ type Worker struct {
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation that was started. Queued says that it found all workers busy. Times
-// are read from one monotonic clock. Record allocates only for the first time of each kind.
+// Record adds one operation of a client that lost no time: its latency is its response time.
 func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.Duration) {
+	w.RecordLatency(op, out, queued, due, start, end, end-due)
+}
+
+// RecordLatency adds one operation that was started. Queued says that it found all workers busy. Times
+// are read from one monotonic clock. Took is the latency. It allocates only for the first time of each
+// kind.
+func (w *Worker) RecordLatency(op int, out Outcome, queued bool, due, start, end, took time.Duration) {
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
@@ -168,28 +172,20 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.D
 			service = Queued // Tick adds Queued to Service
 		}
 		o.record(service, end-start)
+		o.recordAgain(Latency, took)
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
-		o.record(Rest, end-due)
+		o.record(Rest, took)
 	case Unknown:
 		o.record(UnknownAfter, end-start)
-		o.record(Rest, end-due)
+		o.record(Rest, took)
 	case NotFound:
-		o.record(Rest, end-due)
+		o.record(Rest, took)
 	}
-	w.mu.Unlock()
-}
-
-// Delay adds one operation that was recorded as OK, and that the client delayed: the time that
-// is reported, and the time that it would have had without the delay.
-func (w *Worker) Delay(op int, reported, undelayed time.Duration) {
-	w.mu.Lock()
-	w.ops[op].recordAgain(Delayed, reported)
-	w.ops[op].recordAgain(Undelayed, undelayed)
 	w.mu.Unlock()
 }
 
@@ -201,14 +197,14 @@ func (w *Worker) Drop(op int) {
 }
 
 const (
-	// opBytes is the size of an operation's histograms of response, service and lag.
-	opBytes = 2*229<<10 + 31<<10
+	// opBytes is the size of an operation's histograms of latency, response, service and lag.
+	opBytes = 3*229<<10 + 31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
 	// mostPrecise is how many operations can have histograms of three digits. An operation counts
-	// once for each stream that has it. If there are more, all have two digits: 91 KB an operation.
+	// once for each stream that has it. If there are more, all have two digits: 122 KB an operation.
 	mostPrecise = 64
-	roughBytes  = 3 * 31 << 10
+	roughBytes  = 4 * 31 << 10
 )
 
 // Recorder collects what the workers of one phase record.

@@ -232,8 +232,8 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 		}
 		got[h.Tag()] = append(got[h.Tag()], interval{h.EndTimeMs() - h.StartTimeMs(), time.Duration(h.Max()).Round(10 * time.Microsecond)})
 	}
-	if len(got) != 6 {
-		t.Errorf("log has tags %v, want 3 kinds of 2 operations", got)
+	if len(got) != 8 {
+		t.Errorf("log has tags %v, want 4 kinds of 2 operations", got)
 	}
 	opens := got["james/open/response"]
 	if len(opens) != 2 || opens[0] != (interval{1000, time.Millisecond}) || opens[1] != (interval{400, 3 * time.Millisecond}) {

@@ -72,7 +72,7 @@ func offered(parts []*results.Cell) *results.Offered {
 func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 	for i := range parts[0].Streams {
 		one := parts[0].Streams[i]
-		one.Late, one.Queued, one.Clients, one.Undelayed, one.Least = 0, 0, 0, nil, nil
+		one.Late, one.Queued, one.Clients = 0, 0, 0
 		var alone []*results.Cell
 		for _, p := range parts {
 			if s := p.Stream(one.Name); s != nil {
@@ -84,11 +84,8 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 		c.Key = union(c.Key)
 		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
 		one.Offered = *offered(alone)
-		recorded := m.operations(&c, alone, tagged)
+		m.operations(&c, alone, tagged)
 		one.Ops, one.AllOps = c.Ops, c.AllOps
-		if d := summary.Delays(recorded, reported(&c)); d.Operations > 0 {
-			one.Undelayed, one.Least = &d.Undelayed, d.Least
-		}
 		all = append(all, one)
 	}
 	return all
@@ -96,7 +93,7 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 
 // operations merges the operations of a cell, or of one stream of it. Tagged is what the
 // latency log calls an operation.
-func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(op string) string) []*latency.Op {
+func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(op string) string) {
 	names := map[string]bool{}
 	measured := false
 	for _, p := range parts {
@@ -116,21 +113,12 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 		}
 		o := operation(ops)
 		recorded := m.histograms.op(c.Key, tagged(name), &o)
-		summary.Times(&o, recorded, reported(c))
+		summary.Times(&o, recorded, parts[0].Reported())
 		c.Ops[name], all = o, append(all, recorded)
 	}
 	if measured {
-		c.AllOps = summary.All(all, reported(c))
+		c.AllOps = summary.All(all, parts[0].Reported())
 	}
-	return all
-}
-
-// reported is the kind of time that was recorded for the cell.
-func reported(c *results.Cell) latency.Kind {
-	if c.Arrivals == "closed" || c.Arrivals == "none" {
-		return latency.Service
-	}
-	return latency.Response
 }
 
 // operation adds up what the shards counted of one operation.

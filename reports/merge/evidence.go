@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
 )
@@ -56,14 +55,13 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 		return
 	}
 	sum.Hiccups.Lateness = summary.Of(m.histograms[c.Tag("client", "hiccup")])
-	var all []*latency.Op
-	for name, o := range c.Ops {
-		all = append(all, m.histograms.op(c.Key, name, &o))
+	if c.AllOps == nil {
+		return
 	}
-	d := summary.Delays(all, reported(c))
+	d := summary.Delays(c.AllOps)
 	for _, p := range parts {
-		if p.Evidence.Delays != nil {
-			d.Dropped += p.Evidence.Delays.Dropped
+		if of := p.Evidence.Delays; of != nil {
+			d.Operations, d.Dropped = d.Operations+of.Operations, d.Dropped+of.Dropped
 		}
 	}
 	sum.Delays = &d

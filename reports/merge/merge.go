@@ -211,8 +211,11 @@ func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
 		latency.Service: o.Count, latency.Queued: o.Queued, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
 		latency.Rest: o.NotFound + o.Failed + o.Unknown,
 	}
-	if c.Reported() == latency.Response {
+	if c.Arrivals != "closed" && c.Arrivals != "none" {
 		n[latency.Response], n[latency.Lag] = o.Count, o.Count
+	}
+	if o.Latency != nil {
+		n[latency.Latency] = o.Count
 	}
 	return n
 }

@@ -51,12 +51,13 @@ func record(r *rand.Rand, to ...*shard) {
 			s.dropped++
 			continue
 		}
-		w.Record(0, out, queued, due, start, end)
+		took := end - due
+		if delayed {
+			took = end - start
+		}
+		w.RecordLatency(0, out, queued, due, start, end, took)
 		if out == latency.OK {
 			s.calls = append(s.calls, calls)
-			if delayed {
-				w.Delay(0, end-due, end-start)
-			}
 		}
 	}
 }
@@ -89,19 +90,20 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: results.Native, Rate: n,
 		Store: results.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
 	}
-	summary.Times(&o, total, latency.Response)
-	delays := summary.Delays([]*latency.Op{total}, latency.Response)
+	summary.Times(&o, total, latency.Latency)
+	all := summary.All([]*latency.Op{total}, latency.Latency)
+	delays := summary.Delays(all)
 	cell := results.Cell{
 		Key: key, Kind: results.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
 		Offered: &results.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
-		Ops:     map[string]results.Op{"list": o}, AllOps: summary.All([]*latency.Op{total}, latency.Response),
+		Ops:     map[string]results.Op{"list": o}, AllOps: all,
 		Client:   &results.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
 		Evidence: &results.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &results.Hiccups{}},
 	}
 	cell.Streams = []results.Stream{
 		{
-			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps, Undelayed: &delays.Undelayed,
-			Least: delays.Least, Ops: cell.Ops,
+			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps,
+			Ops: cell.Ops,
 		},
 		{Name: "none", Arrivals: "poisson", AllOps: &results.AllOps{}, Ops: map[string]results.Op{"list": {}}},
 	}
@@ -146,7 +148,7 @@ func TestUnionIsExact(t *testing.T) {
 		t.Errorf("costs are %+v; expected %+v", a.Store, b.Store)
 	}
 	a.Store, b.Store = results.StoreCost{}, results.StoreCost{}
-	if b.Due == nil || b.Undelayed == nil || b.Queued == 0 || b.Dropped == 0 {
+	if b.Due == nil || b.Latency == nil || *b.Latency == b.Response || b.Queued == 0 || b.Dropped == 0 {
 		t.Fatalf("the operations of this test are too simple: %+v", b)
 	}
 	if d := cmp.Diff(b, a); d != "" {

@@ -23,7 +23,7 @@ import (
 var outcomes = [latency.NumOutcomes]string{"ok", "not_found", "failed", "unknown", "too_large", "dropped"}
 
 // kinds are the times that are shown.
-var kinds = []latency.Kind{latency.Response, latency.Service, latency.Lag}
+var kinds = []latency.Kind{latency.Latency, latency.Response, latency.Service, latency.Lag}
 
 // bounds are the upper bounds of the buckets in seconds: 1, 2 and 5 of each power of ten.
 var bounds = []float64{

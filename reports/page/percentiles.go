@@ -142,11 +142,8 @@ func (ch *chart) drawPercentiles(
 		if at := slices.IndexFunc(c.Points, func(p results.Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		end := n + ": median " + words.Duration(float64(median.Nanoseconds))
-		if !c.Cut {
-			end += ", slowest " + words.Duration(float64(last.Nanoseconds))
-		}
-		ends = append(ends, end)
+		ends = append(ends, n+": median "+words.Duration(float64(median.Nanoseconds))+
+			", slowest "+words.Duration(float64(last.Nanoseconds)))
 	}
 	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
 }

@@ -29,11 +29,6 @@ func (o *Op) Add(b *Op) {
 	}
 	o.Fallback, o.Missing = addNames(o.Fallback, b.Fallback), addNames(o.Missing, b.Missing)
 	o.Errors = addErrors(o.Errors, b.Errors)
-	for _, name := range b.Withheld {
-		if !slices.Contains(o.Withheld, name) {
-			o.Withheld = append(slices.Clip(o.Withheld), name)
-		}
-	}
 }
 
 // supports are in order: a sum has the last one that a part has.

@@ -64,7 +64,7 @@ func same(path string, a, b reflect.Value, kept []string) (names []string) {
 // Each field of a result is added up, or stands here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
 func TestEveryFieldIsAdded(t *testing.T) {
-	everyFieldIsAdded(t, (*Op).Add, "Response", "Service", "Lag", "ServiceFree", "ServiceQueued", "Undelayed", "Least", "Due",
+	everyFieldIsAdded(t, (*Op).Add, "Latency", "Response", "Service", "Lag", "ServiceFree", "ServiceQueued", "Due",
 		"Quantiles") // of histograms, by package summary
 	everyFieldIsAdded(t, (*OpInterval).Add)
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")

@@ -209,8 +209,6 @@ type Delays struct {
 	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
 	Response   Latency `json:"response"`
 	Undelayed  Latency `json:"undelayed"`
-	// Least are the lower ends of the 95% intervals of the percentiles of Response.
-	Least *Latency `json:"least,omitempty"`
 }
 
 // EngineInfo is the engine's state at one time. A number is negative if the engine does
@@ -265,9 +263,14 @@ type Limits struct {
 // Measured reports whether the cell is a measured phase.
 func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
 
-// Reported is the kind of time that reports show of the cell: the response time. A closed
-// loop and a load have no due times, so theirs is the service time.
+// Reported is the kind of time that reports show of the cell: the latency. Results of mailbench 0.1
+// have none: theirs is the response time, or the service time of a closed loop and a load.
 func (c *Cell) Reported() latency.Kind {
+	for _, o := range c.Ops {
+		if o.Latency != nil {
+			return latency.Latency
+		}
+	}
 	if c.Arrivals == "closed" || !c.Measured() {
 		return latency.Service
 	}
@@ -276,7 +279,10 @@ func (c *Cell) Reported() latency.Kind {
 
 // Latency is the distribution that the reports show of an operation of the cell.
 func (c *Cell) Latency(o *Op) *Latency {
-	if c.Reported() == latency.Service {
+	switch {
+	case o.Latency != nil:
+		return o.Latency
+	case c.Reported() == latency.Service:
 		return &o.Service
 	}
 	return &o.Response

@@ -22,8 +22,6 @@ import (
 type Curve struct {
 	Model, Engine, Phase, Op string
 	Points                   []Point // in the order of percentiles
-	// Cut: the curve ends below a percentile that is withheld, and not at the slowest operation.
-	Cut bool
 }
 
 // Point is one point of a curve: Percentile percent of the operations took at most
@@ -91,15 +89,13 @@ func OpenCurves(dir string, r *Run) ([]Curve, error) {
 }
 
 // ReadCurves reads the curves of the run's measured phases from its latency log, in the order of its
-// cells. Trials whose times do not hold are left out. A curve ends below the first percentile that is
-// withheld.
+// cells.
 func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	var curves []Curve
-	var most []float64       // where each curve ends, as a percentile
 	tags := map[string]int{} // the index of each tag's curve
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if !c.Measured() || c.Untimed() {
+		if !c.Measured() {
 			continue
 		}
 		for _, op := range OpsOf([]*Cell{c}) {
@@ -108,13 +104,6 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 			})
 			if n < 0 {
 				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Where(), Op: op})
-				most = append(most, 100)
-			}
-			o := c.Ops[op]
-			for _, q := range Percentiles {
-				if o.Withholds(q.P) {
-					most[n] = min(most[n], 100*q.P)
-				}
 			}
 			tags[c.Tag(op, c.Reported().String())] = n
 		}
@@ -126,20 +115,11 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	var found []Curve
 	for i := range curves {
 		if h := total[i]; h != nil {
-			if curves[i].end(points(h), most[i]); len(curves[i].Points) > 0 {
-				found = append(found, curves[i])
-			}
+			curves[i].Points = points(h)
+			found = append(found, curves[i])
 		}
 	}
 	return found, nil
-}
-
-// end sets the points, up to a percentile. A curve that does not come to the median has none.
-func (c *Curve) end(points []Point, most float64) {
-	if c.Points = points; most < 100 {
-		c.Cut = true
-		c.Points = slices.DeleteFunc(points, func(p Point) bool { return p.Percentile >= most || most <= 50 })
-	}
 }
 
 // points samples a distribution at even steps of the logarithm of 1/(1-p). The last

@@ -50,10 +50,6 @@ func soundSample() *Run {
 	r := sample()
 	c := &r.Cells[troubled]
 	c.Verdict = OK
-	for name, o := range c.Ops {
-		o.Withheld = nil
-		c.Ops[name] = o
-	}
 	return r
 }
 
@@ -73,41 +69,6 @@ func TestCurvesOfSeveralTrials(t *testing.T) {
 	const want = 100 * (1 - 1.0/2000)
 	if ps := curves[0].Points; math.Abs(ps[len(ps)-1].Percentile-want) > 1e-9 {
 		t.Errorf("the curve of 2000 operations ends at %v, want %v", ps[len(ps)-1].Percentile, want)
-	}
-}
-
-// TestWithheldCurves: a trial that is invalid is in no curve. A curve ends below the percentile that is
-// withheld in a trial, and there is none without a median.
-func TestWithheldCurves(t *testing.T) {
-	last := func(withheld ...string) (float64, bool) {
-		r := soundSample()
-		second := sample().Cells[troubled] // it is invalid
-		second.Trial = 2
-		o := r.Cells[troubled].Ops["list"]
-		o.Withheld = withheld
-		r.Cells[troubled].Ops["list"] = o
-		r.Cells = append(r.Cells, second)
-		log := sampleLog(t).String()
-		log += strings.ReplaceAll(log, "james/embedded/measure/1/1/", "james/embedded/measure/2/1/")
-		curves, err := ReadCurves(r, strings.NewReader(log))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range curves {
-			if c.Model == "james" && c.Op == "list" {
-				return c.Points[len(c.Points)-1].Percentile, c.Cut
-			}
-		}
-		return 0, false
-	}
-	if at, cut := last(); math.Abs(at-100*(1-1.0/1000)) > 1e-9 || cut {
-		t.Errorf("the curve of the sound trial ends at %v, cut %v; want that of 1000 operations", at, cut)
-	}
-	if at, cut := last("p99", "p99.9"); at < 98 || at >= 99 || !cut {
-		t.Errorf("without a p99 the curve ends at %v, cut %v", at, cut)
-	}
-	if at, _ := last("p50"); at != 0 {
-		t.Errorf("without a median there is a curve up to %v", at)
 	}
 }
 
@@ -131,7 +92,7 @@ func TestSampleFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if curves, err := OpenCurves("testdata/sample", r); err != nil || len(curves) != 2 { // a cell is invalid
+	if curves, err := OpenCurves("testdata/sample", r); err != nil || len(curves) != 4 { // also of the invalid cell
 		t.Errorf("%d curves, %v", len(curves), err)
 	}
 }

@@ -1,8 +1,11 @@
 package results
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
-// Due is the distribution of the response times of an operation of the cell over everything
+// Due is the distribution of the latencies of an operation of the cell over everything
 // that was due. In a closed loop they are service times. A percentile is NeverEnded if it lies
 // among operations that were dropped.
 func (c *Cell) Due(o *Op) *Latency {
@@ -18,8 +21,8 @@ func (o *Op) Attempted() int64 { return o.Count + o.Others() }
 // DueDiffers reports whether a percentile of everything that was due is not near that of the
 // operations that were ok.
 func (o *Op) DueDiffers() bool {
-	return o.Due != nil && !(near(o.Due.P50, o.Response.P50) && near(o.Due.P99, o.Response.P99) &&
-		near(o.Due.P999, o.Response.P999))
+	l := cmp.Or(o.Latency, &o.Response)
+	return o.Due != nil && !(near(o.Due.P50, l.P50) && near(o.Due.P99, l.P99) && near(o.Due.P999, l.P999))
 }
 
 // near reports whether two times differ by at most a tenth of b.

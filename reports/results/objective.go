@@ -76,6 +76,7 @@ type Attained struct {
 
 // AllOps are the latencies of all operations of a cell together, as an Op has them.
 type AllOps struct {
+	Latency  *Latency `json:"latency,omitempty"`
 	Response Latency  `json:"response"`
 	Service  Latency  `json:"service"`
 	Lag      Latency  `json:"lag"`

@@ -119,28 +119,21 @@ type Op struct {
 	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
 	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
 	Rate     float64 `json:"rate"`               // ok operations a second
-	Response Latency `json:"response"`           // end − due
-	Service  Latency `json:"service"`            // end − start
-	Lag      Latency `json:"lag"`                // start − due
+	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
+	// do not have it.
+	Latency  *Latency `json:"latency,omitempty"`
+	Response Latency  `json:"response"` // end − due
+	Service  Latency  `json:"service"`  // end − start
+	Lag      Latency  `json:"lag"`      // start − due
 	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
 	// service times, and ServiceFree is the service times of the others; both are left out if
 	// there are none.
 	Queued        int64    `json:"queued,omitempty"`
 	ServiceFree   *Latency `json:"service_free,omitempty"`
 	ServiceQueued *Latency `json:"service_queued,omitempty"`
-	// Undelayed is Response as it would have been if the load generator had lost no
-	// time. It is left out if it is the same.
-	Undelayed *Latency `json:"undelayed,omitempty"`
-	// Least are the lower ends of the 95% intervals of the percentiles of Response (in a closed
-	// loop of Service). It is there with Undelayed.
-	Least *Latency `json:"least,omitempty"`
-	// Withheld names the percentiles that cannot be shown, such as p99, because the client's own
-	// delays changed them. In an invalid cell they are all. See Tells. Package judge sets it.
-	Withheld []string `json:"withheld,omitempty"`
-	// Due is the response time of all operations that were due: also of those that
-	// were not found, failed or have an unknown outcome. A dropped operation never
-	// ended: a percentile among dropped operations is NeverEnded. Due is left out if it
-	// is the same as Response.
+	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
+	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
+	// NeverEnded. Due is left out if it is the same as Latency.
 	Due *Latency `json:"due,omitempty"`
 	// Quantiles are the same times at QuantileShares. From those of several operations follow the
 	// percentiles of a mix of them.

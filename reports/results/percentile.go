@@ -1,9 +1,6 @@
 package results
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // A percentile needs operations that are slower. Of n operations all are below the
 // percentile p with the probability p^n. From n = ln 0.05 / ln p on, that is less
@@ -34,63 +31,5 @@ var Percentiles = []struct {
 	{"p99.9", 0.999, func(l *Latency) int64 { return l.P999 }},
 }
 
-// Tells reports whether the percentile p of the operation's times can be shown: there are enough
-// operations for it, and it is not withheld.
-func (o *Op) Tells(p float64) bool { return o.Count >= EnoughFor(p) && !o.Withholds(p) }
-
-// TellsSlowest reports whether the slowest operation can be shown: the highest percentile that there
-// are enough operations for is not withheld.
-func (o *Op) TellsSlowest() bool {
-	for _, q := range slices.Backward(Percentiles) {
-		if o.Count >= EnoughFor(q.P) {
-			return !o.Withholds(q.P)
-		}
-	}
-	return o.Count > 0 && len(o.Withheld) == 0
-}
-
-// Withholds reports whether the client's own delays changed the percentile p.
-func (o *Op) Withholds(p float64) bool {
-	for _, q := range Percentiles {
-		if q.P == p {
-			return slices.Contains(o.Withheld, q.Name)
-		}
-	}
-	return false
-}
-
-// Untimed reports whether no time of the operation can be shown.
-func (o *Op) Untimed() bool { return len(o.Withheld) == len(Percentiles) }
-
-// WithholdAll withholds all times of the cell.
-func (c *Cell) WithholdAll() {
-	all := make([]string, len(Percentiles))
-	for i, q := range Percentiles {
-		all[i] = q.Name
-	}
-	withhold := func(ops map[string]Op) {
-		for name, o := range ops {
-			o.Withheld = all
-			ops[name] = o
-		}
-	}
-	withhold(c.Ops)
-	for i := range c.Streams {
-		withhold(c.Streams[i].Ops)
-		c.Streams[i].Withheld = all
-	}
-}
-
-// Untimed reports whether no time of the cell can be shown: the load generator was measured, and not
-// the engine.
-func (c *Cell) Untimed() bool {
-	if c.Verdict == Invalid {
-		return true
-	}
-	for _, o := range c.Ops {
-		if !o.Untimed() {
-			return false
-		}
-	}
-	return len(c.Ops) > 0
-}
+// Enough reports whether there are enough operations for the percentile p.
+func (o *Op) Enough(p float64) bool { return o.Count >= EnoughFor(p) }

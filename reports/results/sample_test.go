@@ -118,7 +118,6 @@ func sample() *Run {
 		invalid.Timeline = append(invalid.Timeline, in)
 	}
 	invalid.Gap = &Gap{At: 4.1, Seconds: 4.9}
-	invalid.WithholdAll()
 	good := invalid
 	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, nil, &Gap{At: 3, Seconds: 0.1}
 	good.Timeline = []Interval{{Seconds: 10, OK: 5000, P99: 900_000, Max: 1_000_000}, {At: 10, Seconds: 10, OK: 5010, P99: 910_000, Max: 1_100_000}, {At: 20, Seconds: 10, OK: 4990, P99: 920_000, Max: 1_200_000}}

@@ -1,5 +1,7 @@
 package results
 
+import "cmp"
+
 // Search is a search for the highest rate at which one model on one engine keeps its
 // objectives. Package reports/search says from the steps what was found.
 type Search struct {
@@ -78,5 +80,5 @@ func (s *SearchStep) Due() *Latency {
 	case all.Due != nil:
 		return all.Due
 	}
-	return &all.Response
+	return cmp.Or(all.Latency, &all.Response)
 }

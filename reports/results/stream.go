@@ -9,17 +9,10 @@ type Stream struct {
 	Clients int     `json:"clients,omitempty"`
 	Offered Offered `json:"offered"`
 	// Late and Queued count operations that started late: see Evidence.
-	Late   int64   `json:"late"`
-	Queued int64   `json:"queued"`
-	AllOps *AllOps `json:"all_ops,omitempty"` // all operations of the stream together
-	// Undelayed is AllOps.Response as it would have been if the load generator had lost no
-	// time. It is left out if it is the same.
-	Undelayed *Latency `json:"undelayed,omitempty"`
-	// Least are the lower ends of the 95% intervals of the percentiles of AllOps.Response. It is
-	// there with Undelayed. Withheld names the percentiles of AllOps that cannot be shown: see Op.
-	Least    *Latency      `json:"least,omitempty"`
-	Withheld []string      `json:"withheld,omitempty"`
-	Ops      map[string]Op `json:"ops"`
+	Late   int64         `json:"late"`
+	Queued int64         `json:"queued"`
+	AllOps *AllOps       `json:"all_ops,omitempty"` // all operations of the stream together
+	Ops    map[string]Op `json:"ops"`
 }
 
 // StreamOp names an operation of a stream in the tags of the interval log: STREAM:OPERATION.
@@ -53,13 +46,7 @@ func (c *Cell) Alone(s *Stream) *Cell {
 	one.AllOps, one.Ops, one.Streams = s.AllOps, s.Ops, nil
 	if c.Evidence != nil {
 		e := *c.Evidence
-		switch {
-		case e.Delays == nil:
-		case s.Undelayed != nil:
-			e.Delays = &Delays{Undelayed: *s.Undelayed, Least: s.Least}
-		case s.AllOps != nil:
-			e.Delays = &Delays{Undelayed: s.AllOps.Response}
-		}
+		e.Delays = nil // those of the whole phase
 		one.Evidence = &e
 	}
 	return &one

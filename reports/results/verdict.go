@@ -56,7 +56,7 @@ type OpCount struct {
 
 // withoutCounts are doubts about operations that have too few, or too short ones: their counts would
 // read like times.
-var withoutCounts = []Code{"client-lag", "few-operations"}
+var withoutCounts = []Code{"few-operations"}
 
 // String writes the doubt in one line.
 func (d *Doubt) String() string {

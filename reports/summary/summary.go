@@ -20,14 +20,6 @@ func Of(h *hdr.Histogram) results.Latency {
 	}
 }
 
-// least are the lower ends of the 95% intervals of a distribution's percentiles.
-func least(h *hdr.Histogram) *results.Latency {
-	return &results.Latency{
-		P50: latency.Least(h, 50), P90: latency.Least(h, 90), P99: latency.Least(h, 99), P999: latency.Least(h, 99.9),
-		Max: h.Max(), Mean: h.Mean(),
-	}
-}
-
 // Times sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	o.Service, o.Lag = Of(t.Times[latency.Service]), Of(t.Times[latency.Lag])
@@ -35,9 +27,9 @@ func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	if h := t.Times[latency.Response]; h != nil {
 		o.Response = Of(h)
 	}
-	if t.Times[latency.Delayed] != nil {
-		undelayed := Of(withoutDelays(t, reported))
-		o.Undelayed, o.Least = &undelayed, least(t.Times[reported])
+	if h := t.Times[latency.Latency]; h != nil {
+		l := Of(h)
+		o.Latency = &l
 	}
 	if queued := t.Times[latency.Queued]; queued != nil {
 		found, waited := Of(Free(t)), Of(queued)
@@ -46,7 +38,7 @@ func Times(o *results.Op, t *latency.Op, reported latency.Kind) {
 	o.Due, o.Quantiles = due(t, reported), quantiles(t, reported)
 }
 
-// quantiles are the response times of all operations that were due, at results.QuantileShares. They
+// quantiles are the latencies of all scheduled operations, at results.QuantileShares. They
 // are nil if there was no operation.
 func quantiles(o *latency.Op, reported latency.Kind) []int64 {
 	at, n := allDue(o, reported)
@@ -106,7 +98,7 @@ func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 	var sum latency.Op
 	for _, o := range ops {
-		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Rest} {
+		for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag, latency.Latency, latency.Rest} {
 			h := o.Times[k]
 			if h == nil {
 				continue
@@ -120,42 +112,26 @@ func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 			sum.Counts[out] += n
 		}
 	}
-	return &results.AllOps{
-		Response: Of(sum.Times[reported]), Service: Of(sum.Times[latency.Service]),
-		Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
+	all := results.AllOps{Service: Of(sum.Times[latency.Service]), Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported)}
+	all.Response = all.Service
+	if h := sum.Times[latency.Response]; h != nil {
+		all.Response = Of(h)
 	}
+	if h := sum.Times[latency.Latency]; h != nil {
+		l := Of(h)
+		all.Latency = &l
+	}
+	return &all
 }
 
-// Delays compares the response times of all operations together with those that they
-// would have had if the client had lost no time.
-func Delays(ops []*latency.Op, reported latency.Kind) (d results.Delays) {
-	real, ideal := wide(), wide()
-	for _, o := range ops {
-		if h := o.Times[reported]; h != nil {
-			real.Merge(h)
-			ideal.Merge(withoutDelays(o, reported))
-		}
-		if h := o.Times[latency.Delayed]; h != nil {
-			d.Operations += h.TotalCount()
-		}
-	}
-	d.Response, d.Undelayed = Of(real), Of(ideal)
-	if real.TotalCount() > 0 {
-		d.Least = least(real)
+// Delays compares the response times of all operations together with their latencies, which are
+// without the client's own delays.
+func Delays(all *results.AllOps) results.Delays {
+	d := results.Delays{Response: all.Response, Undelayed: all.Response}
+	if all.Latency != nil {
+		d.Undelayed = *all.Latency
 	}
 	return d
-}
-
-// withoutDelays is a distribution of response times in which the delayed operations
-// have the times that they would have had.
-func withoutDelays(o *latency.Op, reported latency.Kind) *hdr.Histogram {
-	all, delayed, ideal := o.Times[reported], o.Times[latency.Delayed], o.Times[latency.Undelayed]
-	if all == nil || delayed == nil {
-		return all
-	}
-	h := without(all, delayed)
-	h.Merge(ideal)
-	return h
 }
 
 // Free is the distribution of the service times of operations that found a free worker;

@@ -70,7 +70,7 @@ func worth(c *results.Cell) int {
 	switch {
 	case c.Verdict == results.OK:
 		return 0
-	case !c.Untimed():
+	case c.Verdict == results.Overloaded:
 		return 1
 	}
 	return 2
@@ -88,12 +88,6 @@ func (r *Row) medians() {
 	o := &r.Op
 	mid := func(of func(o *results.Op) float64) float64 { return results.Median(r.Values(of)) }
 	o.Rate = mid(func(o *results.Op) float64 { return o.Rate })
-	o.Withheld = nil
-	for _, used := range r.Used {
-		o.Withheld = append(o.Withheld, used.Withheld...)
-	}
-	slices.Sort(o.Withheld)
-	o.Withheld = slices.Compact(o.Withheld)
 	s := &o.Store
 	for _, f := range []struct {
 		to *float64
@@ -114,6 +108,10 @@ func (r *Row) medians() {
 	if s.RowsExamined != nil {
 		examined := mid(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
 		s.RowsExamined = &examined
+	}
+	if o.Latency != nil {
+		l := r.percentiles(func(o *results.Op) *results.Latency { return cmp.Or(o.Latency, &o.Response) })
+		o.Latency = &l
 	}
 	o.Response = r.percentiles(func(o *results.Op) *results.Latency { return &o.Response })
 	o.Service = r.percentiles(func(o *results.Op) *results.Latency { return &o.Service })

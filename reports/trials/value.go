@@ -69,7 +69,7 @@ func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float6
 	var times []float64
 	for _, c := range cs {
 		o, ok := c.Ops[op]
-		if !ok || c.Verdict != results.OK || !o.Tells(f.Percentile()) || timerShows(c, op) {
+		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
 			continue
 		}
 		times = append(times, c.Time(&o, f))
@@ -212,16 +212,6 @@ func (v *Value) spread(intervals []float64) {
 	slices.Sort(intervals)
 	n := len(intervals)
 	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
-}
-
-// timerShows reports whether the times of an operation are largely the delays of the
-// generator's own timer. A doubt of the cell says so.
-func timerShows(c *results.Cell, op string) bool {
-	return slices.ContainsFunc(c.Doubts, func(d results.Doubt) bool {
-		return d.Code == "client-lag" && (len(d.Ops) == 0 || slices.ContainsFunc(d.Ops, func(o results.OpCount) bool {
-			return o.Op == op
-		}))
-	})
 }
 
 // Of is a figure that a cell has as a whole, of the trials that have it.

@@ -20,13 +20,13 @@ func (f *figures) allOps() *results.AllOps {
 	if f.hiccups == nil {
 		return nil
 	}
-	return summary.All(f.recorded(), f.reported())
+	return summary.All(f.recorded(), latency.Latency)
 }
 
 // delays compares the response times of all operations together with those that
 // undelayed computed.
 func (f *figures) delays() results.Delays {
-	d := summary.Delays(f.recorded(), f.reported())
-	d.Dropped = f.stats.droppedByClient
+	d := summary.Delays(summary.All(f.recorded(), latency.Latency))
+	d.Operations, d.Dropped = f.stats.delayed, f.stats.droppedByClient
 	return d
 }

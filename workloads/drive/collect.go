@@ -88,7 +88,7 @@ func (c *collector) take(from, to time.Time, last bool) {
 	if c.Stream.Open() {
 		c.learn()
 	}
-	c.timeline.add(ops[:workloads.NumOps], c.streamIntervals(ticked, c.timeline.scratch()), c.reported(),
+	c.timeline.add(ops[:workloads.NumOps], c.streamIntervals(ticked, c.timeline.scratch()), latency.Latency,
 		from.Sub(c.began), to.Sub(c.began), last)
 	if c.Progress != nil {
 		c.addSoFar()
@@ -126,15 +126,6 @@ func (c *collector) tickEvery() time.Duration {
 		return min(time.Second, max(100*time.Millisecond, d/parts))
 	}
 	return time.Second / 2
-}
-
-// reported is which latency the phase reports: the response time in an open loop, the
-// service time in a closed one.
-func (p *phase) reported() latency.Kind {
-	if p.Stream.Open() {
-		return latency.Response
-	}
-	return latency.Service
 }
 
 // window adds the score of a window, and calls Progress. Ops are by slot. The last window

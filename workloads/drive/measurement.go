@@ -117,7 +117,7 @@ func (f *figures) op(of []int) results.Op {
 	default:
 		o.Support = results.NotObserved
 	}
-	summary.Times(&o, total, f.reported())
+	summary.Times(&o, total, latency.Latency)
 	if n := float64(o.Count); n > 0 {
 		o.Patterns = s.patterns.perOperation(o.Count, f.recorder.Parts(of...))
 		c := &s.cost

@@ -152,10 +152,7 @@ func (f *figures) streams() (all []results.Stream) {
 			one.Ops[f.slots.all[k].op.String()] = f.op([]int{k})
 		}
 		if f.hiccups != nil { // a phase that began
-			one.AllOps = summary.All(recorded, f.reported())
-			if d := summary.Delays(recorded, f.reported()); d.Operations > 0 {
-				one.Undelayed, one.Least = &d.Undelayed, d.Least
-			}
+			one.AllOps = summary.All(recorded, latency.Latency)
 		}
 		all = append(all, one)
 	}
@@ -171,17 +168,17 @@ func (c *collector) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram)
 	for i := range c.Phase.Streams {
 		sum := latency.Op{}
 		scratch.Reset()
-		sum.Times[c.reported()] = scratch
+		sum.Times[latency.Latency] = scratch
 		for _, k := range c.slots.slotsOf(i, -1) {
 			for out, n := range ticked[k].Counts {
 				sum.Counts[out] += n
 			}
-			if h := ticked[k].Times[c.reported()]; h != nil {
+			if h := ticked[k].Times[latency.Latency]; h != nil {
 				scratch.Merge(h)
 			}
 		}
 		if sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[c.Phase.Streams[i].Name] = opInterval(&sum, c.reported())
+			all[c.Phase.Streams[i].Name] = opInterval(&sum, latency.Latency)
 		}
 	}
 	return all

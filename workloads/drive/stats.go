@@ -15,6 +15,7 @@ type stats struct {
 	streams         []tally       // by number; a phase without streams has one
 	crowded         int64         // operations of queued for which there were too few workers
 	droppedByClient int64         // see results.Delays
+	delayed         int64         // see results.Delays
 	largeWaits      int64         // see results.Evidence
 	copies          int64         // see results.Evidence
 	mailBytes       int64         // see results.Evidence

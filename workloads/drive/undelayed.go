@@ -2,12 +2,12 @@ package drive
 
 import "time"
 
-// leastDelay is the least delay that counts against the client. A shorter one is the
+// leastDelay is the least delay that is counted as one of the client. A shorter one is the
 // usual cost of a timer.
 const leastDelay = 500 * time.Microsecond
 
-// undelayed is the response time that an operation would have had if this client had lost
-// no time. Each worker keeps a second course of events, in which an operation starts when
+// undelayed is the latency: the response time that an operation would have had if this client had
+// lost no time. In a closed loop it is the service time. Each worker keeps a second course of events, in which an operation starts when
 // it is due and the worker's operation before has ended, and takes the same service time,
 // less the hiccup at its end. Waiting for a slow store is in both courses. Late timers, a
 // stopped process and the time that workers take to make operations are only in the real

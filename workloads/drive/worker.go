@@ -214,20 +214,20 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	var defect error
 	switch {
 	case err == nil:
-		w.recorder.Record(slot, latency.OK, queued, due, start, end)
+		w.recorder.RecordLatency(slot, latency.OK, queued, due, start, end, ideal)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
 		s.patterns.addAll(w.ran)
 		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
-		if real := end - due; real-ideal >= leastDelay {
-			w.recorder.Delay(slot, real, ideal)
+		if end-due-ideal >= leastDelay {
+			w.stats.delayed++
 		}
 	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true
 	default:
-		w.recorder.Record(slot, e.outcome, queued, due, start, end)
+		w.recorder.RecordLatency(slot, e.outcome, queued, due, start, end, ideal)
 		w.noteTiming(slot, queued, due, start, end)
 		// Only failed operations make a client rest: one of unknown outcome has waited already.
 		if w.failures++; e.outcome != latency.Failed {

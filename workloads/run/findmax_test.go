@@ -86,14 +86,15 @@ func TestFindMaxProves(t *testing.T) {
 	for _, c := range []struct {
 		p99, without int64
 		want         results.StepVerdict
-	}{{9 * ms, 3 * ms, results.StepHeld}, {200 * ms, 50 * ms, results.StepClient}, {300 * ms, 150 * ms, results.StepBroken}} {
+	}{{9 * ms, 3 * ms, results.StepHeld}, {200 * ms, 50 * ms, results.StepHeld}, {300 * ms, 150 * ms, results.StepClient}} {
+		without := times(c.without)
 		late := results.Cell{
 			Kind: "measure", Arrivals: "poisson", Rate: 500, Seconds: 10, Verdict: results.Invalid,
 			Reason:   &results.Reason{Code: judge.CodeClientDelays, Text: "client late"},
 			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
 			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}, Delays: &results.Delays{Undelayed: times(c.without)}},
 			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Response: times(c.p99)}},
-			AllOps:   &results.AllOps{Response: times(c.p99)},
+			AllOps:   &results.AllOps{Response: times(c.p99), Latency: &without},
 		}
 		late.Objectives = judge.Objectives(&late, defaultObjectives())
 		if got, why := search.Judge(&late); got != c.want {
