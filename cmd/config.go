@@ -94,14 +94,16 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	return c, nil
 }
 
-// defaultTrials is how many trials a run has if no flag says.
+// defaultTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is
+// not for sweeps and shards, which load in each trial.
 func defaultTrials(c *run.Config) int {
+	trials, sweeps := c.Workload.Trials, c.Workload.Sweep != nil
 	switch {
 	case c.FindMax != nil || c.Audit == run.AuditOnly:
 		return 1
-	case c.Workload.Trials.Count > 0:
-		return c.Workload.Trials.Count
-	case c.Workload.Sweep != nil && c.DataDir == "":
+	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Shard.Divides())):
+		return trials.Count
+	case sweeps && c.DataDir == "":
 		return 2 // up and down
 	}
 	return 1

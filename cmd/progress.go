@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +37,7 @@ func (b *progress) update(p run.Progress) {
 		redraw(b.w, line(p, b.names, width(b.w)-1))
 		b.drawn = true
 	case p.Finished:
-		fmt.Fprintf(b.w, "%s done%s\n", where(p), amount(p, 1000))
+		fmt.Fprintf(b.w, "%s done%s%s\n", where(p), amount(p, 1000), left(", ", p))
 	}
 }
 
@@ -51,7 +52,7 @@ func (b *progress) close() {
 // operations.
 const (
 	barMost, barLeast = 20, 5
-	leftWidth         = 13
+	leftWidth         = 11
 	amountWidth       = 32
 )
 
@@ -60,18 +61,22 @@ const (
 // place of each depends on names and width only. If there is no room, the bar is left out.
 func line(p run.Progress, names, width int) string {
 	s := fmt.Sprintf("%-*s", names, where(p))
-	behind := width - names - leftWidth - 1
-	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
+	behind := width - names - leftWidth
+	if room := min(barMost, behind-amountWidth-3); room >= barLeast {
 		behind -= room + 3
 		full := int(min(max(p.Done, 0), 1) * float64(room))
 		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
 	}
-	left := ""
-	if p.Left > 0 {
-		left = words.About(p.Left) + " left"
-	}
-	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s %s", leftWidth, left, amount(p, behind)), " "))
+	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, left("", p), amount(p, behind)), " "))
 	return string(all[:min(len(all), max(width, 0))])
+}
+
+// left is how long the rest of the run takes, behind a prefix; "" if that is not known.
+func left(prefix string, p run.Progress) string {
+	if p.Left <= 0 {
+		return ""
+	}
+	return prefix + words.About(p.Left) + " left"
 }
 
 // where says what is under way. The user chose the phase's name, so it is made printable.
@@ -83,41 +88,38 @@ func where(p run.Progress) string {
 	if p.Point != "" {
 		at = " at " + printable(p.Point)
 	}
-	return fmt.Sprintf("[%d/%d] %s on %s%s: %s", p.Combination, p.Combinations, p.Model, p.Engine, at, printable(p.Phase))
+	head := fmt.Sprintf("[%d/%d]", p.Combination, p.Combinations)
+	if p.Trials > 1 {
+		head = fmt.Sprintf("trial %d/%d", p.Trial, p.Trials)
+	}
+	return fmt.Sprintf("%s %s on %s%s: %s", head, p.Model, p.Engine, at, printable(p.Phase))
 }
 
-// amount says how many operations succeeded, how many did not, the rate, and how long they took. If
-// there is no room for all that, it says how many did not, the rate and the times.
+// amount says how many operations succeeded, how many did not, the rate, and how long they took so far.
+// What there is no room for is left out, from the first on: the times are what users look for.
 func amount(p run.Progress, room int) string {
 	if p.OK+p.Failed+p.Dropped == 0 {
 		return ""
 	}
-	if all := fmt.Sprintf(" %d ok", p.OK) + further(p); utf8.RuneCountInString(all) <= room || p.P50 == 0 {
-		return all
-	}
-	return " " + strings.TrimPrefix(further(p), ", ")
-}
-
-// further is what amount says behind the number of operations that succeeded.
-func further(p run.Progress) string {
-	s := ""
-	if p.Failed > 0 {
-		s += fmt.Sprintf(", %d not", p.Failed)
-	}
+	all := []string{fmt.Sprintf("%d ok", p.OK), fmt.Sprintf("%.0f/s", p.Rate)}
 	if p.Dropped > 0 {
-		s += fmt.Sprintf(", %d dropped", p.Dropped)
+		all = slices.Insert(all, 1, fmt.Sprintf("%d dropped", p.Dropped))
 	}
-	s += fmt.Sprintf(", %.0f/s", p.Rate)
-	if p.Finished { // the results say which times hold
-		return s
+	if p.Failed > 0 {
+		all = slices.Insert(all, 1, fmt.Sprintf("%d not", p.Failed))
 	}
 	if p.P50 > 0 {
-		s += ", p50 " + words.Duration(float64(p.P50))
+		times := "p50 " + words.Duration(float64(p.P50))
+		if p.P99 > 0 {
+			times += " p99 " + words.Duration(float64(p.P99))
+		}
+		all = append(all, times)
 	}
-	if p.P99 > 0 {
-		s += " p99 " + words.Duration(float64(p.P99))
+	text := func() string { return " " + strings.Join(all, ", ") }
+	for p.P50 > 0 && len(all) > 1 && utf8.RuneCountInString(text()) > room {
+		all = all[1:]
 	}
-	return s
+	return text()
 }
 
 // lineBar is one line of progress that is redrawn. It is shown on a terminal only.

@@ -33,7 +33,9 @@ func TestLineFits(t *testing.T) {
 	named.Phase = "мера"
 	timed := half
 	timed.P50, timed.P99 = 1200*time.Microsecond, 34*time.Millisecond
-	for _, p := range []run.Progress{half, unknown, over, named, timed} {
+	third := timed
+	third.Trial, third.Trials, third.Phase = 2, 3, "throughput"
+	for _, p := range []run.Progress{half, unknown, over, named, timed, third} {
 		for w := -1; w <= 200; w++ {
 			s := line(p, 40, w)
 			if n := utf8.RuneCountInString(s); n > max(w, 0) {
@@ -49,14 +51,15 @@ func TestLineFits(t *testing.T) {
 		width int
 		want  string
 	}{
-		{half, 200, "[2/5] elasticinbox on embedded: measure  [======              ]   1m23s left  1234567 ok, 4322/s"},
-		{half, 85, "[2/5] elasticinbox on embedded: measure    1m23s left  1234567 ok, 4322/s"},
-		{half, 50, "[2/5] elasticinbox on embedded: measure    1m23s l"},
-		{half, 100, "[2/5] elasticinbox on embedded: measure  [====        ]   1m23s left  1234567 ok, 4322/s"},
-		{timed, 200, "[2/5] elasticinbox on embedded: measure  [======              ]   1m23s left  1234567 ok, 4322/s, p50 1.20ms p99 34.0ms"},
-		{timed, 90, "[2/5] elasticinbox on embedded: measure    1m23s left  4322/s, p50 1.20ms p99 34.0ms"},
+		{half, 200, "[2/5] elasticinbox on embedded: measure  [======              ] 1m23s left 1234567 ok, 4322/s"},
+		{half, 80, "[2/5] elasticinbox on embedded: measure  1m23s left 1234567 ok, 4322/s"},
+		{half, 50, "[2/5] elasticinbox on embedded: measure  1m23s lef"},
+		{half, 100, "[2/5] elasticinbox on embedded: measure  [====          ] 1m23s left 1234567 ok, 4322/s"},
+		{timed, 200, "[2/5] elasticinbox on embedded: measure  [======              ] 1m23s left 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms"},
+		{timed, 85, "[2/5] elasticinbox on embedded: measure  1m23s left 4322/s, p50 1.20ms p99 34.0ms"},
+		{third, 79, "trial 2/3 elasticinbox on embedded: throughput 1m23s left p50 1.20ms p99 34.0ms"},
 		{unknown, 200, "[2/5] elasticinbox on embedded: measure  [======              ]"},
-		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================]   1m23s left  1234567 ok, 4322/s"},
+		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================] 1m23s left 1234567 ok, 4322/s"},
 	} {
 		if got := line(tc.p, 40, tc.width); got != tc.want {
 			t.Errorf("at %d columns %q, want\n%q", tc.width, got, tc.want)
@@ -97,6 +100,8 @@ func TestAbout(t *testing.T) {
 func TestProgress(t *testing.T) {
 	done := half
 	done.Finished = true
+	timed := done
+	timed.Trial, timed.Trials, timed.P50, timed.P99 = 2, 3, 1200*time.Microsecond, 34*time.Millisecond
 	dropped := done
 	dropped.Failed, dropped.Dropped = 7, 99
 	for _, tc := range []struct {
@@ -105,8 +110,9 @@ func TestProgress(t *testing.T) {
 		progress []run.Progress
 		want     string
 	}{
-		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s\n"},
-		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s\n"},
+		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s, 1m23s left\n"},
+		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms, 1m23s left\n"},
+		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s, 1m23s left\n"},
 		{"quiet", progress{quiet: true, terminal: true}, []run.Progress{half, done}, ""},
 		{"terminal", progress{terminal: true}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), defaultWidth-1) + "\r\x1b[K"},
 		{"nothing drawn", progress{terminal: true}, nil, ""},

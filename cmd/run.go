@@ -28,6 +28,10 @@ func newRun(known registry) *cobra.Command {
 the bundled workload quick with all models on the embedded engine, in about a
 minute.
 
+Trials are interleaved: the second runs the models in the opposite order of the
+first. Each loads a store of its own, unless the workload says "trials: {reuse:
+true}", as quick does: then later trials use the store of the first.
+
 The results are a folder: run.json (all that was measured), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
 saves what was measured so far. What was measured up to the end of the last
@@ -45,7 +49,8 @@ A workload's section expect bounds its figures (expect: {list.p99: <20ms,
 errors: <0.1%}). A run that misses a bound exits with 3.
 
 --find-max searches for the highest rate at which each measured phase keeps
-what the workload expects, for each model on each engine. The rate doubles until
+what the workload expects, for each model on each engine; closed loops are
+searched only if no phase has a rate. The rate doubles until
 a step breaks; the bracket is then halved, and both its ends are measured twice.
 If a workload expects nothing, the bounds are achieved >=99%, errors <0.1% and
 p99 <100ms. If the client is the limit, or engine and client together fill the

@@ -54,8 +54,8 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
 	flags.Var(unset[int]{bounded[int]{&f.trials, 1, mostTrials, "a whole number", strconv.Atoi}}, "trials",
-		fmt.Sprintf("run each model on each engine `N` times (1 to %d; default 1, of a sweep 2: up and down), "+
-			"each time on a fresh store", mostTrials))
+		fmt.Sprintf("run each model on each engine `N` times (1 to %d), interleaved: A B, B A, A B (default: the workload's, or 1, "+
+			"of a sweep 2: up and down)", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.data, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")

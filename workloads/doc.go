@@ -99,5 +99,6 @@
 // takes its place: the rate is the same for all models, and the mix is not.
 //
 // Each trial of a run draws other operations and arrivals from the seed, the same
-// for all models and engines; the mail that is loaded is the same.
+// for all models and engines; the mail that is loaded is the same. trials says how many
+// trials there are, and with reuse that later trials use the store of the first.
 package workloads

@@ -98,38 +98,51 @@ func exclude(phase *yaml.Node, keys []string) {
 	}
 }
 
-// setPhase sets v below every phase of that kind or name.
+// setPhase sets v below every phase of that name or, if none has it, of that kind. The name of a phase
+// without one is its kind.
 func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *yaml.Node) {
+	if len(rest) == 0 {
+		d.Fail(at, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
+		return
+	}
 	var known []string
-	found := false
+	var named, kinds []*yaml.Node
 	for _, item := range list.Content {
 		if item.Kind != yaml.MappingNode || len(item.Content) != 2 {
 			continue
 		}
-		names := []string{item.Content[0].Value}
-		if body := item.Content[1]; body.Kind == yaml.MappingNode {
+		kind, body := item.Content[0].Value, item.Content[1]
+		name := kind
+		if body.Kind == yaml.MappingNode {
 			for i := 0; i < len(body.Content); i += 2 {
 				if body.Content[i].Value == "name" {
-					names = append(names, body.Content[i+1].Value)
+					name = body.Content[i+1].Value
 				}
 			}
 		}
-		known = append(known, names...)
-		if slices.Contains(names, word) && len(rest) > 0 {
-			found = true
-			deeper := *at
-			deeper.Column += len(word) + 1
-			if len(rest) == 1 {
-				exclude(item.Content[1], instead[rest[0]])
-			}
-			d.set(item.Content[1], rest, v, &deeper)
+		if known = append(known, kind); name != kind {
+			known = append(known, name)
+		}
+		switch word {
+		case name:
+			named = append(named, body)
+		case kind:
+			kinds = append(kinds, body)
 		}
 	}
-	switch {
-	case len(rest) == 0:
-		d.Fail(at, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
-	case !found:
+	if len(named) == 0 {
+		named = kinds
+	}
+	if len(named) == 0 {
 		d.Unknown(at, "phase", word, "in phases", known)
+	}
+	for _, body := range named {
+		deeper := *at
+		deeper.Column += len(word) + 1
+		if len(rest) == 1 {
+			exclude(body, instead[rest[0]])
+		}
+		d.set(body, rest, v, &deeper)
 	}
 }
 

@@ -64,6 +64,9 @@ func TestOverrides(t *testing.T) {
 		w.Mail.Body != (random.Constant{Value: 8 * random.KB}) || w.Seed != 42 || w.Keys.Deep != 0.5 || w.Mail.Attachments.Count.Max() != 3 {
 		t.Errorf("overrides gave %+v", w)
 	}
+	if last := w.Phases[4]; last.Name != "throughput" || last.Rate.Count > 0 || last.Mix != m.Mix {
+		t.Errorf("what is set for measure is set for %+v", last)
+	}
 	again, err := Parse("again.yaml", w.Source)
 	if err != nil || string(again.Source) != string(w.Source) || again.Population != w.Population {
 		t.Errorf("Source is not the workload as overridden: %v\n%s", err, w.Source)
@@ -98,6 +101,7 @@ phases:
   - cold
   - warmup: {operations: 5, rate: 1/s, mix: {raw: 1}}
   - measure: {name: second, rate: 0.5/s, arrivals: poisson, duration: 1m, mix: {list: 1}}
+  - measure: {name: third, clients: 1, operations: 9}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -112,8 +116,24 @@ phases:
 	if m := w.Phases[5]; m.Name != "second" || m.Rate != (Rate{1, 2 * time.Second}) || m.Arrivals != Poisson {
 		t.Errorf("the second measure is %+v", m)
 	}
+	if m := w.Phases[6]; m.Arrivals != Closed || m.Clients != 1 || m.Operations != 9 || m.Mix.Share(List) != 1 {
+		t.Errorf("the third measure is %+v", m)
+	}
 	if w.Phases[0].Clients != 3 || w.Phases[3].Kind != Cold || w.Phases[2].Name != "measure" {
 		t.Errorf("phases are %+v", w.Phases)
+	}
+}
+
+// A measure phase that leaves its mix out needs one before it that has one, and no trace.
+func TestNoMixBefore(t *testing.T) {
+	for phases, want := range map[string]string{
+		"[load: {}, measure: {clients: 1, operations: 9}]":                                         "has no mix",
+		"[load: {}, measure: {replay: {trace: t}}, measure: {name: b, clients: 1, operations: 9}]": "has no mix",
+	} {
+		_, err := Parse("x.yaml", []byte("{version: 1, name: x, population: {users: 1, messages: 1}, phases: "+phases+"}"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", phases, err, want)
+		}
 	}
 }
 

@@ -140,9 +140,18 @@ func (d *decoder) bound(p *Phase, at *yaml.Node, f map[string]strict.Entry, wher
 	}
 }
 
-// inherit gives a warmup the mix and pace of the measure phase that follows.
+// inherit gives a measure phase that leaves its mix out that of the measure phase before it, and a warmup the mix and
+// pace of the measure phase that follows.
 func (d *decoder) inherit(places []*yaml.Node) {
-	var next *Phase
+	var last, next *Phase
+	for i := range d.w.Phases {
+		if p := &d.w.Phases[i]; p.Kind == Measure {
+			if p.Mix == (Mix{}) && p.Replay == nil && last != nil && last.Replay == nil {
+				d.prepare(p, last, places[i])
+			}
+			last = p
+		}
+	}
 	for i, p := range slices.Backward(d.w.Phases) {
 		switch {
 		case p.Kind == Measure && p.Mix == Mix{} && p.Replay == nil:

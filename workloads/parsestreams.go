@@ -255,8 +255,8 @@ func (r Rate) perSecondOrZero() float64 {
 	return r.PerSecond()
 }
 
-// prepare gives a warm-up what it leaves out: the operations, keys and pace of the
-// measure phase that follows. If that phase's rate changes, the warm-up has its mean.
+// prepare gives a phase what it leaves out: the operations, keys and pace of another one, for a warm-up those
+// of the measure phase that follows. If that phase's rate changes, this one has its mean.
 func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	if w.Replay != nil || next.Replay != nil && w.Mix != (Mix{}) && (w.Rate.Count > 0 || w.Clients > 0) {
 		return

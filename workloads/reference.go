@@ -145,7 +145,8 @@ var formTexts = map[form]string{
 	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
 	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
 	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
-	formSweep: "see there", formModels: "settings", formSize: "size", formLines: "list", formAnswer: "see there", formTrials: "see there",
+	formSweep: "see there", formModels: "settings", formSize: "size", formLines: "list", formAnswer: "see there",
+	formTrials: "see there",
 }
 
 // Reference is the reference of the language, in lines of at most 80 columns.

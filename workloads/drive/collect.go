@@ -116,14 +116,14 @@ func (c *collector) percentile(p float64) time.Duration {
 }
 
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
-// warm-up has shorter ones, so that it can end early. Without a duration it is 0.5 s.
+// warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
 func (c *collector) tickEvery() time.Duration {
-	parts := time.Duration(10)
+	parts, least := time.Duration(10), 100*time.Millisecond
 	if c.Phase.Kind == workloads.Warmup {
-		parts = 25
+		parts, least = 25, 20*time.Millisecond
 	}
 	if d := c.Phase.Duration; d > 0 {
-		return min(time.Second, max(100*time.Millisecond, d/parts))
+		return min(time.Second, max(least, d/parts))
 	}
 	return time.Second / 2
 }

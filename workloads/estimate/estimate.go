@@ -49,11 +49,12 @@ type Op struct {
 	Count float64
 }
 
-// A load delivers about this much a second to an embedded engine on a machine with two cores.
+// A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
 // These figures only have to tell minutes from hours.
 const (
-	loadMessages = 1000 // messages a second
-	loadBytes    = 20e6 // bytes a second
+	loadMessages = 5000  // messages a second
+	loadBytes    = 100e6 // bytes a second
+	closedEach   = 2000  // operations that a client of a closed loop carries out a second
 )
 
 // Of estimates a workload. Traces must have been opened.
@@ -123,6 +124,9 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
 	if one.Closed && one.Operations == 0 {
 		one.Operations = mostThought(p)
 		one.AtMost = one.Operations > 0
+	}
+	if one.Closed && p.Operations > 0 && p.Think == nil && p.Duration == 0 {
+		one.Time = seconds(one.Operations / closedEach / float64(max(1, p.Clients)))
 	}
 	for op := range workloads.Op(workloads.NumOps) {
 		if p.Mix.Has(op) {
@@ -299,7 +303,7 @@ func (e *Estimate) WriteText(out io.Writer) error {
 		}
 		if p.Time > 0 {
 			about := ""
-			if p.Kind == workloads.Load.String() {
+			if p.Kind == workloads.Load.String() || p.Closed && p.Operations > 0 && !p.AtMost {
 				about = "perhaps "
 			} else if p.Kind == workloads.Warmup.String() {
 				about = "at most "

@@ -129,7 +129,7 @@ func (m AuditMode) String() string { return auditNames[m] }
 type Progress struct {
 	Model, Engine, Phase string
 	Point                string // the sweep's value
-	Trial                int    // from 1
+	Trial, Trials        int    // the trial, from 1, and how many there are
 	// Note, if set, is a message that should stay visible. The other fields say which
 	// combination it is about.
 	Note string
@@ -147,8 +147,8 @@ func (c *Config) trials() int { return max(1, c.Trials) }
 
 // reuses reports whether later trials use the store of the first.
 func (c *Config) reuses() bool {
-	return c.Workload.Trials.Reuse && c.trials() > 1 && c.Workload.Sweep == nil && c.FindMax == nil && !c.Shard.Divides() &&
-		c.Audit != AuditOnly
+	return c.Workload.Trials.Reuse && c.trials() > 1 && c.Workload.Sweep == nil && c.FindMax == nil &&
+		!c.Shard.Divides() && c.Audit != AuditOnly
 }
 
 // stays reports whether the data of a combination is still there when the next one begins.

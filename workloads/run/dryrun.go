@@ -24,10 +24,11 @@ type Plan struct {
 	Models       []string    `json:"models"`
 	Engines      []string    `json:"engines"`
 	Trials       int         `json:"trials"`
-	Combinations int         `json:"combinations"`    // of models, engines, trials and points of a sweep
-	Sweep        string      `json:"sweep,omitempty"` // the value that a sweep changes
-	Points       []PlanPoint `json:"points"`          // one, if there is no sweep
-	Seconds      float64     `json:"seconds"`         // all combinations, without the time that engines take to settle
+	Reuses       bool        `json:"reuses,omitempty"` // trials after the first load nothing
+	Combinations int         `json:"combinations"`     // of models, engines, trials and points of a sweep
+	Sweep        string      `json:"sweep,omitempty"`  // the value that a sweep changes
+	Points       []PlanPoint `json:"points"`           // one, if there is no sweep
+	Seconds      float64     `json:"seconds"`          // all combinations, without the time that engines take to settle
 	Disk         []PlanDisk  `json:"disk"`
 	Remote       []PlanNodes `json:"remote,omitempty"`
 	Folder       string      `json:"folder"`        // where embedded engines keep their data
@@ -92,7 +93,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(),
+		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(),
 		Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{},
 	}
 	for _, m := range c.Models {
@@ -187,6 +188,9 @@ func (p *Plan) WriteText(out io.Writer) error {
 		if i < len(p.Points)-1 {
 			fmt.Fprintln(out)
 		}
+	}
+	if p.Reuses {
+		fmt.Fprintln(out, "\nTrials after the first use the store that is there: they run all phases but the load.")
 	}
 	fmt.Fprintf(out, "\nTime: about %v in all, plus the time that engines take to settle.\n",
 		time.Duration(p.Seconds*1e9).Round(time.Second))

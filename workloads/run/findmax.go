@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/reports/results"
@@ -75,6 +76,14 @@ type maxSearch struct {
 	phase    *workloads.Phase
 	messages int             // live messages before the first step
 	took     []time.Duration // of each step
+}
+
+// searched reports whether the search is for a measured phase: one with a rate or, in a workload without
+// any, a closed loop.
+func searched(w *workloads.Workload, p *workloads.Phase) bool {
+	return p.Arrivals != workloads.Closed || !slices.ContainsFunc(w.Phases, func(q workloads.Phase) bool {
+		return q.Kind == workloads.Measure && q.Arrivals != workloads.Closed
+	})
 }
 
 // search finds the highest rate of a measured phase. Its cell is the last measurement at

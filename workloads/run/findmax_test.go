@@ -37,9 +37,16 @@ expect: {p50: <30s}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Searches) != 2 || r.Config.FindMax == nil || r.Config.FindMax.Max != 300 {
-		t.Fatalf("searches %+v, config %+v", r.Searches, r.Config.FindMax)
+	if len(r.Searches) != 1 || r.Config.FindMax == nil || r.Config.FindMax.Max != 300 {
+		t.Fatalf("searches %+v, config %+v; want one of the phase with a rate", r.Searches, r.Config.FindMax)
 	}
+	loop := config(t, newFake(), "  - measure: {name: closed, clients: 4, operations: 5, mix: {list: 1}}\nexpect: {p50: <30s}\n")
+	loop.FindMax = c.FindMax
+	alone, err := Run(t.Context(), loop)
+	if err != nil || len(alone.Searches) != 1 {
+		t.Fatalf("of a closed loop alone: %v, %+v", err, alone)
+	}
+	r.Searches, r.Cells = append(r.Searches, alone.Searches...), append(r.Cells, alone.Cells...)
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

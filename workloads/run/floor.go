@@ -26,9 +26,9 @@ import (
 // yields sample rows for the model to decode.
 
 const (
-	floorShots      = 5                    // of which the least counts: others met a pause of the machine
+	floorShots      = 3                    // of which the least counts: others met a pause of the machine
 	floorOperations = 80_000               // operations of a shot on the mailbox that does nothing
-	floorTime       = 5 * time.Millisecond // length of a shot with one operation of a model
+	floorTime       = 2 * time.Millisecond // length of a shot with one operation of a model
 	floorMessages   = 16                   // messages in each of the two folders of a model's mailbox
 )
 

@@ -88,6 +88,9 @@ func (c *phases) one(ctx context.Context, p *workloads.Phase) (err error) {
 		return c.interrupt(ctx, p)
 	case workloads.Measure:
 		if c.runner.config.FindMax != nil {
+			if !searched(c.workload(), p) {
+				return nil
+			}
 			return c.search(ctx, p)
 		}
 	}

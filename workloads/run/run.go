@@ -258,7 +258,7 @@ func (r *runner) take(dir string) *combination {
 // begin notes which combination begins, or which point of one.
 func (r *runner) begin(c *combination) {
 	r.at = Progress{
-		Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial,
+		Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial, Trials: r.config.trials(),
 		Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
 	}
 }
