@@ -60,6 +60,19 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 	return slope, Student(len(c.x)-2) * math.Sqrt(variance)
 }
 
+// straight reports whether the points lie as near to the least-squares line of a slope as their errors say.
+func (c *curve) straight(slope float64) bool {
+	mx, mz, sum := 0.0, 0.0, 0.0
+	for i := range c.x {
+		mx, mz = mx+c.x[i]/float64(len(c.x)), mz+c.z[i]/float64(len(c.x))
+	}
+	for i := range c.x {
+		r := (c.z[i] - mz - slope*(c.x[i]-mx)) / math.Hypot(c.errors[i], errorLeast)
+		sum += r * r
+	}
+	return sum <= normal*normal*float64(max(1, len(c.x)-2))
+}
+
 // tailLeast is how many points a flat end of a curve has, and kneeLeast the least that the points
 // before it differ from it, as logarithms: a quarter.
 const tailLeast, kneeLeast = 3, 0.22

@@ -117,6 +117,12 @@ func Of(points []Point) Growth {
 	slope, half := c.slope(exact)
 	g.Exponent, g.Low, g.High = slope, slope-half, slope+half
 	g.Class = bySlope(g.Low, g.High)
+	if exact && !c.straight(slope) {
+		// Errors that are known do not make a line of points that lie elsewhere, such as a step or a peak.
+		if slope, half := c.slope(false); bySlope(slope-half, slope+half) != g.Class {
+			g.Class = ""
+		}
+	}
 	if g.Class == "" {
 		g.PowerLow, g.PowerHigh = c.powers(exact)
 		g.Class = byPower(g.PowerLow, g.PowerHigh)
@@ -150,9 +156,11 @@ func bySlope(low, high float64) Class {
 func byPower(low, high float64) Class {
 	switch {
 	case math.IsNaN(low):
+	case high == powerMost: // the greatest that is tried, so that it may be a step, too
+		return Unclear
 	case low > worseFrom:
 		return Worse
-	case low <= 1 && high >= 1 && low >= linearFrom && high < powerMost:
+	case low <= 1 && high >= 1 && low >= linearFrom:
 		return Linear
 	case low <= 0 && high >= 0 && high <= logMost:
 		return Logarithmic

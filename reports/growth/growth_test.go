@@ -132,6 +132,46 @@ func TestFlatFrom(t *testing.T) {
 	}
 }
 
+// A figure that steps, or follows no curve, at five sizes from 100 to 10,000 gets no class: one point does not
+// make a power. What was counted has known errors, which say nothing about how well a line fits.
+func TestSteps(t *testing.T) {
+	for _, p := range []struct {
+		name   string
+		values [5]float64
+	}{
+		{"rows of datastax' list", [5]float64{22.2, 25, 25, 25, 38.2}},
+		{"a step at the end", [5]float64{25, 25, 25, 25, 50}},
+		{"a step of a half at the end", [5]float64{25, 25, 25, 25, 37.5}},
+		{"a step of ten times", [5]float64{25, 25, 25, 25, 250}},
+		{"a step of 300 times, as a line has it", [5]float64{25, 25, 25, 25, 8000}},
+		{"a step of 1000 times", [5]float64{25, 25, 25, 25, 25000}},
+		{"a step down at the end", [5]float64{25, 25, 25, 25, 10}},
+		{"a step before the end", [5]float64{25, 25, 25, 50, 50}},
+		{"a step of ten times before the end", [5]float64{25, 25, 25, 250, 250}},
+		{"a peak", [5]float64{25, 25, 60, 25, 25}},
+		{"up and down", [5]float64{25, 60, 25, 60, 25}},
+	} {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for _, noise := range []struct{ drawn, known, wrong float64 }{
+			{0, 0, 0}, {0.001, 0.001, 0}, {0, 0.05, 0}, {0.03, -1, 0.01}, {0.1, -1, 0.05},
+		} {
+			got := map[Class]int{}
+			for range 200 {
+				var points []Point
+				for i, v := range p.values {
+					points = append(points, Point{
+						100 * math.Pow(10, float64(i)/2), v * math.Exp(noise.drawn*rng.NormFloat64()), noise.known,
+					})
+				}
+				got[Of(points).Class]++
+			}
+			if wrong := 200 - got[Unclear]; float64(wrong) > 200*noise.wrong {
+				t.Errorf("%s, noise %g, known errors %g: %v", p.name, noise.drawn, noise.known, got)
+			}
+		}
+	}
+}
+
 // The interval holds the exponent of a power as often as it says.
 func TestInterval(t *testing.T) {
 	const rounds = 4000
