@@ -17,17 +17,23 @@ var guessed = []struct{ guesses, use string }{
 	{"rate targetrate throughput target qps rps tps iops ops opss opspersecond requestrate arrivalrate ratelimit speed " +
 		"messagespersecond", "--set phases.measure.rate=200/s"},
 	{"duration time runtime runfor seconds minutes timelimit period testduration", "--set phases.measure.duration=30s"},
-	{"operations operationcount requests requestcount iterations count number numops opcount",
-		"--set phases.measure.operations=5000"},
+	{
+		"operations operationcount requests requestcount iterations count number numops opcount",
+		"--set phases.measure.operations=5000",
+	},
 	{"threads threadcount clients client concurrency connections conns conn vus virtualusers parallel parallelism jobs " +
 		"goroutines closedloop", "--set phases.measure.clients=8"},
 	{"warmup warmuptime rampup", "--set phases.warmup.duration=5s"},
 	{"arrivals poisson distribution", "--set phases.measure.arrivals=poisson"},
-	{"mix workloadmix operationmix readratio reads writes writeratio ratio proportion readproportion weights",
-		"--set 'phases.measure.mix={list: 80, deliver: 20}'"},
+	{
+		"mix workloadmix operationmix readratio reads writes writeratio ratio proportion readproportion weights",
+		"--set 'phases.measure.mix={list: 80, deliver: 20}'",
+	},
 	{"users usercount mailboxes accounts numusers", "--set population.users=100"},
-	{"messages messagecount mails emails mailcount records recordcount rows items nummessages messagesperfolder foldersize",
-		"--set population.messages=1000"},
+	{
+		"messages messagecount mails emails mailcount records recordcount rows items nummessages messagesperfolder foldersize",
+		"--set population.messages=1000",
+	},
 	{"folders foldercount labels foldersperuser", "--set population.folders=5"},
 	{"population dataset size datasize scale scalefactor", "--set population.users=100 --set population.messages=1000"},
 	{"body bodysize messagesize mailsize valuesize fieldlength payload payloadsize recordsize", "--set mail.body=4KB"},

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,10 +112,8 @@ func mergeShards(cmd *cobra.Command, dirs []string, f *runFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	dir, err := results.Create(f.outputDir(merged.Run.Workload.Name), runReports()...)
-	if errors.Is(err, results.ErrTaken) {
-		return usage(err)
-	} else if err != nil {
+	dir, err := createDir(f.outputDir(merged.Run.Workload.Name))
+	if err != nil {
 		return err
 	}
 	return f.finish(cmd, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))

@@ -95,6 +95,17 @@ tables, and drops them. "mailbench merge" puts their results together.`,
 	return cmd
 }
 
+// createDir begins a run directory.
+func createDir(path string) (*results.Dir, error) {
+	dir, err := results.Create(path, runReports()...)
+	if errors.Is(err, results.ErrTaken) {
+		return nil, usage(err)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; name a folder that you may write with --output DIR (-o)", err)
+	}
+	return dir, nil
+}
+
 // misplaced returns an error for arguments that are models or engines, and no workload: "-m james datastax".
 func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) error {
 	engines := known.engineNames()
@@ -162,10 +173,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return f.plan(ctx, c, cmd.OutOrStdout())
 	}
 	path := f.outputDir(c.Workload.Name)
-	dir, err := results.Create(path, runReports()...)
-	if errors.Is(err, results.ErrTaken) {
-		return usage(err)
-	} else if err != nil {
+	dir, err := createDir(path)
+	if err != nil {
 		return err
 	}
 	if !f.quiet {

@@ -18,6 +18,8 @@ func (r *Report) WriteText(to io.Writer) error {
 		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
 		w.line("%s users, %s folders, %s messages; %s more are received a day",
 			count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
+		w.line("Each user receives %s messages a day on average; --per-day N changes that.",
+			strconv.FormatFloat(r.Daily/float64(max(1, r.Users)), 'g', 3, 64))
 	}
 	w.line("Sizes are those of one copy, compacted and not compressed.")
 	w.tables(r)
