@@ -138,7 +138,7 @@ func (s *splitter) begin() error {
 }
 
 // fromDate is a separator with an address, and a date as of asctime, RFC 5322 or ISO 8601, with zones.
-var fromDate = regexp.MustCompile(`(?i)^From\s+\S+\s+(?:\pL{2,9}\.?,?\s+)?(?:` +
+var fromDate = regexp.MustCompile(`(?i)^From\s+\S+\s+(?:[^\s\d]{2,10}\s+)?(?:` +
 	month + `\s+\d{1,2}\s+` + clock + zone + `\s+\d{4}` + zone + `|` +
 	`\d{1,2}[\s-]` + month + `[\s-]\d{2,4}\s+` + clock + zone + `|` +
 	`\d{4}-\d\d-\d\d[T ]` + clock + `(?:\.\d+)?` + zone + `)(?:\s+remote\s+from\s+\S+)?\s*$`)
