@@ -113,7 +113,7 @@ func TestStreamsInTheLog(t *testing.T) {
 	}
 }
 
-// Sixteen streams of all operations take at most 96 KB an operation, as one phase of all: their histograms
+// Sixteen streams of all operations take at most 128 KB an operation, as one phase of all: their histograms
 // have two digits.
 func TestManyStreamsAreBounded(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
@@ -140,7 +140,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*96<<10 {
+	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*128<<10 {
 		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
 	}
 	if got := p.total(p.slots.slotsOf(-1, int(workloads.List))).Counts[latency.OK]; got != 1600 {

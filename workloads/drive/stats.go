@@ -149,6 +149,7 @@ func (s *stats) add(b *stats) {
 		s.count(i, &b.streams[i])
 	}
 	s.crowded += b.crowded
+	s.delayed += b.delayed
 	s.droppedByClient += b.droppedByClient
 	s.largeWaits += b.largeWaits
 	s.copies += b.copies
