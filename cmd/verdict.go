@@ -79,7 +79,8 @@ func unusable(r *results.Run) error {
 		if invalid.Reason != nil {
 			why = ": " + invalid.Reason.Text
 		}
-		return statusError{exitBroken, fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine, why)}
+		return statusError{exitBroken, fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine,
+			why)}
 	}
 	return nil
 }

@@ -112,7 +112,9 @@ func All(ops []*latency.Op, reported latency.Kind) *results.AllOps {
 			sum.Counts[out] += n
 		}
 	}
-	all := results.AllOps{Service: Of(sum.Times[latency.Service]), Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported)}
+	all := results.AllOps{
+		Service: Of(sum.Times[latency.Service]), Lag: Of(sum.Times[latency.Lag]), Due: due(&sum, reported),
+	}
 	all.Response = all.Service
 	if h := sum.Times[latency.Response]; h != nil {
 		all.Response = Of(h)

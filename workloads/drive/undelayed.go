@@ -7,12 +7,12 @@ import "time"
 const leastDelay = 500 * time.Microsecond
 
 // undelayed is the latency: the response time that an operation would have had if this client had
-// lost no time. In a closed loop it is the service time. Each worker keeps a second course of events, in which an operation starts when
-// it is due and the worker's operation before has ended, and takes the same service time,
-// less the hiccup at its end. Waiting for a slow store is in both courses. Late timers, a
-// stopped process and the time that workers take to make operations are only in the real
-// one. An operation dropped only in the real one is taken to last as long as the worker's
-// others on average: beyond a store's capacity both courses drop nearly the same.
+// lost no time. In a closed loop it is the service time. Each worker keeps a second course of
+// events, in which an operation starts when it is due and the worker's operation before has ended,
+// and takes the same service time, less the hiccup at its end. Waiting for a slow store is in both
+// courses. Late timers, a stopped process and the time that workers take to make operations are
+// only in the real one. An operation dropped only in the real one is taken to last as long as the
+// worker's others on average: beyond a store's capacity both courses drop nearly the same.
 func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
 	service := end - start
 	if h.near(start, end) {
