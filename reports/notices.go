@@ -140,34 +140,17 @@ func DoubtsOf(r *results.Run, n Names) []Notice {
 	return noticesOf(r, n, all)
 }
 
-// String writes the notice in one line.
+// String writes a warning in one line.
 func (d *Notice) String() string {
 	names := strings.Join(d.Who, ", ")
-	if d.Verdict != "" {
-		is := "is"
-		if d.All && len(d.Who) > 1 {
-			names = "all"
-		}
-		if len(d.Who) > 1 {
-			is = "are"
-		}
-		s := names + " " + is + " " + strings.ToUpper(string(d.Verdict))
-		if d.Phase != "" {
-			s += " in " + d.Phase
-		}
-		s += ": " + d.Text
-		if d.Differs {
-			s += fmt.Sprintf(" [of %s; the others have other figures]", d.Who[0])
-		}
-		return s
+	if d.All && len(d.Who) > 1 {
+		names = "all models"
 	}
 	switch {
 	case d.Differs && len(d.Who) == 1:
-		names += ", with other figures in other phases"
+		names += ", with other values in other phases"
 	case d.Differs:
-		return fmt.Sprintf("%s [%s; with other figures %s]", d.Doubt.String(), d.Who[0], strings.Join(d.Who[1:], ", "))
-	case d.All:
-		names = "all"
+		names += "; values of " + d.Who[0]
 	}
 	return fmt.Sprintf("%s [%s]", d.Doubt.String(), names)
 }

@@ -126,7 +126,7 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		"incomplete: 2 of 20002 messages of the load could not be delivered [conversation]",
 		"not cold: embedded cannot drop its caches [conversation]",
 		"shared machine: engine and client run in one process [james, conversation]",
-		"late starts: 12.00% of operations [james; with other figures conversation]",
+		"late starts: 12.00% of operations [james, conversation; values of james]",
 		"not steady: the service time went from 1ms in the first half to 2ms in the second [james]",
 		"not steady: the warm-up had not come to rest [james]",
 		"not steady: compaction debt grew by 700MB [james]",
@@ -143,7 +143,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
 	}
 	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open [james, with other figures in other phases]"; len(got) != 1 || got[0].String() != want {
+	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open [james, with other values in other phases]"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -209,7 +209,7 @@ func TestNoticeNamesTrials(t *testing.T) {
 	if got, want := all[0].String(), "not warm [a, b #2]"; got != want {
 		t.Errorf("doubts are %v, want %s", all, want)
 	}
-	if got, want := all[1].String(), "shared [all]"; got != want {
+	if got, want := all[1].String(), "shared [all models]"; got != want {
 		t.Errorf("the other doubts are %v, want %s", all, want)
 	}
 }
