@@ -8,24 +8,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Trials are the trials of an operation put together, as the text shows them: the outcomes
-// of all, and the medians of those whose verdict is ok.
-type Trials struct {
-	results.Op
-	Used    []*results.Op // the trials that the medians are of
-	Remarks []string
-}
-
-// TrialsOf puts the trials of an operation together. It returns false if no cell had it in
-// its mix.
-func TrialsOf(cells []*results.Cell, op string) (Trials, bool) {
-	r, ok := trials.Column(cells).Row(op)
-	if !ok {
-		return Trials{}, false
-	}
-	return Trials{r.Op, r.Used, rowRemarks(&r)}, true
-}
-
 // rowRemarks are the remarks of the operation. If not all trials are in its figures, the last one
 // says how many are.
 func rowRemarks(r *trials.Row) []string {

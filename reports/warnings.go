@@ -7,7 +7,6 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -132,12 +131,4 @@ func (d *Notice) Said() string {
 		s += fmt.Sprintf(" (values of %s; others differ)", d.Who[0])
 	}
 	return s
-}
-
-// worst are the verdicts of results, the worst of a model's trials.
-func worse(a, b results.Verdict) results.Verdict {
-	if slices.Index(severity, b) > slices.Index(severity, a) {
-		return b
-	}
-	return a
 }

@@ -30,16 +30,3 @@ func Rank(percent float64, n int64) int64 {
 func AtRank(h *hdr.Histogram, rank int64) int64 {
 	return h.ValueAtPercentile(100 * float64(rank) / float64(h.TotalCount()))
 }
-
-// Least is the lower end of the 95% interval of a percentile: the value of the rank that lies
-// 1.96 standard deviations of the binomial distribution below the percentile's (W. J. Conover,
-// Practical Nonparametric Statistics, confidence interval for a quantile). Without values it is 0.
-func Least(h *hdr.Histogram, percent float64) int64 {
-	n := h.TotalCount()
-	if n == 0 {
-		return 0
-	}
-	p := percent / 100
-	rank := float64(n)*p - 1.96*math.Sqrt(float64(n)*p*(1-p))
-	return AtRank(h, max(1, int64(math.Floor(rank))))
-}

@@ -56,17 +56,3 @@ func TestRank(t *testing.T) {
 		}
 	}
 }
-
-// TestLeast: of 396 values the 95% interval of p99 begins at rank 388.
-func TestLeast(t *testing.T) {
-	h := hdr.New(1, int64(Highest), 3)
-	for v := range int64(396) {
-		_ = h.RecordValue(v + 1)
-	}
-	if got := Least(h, 99); got != 388 {
-		t.Errorf("p99 of 396 is at least rank %d, want 388", got)
-	}
-	if got := Least(h, 50); got != 178 {
-		t.Errorf("p50 of 396 is at least rank %d, want 178", got)
-	}
-}

@@ -15,11 +15,6 @@ type Value struct {
 	// equal to Median for a counted figure. A time is infinite where operations at that
 	// percentile never ended.
 	Median, Low, High float64
-	Ratio             float64 // ratio to the best column's median
-	Best              bool    // no column has less
-	Same              bool    // it differs from the best by less than a tenth
-	Exact             bool    // it is counted, and differs from the best by more than chance
-	Unsure            bool    // nobody can tell whether it differs from the best
 
 	n         int64   // operations of all trials
 	deviation float64 // standard deviation between operations, of a counted figure
@@ -120,65 +115,6 @@ func Differs(f results.Figure, a, b *Value) bool {
 		return false
 	}
 	return min(a.Trials, b.Trials) >= tellTrials || b.Median >= tellFactor*a.Median
-}
-
-// Rank compares the values with the best of them. It returns false if there is nothing
-// to compare: there are fewer than two values, or the best is 0 or infinite.
-func Rank(f results.Figure, values []Value) bool {
-	var best *Value
-	known := 0
-	for i := range values {
-		v := &values[i]
-		if !v.Known {
-			continue
-		}
-		known++
-		if best == nil || v.Median < best.Median {
-			best = v
-		}
-	}
-	if known < 2 || math.IsInf(best.Median, 1) || best.Median <= 0 {
-		return false
-	}
-	for i := range values {
-		if v := &values[i]; v.Known {
-			v.Ratio = v.Median / best.Median
-			v.Best = v.Median == best.Median
-			v.Same = !v.Best && Same(f, best, v)
-			v.Exact = f.Counted() && Differs(f, best, v)
-			v.Unsure = !v.Best && !v.Same && !Differs(f, best, v)
-		}
-	}
-	return true
-}
-
-// RankApart compares counted figures as Rank does, and times with those of the same class only, since
-// a store that promises less is faster. With several classes it returns true if there are two values.
-func RankApart(f results.Figure, values []Value, class []string) bool {
-	if f.Counted() || !slices.ContainsFunc(class, func(c string) bool { return c != class[0] }) {
-		return Rank(f, values)
-	}
-	known := 0
-	for i := range values {
-		if values[i].Known {
-			known++
-		}
-		if slices.Index(class, class[i]) < i {
-			continue // it was ranked with the first of its class
-		}
-		var same []int
-		var of []Value
-		for k := range values {
-			if class[k] == class[i] {
-				same, of = append(same, k), append(of, values[k])
-			}
-		}
-		Rank(f, of)
-		for n, k := range same {
-			values[k] = of[n]
-		}
-	}
-	return known > 1
 }
 
 // sameMost is by which share two values may differ that are called the same.
