@@ -41,9 +41,6 @@ func golden(t *testing.T, name string, got []byte) {
 // hostile is what mail and file systems can bring into a result.
 const hostile = "\x1b[2J\x07<script>alert(1)</script>\u202eevil\u009b31m & \"quoted\""
 
-// troubled is the index of the sample's cell that has everything.
-const troubled = 4
-
 // sampleDir holds a run in which everything happens that a report must show. The tests of
 // package results write it.
 const sampleDir = "results/testdata/sample"
@@ -97,12 +94,4 @@ func trial(model string, n int, verdict results.Verdict, ops map[string]results.
 		c.Reason = &results.Reason{Code: "behind", Text: "only 1/s"}
 	}
 	return c
-}
-
-// timed is an operation with these percentiles, and requests, rows and bytes that do not vary.
-func timed(count, p50, p99 int64, calls, rows, bytes float64) results.Op {
-	return results.Op{
-		Count: count, Support: results.Native, Response: results.Latency{P50: p50, P99: p99},
-		Store: results.StoreCost{Calls: calls, RowsRead: rows, BytesRead: bytes},
-	}
 }
