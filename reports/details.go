@@ -61,13 +61,17 @@ func countCell(n int64) document.Cell { return document.Cell{Text: fmt.Sprint(n)
 // latencies has all percentiles, the outcomes, and remarks on each operation.
 func (v *run) latencies(s *Section, lead string) document.Section {
 	t := &document.Table{Columns: []document.Column{
-		{Title: "model", Left: true}, {Title: "ok", Help: "operations that succeeded"},
+		{Title: "model", Left: true},
+		{Title: "ok", Help: "operations that succeeded"},
 		{Group: "latency, ms", Title: "p50", Unit: "ms"},
 		{Group: "latency, ms", Title: "p90", Unit: "ms"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 2},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 1},
-		{Title: "p99 of trials", Unit: "ms", Rank: 4}, {Title: "ops/s", Rank: 3}, {Title: "failed"}, {Title: "unknown"},
+		{Title: "p99 of trials", Unit: "ms", Rank: 4},
+		{Title: "ops/s", Rank: 3},
+		{Title: "failed"},
+		{Title: "unknown"},
 	}}
 	several := len(trials.Columns(s.Cells)) < len(s.Cells)
 	v.each(s, func(op, name string, row *trials.Row) {
@@ -86,7 +90,8 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			Cells: []document.Cell{
 				document.Text(name), countCell(row.Op.Count), percentile(row, 0.5, l.P50), percentile(row, 0.9, l.P90),
 				percentile(row, 0.99, l.P99), percentile(row, 0.999, l.P999), most, document.Text(spread),
-				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate}, countCell(row.Op.Failed), countCell(row.Op.Unknown),
+				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate},
+				countCell(row.Op.Failed), countCell(row.Op.Unknown),
 			},
 		})
 	})
@@ -148,10 +153,14 @@ func (v *run) costs() document.Section {
 		ID: "cost", Title: "Cost of each operation", Fold: true,
 		Lead: "per operation, the median of the trials",
 		Table: &document.Table{Columns: []document.Column{
-			{Title: "model", Left: true}, {Title: "requests"},
-			{Group: "rows", Title: "scanned"}, {Group: "rows", Title: "returned"}, {Group: "rows", Title: "written", Rank: 2},
+			{Title: "model", Left: true},
+			{Title: "requests"},
+			{Group: "rows", Title: "scanned"},
+			{Group: "rows", Title: "returned"},
+			{Group: "rows", Title: "written", Rank: 2},
 			{Title: "read\namplification", Rank: 1, Help: "rows scanned ÷ rows returned"},
-			{Title: "KB\nread", Unit: "KB"}, {Title: "KB\nwritten", Unit: "KB"},
+			{Title: "KB\nread", Unit: "KB"},
+			{Title: "KB\nwritten", Unit: "KB"},
 		}},
 	}
 	if v.Sweep != nil {

@@ -383,11 +383,15 @@ func rough(v float64) string {
 func (v *run) alone(l *ranking.Load) document.Section {
 	m := &l.Models[0]
 	t := &document.Table{Columns: []document.Column{
-		{Left: true}, {Title: "% of\nload"},
+		{Left: true},
+		{Title: "% of\nload"},
 		{Title: "% of\ntime", Help: "of the time of all operations together"},
-		{Group: "latency, ms", Title: "p50", Unit: "ms"}, {Group: "latency, ms", Title: "p90", Unit: "ms", Rank: 3},
-		{Group: "latency, ms", Title: "p99", Unit: "ms"}, {Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
-		{Group: "per operation", Title: "requests", Rank: 1}, {Group: "per operation", Title: "rows\nscanned", Rank: 4},
+		{Group: "latency, ms", Title: "p50", Unit: "ms"},
+		{Group: "latency, ms", Title: "p90", Unit: "ms", Rank: 3},
+		{Group: "latency, ms", Title: "p99", Unit: "ms"},
+		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
+		{Group: "per operation", Title: "requests", Rank: 1},
+		{Group: "per operation", Title: "rows\nscanned", Rank: 4},
 		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 5},
 		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 6},
 	}}
@@ -406,7 +410,8 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	}
 	for _, s := range l.Shares {
 		row := []document.Cell{
-			{Text: s.Op}, {Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
+			{Text: s.Op},
+			{Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
 			{Text: fmt.Sprintf("%.0f", 100*s.Share*mean(s.Op)/max(total, 1)), Value: 100 * s.Share * mean(s.Op) / max(total, 1)},
 			latencyCell(m.Percentile(s.Op, 0.5, p50)), latencyCell(m.Percentile(s.Op, 0.9, p90)),
 			latencyCell(m.Percentile(s.Op, 0.99, p99)),

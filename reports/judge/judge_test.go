@@ -100,7 +100,9 @@ var verdicts = []judged{
 	// The generator was the bottleneck.
 	{
 		"its delays change p99", func(c *results.Cell) { delayed(c, 11) },
-		results.OK, "", codes{CodeClientDelay}, "client delay: p50 0s, p99 11ms; latency does not include it; use a quieter machine or more processors",
+		results.OK, "",
+		codes{CodeClientDelay},
+		"client delay: p50 0s, p99 11ms; latency does not include it; use a quieter machine or more processors",
 	},
 	{"its delays change p99 a little", func(c *results.Cell) { delayed(c, 9) }, results.OK, "", nil, ""},
 	{"its delays change a p99 that has enough operations", func(c *results.Cell) {
