@@ -113,6 +113,7 @@ type phase struct {
 	memory   memoryLimit
 	slots    slots
 	pool     pool
+	spin     time.Duration // see pace
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -146,10 +147,12 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	}
 	s.Workers, s.Lateness, s.Silence = max(1, s.Workers), max(s.Lateness, LeastLateness), cmp.Or(s.Silence, silenceMost)
 	slots := newSlots(&s.Phase)
-	return &phase{
+	p := &phase{
 		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
 		pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
+	p.spin = spinOf(perSecond(&s.Phase), processors())
+	return p
 }
 
 // loads reports whether the phase loads the data set.

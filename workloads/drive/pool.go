@@ -30,6 +30,7 @@ const (
 // doubles them, up to Spec.Workers.
 type pool struct {
 	idle    atomic.Int32  // workers that wait until their operation is due
+	spins   atomic.Bool   // a worker spins: see pace
 	whole   atomic.Bool   // there are as many workers as there may be
 	drained chan struct{} // closed when the stream has no more operations
 	once    sync.Once

@@ -1,9 +1,16 @@
 package drive
 
 import (
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // startTimer starts a clock and a timer for a test.
@@ -46,6 +53,114 @@ func TestTimerAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations a wait", n)
+	}
+}
+
+// TestSpinIsBounded: before all operations of a second workers spin for at most 5% of a processor, and
+// not at all where the engine has no other processor.
+func TestSpinIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		rate, processors float64
+		want             time.Duration
+	}{
+		{1, 2, 100 * time.Microsecond},
+		{250, 64, 100 * time.Microsecond},
+		{1000, 2, 50 * time.Microsecond},
+		{10_000, 2, 5 * time.Microsecond},
+		{1e8, 2, 0},
+		{250, 1, 0},
+		{250, 1.5, 0},
+		{0, 8, 0},
+	} {
+		got := spinOf(c.rate, c.processors)
+		if got != c.want || got.Seconds()*c.rate > spinShare {
+			t.Errorf("%v/s on %v processors: %v, want %v", c.rate, c.processors, got, c.want)
+		}
+	}
+	closed := workloads.Phase{Kind: workloads.Measure, Arrivals: workloads.Closed, Clients: 4, Mix: waiting(1).Mix}
+	both := workloads.Phase{Kind: workloads.Measure, Streams: []workloads.Phase{waiting(900), waiting(100), closed}}
+	for i, p := range []workloads.Phase{waiting(900), both, closed} {
+		if got, want := perSecond(&p), []float64{900, 1000, 0}[i]; got != want {
+			t.Errorf("phase %d offers %v operations a second, want %v", i, got, want)
+		}
+	}
+}
+
+// waiting is a phase that offers so many operations a second for two seconds.
+func waiting(perSecond uint64) workloads.Phase {
+	return workloads.Phase{
+		Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: perSecond, Per: time.Second},
+		Duration: 2 * time.Second, Mix: workloads.Mix{workloads.List: 1},
+	}
+}
+
+// waits carries out a phase whose operations take no time, and returns the distribution of the time from
+// the due time to the start, and the share of a processor that was used.
+func waits(tb testing.TB, perSecond uint64, spins bool) (lag *hdr.Histogram, used float64) {
+	target, stream := testTarget(tb, idleBound{})
+	what := waiting(perSecond)
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 32, MaxLag: time.Hour})
+	if !spins {
+		p.spin = 0
+	}
+	f := p.figures()
+	if err := p.run(tb.Context(), f); err != nil {
+		tb.Fatal(err)
+	}
+	return p.recorder.Total(int(workloads.List)).Times[latency.Lag], f.used.cpu.Seconds() / f.seconds
+}
+
+// TestSpinIsNotEarly: no operation starts before it is due, also where several workers wait, of which one
+// spins.
+func TestSpinIsNotEarly(t *testing.T) {
+	c, timer := startTimer(t)
+	var spinning atomic.Bool
+	for _, busy := range []bool{false, true} {
+		spinning.Store(busy) // another worker spins
+		p := pace{clock: c, timer: timer, last: c.now(), spin: spinMost, spinning: &spinning}
+		for range 50 {
+			due := c.now() + 300*time.Microsecond
+			if ok, err := p.wait(t.Context(), due); !ok || err != nil || c.now() < due {
+				t.Fatalf("%v, %v, %v early", ok, err, due-c.now())
+			}
+			p.last = c.now()
+		}
+		if spinning.Load() != busy {
+			t.Errorf("a worker spins: %v, want %v", !busy, busy)
+		}
+	}
+	if n := testing.AllocsPerRun(50, func() {
+		if ok, err := (&pace{clock: c, timer: timer, spin: spinMost, spinning: &spinning}).wait(t.Context(), c.now()+spinMost); !ok {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a wait", n)
+	}
+}
+
+// BenchmarkWait compares waits that end in a spin with waits for the timer alone, two seconds of each in
+// turn: the time from the due time to the start, and processors used. Operations take no time.
+func BenchmarkWait(b *testing.B) {
+	for _, rate := range []uint64{250, 2000, 10_000} {
+		b.Run(fmt.Sprintf("%d-a-second", rate), func(b *testing.B) {
+			var lag [2]*hdr.Histogram
+			var used [2]float64
+			for turn := range 2 * b.N {
+				i := (turn + turn/2) % 2 // A B, B A
+				h, cpu := waits(b, rate, i == 1)
+				if used[i] += cpu / float64(b.N); lag[i] == nil {
+					lag[i] = h
+				} else {
+					lag[i].Merge(h)
+				}
+			}
+			for i, name := range []string{"timer", "spin"} {
+				for _, q := range []float64{50, 90, 99} {
+					b.ReportMetric(float64(latency.At(lag[i], q))/1e3, fmt.Sprintf("%s-p%g-µs", name, q))
+				}
+				b.ReportMetric(used[i], name+"-processors")
+			}
+		})
 	}
 }
 

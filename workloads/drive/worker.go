@@ -55,7 +55,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
 			arrivals: t.Dataset.Arrivals(),
 		},
-		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1},
+		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1, spin: p.spin, spinning: &p.pool.spins},
 	}
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
