@@ -2,6 +2,9 @@ package drivers
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -60,6 +63,30 @@ type Setting struct {
 	Name    string
 	Default string // the text of the default value; "" is no default
 	Doc     string // one line, with the unit or the words it takes
+	// Guarded: it says where a password goes, or who is trusted with it.
+	Guarded bool
+}
+
+// MayGo returns an error if a file, and not the user, sets who gets the password of an engine with these
+// settings. user is the variable with the user's name. A certificate does not help: it proves a name, not
+// whose it is.
+func (o *Options) MayGo(engine string, settings []Setting, user string) error {
+	refuse := func(name, value, flag string) error {
+		if value == "" || slices.Contains(o.Named, name) {
+			return nil
+		}
+		return fmt.Errorf("the workload sets %s to %s, and only you decide who gets a password: add %s%s, or unset %s",
+			name, value, flag, value, user)
+	}
+	if err := refuse("contact", strings.Join(o.Contact, ","), "--contact "); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if err := refuse(s.Name, o.Settings[s.Name], "--set engines."+engine+"."+s.Name+"="); s.Guarded && err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Options say how a store is opened.
@@ -70,9 +97,9 @@ type Options struct {
 	// Contact are addresses of a cluster's nodes, each a host or host:port.
 	// Without any, Open uses the engine's usual port on loopback.
 	Contact []string
-	// Named: the user named Contact on the command line. Otherwise a file that came from
-	// somebody else may name any address, and a driver sends no password to it.
-	Named bool
+	// Named are the settings, Contact among them, that the user set on the command line. Others may be
+	// from a file that came from somebody else, which may not say where a password goes: MayGo.
+	Named []string
 	// Namespace keeps one data set apart from all others on a shared engine.
 	// Every name made there is Prefix, Namespace and the schema's name. It has
 	// at most 16 lower-case letters and digits; "" is no namespace.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // settings of its driver differ from their defaults.
 type Engine struct {
 	Contact  []string // host or host:port; none is the engine's usual port on loopback
-	Named    bool     // Contact comes from an override, not from a file
+	Named    []string // the keys, contact among them, that come from an override and not from a file
 	Settings map[string]string
 
 	name  word
@@ -48,10 +49,12 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 		engine := &Engine{Settings: map[string]string{}, name: d.word(e.Key)}
 		for _, s := range d.Mapping(e.Value, "engine "+e.Name) {
 			engine.words = append(engine.words, d.word(s.Key))
+			if s.Value.Line < 0 { // nodes of overrides have such lines
+				engine.Named = append(engine.Named, s.Name)
+			}
 			switch {
 			case s.Name == contactKey:
 				engine.Contact = d.contact(s.Value, e.Name)
-				engine.Named = s.Value.Line < 0 // nodes of overrides have such lines
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
 			default:
@@ -93,7 +96,12 @@ func CheckContact(s string) error {
 		return errors.New("an address holds no user and no password; those come from the environment")
 	}
 	host, port := s, ""
-	if bare := net.ParseIP(strings.Trim(s, "[]")); bare == nil && strings.Contains(s, ":") {
+	bare := s
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		bare = s[1 : len(s)-1]
+	}
+	_, noIP := netip.ParseAddr(bare)
+	if noIP != nil && strings.Contains(s, ":") {
 		var err error
 		if host, port, err = net.SplitHostPort(s); err != nil {
 			return fmt.Errorf("%q is not an address; expected host or host:port", s)
@@ -102,7 +110,7 @@ func CheckContact(s string) error {
 			return fmt.Errorf("%q has the port %q; expected a number from 1 to 65535", s, port)
 		}
 	}
-	if host == "" || strings.ContainsAny(host, "/, \t") {
+	if host == "" || strings.ContainsAny(host, "/, \t") || noIP != nil && strings.ContainsAny(host, "[]") {
 		return fmt.Errorf("%q is not an address; expected host or host:port", s)
 	}
 	return nil

@@ -46,15 +46,34 @@ func TestEngines(t *testing.T) {
 	if got := w.Engines["hbase"].Contact; !slices.Equal(got, []string{"a", "b:2181"}) {
 		t.Errorf("contact of hbase %q", got)
 	}
-	if c.Named || !w.Engines["hbase"].Named {
-		t.Errorf("contacts named by the user: cassandra %t, hbase %t; want that of hbase only", c.Named, w.Engines["hbase"].Named)
+	if h := w.Engines["hbase"]; !slices.Equal(c.Named, []string{"consistency"}) || !slices.Equal(h.Named, []string{"contact"}) {
+		t.Errorf("settings named by the user: cassandra %q, hbase %q; want those of --set only", c.Named, h.Named)
 	}
 	again, err := Parse("run.json", w.Source) // as run --from does with somebody's results
-	if err != nil || again.Engines["hbase"].Named {
-		t.Errorf("contacts of a saved workload count as named by the user, %v", err)
+	if err != nil || len(again.Engines["hbase"].Named)+len(again.Engines["cassandra"].Named) > 0 {
+		t.Errorf("settings of a saved workload count as named by the user, %v", err)
 	}
 	if !strings.Contains(string(w.Source), "consistency: ONE") {
 		t.Error("the source does not say what ran")
+	}
+}
+
+// TestCheckContact: addresses with and without a port, of all kinds of host.
+func TestCheckContact(t *testing.T) {
+	for _, good := range []string{
+		"db", "db:9042", "10.0.0.1", "10.0.0.1:9042", "::1", "[::1]", "[::1]:9042", "fe80::1%eth0", "[fe80::1%eth0]", "[fe80::1%eth0]:9042",
+	} {
+		if err := CheckContact(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{
+		"", ":9042", "[::1", "::1]", "[", "[]", "[]:1", "[[::1]]", "[db", "db]", "[db]", "[::1]9042", "[fe80::1%eth0", "fe80::1%", "db:0", "db:65536",
+		"db:x", "a b", "a,b", "http://db", "db/x", "me@db", "1:2:3",
+	} {
+		if CheckContact(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func TestAuth(t *testing.T) {
 	t.Setenv(passwordFileVariable, login.PasswordFile)
 	options := func() drivers.Options {
 		return drivers.Options{
-			Contact: in.Contact(), Named: true, Namespace: newNamespace(),
+			Contact: in.Contact(), Named: []string{"contact", "tls_ca"}, Namespace: newNamespace(),
 			Settings: map[string]string{"tls": "true", "tls_ca": login.Authority},
 		}
 	}

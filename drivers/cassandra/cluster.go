@@ -18,6 +18,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
@@ -163,8 +164,15 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 	}
 	done := make(chan opened, 1)
 	go func() {
-		s, err := c.CreateSession()
-		done <- opened{s, err}
+		var o opened
+		o.err = crash.Guard(func() (err error) {
+			o.session, err = c.CreateSession()
+			return err
+		})
+		if p := new(crash.Error); errors.As(o.err, &p) { // gocql panics over values that are missing
+			o.err = fmt.Errorf("it answers what Cassandra does not (%v)", p.Value)
+		}
+		done <- o
 	}()
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -187,7 +195,7 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 	}
 	go func() { // close a session that opens too late
 		if o := <-done; o.err == nil {
-			o.session.Close()
+			_ = crash.Guard(func() error { o.session.Close(); return nil })
 		}
 	}()
 	return nil, why

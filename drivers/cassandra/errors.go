@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -117,8 +118,8 @@ func readError(err error) error {
 	return err
 }
 
-// retries is the retry policy of a slot's idempotent requests. It retries at once
-// if a connection was lost or a node refused the request. After a time-out it
+// retries is the retry policy of a slot's idempotent requests. It retries after a pause
+// if a connection was lost, and at once if a node refused the request. After a time-out it
 // retries only one kind of read. Other requests (counters, list appends,
 // conditional writes) have no retry policy, and are sent once.
 //
@@ -128,8 +129,13 @@ type retries struct {
 	most, left int
 	kind       writeKind
 	uncertain  bool
-	again      int64 // further attempts since the last Take
+	again      int64           // further attempts since the last Take
+	ctx        context.Context // of the request
 }
+
+// firstPause is the time before a request whose connection was lost is sent again. Each further pause takes
+// twice as long.
+const firstPause = 50 * time.Millisecond
 
 // begin resets the policy for the next call.
 func (r *retries) begin(kind writeKind) { r.left, r.kind, r.uncertain = r.most, kind, false }
@@ -147,6 +153,7 @@ func (r *retries) allow(q *gocql.Query, again bool) {
 // Attempt implements gocql.RetryPolicy.
 func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 	r.left--
+	r.ctx = q.Context()
 	return r.left >= 0 && q.Context().Err() == nil
 }
 
@@ -180,6 +187,10 @@ func (r *retries) typeOf(err error) gocql.RetryType {
 			return gocql.RetryNextHost
 		}
 		return gocql.Rethrow
+	}
+	select { // a node that starts again needs time
+	case <-time.After(firstPause << (r.most - r.left - 1)):
+	case <-r.ctx.Done():
 	}
 	// The connection was lost, or there was none. The node itself may be well, so
 	// it gets the next attempt. If it has no connections left, gocql tries the

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -171,11 +172,15 @@ func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (k
 func TestRetries(t *testing.T) {
 	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
 	r := &retries{most: 2}
+	began := time.Now()
 	if _, last := attempts(context.Background(), r, plainWrite, lost, nil); writeError(last, r.kind, r.uncertain) != nil {
 		t.Errorf("an attempt that was lost and one that succeeded: %v", last)
 	}
 	if kinds, last := attempts(context.Background(), r, plainWrite, lost, lost, lost, nil); !errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) || len(kinds) != 2 {
 		t.Errorf("three attempts that were lost: %v after %d retries, want unknown after 2", last, len(kinds))
+	}
+	if took := time.Since(began); took < firstPause+firstPause+2*firstPause {
+		t.Errorf("requests whose connection was lost were sent again after %v", took)
 	}
 	if _, last := attempts(context.Background(), r, plainWrite, lost, away, away); !errors.Is(writeError(last, r.kind, r.uncertain), drivers.ErrUnknown) {
 		t.Errorf("lost, then turned away: %v, want unknown: the first may have been applied", last)

@@ -13,6 +13,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // observeTimeout bounds an observation, which is made between measurements. Nodes
@@ -48,7 +49,12 @@ func (ob *observer) Observe() drivers.Observation {
 	states := make([]nodeState, len(at))
 	var asked sync.WaitGroup
 	for i, h := range at {
-		asked.Go(func() { states[i] = ob.observe(toNode(ctx, h), ours) })
+		asked.Go(func() {
+			err := crash.Guard(func() error { states[i] = ob.observe(toNode(ctx, h), ours); return nil })
+			if err != nil {
+				states[i] = nodeState{-1, -1, -1, -1, -1, -1}
+			}
+		})
 	}
 	asked.Wait()
 	for _, n := range states {

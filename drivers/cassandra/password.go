@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -11,9 +12,29 @@ import (
 	"github.com/gocql/gocql"
 )
 
+// login answers a cluster that wants user and password. gocql's own authenticator has no answer to a second
+// challenge, and panics.
+type login struct{ gocql.PasswordAuthenticator }
+
+// Challenge implements gocql.Authenticator.
+func (l login) Challenge(class []byte) ([]byte, gocql.Authenticator, error) {
+	answer, _, err := l.PasswordAuthenticator.Challenge(class)
+	return answer, answered{}, err
+}
+
+// answered is a login that has sent user and password.
+type answered struct{}
+
+// Challenge implements gocql.Authenticator.
+func (answered) Challenge([]byte) ([]byte, gocql.Authenticator, error) {
+	return nil, nil, errors.New("the authenticator of the server needs more than user and password, which mailbench does not support")
+}
+
+// Success implements gocql.Authenticator.
+func (answered) Success([]byte) error { return nil }
+
 // passwordGuard says where a password may go.
 type passwordGuard struct {
-	named     bool     // the user named the contacts; a workload file may name anybody's hosts
 	encrypted bool     // connections use TLS and verify the server
 	plaintext []string // hosts that may get the password without TLS
 }
@@ -23,15 +44,8 @@ func plaintextHosts(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// check returns an error if the password may not go to a contact.
+// check returns an error if the password may not go to a contact. Without a contact it goes to this machine.
 func (g *passwordGuard) check(contact []string) error {
-	if len(contact) == 0 {
-		return nil // this machine
-	}
-	if !g.named {
-		return fmt.Errorf("the workload names %s, and a password goes only to hosts that you name yourself: add --contact %s, "+
-			"or unset %s", strings.Join(contact, ", "), strings.Join(contact, ","), userVariable)
-	}
 	for _, c := range contact {
 		if host := hostOf(c); !g.encrypted && !loopback(host) && !slices.Contains(g.plaintext, host) {
 			return g.refusal(host)

@@ -18,18 +18,15 @@ func TestPasswordGuard(t *testing.T) {
 		want    string // of the error; "" is none
 	}{
 		{"", passwordGuard{}, ""},
-		{"10.0.0.1:9042", passwordGuard{}, "add --contact 10.0.0.1:9042"},
-		{"10.0.0.1:9042", passwordGuard{encrypted: true}, "add --contact"}, // a certificate proves a name, not whose it is
-		{"127.0.0.1:19042", passwordGuard{}, "add --contact"},              // any user's server
-		{"127.0.0.1:19042", passwordGuard{named: true}, ""},
-		{"[::1]:9042", passwordGuard{named: true}, ""},
-		{"localhost", passwordGuard{named: true}, ""},
-		{"10.0.0.1:9042", passwordGuard{named: true}, "10.0.0.1 without TLS"},
-		{"db", passwordGuard{named: true}, "db without TLS"},
-		{"localhost.example.com", passwordGuard{named: true}, "without TLS"},
-		{"10.0.0.1:9042", passwordGuard{named: true, encrypted: true}, ""},
-		{"10.0.0.1:9042", passwordGuard{named: true, plaintext: plaintextHosts("db, 10.0.0.1")}, ""},
-		{"10.0.0.10", passwordGuard{named: true, plaintext: plaintextHosts("10.0.0.1")}, "without TLS"},
+		{"127.0.0.1:19042", passwordGuard{}, ""},
+		{"[::1]:9042", passwordGuard{}, ""},
+		{"localhost", passwordGuard{}, ""},
+		{"10.0.0.1:9042", passwordGuard{}, "10.0.0.1 without TLS"},
+		{"db", passwordGuard{}, "db without TLS"},
+		{"localhost.example.com", passwordGuard{}, "without TLS"},
+		{"10.0.0.1:9042", passwordGuard{encrypted: true}, ""},
+		{"10.0.0.1:9042", passwordGuard{plaintext: plaintextHosts("db, 10.0.0.1")}, ""},
+		{"10.0.0.10", passwordGuard{plaintext: plaintextHosts("10.0.0.1")}, "without TLS"},
 	} {
 		var contact []string
 		if c.contact != "" {
@@ -41,7 +38,7 @@ func TestPasswordGuard(t *testing.T) {
 		}
 	}
 	// A cluster may name nodes that the user did not.
-	g := passwordGuard{named: true, plaintext: []string{"192.0.2.7"}}
+	g := passwordGuard{plaintext: []string{"192.0.2.7"}}
 	if conn, err := g.DialContext(t.Context(), "tcp", "192.0.2.1:9042"); err == nil || !strings.Contains(err.Error(), "192.0.2.1 without TLS") {
 		t.Errorf("a node that the cluster names: %v, %v", conn, err)
 	}
@@ -69,10 +66,34 @@ func TestPasswordStays(t *testing.T) {
 	t.Setenv(userVariable, "me")
 	t.Setenv(passwordVariable, "secret")
 	t.Setenv(passwordFileVariable, "")
-	for _, tls := range []string{"false", "true"} {
-		_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{l.Addr().String()}, Settings: map[string]string{"tls": tls}})
-		if err == nil || !strings.Contains(err.Error(), "--contact") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("tls %s: %v", tls, err)
+	here, ca := l.Addr().String(), "/etc/ssl/of-a-stranger.pem"
+	contact := []string{here}
+	for _, c := range []struct {
+		o    drivers.Options
+		want string // of the error
+	}{
+		{drivers.Options{Contact: contact, Settings: map[string]string{"tls": "false"}}, "add --contact " + here},
+		{drivers.Options{Contact: contact, Settings: map[string]string{"tls": "true"}}, "add --contact " + here},
+		{
+			drivers.Options{Settings: map[string]string{"addresses": "127.0.0.1:9042=" + here}},
+			"add --set engines.cassandra.addresses=127.0.0.1:9042=" + here,
+		},
+		{
+			drivers.Options{Contact: contact, Named: []string{"contact"}, Settings: map[string]string{"addresses": "10.0.0.1:9042=" + here}},
+			"add --set engines.cassandra.addresses=",
+		},
+		{
+			drivers.Options{Contact: contact, Named: []string{"contact"}, Settings: map[string]string{"tls": "true", "tls_ca": ca}},
+			"add --set engines.cassandra.tls_ca=" + ca,
+		},
+		{
+			drivers.Options{Contact: contact, Named: []string{"contact"}, Settings: map[string]string{"tls": "true", "tls_server_name": "evil"}},
+			"add --set engines.cassandra.tls_server_name=evil",
+		},
+	} {
+		_, err := Engine().Open(t.Context(), c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v: %v, want %q", c.o, err, c.want)
 		}
 	}
 	l.Close()

@@ -40,13 +40,18 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if err != nil {
 		return nil, err
 	}
+	if auth != nil {
+		if err := o.MayGo(ddl.EngineName, settingList, userVariable); err != nil {
+			return nil, err
+		}
+	}
 	config, err := c.settings.config(o.Contact, auth)
 	if err != nil {
 		return nil, err
 	}
 	c.contact = config.Hosts
 	guard := &passwordGuard{
-		named: o.Named, encrypted: c.settings.tls,
+		encrypted: c.settings.tls,
 		plaintext: plaintextHosts(os.Getenv(plaintextVariable)),
 	}
 	if auth != nil {

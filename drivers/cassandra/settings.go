@@ -37,6 +37,7 @@ var settingList = []drivers.Setting{
 		Name: "addresses",
 		Doc: "where nodes are reached, if not where the cluster says (NAT, private link): " +
 			"10.0.0.1:9042=host:port,10.0.0.2:9042=host:port",
+		Guarded: true,
 	},
 	{Name: "compression", Default: "none", Doc: "compression of requests and answers: none or snappy"},
 	{
@@ -51,7 +52,8 @@ var settingList = []drivers.Setting{
 	},
 	{
 		Name: "retries", Default: "2",
-		Doc: "how often an idempotent request is sent again, at once, if its connection is lost or a node refuses it",
+		Doc: "how often an idempotent request is sent again: after 50 ms, 100 ms and so on if its connection is lost, immediately " +
+			"if a node refuses it",
 	},
 	{
 		Name: "write_coalesce", Default: "0s",
@@ -59,10 +61,10 @@ var settingList = []drivers.Setting{
 			"client's latency",
 	},
 	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
-	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); by default the system's"},
+	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); by default the system's", Guarded: true},
 	{Name: "tls_cert", Doc: "file with the client's certificate (PEM)"},
 	{Name: "tls_key", Doc: "file with the key of the client's certificate (PEM)"},
-	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's"},
+	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's", Guarded: true},
 }
 
 // The environment variables with user and password. No flag, file or result holds
@@ -264,5 +266,5 @@ func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
 	if password == "" {
 		return nil, fmt.Errorf("there is a user but no password: set %s or %s", passwordVariable, passwordFileVariable)
 	}
-	return gocql.PasswordAuthenticator{Username: user, Password: password}, nil
+	return login{gocql.PasswordAuthenticator{Username: user, Password: password}}, nil
 }

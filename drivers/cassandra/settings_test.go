@@ -122,7 +122,7 @@ func TestAuthenticator(t *testing.T) {
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%v: %v, want %q", slices.Sorted(maps.Keys(c.env)), err, c.err)
 		}
-		if got, ok := got.(gocql.PasswordAuthenticator); ok != (c.want != nil) || ok && (got.Username != c.want.(gocql.PasswordAuthenticator).Username || got.Password != c.want.(gocql.PasswordAuthenticator).Password) {
+		if got, ok := got.(login); ok != (c.want != nil) || ok && (got.Username != c.want.(gocql.PasswordAuthenticator).Username || got.Password != c.want.(gocql.PasswordAuthenticator).Password) {
 			t.Errorf("%v: not the user and password expected", slices.Sorted(maps.Keys(c.env)))
 		}
 	}

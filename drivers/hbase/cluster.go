@@ -40,21 +40,30 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level:
 func connect(ctx context.Context, set *settings) (*cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, set.connectTimeout)
 	defer cancel()
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
 	if err := dialAny(ctx, set.contact); err != nil {
 		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
 			err)
 	}
 	quorum := strings.Join(set.contact, ",")
-	options := set.client()
+	options := set.client(refuse)
 	c := &cluster{settings: set, client: gohbase.NewClient(quorum, options...)}
 	c.regions = c.client.(gohbase.RPCClient)
 	c.master = gohbase.NewAdminClient(quorum, options...).(gohbase.RPCClient)
 	status, err := c.status(ctx)
 	if err != nil {
 		c.close()
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %v (setting connect_timeout): that is no ZooKeeper, or it knows no master of HBase "+
-				"at %s (setting zk_root), or the master is not ready", set.connectTimeout, set.zkRoot)
+		var foreign *foreignError
+		if errors.As(context.Cause(ctx), &foreign) {
+			err = foreign
+		} else if late := errors.Is(err, errTimeout); late || errors.Is(err, context.DeadlineExceeded) {
+			within, setting := set.connectTimeout, "connect_timeout"
+			if late {
+				within, setting = set.timeout, "timeout"
+			}
+			err = fmt.Errorf("no answer within %v (setting %s): that is no ZooKeeper, or it knows no master of HBase "+
+				"at %s (setting zk_root), or the master is not ready", within, setting, set.zkRoot)
 		}
 		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
 	}
@@ -62,13 +71,16 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	return c, nil
 }
 
-// client returns the options of gohbase's clients.
-func (s *settings) client() []gohbase.Option {
+// client returns the options of gohbase's clients. foreign is called when something else than ZooKeeper or
+// HBase answers.
+func (s *settings) client(foreign func(error)) []gohbase.Option {
 	options := []gohbase.Option{
 		gohbase.Logger(quiet), gohbase.ZookeeperRoot(s.zkRoot), gohbase.RpcQueueSize(s.batch), gohbase.EffectiveUser(s.user),
 		// gohbase must not close a slow server's connection before the calls on
 		// it reach their own timeout.
 		gohbase.RegionReadTimeout(s.timeout + time.Second),
+		gohbase.ZooKeeperDialer(dialer("ZooKeeper", checkZooKeeper, foreign)),
+		gohbase.RegionDialer(dialer("HBase server", checkHBase, foreign)),
 	}
 	if s.batch > 1 {
 		options = append(options, gohbase.FlushInterval(s.wait))

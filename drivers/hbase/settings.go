@@ -82,7 +82,7 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	}
 	for _, host := range o.Contact {
 		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(host, "2181")
+			host = net.JoinHostPort(strings.Trim(host, "[]"), "2181")
 		}
 		s.contact = append(s.contact, host)
 	}

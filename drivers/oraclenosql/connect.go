@@ -109,6 +109,9 @@ func (s *Store) newSlot() (*slot, error) {
 func classifyOpen(err error) bool {
 	var u *url.Error
 	var e *nosqlerr.Error
+	if errors.Is(err, errAnswer) {
+		return false
+	}
 	if errors.As(err, &e) {
 		return slices.Contains([]nosqlerr.ErrorCode{
 			nosqlerr.RequestTimeout, nosqlerr.ServerError, nosqlerr.ServiceUnavailable,

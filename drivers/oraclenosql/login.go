@@ -165,9 +165,8 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 
 // mayGo returns an error if the password may not go to a contact.
 func mayGo(o drivers.Options, encrypted bool) error {
-	if len(o.Contact) > 0 && !o.Named {
-		return fmt.Errorf("the workload names %s, and a password goes only to hosts that you name yourself: add --contact %s, "+
-			"or unset %s", strings.Join(o.Contact, ", "), strings.Join(o.Contact, ","), userVariable)
+	if err := o.MayGo(engineName, settingList, userVariable); err != nil {
+		return err
 	}
 	for _, c := range o.Contact {
 		host, _, err := net.SplitHostPort(c)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,7 +77,7 @@ func TestLogin(t *testing.T) {
 	t.Cleanup(p.Close)
 	t.Setenv(userVariable, "ann")
 	t.Setenv(passwordVariable, "secret")
-	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: true}
+	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: []string{"contact"}}
 	st, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestLogin(t *testing.T) {
 	}
 	for name, bad := range map[string]drivers.Options{
 		"a contact of the workload":  {Contact: o.Contact},
-		"another machine, plaintext": {Contact: []string{"db.example.org:8080"}, Named: true},
+		"another machine, plaintext": {Contact: []string{"db.example.org:8080"}, Named: []string{"contact"}},
 	} {
 		if st, err := open(t.Context(), bad); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", name, st, err)
@@ -256,7 +257,7 @@ func TestSecuredLive(t *testing.T) {
 		t.Skip("MAILBENCH_TEST_ORACLENOSQL_TLS is not set: it names a proxy with TLS and a login that you have started")
 	}
 	o := drivers.Options{
-		Contact: []string{contact}, Named: true, Namespace: newNamespace(),
+		Contact: []string{contact}, Named: []string{"contact"}, Namespace: newNamespace(),
 		Settings: map[string]string{"tls": "true", "tls_ca": os.Getenv("MAILBENCH_TEST_ORACLENOSQL_CA")},
 	}
 	st, err := open(t.Context(), o)
@@ -322,4 +323,54 @@ func (s *spoiler) RoundTrip(r *http.Request) (*http.Response, error) {
 	b[at] = '0' + (b[at]-'0'+1)%10
 	answer.Body = io.NopCloser(bytes.NewReader(b))
 	return answer, nil
+}
+
+// TestWrongServer: redirects and answers that are too long are refused, whatever is asked, with an error that
+// says what answered; none is sent again.
+func TestWrongServer(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	t.Cleanup(other.Close)
+	endless := func(w http.ResponseWriter) {
+		for b := make([]byte, 1<<20); ; {
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		serve func(w http.ResponseWriter, r *http.Request)
+		want  string
+	}{
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		}, "redirects to " + other.URL + ", and"},
+		"a length": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Server", "nginx")
+			w.Header().Set("Content-Length", "1200000000")
+		}, `server "nginx"`},
+		"no end":         {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "is no proxy of Oracle NoSQL"},
+		"an error's end": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); endless(w) }, ""},
+	} {
+		for _, user := range []string{"", "ann"} {
+			var asked atomic.Int64
+			p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); c.serve(w, r) }))
+			t.Setenv(userVariable, user)
+			t.Setenv(passwordVariable, strings.Repeat("secret", len(user)))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := open(t.Context(), drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: []string{"contact"}})
+			runtime.ReadMemStats(&after)
+			p.Close()
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 20_000 {
+				t.Errorf("%s, user %q: %.1000v, want %q", name, user, err, c.want)
+			}
+			if n, bytes := asked.Load(), after.TotalAlloc-before.TotalAlloc; n != 1 || bytes > 600<<20 {
+				t.Errorf("%s, user %q: %d requests, %d bytes", name, user, n, bytes)
+			}
+		}
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("another server got %d requests", n)
+	}
 }

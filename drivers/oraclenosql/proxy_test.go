@@ -198,7 +198,7 @@ func (p *proxy) answers(with func(op string, request object) any) {
 // store opens a store of the proxy that takes the schema as applied.
 func (p *proxy) store(t testing.TB, s *schemas.Schema, settings map[string]string) *Store {
 	t.Helper()
-	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: true, Namespace: "run", Settings: settings}
+	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: []string{"contact"}, Namespace: "run", Settings: settings}
 	st, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

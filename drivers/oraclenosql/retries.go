@@ -64,10 +64,15 @@ const (
 	maxDelay   = time.Second
 )
 
+// delay is the time before a request is sent again for the next time.
+func delay(times uint) time.Duration {
+	d := min(firstDelay<<min(times, 10), maxDelay)
+	return d/2 + rand.N(d)
+}
+
 // Delay implements nosqldb.RetryHandler.
 func (r *retries) Delay(_ nosqldb.Request, times uint, err error) {
-	d := min(firstDelay<<min(times, 10), maxDelay)
-	d = d/2 + rand.N(d)
+	d := delay(times)
 	time.Sleep(d)
 	if throttles(err) {
 		r.backoff += d

@@ -177,6 +177,11 @@ func ask[R any](sl *slot, ctx context.Context, again bool, do func(left time.Dur
 		if err == nil || !again || try >= sl.retry.most || ctx.Err() != nil || !lost(err) {
 			return r, err
 		}
+		select { // a server that starts again needs time
+		case <-ctx.Done():
+			return r, err
+		case <-time.After(delay(uint(try))):
+		}
 		sl.retry.uncertain = true
 		sl.retry.repeated++
 	}

@@ -37,8 +37,8 @@ var settingList = []drivers.Setting{
 	{Name: "retries", Default: "5", Doc: "how often a request is sent again that the server refused, or that can be repeated"},
 	{Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048"},
 	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
-	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM), besides the system's"},
-	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's"},
+	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM), besides the system's", Guarded: true},
+	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's", Guarded: true},
 }
 
 // settings are the parsed driver settings.

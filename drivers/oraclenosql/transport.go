@@ -1,8 +1,11 @@
 package oraclenosql
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"sync/atomic"
@@ -21,6 +24,64 @@ type transport struct {
 	stops    []func()                // free what watches ctx
 	requests int64
 	took     time.Duration
+}
+
+// Bounds of answers: to calls (a request has at most 64 MiB), to logins and other texts, and of errors. The
+// SDK reads all of an answer into memory, and repeats errors.
+const (
+	mostAnswer = 64 << 20
+	mostText   = 64 << 10
+	mostError  = 4 << 10
+)
+
+// errAnswer is an answer that the driver does not accept.
+var errAnswer = errors.New("answer refused")
+
+// bounding bounds the answers of all requests.
+type bounding struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounding) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body := &boundedBody{ReadCloser: answer.Body, left: mostAnswer}
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		body.left, answer.Body = mostError, body
+		return answer, nil
+	case r.Method == http.MethodGet:
+		body.left = mostText
+	}
+	body.long = fmt.Errorf("%w: %s answers with more than %d KB (server %q, content %q), and is no proxy of Oracle NoSQL; check --contact",
+		errAnswer, r.URL.Host, body.left/1000, answer.Header.Get("Server"), answer.Header.Get("Content-Type"))
+	if answer.Body = body; answer.ContentLength > body.left {
+		answer.Body.Close()
+		return nil, body.long
+	}
+	return answer, nil
+}
+
+// boundedBody is the body of an answer. After left bytes it ends, with the error long if there is one.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+	long error
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return max(0, n+int(b.left)), cmp.Or(b.long, io.EOF)
+	}
+	return n, err
+}
+
+// noRedirect refuses redirects: the password and rows go to the hosts that the user named, and to no other.
+func noRedirect(r *http.Request, via []*http.Request) error {
+	return fmt.Errorf("%w: %s redirects to %s://%s, and passwords and rows go only to hosts that you name; use --contact with "+
+		"the address of the proxy itself", errAnswer, via[0].URL.Host, r.URL.Scheme, r.URL.Host)
 }
 
 // versionHeader is the header with the versions of proxy and store.
@@ -63,6 +124,7 @@ func carry(c *httputil.HTTPClient, over http.RoundTripper) error {
 	if !inner.IsValid() || inner.Type() != reflect.TypeFor[*http.Client]() {
 		return fmt.Errorf("this version of the SDK keeps its HTTP client elsewhere: the driver is written for v1.4.7")
 	}
-	(*http.Client)(inner.UnsafePointer()).Transport = over
+	client := (*http.Client)(inner.UnsafePointer())
+	client.Transport, client.CheckRedirect = bounding{over}, noRedirect
 	return nil
 }
