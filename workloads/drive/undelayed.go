@@ -22,7 +22,7 @@ func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duratio
 		return service
 	}
 	p.idealEnd = max(due, p.idealEnd) + service
-	return p.idealEnd - due
+	return min(p.idealEnd, end) - due // never longer than it really took
 }
 
 // meanService is how long the worker's calls took on average.
