@@ -3,7 +3,9 @@ package drivers
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
+	"syscall"
 
 	"github.com/mailbench/mailbench/drivers/private"
 )
@@ -59,5 +61,11 @@ func WrongOption(err error) error {
 func IsOutage(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) ||
-		errors.Is(err, ErrUnreachable) || errors.Is(err, ErrClosed)
+		errors.Is(err, ErrUnreachable) || errors.Is(err, ErrClosed) || IsUnread(err)
+}
+
+// IsUnread reports whether a system call failed on a file that is there: too few descriptors, a disk
+// that does not answer. Such an error says nothing about what is in the file.
+func IsUnread(err error) bool {
+	return errors.As(err, new(syscall.Errno)) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt)
 }

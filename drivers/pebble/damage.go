@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,14 +16,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 )
 
-// corrupt marks an error as drivers.ErrCorrupt if its cause are files that are damaged or gone.
+// corrupt marks an error as drivers.ErrCorrupt if its cause is that files are damaged or gone.
 func corrupt(err error) error {
-	if err == nil || errors.Is(err, drivers.ErrCorrupt) {
+	if err == nil || errors.Is(err, drivers.ErrCorrupt) || drivers.IsUnread(err) {
 		return err
 	}
-	if pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), wrongSize) {
+	if pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), wrongSize) ||
+		errors.Is(err, errRow) || errors.Is(err, keys.ErrCorrupt) {
 		return fmt.Errorf("%w: %w", drivers.ErrCorrupt, err)
 	}
 	return err
@@ -49,8 +52,9 @@ func (s *Store) checkBlobs() error {
 		return err
 	}
 	for b := range db.DebugCurrentVersion().BlobFiles.All() {
-		if err = s.checkBlob(filepath.Join(s.dir, b.Physical.FileNum.String()+blobSuffix)); err != nil {
-			err = fmt.Errorf("%w: blob file: %w", drivers.ErrCorrupt, err)
+		name := filepath.Join(s.dir, b.Physical.FileNum.String()+blobSuffix)
+		if err = s.checkBlob(name, uint64(b.Physical.FileNum), b.Physical.Size); err != nil {
+			err = fmt.Errorf("blob file %s: %w", name, err)
 			break
 		}
 	}
@@ -59,8 +63,15 @@ func (s *Store) checkBlobs() error {
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 
-// checkBlob reads the end of a blob file as Pebble does.
-func (s *Store) checkBlob(name string) error {
+// Pebble ends a blob file with a footer of blobFooter bytes, which has the file's number at blobNumber.
+const (
+	blobFooter = 38
+	blobNumber = 22
+)
+
+// checkBlob reads the end of a blob file as Pebble does, and compares its size and its number with
+// those of the manifest: a compaction also panics at a file that was exchanged for another.
+func (s *Store) checkBlob(name string, number, size uint64) error {
 	f, err := s.fs.FS.Open(name)
 	if err != nil {
 		return err
@@ -71,16 +82,32 @@ func (s *Store) checkBlob(name string) error {
 	}
 	b, err := blob.NewFileReader(context.Background(), r, blob.FileReaderOptions{})
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", name, err), r.Close())
+		return errors.Join(damaged(err), r.Close())
 	}
-	return b.Close()
+	var footer [blobFooter]byte
+	if got := uint64(r.Size()); got != size {
+		err = fmt.Errorf("%w: it has %d bytes instead of %d", drivers.ErrCorrupt, got, size)
+	} else if err = r.ReadAt(context.Background(), footer[:], r.Size()-blobFooter); err == nil {
+		if got := binary.LittleEndian.Uint64(footer[blobNumber:]); got != number {
+			err = fmt.Errorf("%w: it is number %d, exchanged or renamed", drivers.ErrCorrupt, got)
+		}
+	}
+	return errors.Join(err, b.Close())
+}
+
+// damaged marks any error but that of a system call as drivers.ErrCorrupt.
+func damaged(err error) error {
+	if drivers.IsUnread(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", drivers.ErrCorrupt, err)
 }
 
 // Open implements vfs.FS. If a blob file has gone while the store is open, the error is not
 // fs.ErrNotExist, which would let Pebble panic (see checkBlobs).
 func (g *guardFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	f, err := g.FS.Open(name, o...)
-	if err != nil && strings.HasSuffix(name, blobSuffix) {
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(name, blobSuffix) {
 		err = fmt.Errorf("%w: %v", drivers.ErrCorrupt, err)
 	}
 	return f, err

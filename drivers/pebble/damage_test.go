@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +34,13 @@ func TestDamagedBlobs(t *testing.T) {
 		{"damaged at its end", func(name string, b []byte) error {
 			b[len(b)-20] ^= 1
 			return os.WriteFile(name, b, 0o600)
+		}},
+		{"exchanged for another", func(name string, b []byte) error {
+			other := blobsIn(t, filepath.Dir(name))[1]
+			return errors.Join(os.Rename(other, name), os.WriteFile(other, b, 0o600))
+		}},
+		{"longer", func(name string, b []byte) error {
+			return os.WriteFile(name, append([]byte("0123456789"), b...), 0o600)
 		}},
 	} {
 		dir := filepath.Join(t.TempDir(), "store")
@@ -79,6 +88,77 @@ func TestBlobsGoWhileOpen(t *testing.T) {
 	if st != nil {
 		st.Close()
 	}
+}
+
+// TestFailedReads: a read that the system refuses is its error, and no damage; the next read is as if
+// nothing had been.
+func TestFailedReads(t *testing.T) {
+	dir := t.TempDir()
+	crowd(t, dir)
+	for _, x := range []struct {
+		reason syscall.Errno
+		of     string // files
+	}{{syscall.EIO, ".sst"}, {syscall.EMFILE, ".sst"}, {syscall.EIO, blobSuffix}, {syscall.EMFILE, blobSuffix}} {
+		reason, disk := x.reason, &refusing{FS: vfs.Default, reason: x.reason, of: x.of}
+		e, err := openEnvOn(disk, drivers.Options{Dir: dir, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.t = t
+		read := func() error {
+			return e.sess.Read(t.Context(), e.stmt("parts"), values([]any{"u", "f", 1, 0}), func([]drivers.Value) error { return nil })
+		}
+		disk.on.Store(true)
+		if err := read(); !errors.Is(err, reason) || errors.Is(err, drivers.ErrCorrupt) || !drivers.IsUnread(err) {
+			t.Errorf("%v of %s: the read says %v", reason, x.of, err)
+		}
+		disk.on.Store(false)
+		if err := read(); err != nil {
+			t.Errorf("after %v: %v", reason, err)
+		}
+		e.close()
+	}
+	disk := &refusing{FS: vfs.Default, reason: syscall.EMFILE, of: blobSuffix}
+	disk.on.Store(true)
+	if _, err := openEnvOn(disk, drivers.Options{Dir: dir}); !errors.Is(err, syscall.EMFILE) || errors.Is(err, drivers.ErrCorrupt) {
+		t.Errorf("opened without descriptors: %v", err)
+	}
+}
+
+// refusing is a disk that opens and reads no files whose names end in of while it is on.
+type refusing struct {
+	vfs.FS
+	reason syscall.Errno
+	of     string
+	on     atomic.Bool
+}
+
+func (d *refusing) refuse(op, name string) error {
+	if d.on.Load() && filepath.Ext(name) == d.of {
+		return &fs.PathError{Op: op, Path: name, Err: d.reason}
+	}
+	return nil
+}
+
+func (d *refusing) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	if err := d.refuse("open", name); err != nil {
+		return nil, err
+	}
+	f, err := d.FS.Open(name, o...)
+	return &refusedFile{f, d, name}, err
+}
+
+type refusedFile struct {
+	vfs.File
+	disk *refusing
+	name string
+}
+
+func (f *refusedFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.disk.refuse("read", f.name); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, off)
 }
 
 // crowd makes a store with so many tables over each other that Pebble rewrites their values as

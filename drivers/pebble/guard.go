@@ -139,9 +139,11 @@ func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 // listener turns errors of Pebble's background work into a fault of the store.
 func (g *guardFS) listener() *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: g.fail,
+		BackgroundError: func(err error) { g.fail(corrupt(err)) },
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			g.fail(fmt.Errorf("%w: file %s: %w", drivers.ErrCorrupt, i.Path, i.Details))
+			if !drivers.IsUnread(i.Details) { // else the read itself fails
+				g.fail(damaged(fmt.Errorf("file %s: %w", i.Path, i.Details)))
+			}
 		},
 	}
 }
