@@ -83,3 +83,25 @@ func (m *loaded) addToCounter(t *testing.T, n int64) {
 		t.Fatal(err)
 	}
 }
+
+// schema validate and a run's audit have one rule: what an interruption leaves is no damage.
+func TestAuditsHaveOneRule(t *testing.T) {
+	for _, x := range []struct {
+		audit modelAudit
+		exact bool
+		want  bool
+	}{
+		{modelAudit{Duplicated: 1, Unreferenced: 1}, true, false},
+		{modelAudit{Dangling: 1}, false, true},
+		{modelAudit{Dangling: 1, BrokenBodies: 1, remote: true}, false, false},
+		{modelAudit{Dangling: 1, remote: true}, true, true},
+		{modelAudit{CounterDrift: 1}, true, true},
+		{modelAudit{CounterDrift: 1}, false, false},
+		{modelAudit{Error: "corrupt row"}, false, true},
+		{modelAudit{Error: "too many open files", interrupted: true}, true, false},
+	} {
+		if got := x.audit.broken(x.exact); got != x.want {
+			t.Errorf("%+v, exact %t: broken %t", x.audit, x.exact, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -25,13 +26,20 @@ type modelAudit struct {
 	BrokenOff    int64    `json:"broken_off,omitempty"`
 	CounterDrift int64    `json:"counter_drift"`
 	Notes        []string `json:"notes,omitempty"`
-	Error        string   `json:"error,omitempty"` // the data at which the audit could not go on
+	Error        string   `json:"error,omitempty"` // what ended the audit before its end
+
+	interrupted bool // by an engine that does not answer, a read that failed, or the user, and not by the data
+	remote      bool
 }
 
-// broken reports whether the audit found damage. Counters that are adrift are damage if nothing
-// was broken off on the data set.
+// broken reports whether the audit found damage, by the rule of a run's audit. Exact says that no operation
+// on the data set was interrupted.
 func (a *modelAudit) broken(exact bool) bool {
-	return a.Dangling+a.Duplicated+a.BrokenBodies > 0 || exact && a.CounterDrift > 0 || a.Error != ""
+	found := results.Audit{
+		Interrupted: a.remote && !exact, Exact: exact,
+		Dangling: a.Dangling, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
+	}
+	return found.Damaged() || a.Error != "" && !a.interrupted
 }
 
 // auditOf runs a model's own audit over a store that is open for reading only.
@@ -63,10 +71,12 @@ func auditOf(
 	}
 	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
 	a := auditInJSON(found)
+	a.remote = !st.Capabilities().InProcess
 	var stop error
 	if err != nil {
 		a.Error = err.Error()
-		if _, lost := st.Inspect(ctx, s.Name); lost != nil || drivers.IsOutage(err) {
+		_, lost := st.Inspect(ctx, s.Name)
+		if a.interrupted = !errors.Is(err, drivers.ErrCorrupt) && (lost != nil || drivers.IsOutage(err)); a.interrupted {
 			stop = err
 		}
 	}

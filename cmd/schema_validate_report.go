@@ -55,7 +55,10 @@ func (v *validated) writeText(w io.Writer) error {
 		for _, note := range a.Notes {
 			fmt.Fprintln(w, "  "+words.OneLine(note))
 		}
-		if a.Error != "" {
+		switch {
+		case a.interrupted:
+			fmt.Fprintf(w, "  The audit was INTERRUPTED: %s\n", words.OneLine(a.Error))
+		case a.Error != "":
 			fmt.Fprintf(w, "  The audit ended at data that it cannot read: %s\n", words.OneLine(a.Error))
 		}
 	}

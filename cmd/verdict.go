@@ -24,6 +24,9 @@ func verdict(r *results.Run, on failOn) error {
 		return statusError{exitInterrupted, errors.New("interrupted; what was measured is saved")}
 	}
 	for _, a := range r.Audits {
+		if a.Error != "" {
+			return fmt.Errorf("the audit of %s on %s was interrupted: %s", a.Model, a.Engine, a.Error)
+		}
 		if a.Unread > 0 {
 			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}

@@ -42,6 +42,8 @@ func TestVerdict(t *testing.T) {
 		{"half a message", results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, exitData, exitData},
 		{"half a message of an operation that was broken off", results.Run{Audits: []results.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
 		{"not all could be read", results.Run{Audits: []results.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
+		{"an interrupted audit", results.Run{Audits: []results.Audit{{Verified: 3, Error: "no answer"}}}, exitFailed, exitFailed},
+		{"an interrupted audit that found damage", results.Run{Audits: []results.Audit{{Corrupt: 1, Error: "no answer"}}}, exitData, exitData},
 		{"interrupted", results.Run{Interrupted: true, Cells: failed}, exitInterrupted, exitInterrupted},
 		{"overloaded", results.Run{Cells: []results.Cell{ok, overloaded}}, exitBroken, exitOK},
 		{"nothing measured", results.Run{Cells: []results.Cell{ok, nothing}}, exitBroken, exitOK},

@@ -93,7 +93,7 @@ func DecodeText(dst, text []byte) ([]byte, error) {
 	}
 	dst, err := base64.StdEncoding.AppendDecode(dst, enc)
 	if err != nil {
-		return dst, fmt.Errorf("text after the marker %s: %w", textMarker, err)
+		return dst, fmt.Errorf("%w: text after the marker %s: %w", ErrBroken, textMarker, err)
 	}
 	return dst, nil
 }

@@ -189,7 +189,7 @@ func junitAudit(a *results.Audit, workload string) junitCase {
 	switch {
 	case a.Wrong():
 		one.Failure = &junitOutcome{notes[0], "data"}
-	case a.Unread > 0:
+	case a.Incomplete():
 		one.Error = &junitOutcome{notes[0], "unread"}
 	}
 	return one

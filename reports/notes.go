@@ -118,11 +118,16 @@ func AuditSummary(a *results.Audit) string {
 	add(a.Corrupt, "CORRUPT")
 	add(a.Resurrected, "deleted but still there")
 	add(a.BadUIDs, "UIDs given twice or out of order")
-	if len(parts) == 0 && a.Unread == 0 {
+	switch {
+	case a.Error != "":
+		parts = append(parts, fmt.Sprintf("INTERRUPTED after %d of %d deliveries: %s", a.Verified, a.Delivered, a.Error))
+	case len(parts) == 0 && a.Unread == 0:
 		parts = append(parts, "nothing lost")
+		fallthrough
+	default:
+		parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered))
 	}
-	parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered),
-		fmt.Sprintf("%d deleted", a.Deleted))
+	parts = append(parts, fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
 	add(a.Dangling, "dangling references"+auditExcuse(a))

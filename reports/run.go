@@ -160,8 +160,12 @@ func (v *run) alerts() document.Section {
 		bad("INTERRUPTED", "the results are those up to the interruption.")
 	}
 	for i := range v.Audits {
-		if a := &v.Audits[i]; a.Wrong() {
-			bad("DATA WRONG OR LOST", v.names.Audit(a)+": "+AuditSummary(a))
+		if a := &v.Audits[i]; a.Wrong() || a.Incomplete() {
+			lead := "NOT VERIFIED"
+			if a.Wrong() {
+				lead = "DATA WRONG OR LOST"
+			}
+			bad(lead, v.names.Audit(a)+": "+AuditSummary(a))
 			for _, n := range a.Notes {
 				s.Say(document.Plain, "", n)
 			}
@@ -181,7 +185,7 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Plain, "", words.Plural(met, "threshold")+" met.")
 	}
 	for i := range v.Audits {
-		if a := &v.Audits[i]; !a.Wrong() {
+		if a := &v.Audits[i]; !a.Wrong() && !a.Incomplete() {
 			s.Say(document.Plain, "Verified", v.names.Audit(a)+": "+AuditSummary(a))
 		}
 	}

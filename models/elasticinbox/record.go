@@ -110,7 +110,7 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("sub-column %s of message %x: %w", name, r.id, err)
+		return fmt.Errorf("%w: sub-column %s of message %x: %w", models.ErrBroken, name, r.id, err)
 	}
 	return nil
 }

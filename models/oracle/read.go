@@ -37,7 +37,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 func (m *mailbox) inboxRow(row []drivers.Value) error {
 	var id [16]byte
 	if n, err := hex.Decode(id[:], row[0].Raw()); err != nil || n != len(id) {
-		return fmt.Errorf("messageId %q is not 32 hexadecimal digits", row[0].Raw())
+		return fmt.Errorf("%w: messageId %q is not 32 hexadecimal digits", models.ErrBroken, row[0].Raw())
 	}
 	created := row[1].Int64()
 	m.entry = models.Entry{

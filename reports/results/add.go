@@ -285,5 +285,8 @@ func (a *Audit) Add(b *Audit, common bool) {
 	if !strings.Contains(a.Fault, b.Fault) {
 		a.Fault = strings.TrimPrefix(a.Fault+"; "+b.Fault, "; ")
 	}
+	if !strings.Contains(a.Error, b.Error) {
+		a.Error = strings.TrimPrefix(a.Error+"; "+b.Error, "; ")
+	}
 	a.Notes = append(a.Notes, b.Notes...)
 }

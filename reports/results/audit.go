@@ -10,7 +10,9 @@ type Audit struct {
 	Shard  int    `json:"shard,omitempty"` // from 1; 0: the run has no shards
 	// Fault is why the audit cannot tell whether all that was acknowledged is there: the data set's
 	// folder or its ledger is gone, or the ledger or the store is damaged.
-	Fault       string `json:"fault,omitempty"`
+	Fault string `json:"fault,omitempty"`
+	// Error is why the audit was interrupted: what it did not reach is not verified.
+	Error       string `json:"error,omitempty"`
 	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
 	Deleted     int64  `json:"deleted"`   // acknowledged deletions
 	Verified    int64  `json:"verified"`  // deliveries found byte for byte as they were delivered
@@ -42,6 +44,14 @@ type Audit struct {
 
 // Wrong reports whether anything acknowledged is not as it was promised, or nobody can tell.
 func (a *Audit) Wrong() bool {
-	return a.Fault != "" || a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 ||
-		!a.Interrupted && a.Dangling+a.BrokenBodies > 0 || a.Exact && a.CounterDrift > 0
+	return a.Fault != "" || a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || a.Damaged()
 }
+
+// Damaged is the rule for what the model's own audit finds: whether anything of it is damage.
+// Leftovers and duplicates of interrupted operations are none.
+func (a *Audit) Damaged() bool {
+	return !a.Interrupted && a.Dangling+a.BrokenBodies > 0 || a.Exact && a.CounterDrift > 0
+}
+
+// Incomplete reports whether the audit has not verified all that it was to verify.
+func (a *Audit) Incomplete() bool { return a.Error != "" || a.Unread > 0 }

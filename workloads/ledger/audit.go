@@ -29,9 +29,8 @@ type Auditor struct {
 	// Hold waits until so many bytes of a large message may be in memory, and returns a
 	// function that gives them back. If Hold is nil, the audit does not wait.
 	Hold func(ctx context.Context, bytes int64) (release func(), err error)
-	// Remote says that the engine is reached over a network. The audit then tries
-	// again what it cannot read, and does not call it wrong. Operations of unknown
-	// outcome may be half done.
+	// Remote says that the engine is reached over a network. The audit then repeats a
+	// read that fails. Operations of unknown outcome may be half done.
 	Remote bool
 	// Whole says that the store has messages of this ledger only.
 	Whole bool
@@ -285,20 +284,24 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 		if release(); ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if w.Remote && unanswered(err) {
+		switch {
+		case unanswered(err):
 			if err := w.unread(e, err); err != nil {
 				return err
 			}
-			continue
+		case errors.Is(err, drivers.ErrCorrupt):
+			w.damaged(e, err)
+		default:
+			w.judge(e, w.listed[e.Handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.Digest)
 		}
-		w.judge(e, w.listed[e.Handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.Digest)
 	}
 	return nil
 }
 
-// unanswered reports whether an error says nothing about the message.
+// unanswered reports whether a read failed: its error says nothing about the message.
 func unanswered(err error) bool {
-	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken)
+	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken) &&
+		!errors.Is(err, drivers.ErrCorrupt)
 }
 
 // askTries is how often a call to an engine over a network is tried. With the pauses between,
@@ -327,12 +330,25 @@ const unreadMost = 10
 func (a *Auditor) unread(e *Entry, err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.note("message %d of account %s, folder %s cannot be read: %v", e.N, a.Address(int(e.Place.Account)),
-		a.Folder(int(e.Place.Account), int(e.Place.Folder)), err)
+	a.about(e, fmt.Sprintf("cannot be read: %v", err))
 	if a.found.Unread++; a.found.Unread > unreadMost {
 		return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, err)
 	}
 	return nil
+}
+
+// damaged counts a message at whose place the store is damaged, whether it was deleted or not.
+func (a *Auditor) damaged(e *Entry, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.found.Corrupt++
+	a.about(e, fmt.Sprintf("is damaged: %v", err))
+}
+
+// about notes what is the matter with a message.
+func (a *Auditor) about(e *Entry, fault string) {
+	account, folder := int(e.Place.Account), int(e.Place.Folder)
+	a.note("message %d of account %s, folder %s %s", e.N, a.Address(account), a.Folder(account, folder), fault)
 }
 
 func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
@@ -384,8 +400,7 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 		a.Verified++
 	}
 	if fault != "" {
-		w.note("message %d of account %s, folder %s %s", e.N, w.Address(int(e.Place.Account)),
-			w.Folder(int(e.Place.Account), int(e.Place.Folder)), fault)
+		w.about(e, fault)
 	}
 }
 

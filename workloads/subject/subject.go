@@ -213,6 +213,9 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	if errors.Is(err, drivers.ErrCorrupt) {
 		fault, err = err.Error(), nil
 	}
+	if err != nil {
+		found.Error = err.Error()
+	}
 	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, cmp.Or(fault, found.Fault)
 	return &found, err
 }
