@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -154,6 +156,35 @@ func TestAuditFinds(t *testing.T) {
 				t.Errorf("notes %q, want one with %q", a.Notes, c.note)
 			}
 		})
+	}
+}
+
+// TestReadsThatFail: a read that failed says nothing of the message, deleted or not. Many end the audit.
+func TestReadsThatFail(t *testing.T) {
+	for most, want := range map[int64]string{3: "3 could not be read", 1 << 30: "INTERRUPTED after 0 of "} {
+		d := newFake()
+		c := dataConfig(t, d, changes)
+		runOK(t, c)
+		var n atomic.Int64
+		d.before = func(call string) error {
+			if call == "raw" && n.Add(1) <= most {
+				return &os.PathError{Op: "read", Path: "000012.sst", Err: syscall.EIO}
+			}
+			return nil
+		}
+		c.Audit = AuditOnly
+		r := runOK(t, c)
+		if len(r.Audits) != 1 {
+			t.Fatalf("%d audits", len(r.Audits))
+		}
+		a := &r.Audits[0]
+		text := reports.AuditSummary(a)
+		if a.Wrong() || !a.Incomplete() || a.Unread == 0 || !strings.Contains(text, want) || strings.Contains(text, "nothing lost") {
+			t.Errorf("%s; %+v; want %q, and nothing wrong", text, a, want)
+		}
+		if len(a.Notes) == 0 || !strings.Contains(a.Notes[0], "cannot be read: ") || !strings.Contains(a.Notes[0], "input/output error") {
+			t.Errorf("notes %q", a.Notes)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
@@ -211,9 +212,9 @@ func (c *combination) gone() {
 	})
 }
 
-// corrupt reports whether a store is damaged. Then data may be lost, and an audit says so.
+// corrupt reports whether a store or its ledger is damaged. Then data may be lost, and an audit says so.
 func (c *combination) corrupt(err error) bool {
-	if !errors.Is(err, drivers.ErrCorrupt) {
+	if !errors.Is(err, drivers.ErrCorrupt) && !errors.Is(err, ledger.ErrUnfit) {
 		return false
 	}
 	c.addAudit(results.Audit{Model: c.model.Name, Engine: c.engine.Name, Fault: err.Error()})

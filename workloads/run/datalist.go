@@ -26,6 +26,7 @@ func (d *dataDir) readList() error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	d.list = strings.FieldsFunc(string(b), func(c rune) bool { return c == '\n' })
+	slices.Sort(d.list) // holds searches in it
 	return nil
 }
 
@@ -44,19 +45,25 @@ func (d *dataDir) hold(dir string) error {
 }
 
 // holds reports whether the list has a folder.
-func (d *dataDir) holds(dir string) bool { return slices.Contains(d.list, filepath.Base(dir)) }
+func (d *dataDir) holds(dir string) bool {
+	_, found := slices.BinarySearch(d.list, filepath.Base(dir))
+	return found
+}
 
-// points is the highest number of a point in the list, and trials that of a trial.
-func (d *dataDir) points() int { return d.highest(pointSuffix) }
-func (d *dataDir) trials() int { return d.highest(trialSuffix) }
+// points are the numbers of points in the list, and trials the numbers of its trials and of the known ones:
+// a list may have any, so nothing counts up to them.
+func (d *dataDir) points() []int            { return d.numbered(pointSuffix, nil) }
+func (d *dataDir) trials(known []int) []int { return d.numbered(trialSuffix, known) }
 
-func (d *dataDir) highest(suffix string) (n int) {
-	number := regexp.MustCompile(suffix + `(\d{1,6})(-|$)`)
+func (d *dataDir) numbered(suffix string, known []int) []int {
+	number := regexp.MustCompile(suffix + `([1-9]\d{0,5})(-|$)`)
+	all := slices.Clone(known)
 	for _, name := range d.list {
 		if m := number.FindStringSubmatch(name); m != nil {
-			one, _ := strconv.Atoi(m[1])
-			n = max(n, one)
+			n, _ := strconv.Atoi(m[1])
+			all = append(all, n)
 		}
 	}
-	return n
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -209,6 +209,9 @@ func (b fakeMailbox) Raw(_ context.Context, f *models.Folder, h models.Handle, w
 	if b.d.noRaw {
 		return 0, models.ErrNotOffered
 	}
+	if err := b.call("raw"); err != nil {
+		return 0, err
+	}
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	_, l := b.d.find(f, h)

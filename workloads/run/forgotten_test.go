@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -61,6 +62,11 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		{"an empty dataset.json", func(data, _ string) error {
 			return os.Truncate(filepath.Join(data, "fake-memory", "dataset.json"), 0)
 		}, "dataset.json is damaged", "dataset.json is damaged"},
+		{"a data set of another model", func(data, _ string) error {
+			return edit(filepath.Join(data, "fake-memory", "dataset.json"), func(b []byte) []byte {
+				return bytes.Replace(b, []byte(`"model": "fake"`), []byte(`"model": "other"`), 1)
+			})
+		}, "is of other on memory, and the folder is for fake on memory", "is of other on memory"},
 		{"no list", func(data, _ string) error { return os.Remove(filepath.Join(data, listFile)) }, "lacks this data set", ""},
 		{"an empty list", func(data, _ string) error { return os.Truncate(filepath.Join(data, listFile), 0) }, "lacks this data set", ""},
 	}
@@ -88,9 +94,14 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 				}
 				return
 			}
-			cell := runOK(t, c).Cells[0]
+			r = runOK(t, c)
+			cell := r.Cells[0]
 			if cell.Verdict != results.Failed || !strings.Contains(cell.Error, x.again) {
 				t.Errorf("used again: %s %q, want %q", cell.Verdict, cell.Error, x.again)
+			}
+			lost := strings.Contains(x.fault, "is gone") && x.again != x.fault // the run would load a new data set
+			if !lost && (len(r.Audits) != 1 || !strings.Contains(r.Audits[0].Fault, x.again)) {
+				t.Errorf("used again: audits %+v, want %q", r.Audits, x.again)
 			}
 		})
 	}
@@ -129,6 +140,22 @@ func TestAuditsOfAllDataSets(t *testing.T) {
 	r = runOK(t, c)
 	if len(r.Audits) != 3 || !strings.Contains(r.Audits[1].Fault, gone) || r.Audits[0].Wrong() || r.Audits[2].Wrong() {
 		t.Errorf("audits %+v, want one that misses %s", r.Audits, gone)
+	}
+}
+
+// TestListOfHugeNumbers: an audit goes over the lines of the list, and does not count up to a number in it.
+func TestListOfHugeNumbers(t *testing.T) {
+	c := dataConfig(t, newFake(), changes)
+	runOK(t, c)
+	name := filepath.Join(c.DataDir, listFile)
+	b, err := os.ReadFile(name)
+	if err := errors.Join(err, os.WriteFile(name, append(b, "fake-memory-point999999-trial999999\nx-trial999998\n"...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c.Audit = AuditOnly
+	r := runOK(t, c)
+	if len(r.Audits) != 2 || r.Audits[0].Wrong() || !strings.Contains(r.Audits[1].Fault, "fake-memory-point999999-trial999999 is gone") {
+		t.Errorf("audits %+v, want a clean one and one of what is gone", r.Audits)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestInterleaved(t *testing.T) {
 			c.Engines = append(c.Engines, drivers.Engine{Name: name})
 		}
 		order := make([][]string, 3)
-		if err := c.combinations(3, func(m models.Model, e drivers.Engine, trial int) error {
+		if err := c.combinations(numbers(3), func(m models.Model, e drivers.Engine, trial int) error {
 			order[trial-1] = append(order[trial-1], m.Name+e.Name)
 			return nil
 		}); err != nil {

@@ -129,8 +129,9 @@ func (r *runner) end(result *results.Run, interrupted bool) {
 		s = &results.Sweep{Path: s.Path, Points: s.Points}
 		s.Growth, result.Sweep = trials.Growths(result), s
 	}
-	result.Ended = time.Now().UTC().Format(time.RFC3339)
-	result.Seconds = time.Since(r.started).Seconds()
+	took := time.Since(r.started) // by the monotonic clock: the other may be set while a run lasts
+	result.Ended = r.started.Add(took).UTC().Format(time.RFC3339)
+	result.Seconds = took.Seconds()
 	result.Interrupted = interrupted
 }
 
@@ -195,11 +196,11 @@ type runner struct {
 // lie apart: a disturbance of the machine does not hit all trials of one.
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
-	trials := c.trials()
+	trials := numbers(c.trials())
 	if c.Audit == AuditOnly {
-		trials = max(trials, r.data.trials())
+		trials = r.data.trials(trials)
 	}
-	r.at.Combinations = trials * len(c.Engines) * len(c.Models) * len(r.points)
+	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
 	err := c.combinations(trials, func(m models.Model, e drivers.Engine, trial int) error {
 		if ctx.Err() != nil {
 			return nil

@@ -92,12 +92,21 @@ func (d *dataDir) delivered(dir string) (int64, error) {
 	return subject.Delivered(dir)
 }
 
-// combinations calls each with every model on every engine in every trial, in the order of the run. Each
+// numbers are 1 to n.
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
+// combinations calls each with every model on every engine in every one of the trials, in the order of the run. Each
 // trial goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that
 // becomes slower or faster favours none. An error of each ends that.
-func (c *Config) combinations(trials int, each func(m models.Model, e drivers.Engine, trial int) error) error {
+func (c *Config) combinations(trials []int, each func(m models.Model, e drivers.Engine, trial int) error) error {
 	n := len(c.Engines) * len(c.Models)
-	for trial := 1; trial <= trials; trial++ {
+	for _, trial := range trials {
 		for i := range n {
 			if trial%2 == 0 {
 				i = n - 1 - i
@@ -112,7 +121,7 @@ func (c *Config) combinations(trials int, each func(m models.Model, e drivers.En
 
 // estimates calls each with what every point of every combination will do, in the order of the run.
 func (c *Config) estimates(points []point, data *dataDir, each func(*estimates.Estimate)) error {
-	return c.combinations(c.trials(), func(m models.Model, e drivers.Engine, trial int) error {
+	return c.combinations(numbers(c.trials()), func(m models.Model, e drivers.Engine, trial int) error {
 		all, err := c.series(points, data, m, e, trial)
 		if err != nil {
 			return err

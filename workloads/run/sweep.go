@@ -67,16 +67,23 @@ func (c *Config) CheckSweep() error {
 
 // left are the data sets that an earlier run left of a model on an engine.
 func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
-	dir := r.data.dir(m.Name, e.Name, trial, 0)
-	all := []series{{points: []*point{&r.points[0]}, dir: dir}}
-	for n := 1; ; n++ {
+	all := []series{{points: []*point{&r.points[0]}, dir: r.data.dir(m.Name, e.Name, trial, 0)}}
+	add := func(n int, dir string) {
 		p := r.points[0]
 		p.number, p.value = n, fmt.Sprintf("point %d", n)
-		if dir = r.data.dir(m.Name, e.Name, trial, n); !exists(dir) && n > r.data.points() {
-			return all
-		}
 		all = append(all, series{points: []*point{&p}, dir: dir})
 	}
+	last := 0 // of the points that are there, from 1 on
+	for dir := r.data.dir(m.Name, e.Name, trial, 1); exists(dir); dir = r.data.dir(m.Name, e.Name, trial, last+1) {
+		last++
+		add(last, dir)
+	}
+	for _, n := range r.data.points() {
+		if dir := r.data.dir(m.Name, e.Name, trial, n); n > last && r.data.holds(dir) {
+			add(n, dir)
+		}
+	}
+	return all
 }
 
 // sweep enters the sweep into the result, before anything is measured.

@@ -223,6 +223,10 @@ func (t *Target) openDataset() error {
 	if have == nil && t.AuditOnly {
 		return fmt.Errorf("there is no data set in %s to audit", t.Dir)
 	}
+	if have != nil && (have.Model != want.Model || have.Engine != want.Engine) {
+		return fmt.Errorf("%w: the data set in %s is of %s on %s, and the folder is for %s on %s; put back the folder that was there",
+			drivers.ErrCorrupt, t.Dir, have.Model, have.Engine, want.Model, want.Engine)
+	}
 	if t.Dataset = want; have == nil {
 		if t.Engine.Remote {
 			want.Namespace = cmp.Or(t.Namespace, newNamespace())
