@@ -46,7 +46,7 @@ Without -o the diagram goes to standard output.`,
 			if err := write(&text, s, diagram.Kind(kind)); err != nil {
 				return usage(fmt.Errorf("%s: %w", args[0], err))
 			}
-			if file == "" {
+			if file == "" || file == "-" {
 				_, err = cmd.OutOrStdout().Write(text.Bytes())
 				return err
 			}
@@ -59,6 +59,6 @@ Without -o the diagram goes to standard output.`,
 	f := c.Flags()
 	f.StringVar(&kind, "kind", string(diagram.Logical), "what to draw: `KIND` logical, physical or workflow")
 	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
-	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`")
+	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
 	return c
 }

@@ -327,7 +327,7 @@ func junitAgrees(t *testing.T, cells []raw, text string) {
 	outcomes["failure"] += 2
 	outcomes["error"]++
 	s := got.Suites[0]
-	if s.Tests != outcomes["test"] || s.Failures != outcomes["failure"] || s.Errors != outcomes["error"] || s.Skipped != outcomes["skipped"] || len(s.Cases) != s.Tests {
+	if s.Tests != outcomes["test"] || s.Failures != outcomes["failure"] || s.Errors != outcomes["error"] || *s.Skipped != outcomes["skipped"] || got.Skipped != nil || len(s.Cases) != s.Tests {
 		t.Errorf("%+v, want %v", s.junitCounts, outcomes)
 	}
 	for _, want := range []string{

@@ -32,7 +32,7 @@ func TestErrors(t *testing.T) {
 				if !errors.As(err, &all) {
 					t.Fatalf("error is a %T, want Errors", err)
 				}
-				got = err.Error() + "\n"
+				got = allFaults(err)
 			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".err", got)
 		})
@@ -78,5 +78,29 @@ func golden(t *testing.T, file, got string) {
 			t.Error(err)
 		}
 		t.Errorf("%s differs from %s (-want +got); rewrite it with -update if it is right:\n%s", beside, file, diff)
+	}
+}
+
+// allFaults are all lines of an error, of which a message lists the first 20.
+func allFaults(err error) string {
+	var faults Errors
+	if !errors.As(err, &faults) {
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, one := range faults {
+		b.WriteString(one.Error() + "\n")
+	}
+	return b.String()
+}
+
+// A type of many levels, and many faults, cost little and are told in few lines.
+func TestCostlySchemas(t *testing.T) {
+	deep := "tables: {t: {columns: {a: text, b: " + strings.Repeat("frozen<", 8000) + "text" + strings.Repeat(">", 8000) + "}, partition: [a]}}"
+	if _, err := Parse("deep.yaml", []byte("version: 1\nname: deep\n"+deep)); err == nil || !strings.Contains(err.Error(), "8000 levels") {
+		t.Errorf("8,000 levels: %.200v", err)
+	}
+	if _, err := Parse("many.yaml", []byte("version: 1\nname: many\n"+strings.Repeat("x: 1\n", 50))); err == nil || strings.Count(err.Error(), "\n") > 20 {
+		t.Errorf("50 faults: %v", err)
 	}
 }

@@ -23,8 +23,30 @@ var cqlNested = []string{"frozen", "tuple", "vector"}
 
 var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
 
+// mostLevels is how many types may be inside one another.
+const mostLevels = 10
+
+// levels returns how many types are inside one another in text.
+func levels(text string) (most int) {
+	depth := 0
+	for _, r := range text {
+		switch r {
+		case '<':
+			depth++
+			most = max(most, depth)
+		case '>':
+			depth--
+		}
+	}
+	return most
+}
+
 // typ returns the type that text names.
 func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
+	if l := levels(text); l > mostLevels {
+		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, l, mostLevels)
+		return Type{}, false
+	}
 	m := typeForm.FindStringSubmatch(text)
 	if m == nil {
 		hint := ""

@@ -32,7 +32,11 @@ func TestErrors(t *testing.T) {
 			if !errors.As(err, &faults) {
 				t.Fatalf("error %v (%T), want strict.Errors", err, err)
 			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
+			var all strings.Builder // a message lists the first 20
+			for _, one := range faults {
+				all.WriteString(one.Error() + "\n")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".err", all.String())
 		})
 	}
 }

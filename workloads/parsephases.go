@@ -37,18 +37,17 @@ func (d *decoder) phases(n *yaml.Node) {
 		d.possible(&d.w.Phases[i], places[i])
 	}
 	d.inherit(places)
-	measured := false
+	measured, named := false, map[string]int{}
 	for i, p := range d.w.Phases {
 		measured = measured || p.Kind == Measure
 		if (p.Kind == Load) != (i == 0) {
 			d.Fail(places[i], "phase %s: the first phase, and no other, must be load: the mail that the others work on", p.Name)
 			return
 		}
-		for j := range i {
-			if (p.Kind == Measure || p.Kind == Interrupt) && d.w.Phases[j].Name == p.Name {
-				d.Fail(places[i], "two phases are called %s; give this one a name of its own (name: …)", p.Name)
-			}
+		if named[p.Name] == 1 && (p.Kind == Measure || p.Kind == Interrupt) {
+			d.Fail(places[i], "two phases have the name %s; give this one another name (name: …)", p.Name)
 		}
+		named[p.Name]++
 	}
 	if !measured {
 		d.Fail(n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")

@@ -150,6 +150,7 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		d.base = *p.Keys
 	}
 	defer func() { d.base = before }()
+	named := map[string]int{}
 	for i, item := range n.Content {
 		one := Phase{
 			Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
@@ -160,8 +161,8 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		if e, ok := f["name"]; ok {
 			one.Name = d.name(e.Value, "the name of a stream of "+where)
 		}
-		if slices.ContainsFunc(p.Streams, func(s Phase) bool { return s.Name == one.Name }) {
-			d.Fail(item, "two streams of %s are called %s; give this one a name of its own (name: …)", where, one.Name)
+		if named[one.Name]++; named[one.Name] == 2 {
+			d.Fail(item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		}
 		what := "stream " + one.Name + " of " + where
 		d.stream(&one, item, f, what)

@@ -377,6 +377,11 @@ func TestRowsExamined(t *testing.T) {
 
 // Runs that differ in more than the build are refused, and what differs is named.
 func TestRefused(t *testing.T) {
+	base, fresh := pairOf(4)
+	base.Runs[0].Mail, fresh.Runs[0].Mail = &results.MailInfo{File: "a.mbox", SHA256: "12"}, &results.MailInfo{File: "./in/a.mbox", SHA256: "12"}
+	if _, err := Runs(base, fresh, Options{}); err != nil {
+		t.Errorf("the same mail under another path: %v", err)
+	}
 	for want, change := range map[string]func(r *results.Run){
 		"workload: quick in old, churn in fresh":                 func(r *results.Run) { r.Workload.Name = "churn" },
 		`line 3 of the workload: "" in old, "rate: 9" in fresh`:  func(r *results.Run) { r.Workload.Text += "rate: 9" },

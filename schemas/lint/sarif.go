@@ -130,10 +130,10 @@ func result(file string, f *Finding, rule int) sarifResult {
 	return out
 }
 
-// fileURI returns a file's name as a URI reference: a relative name as it is, an absolute
+// fileURI returns a file's name as a URI reference: a relative name without "./", an absolute
 // one with file://.
 func fileURI(file string) string {
-	u := url.URL{Path: filepath.ToSlash(file)}
+	u := url.URL{Path: filepath.ToSlash(filepath.Clean(file))}
 	if filepath.IsAbs(file) {
 		u.Scheme = "file"
 	}

@@ -78,8 +78,16 @@ func Read(name string, most int64) ([]byte, error) {
 
 // ReadAll reads an open file that has at most so many bytes.
 func ReadAll(f *os.File, most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
+	tooLarge := false
+	if info, err := f.Stat(); err == nil { // a sparse file is refused before it is read
+		tooLarge = info.Mode().IsRegular() && info.Size() > most
+	}
+	var b []byte
+	var err error
+	if !tooLarge {
+		b, err = io.ReadAll(io.LimitReader(f, most+1))
+	}
+	if err == nil && (tooLarge || int64(len(b)) > most) {
 		err = notPlain(fmt.Sprintf("%s has more than %d MB; expected less", f.Name(), most>>20))
 	}
 	return b, err

@@ -35,7 +35,7 @@ func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
 // Unknown records a word that is none of the known ones. what is the kind of word
 // ("column"), where its place ("in pattern page").
 func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string) {
-	d.Fail(n, "unknown %s %q %s", what, word, where)
+	d.Fail(n, "unknown %s %s %s", what, quoted(word), where)
 	e := d.Errs[len(d.Errs)-1]
 	if e.Near = Nearest(word, known); e.Near == "" && len(known) > 0 {
 		e.Msg += "; expected one of " + strings.Join(known, ", ")
@@ -62,7 +62,27 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 	case !errors.Is(err, io.EOF):
 		d.syntax(err)
 	}
+	if nodes(&doc, mostNodes) <= 0 {
+		d.Errs = nil // the second document does not matter
+		d.Fail(&yaml.Node{Line: 1, Column: 1}, "the file has more than %d keys and values; divide it", mostNodes)
+		return nil
+	}
 	return doc.Content[0]
+}
+
+// mostNodes is how many keys and values a document may have. It bounds what a reader does with each pair of them.
+const mostNodes = 200_000
+
+// nodes returns how many of left nodes are left after n and all below it.
+func nodes(n *yaml.Node, left int) int {
+	left--
+	for _, c := range n.Content {
+		if left <= 0 {
+			break
+		}
+		left = nodes(c, left)
+	}
+	return left
 }
 
 var (
@@ -195,10 +215,15 @@ func Found(n *yaml.Node) string {
 	case "!!bool":
 		return "the truth value " + n.Value
 	}
-	if text := []rune(n.Value); len(text) > foundMost {
+	return quoted(n.Value)
+}
+
+// quoted quotes a word, or the beginning of a long one.
+func quoted(word string) string {
+	if text := []rune(word); len(text) > foundMost {
 		return strconv.Quote(string(text[:foundMost])) + "…"
 	}
-	return strconv.Quote(n.Value)
+	return strconv.Quote(word)
 }
 
 // foundMost is how many characters of a text a message repeats.

@@ -45,11 +45,17 @@ func (e *Error) Text() string {
 // Errors are all faults of a file, in the order of their places.
 type Errors []*Error
 
-// Error returns one line a fault.
+// mostShown is how many faults a message lists.
+const mostShown = 20
+
+// Error returns one line a fault, and how many more there are.
 func (es Errors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
+	var lines []string
+	for _, e := range es[:min(len(es), mostShown)] {
+		lines = append(lines, e.Error())
+	}
+	if more := len(es) - mostShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }
