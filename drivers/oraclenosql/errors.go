@@ -58,7 +58,8 @@ func classify(err error) outcome {
 // repeat. A time-out is no loss.
 func lost(err error) bool {
 	var u *url.Error
-	return errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) && codeOf(err) == nosqlerr.NoError && classify(err) == unknown
+	return errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) &&
+		codeOf(err) == nosqlerr.NoError && classify(err) == unknown
 }
 
 // writeError wraps the error of a write. uncertain: an attempt before may have been applied.

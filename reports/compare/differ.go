@@ -89,8 +89,9 @@ func differ(a, b *results.Run) []difference {
 	if len(all) == 0 {
 		all = append(all, plans(a, b)...)
 	}
-	if was, is := mail(a), mail(b); a.Mail == nil || b.Mail == nil || a.Mail.SHA256 == "" || a.Mail.SHA256 != b.Mail.SHA256 {
-		add("mail file", was, is) // the same mail under another path is the same
+	// The same mail under another path is the same.
+	if a.Mail == nil || b.Mail == nil || a.Mail.SHA256 == "" || a.Mail.SHA256 != b.Mail.SHA256 {
+		add("mail file", mail(a), mail(b))
 	}
 	for _, s := range a.Schemas {
 		for _, t := range b.Schemas {
