@@ -46,7 +46,7 @@ func TestClusterLive(t *testing.T) {
 			// How often HBase's data is kept is between it and its file system.
 			copies := map[string]string{"cassandra": "replication ", "hbase": "wal ", "oraclenosql": "replication unknown"}[engine]
 			flat := strings.Join(strings.Fields(out), " ")
-			for _, said := range []string{"engine " + engine + ": ", copies, "shared machine"} {
+			for _, said := range []string{"engine: " + engine + ": ", copies, "shared machine"} {
 				if !strings.Contains(flat, said) {
 					t.Errorf("the result does not say %q:\n%s", said, out)
 				}
@@ -61,7 +61,7 @@ func TestClusterLive(t *testing.T) {
 				t.Errorf("the tables that the run made: %s", out)
 			}
 			kept[6] = filepath.Join(t.TempDir(), "again")
-			if out := mailbench(exitOK, append(kept, "--audit")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD") {
+			if out := mailbench(exitOK, append(kept, "--audit", "--full")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD: ") {
 				t.Errorf("used again:\n%s", out)
 			}
 			refusedBeside(t, data, append(kept, "--contact", contact))

@@ -175,10 +175,9 @@ func (v *victim) table(c *results.Cell, a *results.Audit) {
 	t.Helper()
 	text := strings.Join(strings.Fields(v.printed("stdout")), " ") // lines are broken anywhere
 	says := []string{
-		"failed unknown p50",
-		v.model + " over time: ok/s",
+		"ops/s failed unknown",
 		fmt.Sprintf("longest gap without an operation that was ok: %.1f s at", c.Gap.Seconds),
-		fmt.Sprintf("audit %s: nothing lost, %d of %d deliveries verified", v.model, a.Verified, a.Delivered),
+		fmt.Sprintf("Verified: %s: nothing lost, %d of %d deliveries verified", v.model, a.Verified, a.Delivered),
 	}
 	if a.Unknown > 0 {
 		says = append(says, fmt.Sprintf("%d of unknown outcome", a.Unknown))

@@ -22,7 +22,10 @@ var suites = []Suite{
 	{Model: james.Model(), Traits: Traits{Order: ByArrival}},
 	{Model: datastax.Model(), Traits: Traits{Order: ByDelivery, KeepsBodies: true, Overflows: true}},
 	{Model: oracle.Model(), Traits: Traits{Order: ByDelivery, WholeRows: true}},
-	{Model: conversation.Model(), Traits: Traits{Order: ByDelivery, WholeRows: true}},
+	{
+		Model: conversation.Model(), Traits: Traits{Order: ByDelivery, WholeRows: true},
+		Races: Races{Always: []Anomaly{Revived, Duplicated, FlagLost, BothDone, Dangling}},
+	},
 }
 
 // TestReference runs the suite over the reference itself, in the manner of each

@@ -103,6 +103,8 @@ func hbaseUnable(p *schemas.Pattern) string {
 		return ""
 	case p.Kind == schemas.Slice && p.Reverse && wide(p.Table) && boundKeys(p) < rowColumns(p.Table):
 		return "it cannot read the cells of several wide rows backwards"
+	case p.Present && (p.Kind == schemas.Delete || wide(p.Table)):
+		return "it deletes, and writes cells of wide rows, whether the row is there or not"
 	case p.Kind != schemas.Batch || p.Atomic == schemas.AtomicNone:
 		return ""
 	case p.Atomic == schemas.AtomicAll:
