@@ -15,7 +15,7 @@ const (
 	// leastSlower is how many operations must be slower than a median before it is judged. One
 	// operation changes the median of a few. It is also how many drops count.
 	leastSlower = 10
-	// stoppedMost is the share of a phase in which the client may be stopped.
+	// stoppedMost is the share of a phase in which the client may stand still.
 	stoppedMost = 0.1
 	// foreign is the share of a phase above which the client is to blame for pauses
 	// although the engine runs on its processors.
@@ -23,39 +23,43 @@ const (
 )
 
 // delays judges the client by its own delays. They are not part of a latency, so they only warn. What
-// cannot be subtracted makes the phase invalid: the client stood still for a tenth of it, or dropped
-// operations that it would have started without its delays.
+// cannot be subtracted makes the phase invalid: the process stood still for a tenth of it, or dropped
+// operations that it would have started without its delays. A process that waited for a processor did
+// not stand still: an engine on the same machine waited, too, and one elsewhere was not kept from work.
 func (j *Judgement) delays(c *results.Cell, e *results.Evidence) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return
 	}
-	d, what := e.Delays, ""
-	if stopped := min(1, seconds(e.Hiccups.Total)/max(c.Seconds, 1e-9)); stopped > stoppedMost {
-		what = "its process could not run for " + percent(stopped) + " of the phase"
-	}
+	const advice = "use a quieter machine or more processors"
+	d := e.Delays
 	// After a stop one worker finds all overdue operations. A drop counts as the client's only if
 	// the operation would have run without the client's delay.
 	count, most := d.Dropped, ""
 	if c.Offered != nil && c.Offered.Dropped > count {
 		count, most = c.Offered.Dropped, "up to "
 	}
-	if dropped := share(count, e.Started+count); d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d) {
-		what = most + percent(dropped) + " of the operations were dropped because of its delays"
-	}
-	switch {
-	case what == "":
-		if text := effect(e.Started, d); text != "" {
-			j.doubt(CodeClientDelay, "client delay: %s; latency does not include it; use a quieter machine or more processors "+
-				"to see the engine without it", text)
-		}
-	case blameless(c, e):
-		j.doubt(CodeClientDelay, "client delay: %s; the engine and mailbench share the processors, so the delay may be of "+
-			"either; give them more processors", what)
-	default:
+	dropped := share(count, e.Started+count)
+	stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c)
+	switch effect := effect(e.Started, d); {
+	case stopped > stoppedMost:
 		j.because(results.Invalid, CodeClientDelays,
-			"client-bound: %s; lower the rate, or use a quieter machine or more processors", what)
+			"client-bound: its process stood still for %s of the phase; lower the rate, or %s", percent(stopped), advice)
+	case d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d):
+		if what := most + percent(dropped) + " of the operations were dropped because of its delays"; blameless(c, e) {
+			j.doubt(CodeClientDelay, "client delay: %s; the engine and mailbench share the processors, so the delay may be of "+
+				"either; give them more processors", what)
+		} else {
+			j.because(results.Invalid, CodeClientDelays, "client-bound: %s; lower the rate, or %s", what, advice)
+		}
+	case waited > stoppedMost:
+		j.doubt(CodeClientDelay, "client delay: its process waited for a processor for %s of the phase; %s", percent(waited), advice)
+	case effect != "":
+		j.doubt(CodeClientDelay, "client delay: %s; latency does not include it; %s to see the engine without it", effect, advice)
 	}
 }
+
+// of is which part of a phase a time in nanoseconds is.
+func of(ns int64, c *results.Cell) float64 { return min(1, seconds(ns)/max(c.Seconds, 1e-9)) }
 
 // beyondStore reports whether operations were dropped because the store could not carry out so
 // many. If the client stood still and the store had capacity to spare, the client's own drops

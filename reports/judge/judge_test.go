@@ -128,16 +128,21 @@ var verdicts = []judged{
 	{"its timer changes the p50 of a fast store", func(c *results.Cell) {
 		c.Evidence.Delays = &results.Delays{Response: results.Latency{P50: ms / 11}, Undelayed: results.Latency{P50: ms / 100}}
 	}, results.OK, "", nil, ""},
-	{"it was stopped a little", func(c *results.Cell) { c.Evidence.Hiccups.Total = 2900 * ms }, results.OK, "", nil, ""},
+	{"it was stopped a little", func(c *results.Cell) {
+		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 2900*ms, 2900*ms
+	}, results.OK, "", nil, ""},
+	{"it waited for a processor", func(c *results.Cell) {
+		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 3100*ms, 2900*ms
+	}, results.OK, "", codes{CodeClientDelay}, "client delay: its process waited for a processor for 10.3% of the phase; use a quieter machine"},
 	{"it was stopped", func(c *results.Cell) {
-		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process could not run for 10.3% of the phase"},
+		c.Evidence.Hiccups.Stopped = 3100 * ms
+	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process stood still for 10.3% of the phase"},
 	{"it was stopped for longer than the phase", func(c *results.Cell) {
-		c.Evidence.Hiccups.Total = 310_000 * ms
-	}, results.Invalid, CodeClientDelays, nil, "could not run for 100.0% of the phase"},
+		c.Evidence.Hiccups.Stopped = 310_000 * ms
+	}, results.Invalid, CodeClientDelays, nil, "stood still for 100.0% of the phase"},
 	{"it was stopped, in a closed loop", func(c *results.Cell) {
-		c.Arrivals, c.Evidence.Hiccups.Total = "closed", 3100*ms
-	}, results.Invalid, CodeClientDelays, nil, "its process could not run"},
+		c.Arrivals, c.Evidence.Hiccups.Stopped = "closed", 3100*ms
+	}, results.Invalid, CodeClientDelays, nil, "its process stood still"},
 	{"operations were dropped because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
 	}, results.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its delays"},
@@ -189,14 +194,9 @@ var verdicts = []judged{
 	{"an embedded engine on a busy machine", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client-bound: its process could not run"},
+	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "its process waited for a processor for 10.3% of the phase"},
 	{"an embedded engine in a process that was stopped", func(c *results.Cell) {
-		c.Evidence.InProcess, c.Client.OthersShare, c.Evidence.Hiccups.Stopped = true, 0.05, 400*ms
-		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client-bound: "},
-	{"a client that its quota stopped, with an engine beside it", func(c *results.Cell) {
-		c.Evidence.Beside, c.Client.Throttled = true, 400*ms
-		c.Evidence.Hiccups.Total = 3100 * ms
+		c.Evidence.InProcess, c.Client.OthersShare, c.Evidence.Hiccups.Stopped = true, 0.05, 3100*ms
 	}, results.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client-bound: "},
 
 	// The engine was: its slowness is the result, and no fault of the run.
@@ -243,7 +243,7 @@ var verdicts = []judged{
 	{"an embedded engine that compacts in bursts", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare = true, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "the delay may be of either"},
+	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "its process waited for a processor"},
 	{"an engine beside it that takes the processors", func(c *results.Cell) {
 		c.Evidence.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
 		delayed(c, 50)
