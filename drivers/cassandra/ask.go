@@ -2,15 +2,19 @@ package cassandra
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 var _ drivers.Asker = (*Store)(nil)
@@ -160,4 +164,112 @@ func parameterOf(a gocql.ColumnInfo) parameter {
 		p.in, p.column = word, rest
 	}
 	return p
+}
+
+// kindOf returns the kind with which a type of CQL is compared and written, Blob if there is none.
+func kindOf(t gocql.Type) schemas.Kind {
+	switch t {
+	case gocql.TypeVarchar, gocql.TypeText, gocql.TypeAscii:
+		return schemas.Text
+	case gocql.TypeInt:
+		return schemas.Int
+	case gocql.TypeBigInt, gocql.TypeCounter:
+		return schemas.Bigint
+	case gocql.TypeTimestamp:
+		return schemas.Timestamp
+	case gocql.TypeBoolean:
+		return schemas.Boolean
+	case gocql.TypeUUID:
+		return schemas.UUID
+	case gocql.TypeTimeUUID:
+		return schemas.TimeUUID
+	}
+	return schemas.Blob
+}
+
+// valueOf decodes a value of CQL; what it has no kind for, and what is damaged, stays bytes.
+func valueOf(t gocql.TypeInfo, raw []byte) drivers.Value {
+	v, err := readValue(kindOf(t.Type()), raw)
+	if err != nil {
+		return drivers.Blob(raw)
+	}
+	return v
+}
+
+// mostWritten is how many bytes of a value are written.
+const mostWritten = 40
+
+// text writes a parameter's value as CQL would, cut short.
+func (p *parameter) text(raw rawValue) string {
+	if p.in == "in" && len(raw) >= 4 {
+		return fmt.Sprintf("(%d values)", binary.BigEndian.Uint32(raw))
+	}
+	typ := p.typ
+	switch v := valueOf(typ, raw); v.Kind() {
+	case schemas.Text:
+		if len(raw) > mostWritten {
+			return fmt.Sprintf("'%.*s…' (%d bytes)", mostWritten, raw, len(raw))
+		}
+		return "'" + string(raw) + "'"
+	case schemas.Blob:
+		if len(raw) > mostWritten {
+			return fmt.Sprintf("0x%x… (%d bytes)", []byte(raw[:mostWritten/2]), len(raw))
+		}
+		return fmt.Sprintf("0x%x", []byte(raw))
+	case schemas.Timestamp:
+		return "'" + time.UnixMilli(v.Int64()).UTC().Format(time.RFC3339) + "'"
+	case schemas.UUID, schemas.TimeUUID:
+		return gocql.UUID(v.UUIDBytes()).String()
+	case schemas.Boolean:
+		return strconv.FormatBool(v.Bool())
+	default:
+		return strconv.FormatInt(v.Int64(), 10)
+	}
+}
+
+var _ drivers.Describer = (*Store)(nil)
+
+// Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.
+func (a *administration) Describe(ctx context.Context, keyspace string) (string, error) {
+	if err := a.enter(); err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
+	defer a.leave()
+	there, err := readKeyspace(ctx, a.session, keyspace)
+	if err == nil && there == nil {
+		err = a.absent(ctx, keyspace)
+	}
+	if err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
+	var b strings.Builder
+	it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
+	var in, kind, name, statement string
+	for it.Scan(&in, &kind, &name, &statement) {
+		b.WriteString(statement + "\n\n")
+	}
+	if err := it.Close(); err != nil {
+		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
+	}
+	return b.String(), nil
+}
+
+// Prepared implements drivers.Describer. system.prepared_statements is a table of each node.
+func (a *administration) Prepared(ctx context.Context, keyspace string) (string, error) {
+	if err := a.enter(); err != nil {
+		return "", fmt.Errorf("read prepared statements: %w", err)
+	}
+	defer a.leave()
+	var b strings.Builder
+	it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
+	var in, text string
+	for it.Scan(&in, &text) {
+		if in == "" || in == keyspace {
+			b.WriteString(strings.TrimRight(strings.Join(strings.Fields(text), " "), "; ") + ";\n")
+		}
+	}
+	if err := it.Close(); err != nil {
+		return "", fmt.Errorf("read prepared statements: %w", readError(err))
+	}
+	return b.String(), nil
 }

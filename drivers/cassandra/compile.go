@@ -1,6 +1,14 @@
 package cassandra
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gocql/gocql"
+
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
@@ -56,4 +64,337 @@ func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 			unsupported("counters of several partitions cannot be changed together: a batch of counters is not logged")
 	}
 	return st, nil
+}
+
+// statement is a compiled pattern. It has a query for each set of bounds that a
+// call may give.
+type statement struct {
+	plan.Plan
+	of    *compiler
+	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
+	table *table
+	args  []schemas.Arg
+
+	queries variants     // one query for each set of bounds that a call may give
+	chains  [2][]*query  // pages over columns of mixed direction: see compileChain
+	timed   *query       // a write as part of a batch, with its own timestamp
+	adding  [2]*query    // a put of new rows with elements of sets or maps: alone, and with its own timestamp
+	keys    int          // the first arguments are this many key columns, which must not be null
+	out     int          // the first columns selected are this many to yield
+	inAt    int          // position among the selected columns of the one that in binds; -1 if not needed
+	rowAt   int          // position of a clustering column that is null if there is no row; -1 if not needed
+	someOf  []int        // positions of static columns: there is no row if all are null
+	limited bool         // the query has a LIMIT; if not, the driver counts the rows
+	tokens  tokenRange   // the tokens of a part of a scan
+	parts   []*statement // the parts of a batch
+	counter bool         // it writes counters
+	// unlogged is true if the parts of a batch that is not atomic are sent as one request.
+	unlogged bool
+	stamped  []*schemas.Table // the tables of a batch's parts whose timestamps nodes set
+}
+
+// variants are the queries of a statement, by the bounds that a call gives.
+type variants [(withFrom | withTo | withAfter) + 1]*query
+
+// setsTimestamp reports whether the write gets its timestamp from the store's
+// clock. If some pattern writes to the table conditionally, nodes set the
+// timestamps of all its writes. The reason: a Paxos write gets the clock of the
+// node that ran it, cut to milliseconds, so a plain write just before it with this
+// clock's microseconds would win over it. All writes of a partition go to the same
+// node as long as that is up.
+func (st *statement) setsTimestamp() bool {
+	return !st.counter && !st.table.conditional
+}
+
+// timeOf returns the timestamp of part i of a batch whose first part has the timestamp first, or
+// 0 if the node sets it.
+func (st *statement) timeOf(first int64, i int) int64 {
+	if !st.setsTimestamp() {
+		return 0
+	}
+	return first + int64(i)
+}
+
+// tokenRange holds the tokens above after, up to and including to.
+type tokenRange struct{ after, to int64 }
+
+// all returns the statement's queries, without those of its parts.
+func (st *statement) all() []*query {
+	var all []*query
+	for _, qs := range [][]*query{st.queries[:], {st.timed}, st.adding[:], st.chains[0], st.chains[1]} {
+		for _, q := range qs {
+			if q != nil {
+				all = append(all, q)
+			}
+		}
+	}
+	return all
+}
+
+// partition returns the binds of the partition key, or nil if by does not bind all
+// of it.
+func (st *statement) partition() []bind {
+	n := len(st.table.Partition)
+	if len(st.shape.By) < n {
+		return nil
+	}
+	key := make([]bind, n)
+	for i := range key {
+		key[i] = bind(i)
+	}
+	return key
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, drivers.ErrUnsupported)...)
+}
+
+// calls prepares statements, and opens the sessions that run them.
+type calls struct {
+	*cluster
+	*gate
+	compiler *compiler
+	clock    *clock
+	readOnly bool
+}
+
+// Prepare implements drivers.Store. The cluster prepares the queries too, so that
+// Prepare fails if the cluster refuses one.
+func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	if c.readOnly && !p.Kind.Reads() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
+	}
+	st, err := c.compiler.compile(p)
+	if err == nil {
+		err = c.prepare(ctx, st)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+	}
+	return st, nil
+}
+
+// errPrepared stops gocql after it has prepared a query, before it executes it.
+var errPrepared = errors.New("prepared")
+
+func (c *calls) prepare(ctx context.Context, st *statement) error {
+	for _, q := range st.all() {
+		stop := func(*gocql.QueryInfo) ([]any, error) { return nil, errPrepared }
+		err := c.session.Bind(q.text, stop).WithContext(ctx).Exec()
+		if !errors.Is(err, errPrepared) {
+			return fmt.Errorf("prepare %s: %w", q.text, err)
+		}
+		c.nodes.learn(q.text, st.table.keyspace)
+	}
+	return nil
+}
+
+// compileRead writes one SELECT for each set of bounds that a call may give.
+func (st *statement) compileRead() error {
+	p := st.Pattern()
+	if p.Nested {
+		return unsupported("a read of rows and of those around them, which are in other tables")
+	}
+	if p.Index != nil {
+		if err := st.useIndex(); err != nil {
+			return err
+		}
+	}
+	for _, c := range st.shape.Filter {
+		if p.Reverse && st.table.indexed[c.Name] {
+			return unsupported("Cassandra would use the index on %s, and cannot read in reverse order through an index", c.Name)
+		}
+	}
+	st.chooseColumns()
+	// In a scan, a partition with static columns and no row counts towards a
+	// LIMIT, so the driver counts the rows itself. A slice of such a partition
+	// returns nothing else, so there LIMIT is correct.
+	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
+	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
+	mixed := len(p.After) > 1 && !oneDirection(p.After)
+	for with := range bounds(len(st.queries)) {
+		if !st.possible(with) || mixed && with&withAfter != 0 {
+			continue
+		}
+		st.queries[with] = st.selection(func(b *cql) {
+			b.ends(p, with, st.Layout.From, st.Layout.To, with&withAfter != 0 && len(p.After) > 1)
+			if with&withAfter != 0 {
+				b.after(p, st.Layout.After)
+			}
+		})
+	}
+	if mixed {
+		st.compileChain()
+	}
+	return nil
+}
+
+// useIndex turns a slice through an index into its form in CQL: the columns of the
+// primary key are bound, and the index's last column is a filter.
+func (st *statement) useIndex() error {
+	p, x := st.Pattern(), st.Pattern().Index
+	if !st.table.Table.OneColumn(x) {
+		return unsupported("index %s: a Cassandra index finds equal values of one plain column, and has no order", x.Name)
+	}
+	last := len(x.Columns) - 1
+	switch {
+	case len(p.By) <= last:
+		return unsupported("index %s: by must bind its last column, %s", x.Name, x.Columns[last].Column.Name)
+	case p.Reverse:
+		return unsupported("Cassandra cannot read in reverse order through an index")
+	case last == 0 && (p.From != nil || p.To != nil || len(p.After) > 0 || p.In != nil):
+		return unsupported("index %s without the partition key returns rows in no order, so a read cannot continue after one",
+			x.Name)
+	}
+	// The positions of the arguments stay the same: the filter's argument is the
+	// last of those for by.
+	bound := *p
+	bound.By, bound.Filter = p.By[:last], append([]*schemas.Column{p.By[last]}, p.Filter...)
+	if p.In != nil || len(p.Filter) > 0 {
+		return unsupported("index %s together with a list or a filter", x.Name)
+	}
+	st.shape, st.Layout.Filter = &bound, last
+	return nil
+}
+
+// possible reports whether a call can give exactly these bounds. Of after and the
+// bound at which reading begins, only the closer one is used.
+func (st *statement) possible(with bounds) bool {
+	p := st.shape
+	if with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil || with&withAfter != 0 && len(p.After) == 0 {
+		return false
+	}
+	return with&withAfter == 0 || with&st.startBound() == 0
+}
+
+// startBound returns the bound at which reading begins in a pattern with after.
+func (st *statement) startBound() bounds {
+	if ascending(st.Pattern().After[0], st.Pattern().Reverse) {
+		return withFrom
+	}
+	return withTo
+}
+
+// compileChain compiles a page that continues after a row in columns of mixed
+// direction. CQL has no comparison for it, so the page is a chain of reads, run
+// one after another until the limit is reached. The first one reads the rows that
+// agree with that row in all columns but the last, the next in one column less,
+// and so on.
+func (st *statement) compileChain() {
+	p := st.Pattern()
+	end := (withFrom | withTo) &^ st.startBound()
+	for i := len(p.After) - 1; i >= 0; i-- {
+		for given := range st.chains {
+			with := bounds(0)
+			if given == 1 {
+				with = end
+			}
+			if given == 1 && !st.possible(end|withAfter) {
+				continue
+			}
+			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
+				b.equal(p.After[:i], st.Layout.After)
+				b.cond(ddl.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
+				if i == 0 {
+					b.ends(p, with, st.Layout.From, st.Layout.To, false)
+				}
+			}))
+		}
+	}
+}
+
+// chooseColumns sets the columns to select: first those of the pattern, then those
+// that the driver needs to order rows or to see whether a row exists.
+func (st *statement) chooseColumns() {
+	p := st.shape
+	if p.Element != nil {
+		st.out = 1
+		return
+	}
+	st.out = len(p.Columns)
+	columns := slices.Clone(p.Columns)
+	at := func(c *schemas.Column) int {
+		if i := slices.Index(columns, c); i >= 0 {
+			return i
+		}
+		columns = append(columns, c)
+		return len(columns) - 1
+	}
+	if p.Static {
+		// SELECT DISTINCT must name the whole partition key.
+		for _, c := range st.table.Partition {
+			at(c)
+		}
+		for _, c := range st.table.Static {
+			st.someOf = append(st.someOf, at(c))
+		}
+	} else if len(st.table.Static) > 0 && len(p.Filter) == 0 && p.In == nil && len(p.By) <= len(st.table.Partition) {
+		st.rowAt = at(st.table.Clustering[0])
+	}
+	if p.In != nil && !st.readsEach() {
+		st.inAt = at(p.In)
+	}
+	selected := *p
+	selected.Columns = columns
+	st.shape = &selected
+}
+
+// readsEach reports whether each element of the list is read by its own SELECT, as
+// the elements are partitions.
+func (st *statement) readsEach() bool {
+	return st.Pattern().In != nil && st.Pattern().Parallel > 0
+}
+
+// selection writes a SELECT. The function more adds the conditions of the bounds.
+func (st *statement) selection(more func(b *cql)) *query {
+	p, t := st.shape, st.table
+	b := new(cql)
+	q := &query{idempotent: true}
+	b.write("SELECT ")
+	switch {
+	case p.Element != nil:
+		b.write(ddl.Quote(p.Element.Name), "[?]")
+		b.binds = append(b.binds, bind(st.Layout.Element))
+		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
+	default:
+		if p.Static {
+			b.write("DISTINCT ")
+		}
+		b.write(ddl.Quoted(p.Columns))
+		q.columns = p.Columns
+	}
+	b.write(" FROM ", t.qualified)
+	b.equal(p.By, 0)
+	key := st.partition()
+	switch {
+	case st.readsEach():
+		b.cond(ddl.Quote(p.In.Name)+" = ?", bindElement)
+		key = nil
+		for i := range p.By {
+			key = append(key, bind(i))
+		}
+		key = append(key, bindElement)
+	case p.In != nil:
+		b.cond(ddl.Quote(p.In.Name)+" IN ?", bind(st.Layout.In))
+	}
+	b.equal(p.Filter, st.Layout.Filter)
+	more(b)
+	if p.Reverse && len(t.Clustering) > 0 {
+		b.write(" ORDER BY ", ddl.Quote(t.Clustering[0].Name), ddl.Direction(!t.Clustering[0].Desc))
+	}
+	if st.limited {
+		b.write(" LIMIT ?")
+		b.binds = append(b.binds, bindLimit)
+	}
+	if len(p.Filter) > 1 || len(p.Filter) == 1 && !t.indexed[p.Filter[0].Name] {
+		b.write(" ALLOW FILTERING")
+	}
+	written := b.query(key)
+	q.text, q.binds, q.route = written.text, written.binds, written.route
+	q.id = st.of.number()
+	return q
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -126,3 +127,17 @@ var lacking = []drivers.Setting{
 		Doc:  "ScyllaDB, and Cassandra before 5.0: the cluster refuses tables with hints for them",
 	},
 }
+
+// gate counts the calls under way, so that Close can wait for them.
+type gate struct{ calls plan.Calls }
+
+// enter begins a call. If it returns no error, the caller must end the call with
+// leave.
+func (g *gate) enter() error {
+	if err := g.calls.Enter(); err != nil {
+		return fmt.Errorf("cassandra: %w", err)
+	}
+	return nil
+}
+
+func (g *gate) leave() { g.calls.Leave() }

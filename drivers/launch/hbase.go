@@ -1,11 +1,21 @@
 package launch
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
 )
 
 // hbase runs as one process, or as ZooKeeper, master and region servers. The
@@ -93,4 +103,170 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 		class = "regionserver.HRegionServer"
 	}
 	return command{flags: flags, main: "org.apache.hadoop.hbase." + class, args: []string{"start"}}, nil
+}
+
+// The probe's table exists only during a probe.
+const (
+	probeTable  = "mailbench_probe"
+	probeFamily = "p"
+	probeKey    = "k"
+)
+
+// askAtMost bounds how long one probe asks a master that may not be ready. gohbase doubles
+// its pauses, up to seconds in which the master becomes ready. A new probe asks at once. On
+// a busy machine an answer takes longer, so the bound grows with the youngest node's age.
+func askAtMost(nodes []Node) time.Duration {
+	youngest := time.Time{}
+	for _, n := range nodes {
+		if n.Process.Started.After(youngest) {
+			youngest = n.Process.Started
+		}
+	}
+	return max(3*time.Second, time.Since(youngest)/4)
+}
+
+// probe creates a table, writes to it, reads the row and drops the table. The master
+// reports that it is initialized long before that works.
+func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
+	quorum := nodes[0].Address
+	// gohbase would wait for a missing ZooKeeper for ever.
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	quiet := gohbase.Logger(slog.New(slog.DiscardHandler))
+	// gohbase's admin client cannot be closed, only its connections can.
+	var open connections
+	defer open.close()
+	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
+	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
+	defer client.Close()
+	ready, cancel := context.WithTimeout(ctx, askAtMost(nodes))
+	defer cancel()
+	if err := servesRegions(ready, admin, nodes); err != nil {
+		return err
+	}
+	if _, err := probeThere(ready, admin); err != nil {
+		return err
+	}
+	if err := dropProbe(ctx, admin); err != nil { // a killed probe may have left the table
+		return err
+	}
+	families := map[string]map[string]string{probeFamily: nil}
+	if err := admin.CreateTable(hrpc.NewCreateTable(ctx, []byte(probeTable), families)); err != nil {
+		return fmt.Errorf("create table %s: %w", probeTable, err)
+	}
+	return errors.Join(writeProbe(ctx, client), dropProbe(ctx, admin))
+}
+
+// connections are the connections that a dialer has opened.
+type connections struct {
+	mu  sync.Mutex
+	all []net.Conn
+}
+
+func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all = append(c.all, conn)
+	}
+	return conn, err
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.all {
+		conn.Close()
+	}
+}
+
+// statusCall adds a context to gohbase's call.
+type statusCall struct {
+	*hrpc.ClusterStatus
+	ctx context.Context
+}
+
+func (c statusCall) Context() context.Context { return c.ctx }
+
+// servesRegions asks the master whether every region server process has
+// reported to it.
+func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node) error {
+	answer, err := admin.(gohbase.RPCClient).SendRPC(statusCall{hrpc.NewClusterStatus(), ctx})
+	if err != nil {
+		return fmt.Errorf("ask the master for its region servers: %w", err)
+	}
+	// A server's start code is its start time in milliseconds. The master may still
+	// list a killed server; its start code is older.
+	since := make(map[string]int64)
+	for _, live := range answer.(*pb.GetClusterStatusResponse).GetClusterStatus().GetLiveServers() {
+		port := strconv.Itoa(int(live.GetServer().GetPort()))
+		since[port] = max(since[port], int64(live.GetServer().GetStartCode()))
+	}
+	for _, n := range nodes {
+		if n.Name == zookeeper || n.Name == master {
+			continue
+		}
+		_, port, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
+		if err != nil {
+			return err
+		}
+		if since[port] < n.Process.Started.UnixMilli() {
+			return fmt.Errorf("%s has not reported to the master", n.Name)
+		}
+	}
+	return nil
+}
+
+func writeProbe(ctx context.Context, client gohbase.Client) error {
+	value := []byte(time.Now().String())
+	put, err := hrpc.NewPutStr(ctx, probeTable, probeKey, map[string]map[string][]byte{probeFamily: {"q": value}})
+	if err != nil {
+		return err
+	}
+	if _, err := client.Put(put); err != nil {
+		return fmt.Errorf("write to table %s: %w", probeTable, err)
+	}
+	get, err := hrpc.NewGetStr(ctx, probeTable, probeKey)
+	if err != nil {
+		return err
+	}
+	row, err := client.Get(get)
+	if err != nil {
+		return fmt.Errorf("read from table %s: %w", probeTable, err)
+	}
+	if len(row.Cells) != 1 || !bytes.Equal(row.Cells[0].Value, value) {
+		return fmt.Errorf("table %s: the row that was written was not read", probeTable)
+	}
+	return nil
+}
+
+func probeThere(ctx context.Context, admin gohbase.AdminClient) (bool, error) {
+	list, err := hrpc.NewListTableNames(ctx, hrpc.ListRegex(probeTable))
+	if err != nil {
+		return false, err
+	}
+	found, err := admin.ListTableNames(list)
+	return len(found) > 0, err
+}
+
+func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
+	there, err := probeThere(ctx, admin)
+	if err != nil || !there {
+		return err
+	}
+	if err := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable))); err != nil {
+		// A process that was killed between disable and delete left the table disabled.
+		if drop := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); drop == nil {
+			return nil
+		}
+		return fmt.Errorf("disable table %s: %w", probeTable, err)
+	}
+	if err := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); err != nil {
+		return fmt.Errorf("drop table %s: %w", probeTable, err)
+	}
+	return nil
 }

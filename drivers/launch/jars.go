@@ -3,12 +3,15 @@ package launch
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -146,4 +149,130 @@ func lastErrors(out string) string {
 		return tail(out, most)
 	}
 	return strings.Join(found, "\n")
+}
+
+// sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. Only
+// the jars of the list may run. "make check CHECK=jars" writes it anew.
+func sums(engine string) string {
+	list, err := configFiles.ReadFile("config/" + engine + ".sha256")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(list)
+}
+
+// errDamaged says that the jars are not those of the list.
+var errDamaged = errors.New("jars are not those that mailbench knows")
+
+// checkJars compares the jars of a folder with the list: java runs every jar that lies
+// there. The error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is
+// missing, differs, or is not in the list.
+func checkJars(dir, list string) error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w, in %s: %s", errDamaged, dir, fmt.Sprintf(format, args...))
+	}
+	want := make(map[string]string) // name → SHA-256
+	for line := range strings.Lines(list) {
+		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
+		if !ok {
+			return fmt.Errorf("list of jars: the line %q is not a SHA-256 and a name", line)
+		}
+		want[name] = sum
+	}
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	found := 0
+	for _, entry := range there {
+		name := entry.Name()
+		if filepath.Ext(name) != ".jar" {
+			continue
+		}
+		sum, known := want[name]
+		if !known {
+			return wrong("%s is not in the list", name)
+		}
+		got, err := sumOf(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		if got != sum {
+			return wrong("%s has the SHA-256 %s; it should be %s", name, got, sum)
+		}
+		found++
+		delete(want, name)
+	}
+	for name := range want {
+		return wrong("%s is missing: %d of %d jars are there", name, found, found+len(want))
+	}
+	return nil
+}
+
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// javaVersions are those that Cassandra 5.0 and HBase 2.6 both support.
+var javaVersions = []string{"11", "17"}
+
+var specVersion = regexp.MustCompile(`(?m)^\s*java\.specification\.version = (\S+)\s*$`)
+
+// findJava returns a java that can run the engine: that of JAVA_HOME, or else of PATH.
+func findJava(ctx context.Context, e engine) (string, error) {
+	f := e.facts()
+	java, err := exec.LookPath("java")
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		java = filepath.Join(home, "bin", "java")
+		_, err = exec.LookPath(java)
+	}
+	if err != nil {
+		return "", fmt.Errorf("no java (%w): install Java 17 (apt install openjdk-17-jre-headless) or set JAVA_HOME", err)
+	}
+	out, err := exec.CommandContext(ctx, java, "-XshowSettings:properties", "-version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s does not work (%w): %s", java, err, tail(string(out), 1))
+	}
+	found := specVersion.FindSubmatch(out)
+	if found == nil {
+		return "", errors.New(java + " does not say its version; set JAVA_HOME to a Java 17")
+	}
+	if version := string(found[1]); !slices.Contains(javaVersions, version) {
+		return "", fmt.Errorf("%s is Java %s, and %s %s runs on Java 11 or 17: set JAVA_HOME to one of those", java,
+			version, f.Name, f.version)
+	}
+	return java, nil
+}
+
+// Available returns an error if this machine cannot start the engine: it lacks a Java
+// that can run it, or Maven to fetch its jars.
+func Available(ctx context.Context, name string) error {
+	if err := supported(); err != nil {
+		return err
+	}
+	e, err := find(name)
+	if err != nil {
+		return err
+	}
+	if _, err := findJava(ctx, e); err != nil {
+		return err
+	}
+	dir, _, err := jarsOf(e)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err == nil { // Up checks the jars in it
+		return nil
+	}
+	_, err = findMaven()
+	return err
 }

@@ -1,3 +1,35 @@
+// Package null is the engine that does nothing. A workload's cost on it is that of
+// the harness and of the model's own CPU and allocations. It takes every pattern,
+// acknowledges every write (a put-if too), never blocks, and allocates nothing
+// once it has its samples.
+//
+// # What is read
+//
+// Models must do their whole work on this engine, decoding included. Otherwise the floor
+// would be the cost of lookups that fail. So a table keeps samples: the rows that its
+// first 25 puts, put-ifs, adds and appends wrote. A read yields samples:
+//
+//   - Columns that by or an element of in bind have the arguments' values. All others
+//     have the sample's. A get yields one row, and so does each element of its list: the
+//     sample whose last key column is the text of the argument, or else the first sample
+//     that has all columns asked for, or else the first.
+//   - A slice yields the samples with the key prefix of the first sample, for example the
+//     folders of a user or the chunks of a body. They have the order of writing, or the
+//     reverse. From and to apply to int and bigint columns.
+//   - A slice with after is a page. It repeats those samples up to its limit, 25 at most.
+//     A page after some row is empty. So a folder is one page long, and callers that page
+//     to the end reach it.
+//   - A scan yields each sample once.
+//   - A table that was never written yields nothing. Filters are not applied,
+//     deletes delete nothing, and static columns beside rows are null.
+//   - An add that returns the new value returns a number that ascends over the
+//     whole store, so that UIDs are unique.
+//
+// A read, a write or a batch is one request, and so is each element of a parallel get. Of rows
+// examined the engine tells nothing.
+//
+// So a read does not return the rows that were written under its key, and an audit
+// means nothing (see Capabilities.Discards).
 package null
 
 import (
@@ -119,3 +151,87 @@ func (s *store) Session() (drivers.Session, error) { return &session{store: s}, 
 
 // Close implements drivers.Store.
 func (s *store) Close() error { return nil }
+
+// most is how many writes to a table become samples, and how many rows a page without a
+// limit has.
+const most = 25
+
+// mostBytes bounds the samples of a table, in bytes. The first row is kept whatever its
+// size.
+const mostBytes = 1 << 20
+
+// samples are the rows that the first writes to a table made.
+type samples struct {
+	key, columns []*schemas.Column
+	writes       atomic.Int32
+	mu           sync.Mutex // held by writers
+	bytes        int        // size of the kept rows
+	rows         atomic.Pointer[[]sample]
+}
+
+// sample is one row. Rows are never changed, only replaced.
+type sample struct {
+	vals []drivers.Value // values of the key, then of the columns
+	// shared is how many of the leading key columns are those of the first sample.
+	shared int
+}
+
+func (t *samples) all() []sample {
+	if rows := t.rows.Load(); rows != nil {
+		return *rows
+	}
+	return nil
+}
+
+// remember keeps the row of a write, if it is one of the first.
+func (t *samples) remember(st *statement, args []drivers.Value) {
+	if t.writes.Load() >= most || t.writes.Add(1) > most {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	size := 0
+	for i := range args {
+		size += args[i].Size()
+	}
+	if t.bytes+size > mostBytes && t.bytes > 0 {
+		return
+	}
+	t.bytes += size
+	old := t.all()
+	rows := append(make([]sample, 0, len(old)+1), old...)
+	at := 0
+	for at < len(rows) && shared(rows[at].vals, args[:len(t.key)]) < len(t.key) {
+		at++
+	}
+	row := sample{vals: make([]drivers.Value, len(t.key)+len(t.columns))}
+	if at < len(rows) {
+		copy(row.vals, rows[at].vals)
+	} else {
+		rows = append(rows, row)
+	}
+	for i := range t.key {
+		row.vals[i] = args[i].Clone()
+	}
+	for i, column := range st.written {
+		if v := args[st.Layout.Columns+i]; !v.IsNull() {
+			row.vals[column] = v.Clone()
+		}
+	}
+	row.shared = len(t.key)
+	if at > 0 {
+		row.shared = shared(rows[0].vals, row.vals[:len(t.key)])
+	}
+	rows[at] = row
+	t.rows.Store(&rows)
+}
+
+// shared returns how many leading values are the same.
+func shared(a, key []drivers.Value) int {
+	for i := range key {
+		if !a[i].Equal(key[i]) {
+			return i
+		}
+	}
+	return len(key)
+}

@@ -1,8 +1,15 @@
 package oraclenosql
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -158,4 +165,189 @@ func (t *table) fullKey() []*schemas.Column {
 		return slices.Concat(t.shard, t.key)
 	}
 	return t.of.Key()
+}
+
+// Prepare implements drivers.Store. The server prepares the queries too, so that Prepare
+// fails if the server refuses one.
+func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if s.readOnly && !p.Kind.Reads() {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
+	}
+	st, err := s.compile(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+	}
+	return st, nil
+}
+
+// compile compiles a pattern, and has the server prepare its queries.
+func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (st *statement, err error) {
+	if p.Kind == schemas.Batch {
+		parts, err := plan.Compile(p, func(p *schemas.Pattern) (*statement, error) { return s.compile(ctx, p) })
+		if err != nil {
+			return nil, err
+		}
+		if st, err = batchOf(p, parts); err != nil {
+			return nil, err
+		}
+		st.store = s
+		return st, nil
+	}
+	p, t, err := s.applied.Find(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Static {
+		t = t.parent
+	}
+	if p.Index != nil && slices.Contains(t.absent, p.Index) {
+		return nil, unsupported("index %s is not there", p.Index.Name)
+	}
+	if st, err = t.compile(p); err != nil {
+		return nil, err
+	}
+	st.store = s
+	return st, s.prepare(ctx, st)
+}
+
+// prepare has the server prepare a statement's queries. A plan that sorts, though the order is
+// that of an index, or that reads a range from its beginning, though it has a bound, counts as
+// emulated. A list whose plan does not read by keys of one partition is read key by key.
+func (s *Store) prepare(ctx context.Context, st *statement) error {
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	for _, q := range append(slices.Clone(st.queries), st.listed, st.inList, st.partition) {
+		if q == nil {
+			continue
+		}
+		r, err := ask(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.PrepareResult, error) {
+			return s.ddl.client.Prepare(&nosqldb.PrepareRequest{Statement: q.declared(), GetQueryPlan: true, Timeout: left})
+		})
+		if err != nil {
+			return fmt.Errorf("prepare %s: %w", q.text, readError(ctx, err))
+		}
+		q.prepared = &r.PreparedStatement
+		q.id = int(s.statements.Add(1)) - 1
+		plan, ok := readPlan(r.PreparedStatement.GetQueryPlan())
+		if !ok {
+			continue
+		}
+		q.plan = &plan
+		if plan.sorts {
+			st.sorts, st.drops = true, true
+		}
+		if (plan.sorts || q.bounded && len(plan.ranges) == 0) && st.Emulates() == nil {
+			st.Emulate(st.Pattern())
+		}
+	}
+	if q := st.inList; q != nil && q.plan != nil && !q.plan.points(st.Pattern().In) {
+		st.inList, st.partition = nil, nil
+	}
+	return nil
+}
+
+// table is a table of Oracle.
+type table struct {
+	of      *schemas.Table // the schema's table of which it has the columns, or the static columns
+	path    string         // its name, with those of its parents: users.folder
+	full    string         // its name in requests: mailbench_run_oracle:users.folder
+	parent  *table         // nil for a root table
+	shard   []*schemas.Column
+	key     []*schemas.Column // its own key columns, without the shard's and without those of its parents
+	columns []*schemas.Column
+	absent  []*schemas.Index // those that a namespace of somebody else's lacks
+	notes   []string         // sentences on how it differs from the schema's table
+}
+
+// layout returns the tables of a schema, parents first.
+func layout(s *schemas.Schema) ([]*table, error) {
+	if err := drivers.Portable(s); err != nil {
+		return nil, err
+	}
+	var all []*table
+	of := make(map[*schemas.Table]*table)
+	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
+	add := func(t *table) error {
+		if other, taken := paths[strings.ToLower(t.path)]; taken {
+			return fmt.Errorf("tables %s and %s would both be %s in Oracle, which ignores case: rename one", other,
+				t.of.Name, t.path)
+		}
+		paths[strings.ToLower(t.path)] = t.of.Name
+		all = append(all, t)
+		return t.checkColumns()
+	}
+	for _, st := range s.Tables {
+		t := &table{of: st, columns: st.Columns, parent: of[st.Parent]}
+		switch {
+		case st.Parent == nil && len(st.Static) == 0:
+			t.path, t.shard, t.key = identifier(st.Name), st.Partition, st.Clustering
+		case st.Parent == nil:
+			t.parent = &table{of: st, path: identifier(st.Name), shard: st.Partition, columns: st.Static}
+			t.parent.notes = []string{"Oracle has no static columns: this table has them, and its child rows has the rows."}
+			if err := add(t.parent); err != nil {
+				return nil, err
+			}
+			t.path, t.key = t.parent.path+".rows", st.Clustering
+		default:
+			t.path, t.key = t.parent.path+"."+lastName(st), st.Clustering[st.Inherited:]
+		}
+		of[st] = t
+		if err := add(t); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// checkColumns returns an error if Oracle, which ignores case, takes two names for one.
+func (t *table) checkColumns() error {
+	seen := make(map[string]string)
+	for _, c := range slices.Concat(t.of.Key(), t.columns) {
+		id := identifier(c.Name)
+		if other, taken := seen[strings.ToLower(id)]; taken {
+			return fmt.Errorf("columns %s and %s of table %s are one column in Oracle, which ignores case: rename one",
+				other, c.Name, t.of.Name)
+		}
+		seen[strings.ToLower(id)] = c.Name
+	}
+	return nil
+}
+
+// The hint puts, if json, says that a row is put as a client does that has JSON: the row is written as
+// JSON text, which the SDK makes a row of again. What the server gets is the same.
+const (
+	putsHint = "puts"
+	asJSON   = "json"
+)
+
+// checkHints refuses hints of a table that the driver does not know. Text is the same in JSON; values of
+// other types would become others.
+func checkHints(t *schemas.Table) error {
+	for name, value := range t.Hints[engineName] {
+		if name != putsHint || value != asJSON {
+			return fmt.Errorf("table %s: hint %s: %s: this engine knows only puts: json", t.Name, name, value)
+		}
+		for _, c := range slices.Concat(t.Key(), t.Columns) {
+			if c.Type.Kind != schemas.Text {
+				return fmt.Errorf("table %s: hint puts: json is for tables of text; column %s is a %s", t.Name, c.Name, c.Type)
+			}
+		}
+	}
+	return nil
+}
+
+// putsJSON reports whether rows of the table are put as JSON.
+func (t *table) putsJSON() bool { return t.of.Hints[engineName][putsHint] == asJSON }
+
+// throughJSON returns the row that the SDK makes of a row's JSON.
+func throughJSON(row *types.MapValue) (*types.MapValue, error) {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil, fmt.Errorf("write the row as JSON: %w", err)
+	}
+	return types.NewMapValueFromJSON(string(text))
 }

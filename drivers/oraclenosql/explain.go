@@ -1,11 +1,15 @@
 package oraclenosql
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -146,4 +150,311 @@ func (st *statement) explainBatch() ([]string, error) {
 		lines = append(lines, part...)
 	}
 	return lines, err
+}
+
+var _ drivers.TracedSession = (*tracedSession)(nil)
+
+// tracedSession is a session that tells what it asked of the engine. Oracle itself tells
+// nothing: the rows that it read are known only where it reads no others than it returns.
+type tracedSession struct {
+	*session
+	all   []drivers.Work
+	begun bool
+}
+
+// Traced implements drivers.Tracer.
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	se, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	return &tracedSession{session: se}, nil
+}
+
+// Begin implements drivers.TracedSession.
+func (t *tracedSession) Begin() {
+	t.note()
+	t.begun = true
+}
+
+// note notes the work since the last Begin, and counts from here on.
+func (t *tracedSession) note() {
+	w := drivers.Untold
+	t.slot.settle() // its counters begin anew below
+	w.Requests, w.Time, w.Rows = t.transport.requests, t.transport.took, t.slot.read
+	t.transport.requests, t.transport.took, t.slot.read, t.slot.sent = 0, 0, 0, 0
+	for _, sl := range t.slots {
+		sl.settle()
+		w.Requests += sl.transport.requests
+		w.Time += sl.transport.took
+		if w.Rows >= 0 && sl.read >= 0 {
+			w.Rows += sl.read
+		} else {
+			w.Rows = -1
+		}
+		sl.transport.requests, sl.transport.took, sl.read, sl.sent = 0, 0, 0, 0
+	}
+	if t.begun {
+		t.all = append(t.all, w)
+	}
+	t.begun = false
+}
+
+// Work implements drivers.TracedSession.
+func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
+	t.note()
+	all := t.all
+	t.all = nil
+	return all, nil
+}
+
+// queryPlan is what the server's plan of a query says.
+type queryPlan struct {
+	asks   string // which partitions
+	table  string
+	index  string
+	equal  []string // columns of the index with one value
+	ranges []string // columns of it with a range
+	covers bool     // the index has all columns that the query needs
+	// filters: rows or entries of the index are read that are not returned.
+	filters bool
+	sorts   bool // rows are sorted
+}
+
+// distributions are the words for which partitions a query asks.
+var distributions = map[string]string{
+	"SINGLE_PARTITION": "one partition", "ALL_PARTITIONS": "all partitions", "ALL_SHARDS": "all shards",
+}
+
+// readPlan reads a plan as the server writes it, a tree of iterators in JSON. ok is false if
+// it is no such plan.
+func readPlan(text string) (p queryPlan, ok bool) {
+	var tree map[string]any
+	if json.Unmarshal([]byte(text), &tree) != nil {
+		return p, false
+	}
+	p.read(tree)
+	return p, p.table != ""
+}
+
+// read reads an iterator and those within.
+func (p *queryPlan) read(node any) {
+	switch node := node.(type) {
+	case []any:
+		for _, n := range node {
+			p.read(n)
+		}
+	case map[string]any:
+		switch kind, _ := node["iterator kind"].(string); kind {
+		case "RECEIVE":
+			word, _ := node["distribution kind"].(string)
+			if p.asks = distributions[word]; p.asks == "" {
+				p.asks = word
+			}
+		case "SORT", "SORT2":
+			p.sorts = true
+		case "SELECT":
+			p.filters = p.filters || node["WHERE"] != nil
+		case "TABLE":
+			p.reads(node)
+		}
+		for _, name := range slices.Sorted(maps.Keys(node)) {
+			p.read(node[name])
+		}
+	}
+}
+
+// reads reads the iterator of a table.
+func (p *queryPlan) reads(node map[string]any) {
+	full, _ := node["target table"].(string)
+	_, p.table, _ = strings.Cut(full, ":")
+	p.index, _ = node["index used"].(string)
+	p.covers, _ = node["covering index"].(bool)
+	p.filters = p.filters || node["index filtering predicate"] != nil || node["filtering predicate"] != nil
+	scans, _ := node["index scans"].([]any)
+	for _, s := range scans {
+		scan, _ := s.(map[string]any)
+		p.equal = columnsOf(p.equal, scan["equality conditions"])
+		p.ranges = columnsOf(p.ranges, scan["range conditions"])
+	}
+}
+
+func columnsOf(names []string, conditions any) []string {
+	m, _ := conditions.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String writes the plan as a line.
+func (p *queryPlan) String() string {
+	line := p.table + " by its " + p.index
+	if p.index != "primary index" {
+		line = p.table + " by index " + p.index
+	}
+	if p.asks != "" {
+		line = p.asks + ": " + line
+	}
+	if len(p.equal) > 0 {
+		line += ", equal " + strings.Join(p.equal, ", ")
+	}
+	if len(p.ranges) > 0 {
+		line += ", range of " + strings.Join(p.ranges, ", ")
+	}
+	if len(p.equal)+len(p.ranges) == 0 {
+		line += ", all of it"
+	}
+	for _, w := range []struct {
+		on   bool
+		word string
+	}{{p.covers, "reads no rows beside the index"}, {p.filters, "leaves some out"}, {p.sorts, "sorts"}} {
+		if w.on {
+			line += "; " + w.word
+		}
+	}
+	return line
+}
+
+// Plans implements drivers.Planner.
+func (st *statement) Plans() []string {
+	var lines []string
+	if st.inList != nil && st.inList.plan != nil {
+		lines = append(lines, fmt.Sprintf("%s (several of %s)", st.inList.plan, st.Pattern().In.Name))
+	}
+	for with, q := range st.queries {
+		if q == nil || q.plan == nil {
+			continue
+		}
+		line := q.plan.String()
+		if words := st.given(with); words != "" {
+			line = fmt.Sprintf("%s (%s)", line, words)
+		}
+		lines = append(lines, line)
+	}
+	for _, part := range st.parts {
+		lines = append(lines, part.Plans()...)
+	}
+	return lines
+}
+
+// renderSQL writes the statements that create a schema, as the SQL shell takes them.
+func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
+	if _, err := readSettings(o.Settings); err != nil {
+		return "", err
+	}
+	namespace := namespaceOf(o.Namespace, s.Name)
+	l, err := newLayout(s, namespace)
+	if err != nil {
+		return "", err
+	}
+	t := render.New("#")
+	t.Head(s, fmt.Sprintf("The DDL of Oracle NoSQL Database for the schema %s. The Cloud Service has no namespaces: "+
+		"leave %s: out there.",
+		s.Name, namespace))
+	t.Statement("\nCREATE NAMESPACE IF NOT EXISTS " + namespace + ";")
+	for _, table := range l.all {
+		t.Table(table.of)
+		for _, note := range table.allNotes() {
+			t.Comment(note)
+		}
+		t.Statement(table.create(namespace, "") + ";")
+		if table.of.Static == nil || table.parent != nil { // the rows are indexed, not the static columns
+			table.indexes(t)
+		}
+	}
+	return t.String(), nil
+}
+
+// allNotes returns sentences on how the table differs from the schema's.
+func (t *table) allNotes() []string {
+	notes := slices.Clone(t.notes)
+	if t.of.Header() {
+		notes = append(notes, "It has no rows: the tables nested in it need a parent.")
+	}
+	var desc []string
+	for _, c := range slices.Concat(t.shard, t.key, t.columns) {
+		if id := identifier(c.Name); id != c.Name {
+			notes = append(notes, fmt.Sprintf("Column %s is called %s: SQL does not take its name.", c.Name, id))
+		}
+		if _, note := columnType(c); note != "" {
+			notes = append(notes, fmt.Sprintf("Column %s %s.", c.Name, note))
+		}
+		if c.Desc {
+			desc = append(desc, c.Name+" DESC")
+		}
+	}
+	if len(desc) > 0 {
+		note := "Keys ascend: reads say ORDER BY " + strings.Join(desc, ", ") + " and go backwards."
+		if len(desc) < len(t.key) {
+			note = "Keys ascend: the order " + strings.Join(desc, ", ") + ", with other key columns ascending, needs a sort."
+		}
+		notes = append(notes, note)
+	}
+	return notes
+}
+
+// create returns the statement that creates the table. A child table inherits the key
+// columns of its parents and does not name them. A comment has no single quotes.
+func (t *table) create(namespace, comment string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s:%s ", namespace, t.path)
+	if comment != "" {
+		fmt.Fprintf(&b, "COMMENT '%s' ", comment)
+	}
+	b.WriteString("(\n")
+	own := t.key
+	if t.parent == nil {
+		own = slices.Concat(t.shard, t.key)
+	}
+	for _, c := range slices.Concat(own, t.columns) {
+		typ, _ := columnType(c)
+		fmt.Fprintf(&b, "  %s %s,\n", identifier(c.Name), typ)
+	}
+	key := names(t.key)
+	if t.parent == nil {
+		key = strings.TrimSuffix("SHARD("+names(t.shard)+"), "+key, ", ")
+	}
+	fmt.Fprintf(&b, "  PRIMARY KEY(%s)\n)", key)
+	return b.String()
+}
+
+// indexes writes the statements that create the table's indexes.
+func (t *table) indexes(text *render.Text) {
+	for _, x := range t.of.Indexes {
+		var cs []*schemas.Column
+		var desc int
+		for _, c := range x.Columns {
+			cs = append(cs, c.Column)
+			if c.Desc {
+				desc++
+			}
+		}
+		if i := slices.IndexFunc(cs, func(c *schemas.Column) bool { return !indexable(c) }); i >= 0 {
+			text.Comment(fmt.Sprintf("Index %s is left out: no index is over %s, which is %s.", x.Name, cs[i].Name, cs[i].Type))
+			continue
+		}
+		if desc > 0 {
+			text.Comment(fmt.Sprintf("Index %s ascends: reads go backwards.", x.Name))
+		}
+		text.Statement(t.createIndex(x) + ";")
+	}
+}
+
+func (t *table) createIndex(x *schemas.Index) string {
+	var ids []string
+	for _, c := range x.Columns {
+		ids = append(ids, identifier(c.Column.Name))
+	}
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)", identifier(x.Name), t.full, strings.Join(ids, ", "))
+}
+
+func names(cs []*schemas.Column) string {
+	var ids []string
+	for _, c := range cs {
+		ids = append(ids, identifier(c.Name))
+	}
+	return strings.Join(ids, ", ")
 }

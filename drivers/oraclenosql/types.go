@@ -1,8 +1,14 @@
 package oraclenosql
 
 import (
+	"bytes"
+	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -72,4 +78,141 @@ func typeOf(t schemas.Type) string {
 // indexable reports whether an index may be over a column.
 func indexable(c *schemas.Column) bool {
 	return !c.Type.Collection() && (c.Type.Kind != schemas.Blob || inKey(c))
+}
+
+// reserved lists the words of the grammar that cannot be names: its rule id leaves them
+// out.
+var reserved = []string{
+	"cascade", "force", "join", "left", "maxvalue", "minvalue", "only", "outer", "uuid", "null", "false", "true",
+}
+
+// identifier returns a name as SQL takes it: letters, digits and underscores, and no
+// reserved word. Names of the schema language are short enough for Oracle, which takes
+// 64 characters, and begin with a letter.
+func identifier(name string) string {
+	id := plain(name)
+	if slices.Contains(reserved, strings.ToLower(id)) {
+		id += "_"
+	}
+	return id
+}
+
+func plain(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
+}
+
+// namespaceOf returns the namespace of a schema: mailbench_NAMESPACE_SCHEMA.
+func namespaceOf(namespace, schema string) string {
+	if namespace != "" {
+		namespace += "_"
+	}
+	return drivers.Prefix + namespace + plain(schema)
+}
+
+// lastName returns a nested table's own name, without those of the tables around it.
+func lastName(t *schemas.Table) string {
+	return identifier(t.Name[strings.LastIndexByte(t.Name, '.')+1:])
+}
+
+// Oracle sorts strings by Java's modified UTF-8: U+0000 comes after U+007F, and
+// characters above U+FFFF come before U+E000. The schema language sorts text by its
+// bytes. Keys with such characters are escaped, so that they sort by their bytes; all
+// other text is stored as it is. U+0000 and U+0001 follow a U+0001; U+FFFF and the
+// characters above it follow a U+FFFF.
+const (
+	lowEscape  = '\x01'
+	highEscape = '\uffff'
+)
+
+// escaped reports whether a text has a character that is stored with an escape.
+func escaped(b []byte) bool {
+	for i, c := range b {
+		if c <= lowEscape || c >= 0xf0 || c == 0xef && bytes.HasPrefix(b[i:], []byte("\uffff")) {
+			return true
+		}
+	}
+	return false
+}
+
+// keyText returns a text as a key holds it.
+func keyText(b []byte) string {
+	if !escaped(b) {
+		return string(b)
+	}
+	var s strings.Builder
+	for _, r := range string(b) {
+		switch {
+		case r <= lowEscape:
+			s.WriteRune(lowEscape)
+			s.WriteRune(r + 1)
+		case r == highEscape:
+			s.WriteRune(highEscape)
+			s.WriteRune(lowEscape)
+		case r > highEscape:
+			s.WriteRune(highEscape)
+			s.WriteRune(r)
+		default:
+			s.WriteRune(r)
+		}
+	}
+	return s.String()
+}
+
+// textOfKey is the reverse of keyText.
+func textOfKey(s string) (string, error) {
+	if !strings.ContainsAny(s, string([]rune{lowEscape, highEscape})) {
+		return s, nil
+	}
+	var b strings.Builder
+	for rest := s; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
+		if r != lowEscape && r != highEscape {
+			b.WriteRune(r)
+			continue
+		}
+		next, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
+		switch {
+		case r == lowEscape && (next == 1 || next == 2):
+			b.WriteRune(next - 1)
+		case r == highEscape && next == lowEscape:
+			b.WriteRune(highEscape)
+		case r == highEscape && next > highEscape:
+			b.WriteRune(next)
+		default:
+			return "", fmt.Errorf("key %q has an escape that mailbench does not write", s)
+		}
+	}
+	return b.String(), nil
+}
+
+// timeKey returns a timeuuid as a key holds it: 15 digits of its time, one of its
+// version, and 16 of its last eight bytes, which sort as signed bytes (as in Cassandra).
+func timeKey(u [16]byte) string {
+	var b [16]byte
+	copy(b[0:], []byte{
+		u[6]<<4 | u[7]>>4, u[7]<<4 | u[4]>>4, u[4]<<4 | u[5]>>4, u[5]<<4 | u[0]>>4,
+		u[0]<<4 | u[1]>>4, u[1]<<4 | u[2]>>4, u[2]<<4 | u[3]>>4, u[3]<<4 | u[6]>>4,
+	})
+	for i := 8; i < 16; i++ {
+		b[i] = u[i] ^ 0x80
+	}
+	return hex.EncodeToString(b[:])
+}
+
+// timeOfKey is the reverse of timeKey.
+func timeOfKey(s string) (u [16]byte, err error) {
+	var b [16]byte
+	if n, err := hex.Decode(b[:], []byte(s[:min(len(s), 32)])); err != nil || n != 16 || len(s) != 32 {
+		return u, fmt.Errorf("key %q is no timeuuid: it needs 32 hexadecimal digits", s)
+	}
+	copy(u[0:], []byte{
+		b[3]<<4 | b[4]>>4, b[4]<<4 | b[5]>>4, b[5]<<4 | b[6]>>4, b[6]<<4 | b[7]>>4,
+		b[1]<<4 | b[2]>>4, b[2]<<4 | b[3]>>4, b[7]<<4 | b[0]>>4, b[0]<<4 | b[1]>>4,
+	})
+	for i := 8; i < 16; i++ {
+		u[i] = b[i] ^ 0x80
+	}
+	return u, nil
 }

@@ -3,6 +3,8 @@ package diagram
 import (
 	"cmp"
 	"slices"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Distances in px. Boxes lie on a grid of 10. Arrows leave boxes between the
@@ -218,4 +220,139 @@ func (n *node) arrows(sc *scene, i, labelW int) {
 		low := y + grid + grid/2
 		sc.path(polyline{points: []point{{n.x, low}, {x - stub/2, low}, {x - stub/2, y}, {x, y}}, head: labelW == 0})
 	}
+}
+
+// line is one line of a table's box.
+type line struct {
+	name, typ, part string
+	rule            bool // a new section begins above it
+	added           bool // an addition of mailbench
+}
+
+// lines returns the lines of a table: key, static and plain columns, and what
+// indexes sort by if that is more than one column.
+func lines(t *schemas.Table, k Kind) []line {
+	var ls []line
+	add := func(cs []*schemas.Column) {
+		for i, c := range cs {
+			ls = append(ls, line{
+				name: columnName(c, k), typ: c.Type.String(), part: part(t, c),
+				rule: i == 0 && len(ls) > 0, added: c.Addition != "",
+			})
+		}
+	}
+	add(t.Key())
+	add(append(append([]*schemas.Column(nil), t.Static...), t.Columns...))
+	for _, x := range t.Indexes {
+		if len(x.Columns) < 2 {
+			continue
+		}
+		ls = append(ls, line{name: x.Name, part: "IDX", rule: true, added: x.Addition != ""})
+		for _, c := range x.Columns {
+			ls = append(ls, line{name: "  " + c.Column.Name, part: arrow(c.Desc)})
+		}
+	}
+	return ls
+}
+
+// columnName writes a collection as Chebotko does; a physical diagram has its type.
+func columnName(c *schemas.Column, k Kind) string {
+	if k == Physical {
+		return c.Name
+	}
+	switch c.Type.Kind {
+	case schemas.Set:
+		return "{" + c.Name + "}"
+	case schemas.List:
+		return "[" + c.Name + "]"
+	case schemas.Map:
+		return "<" + c.Name + ">"
+	}
+	return c.Name
+}
+
+// part returns what a column is in its table, in Chebotko's notation.
+func part(t *schemas.Table, c *schemas.Column) string {
+	switch {
+	case c.Role == schemas.Partition:
+		return "K"
+	case c.Role == schemas.Clustering:
+		return "C" + arrow(c.Desc)
+	case c.Role == schemas.Static:
+		return "S"
+	case c.Type.Kind == schemas.Counter:
+		return "++"
+	}
+	for _, x := range t.Indexes {
+		if len(x.Columns) == 1 && x.Columns[0].Column == c {
+			return "IDX"
+		}
+	}
+	return ""
+}
+
+func arrow(desc bool) string {
+	if desc {
+		return "↓"
+	}
+	return "↑"
+}
+
+// drawn returns the tables of a diagram: all but row headers, which have nothing to show.
+// The tables nested in a header name it.
+func drawn(s *schemas.Schema) []*schemas.Table {
+	var ts []*schemas.Table
+	for _, t := range s.Tables {
+		if !t.Header() {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
+const stepRoom = 220 // px for the text that says what a read is for
+
+// workflow draws each read to the right of those that yield its arguments.
+func workflow(s *schemas.Schema) *scene {
+	qs := Queries(s)
+	var nodes []*node
+	for _, q := range qs {
+		n := stepNode(q)
+		n.rank = q.Depth
+		p := &port{}
+		for _, b := range q.Before {
+			p.from = append(p.from, nodes[slices.Index(qs, b)]) // reads before it come first
+		}
+		n.ports = []*port{p}
+		nodes = append(nodes, n)
+	}
+	body := newPage(s, "")
+	right, bottom := arrange(body, nodes, 0, 0)
+	page := newPage(s, "workflow of reads")
+	top := page.heading(right)
+	body.shift(margin, top)
+	page.add(body)
+	page.h = top + bottom + margin
+	return page
+}
+
+// stepNode returns the box of a read: its label and name, its table, what it is for.
+func stepNode(q *Query) *node {
+	p := q.Pattern
+	title, table := q.Label+"  "+p.Name, p.Kind.String()+" "+p.Table.Name
+	room := max(stepRoom, headFont.width(title), codeFont.width(table))
+	doc := wordFont.wrap(withoutLabel(q), room)
+	n := &node{w: room + 2*inside, h: bandH + rowH + len(doc)*leading(wordFont) + grid}
+	n.draw = func(sc *scene, n *node) {
+		sc.rect(rect{n.x, n.y, n.w, n.h, "box", 4})
+		sc.rect(rect{n.x, n.y, n.w, bandH, "band", 4})
+		sc.text(text{x: n.x + inside, y: n.y + 20, room: room, font: headFont, s: title})
+		sc.text(text{x: n.x + inside, y: n.y + bandH + 16, room: room, font: codeFont, class: "part", s: table})
+		y := n.y + bandH + rowH + 13
+		for _, l := range doc {
+			sc.text(text{x: n.x + inside, y: y, room: room, font: wordFont, class: "soft", s: l})
+			y += leading(wordFont)
+		}
+	}
+	return n
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 //go:embed style.css
@@ -148,4 +150,130 @@ func escape(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(plain(s))) // a Builder takes all
 	return b.String()
+}
+
+const (
+	margin = 20
+	least  = 760 // px, so that texts have room beside a small diagram
+	inside = 12  // from the edge of a box to its text
+	rowH   = 20
+	bandH  = 30
+)
+
+// newPage returns a scene that holds nothing yet.
+func newPage(s *schemas.Schema, what string) *scene {
+	return &scene{title: s.Name + ": " + what, desc: s.Doc}
+}
+
+// heading makes the page wide enough for a drawing that ends at right, and writes title
+// and description at the top. It returns the y below them.
+func (sc *scene) heading(right int) (top int) {
+	sc.w = max(right+2*margin, least)
+	room := sc.w - 2*margin
+	y := sc.paragraph(margin, margin+18, room, titleFont, "", sc.title)
+	return sc.paragraph(margin, y, room, wordFont, "soft", sc.desc)
+}
+
+// shift moves all that is drawn.
+func (sc *scene) shift(dx, dy int) {
+	for i := range sc.rects {
+		sc.rects[i].x += dx
+		sc.rects[i].y += dy
+	}
+	for i := range sc.texts {
+		sc.texts[i].x += dx
+		sc.texts[i].y += dy
+	}
+	for i := range sc.lines {
+		for j := range sc.lines[i].points {
+			sc.lines[i].points[j].x += dx
+			sc.lines[i].points[j].y += dy
+		}
+	}
+	for i := range sc.dots {
+		sc.dots[i].x += dx
+		sc.dots[i].y += dy
+	}
+}
+
+// add takes over what another scene has drawn.
+func (sc *scene) add(o *scene) {
+	sc.rects = append(sc.rects, o.rects...)
+	sc.texts = append(sc.texts, o.texts...)
+	sc.lines = append(sc.lines, o.lines...)
+	sc.dots = append(sc.dots, o.dots...)
+}
+
+// tableNode returns the box of a table.
+func tableNode(t *schemas.Table, k Kind) *node {
+	ls := lines(t, k)
+	title := t.Name
+	if t.Addition != "" {
+		title += " †"
+	}
+	note := ""
+	if t.Parent != nil {
+		note = "in " + t.Parent.Name
+	}
+	names, types, parts := 0, 0, 0
+	for i := range ls {
+		if ls[i].added {
+			ls[i].name += " †"
+		}
+		names = max(names, nameFont.width(ls[i].name))
+		parts = max(parts, nameFont.width(ls[i].part))
+		if k == Physical {
+			types = max(types, nameFont.width(ls[i].typ)+inside)
+		}
+	}
+	n := &node{
+		w: max(headFont.width(title), wordFont.width(note), names+types+2*inside+parts) + 2*inside,
+		h: bandH + len(ls)*rowH + grid,
+	}
+	if note != "" {
+		n.h += rowH
+	}
+	n.h = ceil(n.h)
+	n.draw = func(sc *scene, n *node) {
+		sc.rect(rect{n.x, n.y, n.w, n.h, "box", 4})
+		sc.rect(rect{n.x, n.y, n.w, bandH, "band", 4})
+		sc.text(text{
+			x: n.x + n.w/2, y: n.y + 20, room: n.w - 2*inside, font: headFont, middle: true,
+			class: italic(t.Addition != ""), s: title,
+		})
+		y := n.y + bandH
+		if note != "" {
+			sc.text(text{x: n.x + n.w/2, y: y + 15, room: n.w - 2*inside, font: wordFont, middle: true, class: "soft", s: note})
+			y += rowH
+		}
+		for i, l := range ls {
+			if l.rule || i == 0 && note != "" {
+				sc.path(polyline{points: []point{{n.x, y + 2}, {n.x + n.w, y + 2}}, rule: true})
+			}
+			y += rowH
+			sc.text(text{x: n.x + inside, y: y - 3, room: names, font: nameFont, class: italic(l.added), s: l.name})
+			if k == Physical && l.typ != "" {
+				sc.text(text{
+					x: n.x + inside + names + inside, y: y - 3, room: types - inside, font: nameFont,
+					class: "soft", s: l.typ,
+				})
+			}
+			if l.part != "" {
+				sc.text(text{x: n.x + n.w - inside, y: y - 3, room: parts, font: nameFont, end: true, class: "part", s: l.part})
+			}
+		}
+	}
+	return n
+}
+
+func italic(on bool) string {
+	if on {
+		return "added"
+	}
+	return ""
+}
+
+// withoutLabel returns what a pattern is for, without the label that it begins with.
+func withoutLabel(q *Query) string {
+	return strings.TrimLeft(strings.TrimPrefix(q.Pattern.Doc, q.Label), " :,.;-")
 }

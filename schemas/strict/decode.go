@@ -1,10 +1,14 @@
+// Package strict reads YAML and accepts nothing unknown. It finds every fault of a
+// file, each with its place, what was expected and the nearest known word.
 package strict
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -231,3 +235,172 @@ const foundMost = 60
 
 // At returns the place of a node.
 func (d *Decoder) At(n *yaml.Node) Pos { return Pos{n.Line, n.Column, d.Origins[n]} }
+
+// Pos is a place in a file; lines and columns count from 1. File is "" for the file
+// that was read, else the file that this one is based on.
+type Pos struct {
+	Line, Column int
+	File         string
+}
+
+// In returns file:line:column of the place. file is the file that was read.
+func (p Pos) In(file string) string {
+	return fmt.Sprintf("%s:%d:%d", cmp.Or(p.File, file), p.Line, p.Column)
+}
+
+// Error is one fault of a file, at its place.
+type Error struct {
+	File string
+	Pos  Pos
+	Msg  string // what was found and what was expected
+	Near string // the known word that was probably meant, or ""
+}
+
+// Error returns one line: file:line:column, the message and the nearest word.
+func (e *Error) Error() string {
+	return e.Pos.In(e.File) + ": " + e.Text()
+}
+
+// Text returns the message and the nearest word, for a file that the user does not see.
+func (e *Error) Text() string {
+	if e.Near == "" {
+		return e.Msg
+	}
+	return e.Msg + fmt.Sprintf("; did you mean %q?", e.Near)
+}
+
+// Errors are all faults of a file, in the order of their places.
+type Errors []*Error
+
+// mostShown is how many faults a message lists.
+const mostShown = 20
+
+// Error returns one line a fault, and how many more there are.
+func (es Errors) Error() string {
+	var lines []string
+	for _, e := range es[:min(len(es), mostShown)] {
+		lines = append(lines, e.Error())
+	}
+	if more := len(es) - mostShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Sorted returns the faults in the order of their places, or nil (an error that
+// is nil) if there are none.
+func (es Errors) Sorted() error {
+	if len(es) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(es, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	return es
+}
+
+// Unknown returns an error for a word that is not one of the known ones; it names the
+// one that was probably meant. what is the kind of word.
+func Unknown(what, word string, known ...string) error {
+	if near := Nearest(word, known); near != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
+	}
+	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
+}
+
+// Nearest returns the known word that word was probably meant to be: the one
+// with the fewest single-letter edits, if they are at most a third of the bytes of
+// word, or one edit for a short word. It returns "" if none is near.
+func Nearest(word string, known []string) string {
+	best, bestEdits := "", max(1, len(word)/3)+1
+	for _, k := range known {
+		edits := distance(strings.ToLower(word), strings.ToLower(k))
+		if edits < bestEdits && edits < len(k) {
+			best, bestEdits = k, edits
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions, substitutions and swaps of
+// neighbours that turn a into b (optimal string alignment, by bytes).
+func distance(a, b string) int {
+	var before []int // the row two up, for swaps
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+// Size is a number of bytes, or a plain count. It is written as a number, with a unit or
+// without: B, KB, MB, GB are powers of 1000, and KiB, MiB, GiB are powers of 1024.
+type Size int64
+
+// Sizes.
+const (
+	KB Size = 1000
+	MB      = 1000 * KB
+	GB      = 1000 * MB
+
+	KiB Size = 1 << 10
+	MiB      = 1 << 20
+	GiB      = 1 << 30
+)
+
+// units begin with the widest, so that String finds the shortest text.
+var units = []struct {
+	name string
+	size Size
+}{{"GiB", GiB}, {"GB", GB}, {"MiB", MiB}, {"MB", MB}, {"KiB", KiB}, {"KB", KB}, {"B", 1}}
+
+// ParseSize reads a size such as 200, 6KB or 1.5MiB. The result must be a whole number
+// that is not negative.
+func ParseSize(s string) (Size, error) {
+	number, unit := s, Size(1)
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(s, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.size
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(f) || number == "" || strings.ContainsAny(number, "xXpP_") {
+		return 0, fmt.Errorf("%q is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)", s)
+	}
+	switch f *= float64(unit); {
+	case f < 0:
+		return 0, fmt.Errorf("%s is negative", s)
+	case f > 1<<62:
+		return 0, fmt.Errorf("%s is too large", s)
+	case f != math.Trunc(f):
+		return 0, fmt.Errorf("%s is not a whole number", s)
+	}
+	return Size(f), nil
+}
+
+// String returns the size as the language writes it, exactly: 6KB, 1536.
+func (s Size) String() string {
+	for _, u := range units {
+		if u.size > 1 && s >= u.size && s%u.size == 0 {
+			return strconv.FormatInt(int64(s/u.size), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}

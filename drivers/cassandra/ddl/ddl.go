@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/drivers"
+	words "github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -235,4 +238,172 @@ func Direction(desc bool) string {
 		return " DESC"
 	}
 	return " ASC"
+}
+
+// maxName is the longest name that Cassandra takes for a keyspace, table or index,
+// which are all parts of file names.
+const maxName = 48
+
+// Keyspace returns the name of a schema's keyspace: mailbench_<namespace>_<schema>,
+// or mailbench_<schema> without a namespace.
+func Keyspace(namespace, schema string) (string, error) {
+	name := drivers.Prefix
+	if namespace != "" {
+		name += namespace + "_"
+	}
+	name += Name(schema)
+	if len(name) > maxName {
+		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra takes at most %d: shorten the schema's name or "+
+			"the namespace",
+			name, len(name), maxName)
+	}
+	return name, nil
+}
+
+// Name turns the name of a schema, table or index into letters, digits and
+// underscores: "users.folder" becomes users_folder, "james@one-family" james_one_family.
+func Name(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
+}
+
+// Quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
+// the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// tableName returns a table's name in CQL. A table that is alone below a row header
+// has the header's name, because the document gives its rows that name. So
+// ElasticInbox's super column family MessageMetadata is the CQL table
+// "MessageMetadata" with the primary key (key, message, name).
+func tableName(t *schemas.Table) string {
+	for t.Parent != nil && t.Parent.Header() && len(t.Parent.Children) == 1 {
+		t = t.Parent
+	}
+	return Name(t.Name)
+}
+
+// cqlType returns a type in CQL. A timestamp becomes a bigint: the schema language
+// counts microseconds, but a CQL timestamp only milliseconds. A bigint sorts the
+// same way and loses nothing.
+func cqlType(t schemas.Type) string {
+	switch {
+	case t.Foreign != "":
+		return foreign(t.Foreign)
+	case t.Kind == schemas.Timestamp:
+		return "bigint"
+	case t.Kind == schemas.Set, t.Kind == schemas.List:
+		return fmt.Sprintf("%s<%s>", t.Kind, cqlType(*t.Elem))
+	case t.Kind == schemas.Map:
+		return fmt.Sprintf("map<%s, %s>", cqlType(*t.Key), cqlType(*t.Elem))
+	}
+	return t.Kind.String()
+}
+
+var typeWords = regexp.MustCompile(`\w+`)
+
+// foreign returns a type that only CQL has as CQL writes it.
+func foreign(text string) string {
+	text = typeWords.ReplaceAllStringFunc(text, func(word string) string {
+		switch {
+		case word == "timestamp_ms":
+			return "timestamp"
+		case word == "timestamp":
+			return "bigint"
+		case strings.ToLower(word) != word:
+			return Quote(word)
+		}
+		return word
+	})
+	return strings.ReplaceAll(text, ",", ", ")
+}
+
+const (
+	legacyIndex = "legacy"
+	sai         = "sai"
+)
+
+func indexKind(t *schemas.Table) (string, error) {
+	switch kind := t.Hints[EngineName][indexesHint]; kind {
+	case "":
+		return legacyIndex, nil
+	case legacyIndex, sai:
+		return kind, nil
+	default:
+		return "", fmt.Errorf("table %s: hint %s: %q; expected legacy or sai", t.Name, indexesHint, kind)
+	}
+}
+
+// IndexDefinition is an index that Cassandra keeps.
+type IndexDefinition struct {
+	Name   string
+	Column *schemas.Column
+}
+
+// indexesOf returns the indexes to create for a table. There is one for each
+// column that is last in some index: a second one would be the same.
+func indexesOf(t *schemas.Table) []IndexDefinition {
+	var all []IndexDefinition
+	has := make(map[*schemas.Column]bool)
+	for _, x := range t.Indexes {
+		column := x.Columns[len(x.Columns)-1].Column
+		if !t.OneColumn(x) || has[column] {
+			continue
+		}
+		has[column] = true
+		all = append(all, IndexDefinition{Name(x.Name), column})
+	}
+	return all
+}
+
+// Render writes the statements of Apply in a form that cqlsh takes.
+func Render(s *schemas.Schema, namespace string, r Replication) (string, error) {
+	d, err := Define(s, namespace, r)
+	if err != nil {
+		return "", fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	t := words.New("--")
+	t.Head(s, fmt.Sprintf("The CQL by which mailbench creates the schema %s, for replication %d in datacenter %s. "+
+		"The comment of a table is mailbench's mark. The tables of a run have allow_auto_snapshot = false and incremental_backups = false, too, "+
+		"where Cassandra knows these options: nobody wants backups of its mail.", s.Name, r.Factor, r.Datacenter))
+	t.Statement("\n" + d.createKeyspace() + ";")
+	for _, stmt := range d.createTypes() {
+		t.Statement("\n" + stmt + ";")
+	}
+	for _, td := range d.Tables {
+		t.Table(td.Table)
+		comments(t, td)
+		for _, stmt := range d.createAll(td) {
+			t.Statement(stmt + ";")
+		}
+	}
+	return t.String(), nil
+}
+
+// comments writes how the CQL differs from the schema.
+func comments(t *words.Text, td TableDefinition) {
+	for p := td.Table.Parent; p != nil; p = p.Parent {
+		if p.Header() {
+			t.Comment(fmt.Sprintf("Its rows are nested in %s, which stores nothing of its own and is no table here.", p.Name))
+		}
+	}
+	for _, c := range append(td.Table.Key(), td.Table.Columns...) {
+		if strings.Contains(c.Type.String(), schemas.Timestamp.String()) && c.Type.Foreign == "" {
+			t.Comment(fmt.Sprintf("Column %s holds microseconds since 1970: a CQL timestamp has only milliseconds.", c.Name))
+		}
+	}
+	for _, x := range td.Table.Indexes {
+		if !td.Table.OneColumn(x) {
+			t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
+				strings.Join(indexNames(x), ", ")))
+		}
+	}
+}
+
+func indexNames(x *schemas.Index) []string {
+	var names []string
+	for _, c := range x.Columns {
+		names = append(names, c.Column.Name)
+	}
+	return names
 }
