@@ -59,7 +59,7 @@ var layers = []struct {
 	{"models/describe", []string{"schemas", "schemas/diagram", "schemas/words", "drivers", "models"}, nil},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail", "models/blobs"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"reports/latency", nil, []string{"drivers/launch/live"}},
-	{"reports/results", []string{"reports/growth", "reports/latency", "reports/scratch", "schemas/plainfile", "schemas/words"}, nil},
+	{"reports/results", []string{"reports/growth", "reports/latency", "reports/scratch", "schemas/plainfile", "schemas/strict", "schemas/words"}, nil},
 	{"reports/trials", []string{"reports/growth", "reports/results"}, nil},
 	{"reports/answer", []string{"reports/results", "reports/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/document", []string{"schemas/words"}, nil},

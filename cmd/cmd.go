@@ -33,6 +33,9 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(errs)
 	err := crash.Guard(func() error { return root.ExecuteContext(ctx) })
+	if err == nil {
+		err = out.err
+	}
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}

@@ -62,7 +62,7 @@ figures named are then searched for changes, which takes fewer runs.
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVar(&f.metrics, "metric", nil, "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
+	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
 	completeFlags(c, map[string][]string{"metric": metricNames()})
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")

@@ -31,7 +31,7 @@ type workloadFlags struct {
 
 func (f *workloadFlags) bind(flags *pflag.FlagSet) {
 	f.bindSet(flags)
-	flags.StringSliceVar(&f.contact, "contact", nil,
+	bindList(flags, &f.contact, "contact", "",
 		"addresses `HOST[:PORT]`,… of the engine on the network (default: this machine)")
 }
 

@@ -51,7 +51,7 @@ engines. A schema file is described in the same way.`,
 			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
 		},
 	}
-	c.Flags().StringSliceVarP(&engines, "engine", "e", nil, "`ENGINES` whose calls to show, or all")
+	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose calls to show, or all")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the calls of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c

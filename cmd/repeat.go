@@ -128,9 +128,9 @@ func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.
 		}
 	}
 	if was.Mail != nil && c.Mail != nil {
+		// The file may be one that only the results name, so no more is said of it.
 		if info := c.Mail.Info(); info.SHA256 != was.Mail.SHA256 {
-			return usagef("--mail %s is not the file of that run: its SHA-256 is %s, not %s", info.File,
-				info.SHA256, was.Mail.SHA256)
+			return usagef("--mail %s is not the file of that run: its SHA-256 is another; name that file", info.File)
 		}
 	}
 	return sameTraces(ctx, was, c)
@@ -161,8 +161,8 @@ func sameTraces(ctx context.Context, was *results.Run, c *run.Config) error {
 				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
 			}
 			if before != "" && t.SHA256 != before {
-				return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is %s, not %s", p.Name,
-					p.Replay.Trace, t.SHA256, before)
+				return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
+					p.Name, p.Replay.Trace)
 			}
 		}
 	}

@@ -55,10 +55,8 @@ func refuseArguments(cmd *cobra.Command) {
 	switch check := cmd.Args; {
 	case cmd.Name() == "help":
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if found, _, err := cmd.Root().Find(args); err == nil && found != cmd.Root() {
-				return nil
-			}
-			return unknownCommand(cmd.Root(), args)
+			found, rest, _ := cmd.Root().Find(args)
+			return unknownCommand(found, rest)
 		}
 	case cmd.HasSubCommands() && cmd.RunE == nil:
 		cmd.Args = unknownCommand
@@ -91,6 +89,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		if c.IsAvailableCommand() {
 			known = append(known, c.Name())
 		}
+	}
+	if len(known) == 0 {
+		return usagef("%s has no command %q", cmd.CommandPath(), args[0])
 	}
 	return usage(unknown("command", args[0], known))
 }

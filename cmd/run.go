@@ -101,7 +101,7 @@ func createDir(path string) (*results.Dir, error) {
 	if errors.Is(err, results.ErrTaken) {
 		return nil, usage(err)
 	} else if err != nil {
-		return nil, fmt.Errorf("%w; name a folder that you may write with --output DIR (-o)", err)
+		return nil, missing(fmt.Errorf("%w; name a folder that you may write with --output DIR (-o)", err))
 	}
 	return dir, nil
 }

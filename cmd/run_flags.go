@@ -42,11 +42,11 @@ type runFlags struct {
 
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringSliceVarP(&f.models, "model", "m", []string{"all"},
+	bindList(flags, &f.models, "model", "m",
 		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
-			"workload with an answer names its own")
-	flags.StringSliceVarP(&f.engines, "engine", "e", []string{"embedded"},
-		"`ENGINES` to run on, separated by commas (mailbench engines lists them)")
+			"workload with an answer names its own", "all")
+	bindList(flags, &f.engines, "engine", "e",
+		"`ENGINES` to run on, separated by commas (mailbench engines lists them)", "embedded")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")

@@ -90,7 +90,7 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 	}
 	f.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "`WORDS` that name what may differ, separated by commas (can be repeated)")
+	bindList(cmd.Flags(), &ignore, "ignore", "", "`WORDS` that name what may differ, separated by commas (can be repeated)")
 	return cmd
 }
 

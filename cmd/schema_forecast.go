@@ -62,8 +62,8 @@ Rows of other things say how many there are, and no workload is asked:
 	flags.SortFlags = false
 	flags.StringVarP(&f.engine, "engine", "e", "",
 		"`ENGINE` to forecast for (default: the schema's native one, or embedded)")
-	flags.StringSliceVar(&f.workloads, "workload", []string{"workday"},
-		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)")
+	bindList(flags, &f.workloads, "workload", "",
+		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)", "workday")
 	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")

@@ -57,7 +57,7 @@ warnings. A baseline is an earlier report (--json): what it has does not fail.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVarP(&f.engines, "engine", "e", nil,
+	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or sarif (SARIF 2.1.0)")
 	bindJSON(cmd, &f.asJSON)
@@ -185,12 +185,11 @@ func readBaseline(name string) (lint.Baseline, error) {
 	if name == "" {
 		return nil, nil
 	}
-	file, err := plainfile.Open(name)
+	text, err := plainfile.Read(name, mostText)
 	if err != nil {
 		return nil, usage(fmt.Errorf("read the baseline: %w", err))
 	}
-	defer file.Close()
-	b, err := lint.ReadBaseline(file)
+	b, err := lint.ReadBaseline(text)
 	if err != nil {
 		return nil, usage(fmt.Errorf("read the baseline %s: %w", name, err))
 	}

@@ -19,6 +19,7 @@ type screen struct {
 	mu   sync.Mutex
 	out  io.Writer
 	rest []byte // the beginning of a character that the next Write completes
+	err  error  // the last one of Write, which cobra's help drops
 }
 
 // Write implements io.Writer.
@@ -28,8 +29,8 @@ func (s *screen) Write(b []byte) (int, error) {
 	text := append(s.rest, b...)
 	whole := len(text) - begun(text)
 	s.rest = append([]byte(nil), text[whole:]...)
-	if _, err := io.WriteString(s.out, printable(string(text[:whole]))); err != nil {
-		return 0, err
+	if _, s.err = io.WriteString(s.out, printable(string(text[:whole]))); s.err != nil {
+		return 0, s.err
 	}
 	return len(b), nil
 }

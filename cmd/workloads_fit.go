@@ -68,7 +68,7 @@ the mail itself is in it: no address, name, subject or text.`,
 			return err
 		},
 	}
-	c.Flags().StringSliceVar(&mbox, "mbox", nil,
+	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
 	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit",
 		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")

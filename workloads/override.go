@@ -22,6 +22,9 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 			continue
 		}
 		var doc yaml.Node
+		if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
+			value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
+		}
 		if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
 			at.Column = len(path) + 2
 			d.Fail(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -243,7 +242,7 @@ func (d *decoder) share(n *yaml.Node, what string) float64 {
 
 func (d *decoder) whole(n *yaml.Node, what string, least, most uint64) uint64 {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
-		v, err := strconv.ParseUint(strings.ReplaceAll(n.Value, "_", ""), 10, 64)
+		v, err := strconv.ParseUint(n.Value, 0, 64) // 0x10 is 16, and 010 is 8, as in YAML
 		if err == nil && v >= least && v <= most {
 			return v
 		}
@@ -263,11 +262,15 @@ func (d *decoder) name(n *yaml.Node, what string) string {
 
 func (d *decoder) duration(n *yaml.Node, what string) time.Duration {
 	v, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil || v <= 0 || v > maxDuration {
-		d.Fail(n, "%s must be a time such as 30s or 5m, above 0 and up to %s, found %s", what, maxDuration, strict.Found(n))
+	if n.Kind != yaml.ScalarNode || err != nil || v < minDuration || v > maxDuration {
+		d.Fail(n, "%s must be a time such as 30s or 5m, from %s to %s, found %s", what, minDuration, maxDuration, strict.Found(n))
 		return 0
 	}
 	return v
 }
 
-const maxDuration = 30 * 24 * time.Hour
+// Bounds of how long a phase may last.
+const (
+	minDuration = time.Millisecond
+	maxDuration = 30 * 24 * time.Hour
+)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/results"
@@ -54,7 +55,8 @@ type Run struct {
 	Verdict  results.Verdict `json:"verdict"` // the worst of Cells; empty: nothing was measured
 	NotOK    int             `json:"not_ok"`  // how many of Cells are not ok
 
-	run *results.Run
+	run   *results.Run
+	began time.Time // of its first cell: Started has whole seconds
 }
 
 // Figure is one figure of one operation from run to run.
@@ -118,7 +120,7 @@ func (a Asked) holds(p *compare.Point) bool {
 func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
 	h := &History{Format: Format, Folder: folder, Series: []Series{}, Skipped: append([]Skipped{}, skipped...)}
 	slices.SortStableFunc(runs, func(a, b Run) int {
-		return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.Folder, b.Folder))
+		return cmp.Or(cmp.Compare(a.Started, b.Started), a.began.Compare(b.began), cmp.Compare(a.Folder, b.Folder))
 	})
 	for _, r := range runs {
 		h.add(r)

@@ -109,6 +109,24 @@ func TestFewRuns(t *testing.T) {
 }
 
 // What was counted is told from one run to the next, and small steps add up.
+// TestRunsOfOneSecond: the cells of runs say which of them began first. Text has them in another order.
+func TestRunsOfOneSecond(t *testing.T) {
+	dir := t.TempDir()
+	for name, fraction := range map[string]string{"a": ".5", "b": ".25", "c": ".0625", "d": ""} {
+		r := nightly(1)
+		r.Cells[0].Started = strings.TrimSuffix(r.Started, "Z") + fraction + "Z"
+		r.Seconds = float64(len(fraction))
+		put(t, dir, name, r)
+	}
+	var order string
+	for _, r := range historyOf(t, dir, nil).Series[0].Runs {
+		order += r.Folder
+	}
+	if order != "dcba" {
+		t.Errorf("runs in the order %s, want dcba", order)
+	}
+}
+
 func TestCountsChange(t *testing.T) {
 	dir := t.TempDir()
 	for night := range 7 {

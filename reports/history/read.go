@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -143,6 +144,9 @@ func newRun(name string, r *results.Run) Run {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		c.Timeline = nil // it takes much memory and is not shown
+		if i == 0 {
+			one.began, _ = time.Parse(time.RFC3339Nano, c.Started)
+		}
 		if c.Kind != results.KindMeasure {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Files of a run directory.
@@ -299,7 +300,7 @@ func Parse(b []byte) (*Run, error) {
 		return nil, otherFormat(version.Format)
 	}
 	r := &Run{}
-	if err := json.Unmarshal(b, r); err != nil {
+	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	if err := r.check(); err != nil {

@@ -291,7 +291,7 @@ func TestOpenRefuses(t *testing.T) {
 		`{"format": "mailbench.run/x"}`:      `run.json: it is not of mailbench: its format is "mailbench.run/x"`,
 		`{"format": "mailbench.run/1"}`:      `run.json: it was written by an older mailbench: its format is "mailbench.run/1", and this one reads "mailbench.run/2"; use the one that wrote it`,
 		`{"format": "mailbench.run/3"}`:      "run.json: it was written by a newer mailbench",
-		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json: it is damaged: json: cannot unmarshal",
+		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json: it is damaged: seed must be a whole number, found a text",
 		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json: it is damaged: cell ",
 	} {
 		dir := t.TempDir()

@@ -1,23 +1,29 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Baseline are the findings of an earlier report, with how often each was found. Lines
 // and messages do not count, so that a finding stays the same when its file changes.
 type Baseline map[findingKey]int
 
-type findingKey struct{ schema, rule, engine, table, pattern, part string }
+type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Part string }
 
 // ReadBaseline reads what WriteJSON wrote. Findings that were accepted are no part of it.
-func ReadBaseline(r io.Reader) (Baseline, error) {
+func ReadBaseline(text []byte) (Baseline, error) {
 	var saved struct {
-		Schemas []jsonReport `json:"schemas"`
+		Schemas []struct {
+			Schema   string
+			Findings []struct {
+				findingKey
+				Accepted string
+			} `json:"findings"`
+		} `json:"schemas"`
 	}
-	if err := json.NewDecoder(r).Decode(&saved); err != nil {
+	if err := strict.JSON(text, &saved); err != nil {
 		return nil, fmt.Errorf("%w; expected what schema lint --json prints", err)
 	}
 	if saved.Schemas == nil {
@@ -27,7 +33,8 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 	for _, s := range saved.Schemas {
 		for _, f := range s.Findings {
 			if f.Accepted == "" {
-				b[findingKey{s.Schema, f.Rule, f.Engine, f.Table, f.Pattern, f.Part}]++
+				f.Schema = s.Schema
+				b[f.findingKey]++
 			}
 		}
 	}
@@ -50,7 +57,7 @@ func (b Baseline) Mark(r *Report) {
 // Left returns how many findings of a schema the baseline still has.
 func (b Baseline) Left(schema string) (n int) {
 	for key, times := range b {
-		if key.schema == schema {
+		if key.Schema == schema {
 			n += times
 		}
 	}

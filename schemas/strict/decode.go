@@ -106,6 +106,9 @@ func (d *Decoder) syntax(err error) {
 			at.Line++
 		}
 	}
+	if strings.Contains(msg, "cannot start any token") || strings.Contains(msg, "expected comment or line break") {
+		msg += "; write a text that begins with one of > % @ ` in quotes"
+	}
 	d.Fail(at, "not YAML: %s", msg)
 }
 

@@ -117,7 +117,7 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
 	one.Operations = float64(p.Operations)
 	if rate := p.Rate; rate.Count > 0 && !one.Closed {
 		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
-			one.Operations = n
+			one.Operations = math.Ceil(n - 1e-6) // the first is due when the phase begins
 		}
 		one.Time = seconds(one.Operations / rate.PerSecond())
 	}

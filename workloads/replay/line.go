@@ -25,7 +25,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -110,9 +109,6 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 			return ctx.Err()
 		}
 		text := in.Bytes()
-		if n == 1 {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-		}
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
@@ -139,13 +135,8 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 // parseLine reads a line, and checks all that can be checked without the lines before it.
 func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 	l.Time = Seconds(math.NaN()) // no number of JSON
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&l); err != nil {
-		return l, op, explained(err)
-	}
-	if more := bytes.TrimSpace(text[d.InputOffset():]); len(more) > 0 {
-		return l, op, fmt.Errorf("%.20q follows the JSON object; expected one object a line", more)
+	if err := strict.JSON(text, &l, fields...); err != nil {
+		return l, op, fmt.Errorf("not a line of a trace: %w", err)
 	}
 	op, known := workloads.ParseOp(l.Op)
 	switch {
@@ -165,37 +156,4 @@ func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 		err = fmt.Errorf("messages is %d, expected 0 to %d", l.Messages, workloads.MaxMessages)
 	}
 	return l, op, err
-}
-
-// explained turns an error of the JSON decoder into one that speaks of lines of a trace.
-func explained(err error) error {
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return strict.Unknown("field", strings.Trim(field, `"`), fields...)
-	}
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind) && kind.Field == "":
-		err = fmt.Errorf("expected an object {…}, found %s", article(kind.Value))
-	case errors.As(err, &kind) && strings.HasPrefix(kind.Field, "recipients"):
-		err = fmt.Errorf("recipients must be a list of texts, found %s", article(kind.Value))
-	case errors.As(err, &kind):
-		err = fmt.Errorf("%s must be a text, found %s", kind.Field, article(kind.Value))
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		err = errors.New("the JSON object has no end")
-	}
-	return fmt.Errorf("not a line of a trace: %w", err)
-}
-
-// article is the name of a JSON value with its article.
-func article(value string) string {
-	kind, _, _ := strings.Cut(value, " ") // as in "number 1e999"
-	switch kind {
-	case "bool":
-		return "true or false"
-	case "array", "object":
-		return "an " + kind
-	case "string":
-		return "a text"
-	}
-	return "a " + kind
 }
