@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -117,6 +118,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 				return err
 			}
 		}
+		o.Facts = drivers.FactsOf(known.engines, s)
 		if reports[i], err = lint.Check(s, o); err != nil {
 			return usage(err)
 		}

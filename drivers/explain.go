@@ -155,3 +155,57 @@ func example(t schemas.Type) Value {
 	}
 	return Number(t.Kind, 1)
 }
+
+// Facts says what the drivers of some engines do with one schema, without an engine.
+type Facts struct {
+	compilers map[string]Compiler
+	units     map[string]func(*schemas.Table) int
+	unable    map[string]map[*schemas.Pattern]string // what Unable said
+}
+
+// FactsOf returns what the drivers of the engines do with a schema. Of an engine that cannot hold the
+// schema there are none.
+func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
+	f := &Facts{
+		compilers: make(map[string]Compiler), units: make(map[string]func(*schemas.Table) int),
+		unable: make(map[string]map[*schemas.Pattern]string),
+	}
+	for _, e := range engines {
+		f.unable[e.Name] = make(map[*schemas.Pattern]string)
+		if e.Compile != nil {
+			if compile, err := e.Compile(s, Options{}); err == nil {
+				f.compilers[e.Name] = compile
+			}
+		}
+		if e.Forecast != nil {
+			if sizes, err := e.Forecast(s); err == nil {
+				f.units[e.Name] = sizes.Unit
+			}
+		}
+	}
+	return f
+}
+
+// Unable says why an engine cannot run a pattern as it is declared, or "".
+func (f *Facts) Unable(engine string, p *schemas.Pattern) string {
+	compile := f.compilers[engine]
+	why, said := f.unable[engine][p]
+	if compile == nil || said {
+		return why
+	}
+	if _, err := compile(p); errors.Is(err, ErrUnsupported) {
+		why = strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
+		why = strings.TrimPrefix(why, "pattern "+p.Name+": ")
+	}
+	f.unable[engine][p] = why
+	return why
+}
+
+// Unit returns how many columns of a table's primary key name what an engine keeps together: a
+// partition, or the row of HBase (forecast.Engine). It is 0 if that is not known.
+func (f *Facts) Unit(engine string, t *schemas.Table) int {
+	if unit := f.units[engine]; unit != nil {
+		return unit(t)
+	}
+	return 0
+}

@@ -34,7 +34,7 @@ func boundRules() []*Rule {
 			its own. Or add a column that begins a new row (bucket: COLUMN).`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				n := rowColumns(t)
+				n := c.rowColumns(t)
 				if col := growing(t, n-len(t.Partition)); col != nil && !bucketed(t) {
 					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end",
 						names(t.Key()[:n]), col.Name)
@@ -106,7 +106,7 @@ func boundRules() []*Rule {
 		Do: `Let the caller find the rows and delete them in pages, so that it can go on where it was stopped.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if p.Scope != schemas.ScopeRow && len(p.By) < rowColumns(p.Table) {
+				if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(p.Table) {
 					c.atPattern(p, "deletes all HBase rows below (%s) of %s, which it has to read",
 						names(p.By), p.Table.Name)
 				}

@@ -83,7 +83,8 @@ func corpus(t *testing.T, folder string, yield func(file string, header map[stri
 			key, text, _ := strings.Cut(strings.TrimSpace(line[2:]), ": ")
 			header[key] = append(header[key], text)
 		}
-		r, err := Check(parse(t, string(src)), Options{})
+		s := parse(t, string(src))
+		r, err := Check(s, Options{Facts: facts(s)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -17,7 +19,7 @@ func fallbackRules() []*Rule {
 		Do: "Declare a fallback, or change the pattern so that the engine can run it.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
-				if why := unable(c.engine, p); why != "" && p.Fallback == nil {
+				if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
 					c.atPattern(p, "%s cannot run it: %s", c.engine, why)
 				}
 			}
@@ -32,7 +34,8 @@ func fallbackRules() []*Rule {
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
-					c.atPattern(p, "%s runs in its place on %s: %s", fb.Name, list(without(p)), cost(p))
+					where := cmp.Or(list(c.without(p)), "an engine that cannot run it")
+					c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
 				}
 			}
 		},
@@ -44,8 +47,8 @@ func fallbackRules() []*Rule {
 		Do:     "Look at what the fallback costs. Choose another engine or another pattern if that is too much.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
-				if why := unable(c.engine, p); why != "" && p.Fallback != nil {
-					c.atPattern(p, "%s cannot run it (%s); %s runs in its place: %s",
+				if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
+					c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
 						c.engine, why, p.Fallback.Name, cost(p))
 				}
 			}
@@ -57,7 +60,7 @@ func fallbackRules() []*Rule {
 		Do:     "Remove the fallback, and the pattern that nothing else runs.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
-				if p.Fallback != nil && len(without(p)) == 0 {
+				if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
 					c.atPattern(p, "no engine needs its fallback %s", p.Fallback.Name)
 				}
 			}
@@ -65,15 +68,18 @@ func fallbackRules() []*Rule {
 	}}
 }
 
-// without returns the engines that cannot run a pattern.
-func without(p *schemas.Pattern) []string {
-	var engines []string
-	for _, e := range EngineNames() {
-		if unable(e, p) != "" {
-			engines = append(engines, e)
-		}
+// unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
+// Cassandra as it is: its driver refuses only the pattern that mailbench made of it.
+func (c *checker) unable(engine string, p *schemas.Pattern) string {
+	if c.facts == nil || engine == cassandra && p.Imported != nil {
+		return ""
 	}
-	return engines
+	return c.facts.Unable(engine, p)
+}
+
+// without returns the engines that cannot run a pattern.
+func (c *checker) without(p *schemas.Pattern) []string {
+	return slices.DeleteFunc(EngineNames(), func(engine string) bool { return c.unable(engine, p) == "" })
 }
 
 // cost says what the fallback of a pattern does in addition or in another way.

@@ -57,7 +57,7 @@ func hotRules() []*Rule {
 			c.tables(func(t *schemas.Table) {
 				var long []*schemas.Column
 				for _, col := range slices.Concat(t.Static, t.Columns) {
-					if len(col.Name) > 16 && !(wide(t) && len(t.Columns) == 1) { // there the key is the name
+					if len(col.Name) > 16 && c.rowColumns(t) == len(t.Key()) { // else the key is the name
 						long = append(long, col)
 					}
 				}

@@ -34,9 +34,20 @@ type Options struct {
 	Engines []string
 	// Numbers are the sizes and shares that follow from a workload, or nil.
 	Numbers *Numbers
+	// Facts are what the engines' drivers do with the schema; nil: rules that need them find nothing.
+	Facts Facts
 	// Hints says what is wrong with a table's hints for an engine (drivers.Engine.CheckHints).
 	// nil: hints are not checked.
 	Hints func(engine string, t *schemas.Table) error
+}
+
+// Facts says what engines do with one schema (drivers.Facts).
+type Facts interface {
+	// Unable says why an engine cannot run a pattern as it is declared, or "".
+	Unable(engine string, p *schemas.Pattern) string
+	// Unit returns how many columns of a table's key name what the engine keeps together: a partition,
+	// or the row of HBase. 0: not known.
+	Unit(engine string, t *schemas.Table) int
 }
 
 // Check returns what the rules find in a schema, in the order of the file. The error
@@ -74,7 +85,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 
 // check runs all rules.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
-	c := &checker{schema: s, numbers: o.Numbers, hints: o.Hints}
+	c := &checker{schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints}
 	for _, r := range Rules() {
 		if r.check == nil || r.Numbers && o.Numbers == nil {
 			continue
@@ -171,6 +182,7 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 type checker struct {
 	schema  *schemas.Schema
 	numbers *Numbers
+	facts   Facts // nil: not known
 	hints   func(engine string, t *schemas.Table) error // nil: hints are not checked
 	rule    *Rule
 	engine  string // the engine that the rule judges for; "" if the rule is about none

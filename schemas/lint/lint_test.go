@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -74,7 +76,8 @@ func found(t *testing.T, r *Rule, file, src string) string {
 	if file == "want" {
 		return ""
 	}
-	report, err := Check(parse(t, src), Options{})
+	s := parse(t, src)
+	report, err := Check(s, Options{Facts: facts(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +89,9 @@ func found(t *testing.T, r *Rule, file, src string) string {
 	}
 	return b.String()
 }
+
+// facts are those of all drivers.
+func facts(s *schemas.Schema) Facts { return drivers.FactsOf(engines.All(), s) }
 
 func parse(t *testing.T, src string) *schemas.Schema {
 	t.Helper()
@@ -127,7 +133,7 @@ func TestBundled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := Check(s, Options{})
+		report, err := Check(s, Options{Facts: facts(s)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +159,7 @@ patterns:
   all: {scan: t, accept: {xyzzy: for audits}}
   imported: {scan: t, accept: {xyzzy: for audits}, at: "q.cql:3"}
 `)
-	_, err := Check(s, Options{})
+	_, err := Check(s, Options{Facts: facts(s)})
 	want := `mail.yaml:4:56: unknown rule "unbounded-partion" in accept of table t; did you mean "unbounded-partition"?
 mail.yaml:6:27: unknown rule "xyzzy" in accept of pattern all; "mailbench schema lint --rules" lists them
 q.cql:3:1: unknown rule "xyzzy" in accept of pattern imported; "mailbench schema lint --rules" lists them`
@@ -177,7 +183,8 @@ patterns:
   one: {get: t}
 `
 	for engine, accepted := range map[string]int{"cassandra": 0, "hbase": 1} {
-		report, err := Check(parse(t, text), Options{Engines: []string{engine}})
+		s := parse(t, text)
+		report, err := Check(s, Options{Facts: facts(s), Engines: []string{engine}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +206,7 @@ func TestInheritedAcceptance(t *testing.T) {
 		p.Accept = append(slices.Clone(own), schemas.Acceptance{
 			Rule: "order-by-index", Reason: "it was one", Pos: schemas.Pos{Line: 1, Column: 1, File: file},
 		})
-		r, err := Check(s, Options{})
+		r, err := Check(s, Options{Facts: facts(s)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +244,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		n := &Numbers{Workload: "day"}
 		n.Hottest.User, n.Hottest.Folder = 0.5, 0.5
-		r, err := Check(s, Options{Engines: EngineNames(), Numbers: n})
+		r, err := Check(s, Options{Facts: facts(s), Engines: EngineNames(), Numbers: n})
 		if err != nil {
 			return
 		}
@@ -258,7 +265,7 @@ func TestWidth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Check(s, Options{Engines: EngineNames()})
+	report, err := Check(s, Options{Facts: facts(s), Engines: EngineNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ tables:
 		tried[c.rule] = true
 		for _, n := range []*Numbers{&c.found, &c.near} {
 			n.Workload = "day"
-			r, err := Check(s, Options{Engines: []string{c.engine}, Numbers: n})
+			r, err := Check(s, Options{Facts: facts(s), Engines: []string{c.engine}, Numbers: n})
 			if err != nil {
 				t.Fatal(err)
 			}

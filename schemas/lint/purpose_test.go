@@ -21,7 +21,7 @@ tables:
   other: {partition: [tenant text, user_id bigint, day_of_week int, birthday text], columns: {v: int}}
   nested: {in: readings, clustering: [seq int], columns: {v: int}}
 `)
-	r, err := Check(s, Options{})
+	r, err := Check(s, Options{Facts: facts(s)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestSARIF(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.File = "a dir/" + name + "#1.yaml"
-		r, err := Check(s, Options{Engines: EngineNames()})
+		r, err := Check(s, Options{Facts: facts(s), Engines: EngineNames()})
 		if err != nil {
 			t.Fatal(err)
 		}

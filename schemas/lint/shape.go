@@ -76,22 +76,15 @@ func unique(t *schemas.Table, c *schemas.Column) bool {
 }
 
 // rowColumns returns how many columns of the primary key are in the HBase row key.
-// The rest is the qualifier of a cell in that row. This is the layout of the HBase
-// driver, which its package comment describes.
-func rowColumns(t *schemas.Table) int {
-	if len(t.Columns) > 1 || len(t.Columns) == 1 && t.Columns[0].Type.Collection() {
-		return len(t.Partition) + len(t.Clustering)
-	}
-	for p := t.Parent; p != nil; p = p.Parent {
-		if n := len(p.Partition) + len(p.Clustering); !p.Header() && rowColumns(p) == n {
+// The rest is the qualifier of a cell in that row.
+func (c *checker) rowColumns(t *schemas.Table) int {
+	if c.facts != nil {
+		if n := c.facts.Unit(hbase, t); n > 0 {
 			return n
 		}
 	}
-	return len(t.Partition)
+	return len(t.Partition) + len(t.Clustering)
 }
-
-// wide reports whether rows of the table are cells of wider HBase rows.
-func wide(t *schemas.Table) bool { return rowColumns(t) < len(t.Partition)+len(t.Clustering) }
 
 // onlyFallback reports whether the pattern runs in place of another one.
 func (c *checker) onlyFallback(p *schemas.Pattern) bool {

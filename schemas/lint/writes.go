@@ -156,7 +156,7 @@ func writeRules() []*Rule {
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if !c.onlyFallback(p) && spreads(p) {
-					c.atPattern(p, "%s", guarantee(p))
+					c.atPattern(p, "%s", c.guarantee(p))
 				}
 			}, schemas.Batch)
 		},
@@ -208,7 +208,7 @@ func spreads(p *schemas.Pattern) bool {
 }
 
 // guarantee says what a batch writes and what an interruption leaves.
-func guarantee(p *schemas.Pattern) string {
+func (c *checker) guarantee(p *schemas.Pattern) string {
 	var tables []string
 	for _, part := range p.Parts {
 		if name := part.Pattern.Table.Name; !slices.Contains(tables, name) {
@@ -219,7 +219,7 @@ func guarantee(p *schemas.Pattern) string {
 	if p.Atomic == schemas.AtomicNone {
 		return what + ", and no engine makes it all or nothing (atomic: none)"
 	}
-	able := slices.DeleteFunc(EngineNames(), func(engine string) bool { return unable(engine, p) != "" })
+	able := slices.DeleteFunc(EngineNames(), func(engine string) bool { return c.unable(engine, p) != "" })
 	if len(able) == 0 {
 		return what + ", which no engine can do as a whole"
 	}
