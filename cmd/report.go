@@ -135,10 +135,6 @@ func openSource(notes io.Writer, dir string) (s page.Source, err error) {
 	} else if err != nil {
 		return s, usage(err)
 	}
-	path, err := filepath.Abs(dir)
-	if err != nil {
-		return s, fmt.Errorf("read results: %w", err)
-	}
-	s.Name = filepath.Base(path)
+	s.Name = filepath.Clean(dir) // as the command that repeats the run names it
 	return s, nil
 }

@@ -20,9 +20,9 @@ Exit status:
   0    all well
   1    it could not be done
   2    wrong usage or input
-  3    done, but the run was invalid, overloaded, measured nothing or missed
-       what its workload expects; or the schema has errors or differs; or a
-       comparison found a regression
+  3    done, but the run was overloaded, measured nothing, has no valid phase or
+       missed what its workload expects (--fail-on); or the schema has errors or
+       differs; or a comparison found a regression
   4    data is wrong or lost
   130  interrupted; what was measured is saved`,
 		Example: `  mailbench run                     workload quick, all models, embedded engine

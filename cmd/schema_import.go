@@ -27,7 +27,7 @@ type importFlags struct {
 	cql, queries []string
 	out, saveCQL string
 	prepared     bool
-	force        bool
+	overwrite    bool
 }
 
 func newSchemaImport(known registry) *cobra.Command {
@@ -75,7 +75,9 @@ the lines of the CQL.`,
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
 	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write (default: standard output)")
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
-	flags.BoolVar(&f.force, "force", false, "replace files that are there")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
+	flags.BoolVar(&f.overwrite, "force", false, "")
+	flags.Lookup("force").Hidden = true // the earlier name
 	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
 	f.workloadFlags.bind(flags)
 	return cmd
@@ -129,13 +131,13 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	return nil
 }
 
-// free refuses to replace a file unless --force says so.
+// free refuses to replace a file unless --overwrite says so.
 func (f *importFlags) free(file string) error {
-	if file == "" || f.force {
+	if file == "" || f.overwrite {
 		return nil
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return usagef("%s is there already; --force replaces it", file)
+		return usagef("%s is there already; name another file, or overwrite it with --overwrite", file)
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func (d *Dir) writeRun(r *Run) error {
 func (d *Dir) writeReports(r *Run) error {
 	curves, err := d.curves(r)
 	for _, f := range d.reports {
-		write := func(w io.Writer) error { return f.Write(w, filepath.Base(d.path), r, curves) }
+		write := func(w io.Writer) error { return f.Write(w, strings.TrimSuffix(d.name, partial), r, curves) }
 		if werr := writeFile(filepath.Join(d.temp, f.Name), write); err == nil {
 			err = werr
 		}

@@ -77,7 +77,7 @@ func TestCommit(t *testing.T) {
 				t.Errorf("the latency log is not what was written: %v", err)
 			}
 			page, err := os.ReadFile(filepath.Join(dir, htmlFile))
-			if err != nil || string(page) != "first: 4 curves" {
+			if err != nil || string(page) != dir+": 4 curves" {
 				t.Errorf("the page has no curves: %v", err)
 			}
 		})
