@@ -2,10 +2,8 @@ package launch
 
 import (
 	"fmt"
-	"os/exec"
-	"strconv"
-	"strings"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,22 +24,11 @@ func startOf(pid int) (start string, running bool) {
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec), info.Proc.P_stat != zombie
 }
 
-// rss returns the process's resident memory in bytes.
-func (p Process) rss() int64 {
-	out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(p.PID)).Output()
-	if err != nil {
-		return 0
-	}
-	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kib << 10
-}
-
-// availableMemory is all memory of the machine: macOS does not tell how much of it
-// programs can take without swapping.
+// availableMemory returns how many bytes programs can take without swapping.
 func availableMemory() (int64, error) {
-	n, err := unix.SysctlUint64("hw.memsize")
-	return int64(n), err
+	memory, err := mem.VirtualMemory()
+	if err != nil {
+		return 0, err
+	}
+	return int64(memory.Available), nil
 }

@@ -1,11 +1,11 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
+
+	"github.com/shirou/gopsutil/v4/mem"
 )
 
 // addAddress is the command that gives the loopback device another address.
@@ -40,36 +40,13 @@ func parseStat(stat string) (start string, running bool) {
 	return fields[starttime], !ended
 }
 
-// rss returns the process's resident memory in bytes.
-func (p Process) rss() int64 {
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(statm))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return pages * int64(os.Getpagesize())
-}
-
 // availableMemory returns how many bytes programs can take without swapping, and
 // without exceeding the limit of a container.
 func availableMemory() (int64, error) {
-	meminfo, err := os.ReadFile("/proc/meminfo")
+	memory, err := mem.VirtualMemory()
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(meminfo)) {
-		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			groups, _ := os.ReadFile("/proc/self/cgroup")
-			return min(kb<<10, cgroupMemory(string(groups), "/sys/fs/cgroup")), err
-		}
-	}
-	return 0, errors.New("/proc/meminfo has no MemAvailable")
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	return min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup")), nil
 }

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/shirou/gopsutil/v4/process"
+
 	"github.com/mailbench/mailbench/drivers/private"
 )
 
@@ -104,6 +106,15 @@ func (p Process) signal(sig os.Signal) error {
 		return fmt.Errorf("signal process %d: %w", p.PID, err)
 	}
 	return nil
+}
+
+// rss returns the process's resident memory in bytes; 0: not known.
+func (p Process) rss() int64 {
+	memory, err := (&process.Process{Pid: int32(p.PID)}).MemoryInfo()
+	if err != nil {
+		return 0
+	}
+	return int64(memory.RSS)
 }
 
 // lock takes the lock of a folder, and creates the folder if it is absent. It waits

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/cpu"
 	"golang.org/x/sys/unix"
 )
 
@@ -66,39 +67,22 @@ func doze(d time.Duration) {
 }
 
 // machineBusy is the time that all processors were busy, or taken by the
-// hypervisor, since the machine was started; 0: not known. Steal is the
-// hypervisor's part. The file counts in units of 10 ms: proc_stat(5).
+// hypervisor, since the machine was started; 0: not known. Steal is the hypervisor's part.
 func machineBusy() (busy, steal time.Duration) {
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
+	all, err := cpu.Times(false)
+	if err != nil || len(all) == 0 {
 		return 0, 0
 	}
-	const tick = 10 * time.Millisecond
-	line, _, _ := strings.Cut(string(b), "\n")
-	f := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal guest guest_nice
-	for i := 1; i < min(len(f), 9); i++ {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			return 0, 0
-		}
-		if i != 4 && i != 5 { // idle, iowait
-			busy += time.Duration(n) * tick
-		}
-		if i == 8 {
-			steal = time.Duration(n) * tick
-		}
-	}
-	return busy, steal
+	t := all[0]
+	seconds := t.User + t.Nice + t.System + t.Irq + t.Softirq + t.Steal
+	return time.Duration(seconds * float64(time.Second)), time.Duration(t.Steal * float64(time.Second))
 }
 
 // machineProcessors is how many processors the machine has, also those that this
 // process may not use.
 func machineProcessors() int {
-	b, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 1
-	}
-	return max(1, strings.Count(string(b), "\ncpu"))
+	all, _ := cpu.Times(true)
+	return max(1, len(all))
 }
 
 // cgroups are the folders of the process' cgroup and of those above it, in cgroup v2.

@@ -6,6 +6,11 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -32,8 +37,27 @@ func Environment(dir string) results.Environment {
 		}
 		e.Version = version(info, e.Commit)
 	}
-	machine(&e, dir)
+	// What the system does not say stays empty.
+	e.Kernel, _ = host.KernelVersion()
+	if cpus, err := cpu.Info(); err == nil && len(cpus) > 0 {
+		e.CPU = cpus[0].ModelName
+	}
+	if memory, err := mem.VirtualMemory(); err == nil {
+		e.Memory = int64(memory.Total)
+	}
+	if usage, err := disk.Usage(existing(dir)); err == nil {
+		e.Disk = usage.Fstype
+	}
 	return e
+}
+
+// freeBytes is how much can be written on the disk of a folder; 0: not known.
+func freeBytes(dir string) float64 {
+	usage, err := disk.Usage(dir)
+	if err != nil {
+		return 0
+	}
+	return float64(usage.Free)
 }
 
 // gogc is the value of the environment variable GOGC, or its default.

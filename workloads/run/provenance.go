@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/host"
+
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
@@ -160,12 +162,11 @@ func (c *Config) settings() map[string]string {
 	return s
 }
 
-// thisMachine identifies the machine without telling its identity: machine-id(5)
-// asks for a keyed hash of it.
+// thisMachine identifies the machine by a keyed hash of its identity, as machine-id(5) wants.
 func thisMachine() results.Machine {
 	var m results.Machine
 	m.Name, _ = os.Hostname()
-	if id := machineID(); id != "" {
+	if id, err := host.HostID(); err == nil && id != "" {
 		m.ID = subject.Digest([]byte("mailbench " + id))[:16]
 	}
 	return m
