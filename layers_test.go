@@ -41,7 +41,7 @@ var layers = []struct {
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
-	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast"}, []string{"drivers/*"}},
+	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"drivers/validate", []string{"drivers/private", "schemas", "schemas/words", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},

@@ -2,9 +2,6 @@ package drivers
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -56,37 +53,6 @@ type Engine struct {
 	Logs string
 	// TraceDoc says what the columns of traced calls mean (Tracer): lines for a table's head.
 	TraceDoc string
-}
-
-// Setting describes one driver setting.
-type Setting struct {
-	Name    string
-	Default string // the text of the default value; "" is no default
-	Doc     string // one line, with the unit or the words it takes
-	// Guarded: it says where a password goes, or who is trusted with it.
-	Guarded bool
-}
-
-// MayGo returns an error if a file, and not the user, sets who gets the password of an engine with these
-// settings. user is the variable with the user's name. A certificate does not help: it proves a name, not
-// whose it is.
-func (o *Options) MayGo(engine string, settings []Setting, user string) error {
-	refuse := func(name, value, flag string) error {
-		if value == "" || slices.Contains(o.Named, name) {
-			return nil
-		}
-		return fmt.Errorf("the workload sets %s to %s, and only you decide who gets a password: add %s%s, or unset %s",
-			name, value, flag, value, user)
-	}
-	if err := refuse("contact", strings.Join(o.Contact, ","), "--contact "); err != nil {
-		return err
-	}
-	for _, s := range settings {
-		if err := refuse(s.Name, o.Settings[s.Name], "--set engines."+engine+"."+s.Name+"="); s.Guarded && err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Options say how a store is opened.

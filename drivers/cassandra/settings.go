@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"
@@ -109,107 +107,67 @@ type settings struct {
 }
 
 func readSettings(given map[string]string) (_ *settings, err error) {
-	defer func() { err = drivers.WrongOption(err) }()
-	values := make(map[string]string)
-	for _, s := range settingList {
-		values[s.Name] = s.Default
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, known := values[name]; !known {
-			return nil, fmt.Errorf("unknown setting %q; expected one of %s", name,
-				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
-		}
-		values[name] = given[name]
-	}
+	v := drivers.ReadSettings(settingList, given)
 	s := &settings{
-		localDC: values["local_dc"], rack: values["rack"],
-		tlsCA: values["tls_ca"], tlsCert: values["tls_cert"], tlsKey: values["tls_key"],
-		tlsServerName: values["tls_server_name"],
+		localDC: v.Text("local_dc"), rack: v.Text("rack"), tls: v.Bool("tls"),
+		tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"),
+		tlsCert: v.Text("tls_cert"), tlsKey: v.Text("tls_key"),
+		snappy:      drivers.Word(v, "compression", map[string]bool{"none": false, "snappy": true}),
+		connections: v.Number("connections", 1), pageSize: v.Number("page_size", 1), retries: v.Number("retries", 0),
+		timeout: v.Duration("timeout", time.Millisecond), connectTimeout: v.Duration("connect_timeout", time.Millisecond),
+		writeCoalesce: v.Duration("write_coalesce", 0),
 	}
-	var errs []error
-	read := func(name string, parse func(string) error) {
-		if err := parse(values[name]); err != nil {
-			errs = append(errs, fmt.Errorf("setting %s: %w", name, err))
-		}
+	if s.consistency, err = gocql.ParseConsistencyWrapper(v.Text("consistency")); err != nil {
+		v.Wrong("consistency", "%q; expected one of %s", v.Text("consistency"), consistencies)
+	} else if s.consistency == gocql.Any {
+		v.Wrong("consistency", "ANY is for writes only; expected one of %s", consistencies)
 	}
-	read("consistency", func(v string) (err error) {
-		if s.consistency, err = gocql.ParseConsistencyWrapper(v); err != nil {
-			return fmt.Errorf("%q; expected one of %s", v, consistencies)
-		}
-		if s.consistency == gocql.Any {
-			return fmt.Errorf("ANY is for writes only; expected one of %s", consistencies)
-		}
-		return nil
-	})
-	read("serial_consistency", func(v string) error {
-		if s.serial.UnmarshalText([]byte(strings.ToUpper(v))) != nil {
-			return fmt.Errorf("%q; expected SERIAL or LOCAL_SERIAL", v)
-		}
-		return nil
-	})
-	read("replication", func(v string) error {
-		if v == "" {
-			return nil
-		}
-		if !strings.Contains(v, ":") {
-			if atLeast(1, v, &s.replication) != nil {
-				return fmt.Errorf("%q; expected a number of replicas, or datacenters with theirs such as dc1:3,dc2:2", v)
-			}
-			return nil
-		}
-		given, err := pairs(v, ":")
-		s.replicas = make(map[string]int)
-		for dc, n := range given {
-			factor := 0
-			if atLeast(1, n, &factor) != nil {
-				err = errors.Join(err, fmt.Errorf("%s:%s has no number of at least 1", dc, n))
-			}
-			s.replicas[dc] = factor
-		}
-		return err
-	})
-	read("addresses", func(v string) (err error) {
-		s.addresses, err = pairs(v, "=")
-		for from, to := range s.addresses {
-			if _, wrong := netip.ParseAddrPort(from); wrong != nil {
-				err = errors.Join(err, fmt.Errorf("%q; expected the IP address and port by which the cluster knows a node", from))
-			}
-			if !hostPort(to) {
-				err = errors.Join(err, fmt.Errorf("%q; expected host:port, where the node is reached", to))
-			}
-		}
-		return err
-	})
-	read("compression", func(v string) error {
-		if v != "none" && v != "snappy" {
-			return fmt.Errorf("%q; expected none or snappy", v)
-		}
-		s.snappy = v == "snappy"
-		return nil
-	})
-	read("connections", func(v string) error { return atLeast(1, v, &s.connections) })
-	read("page_size", func(v string) error { return atLeast(1, v, &s.pageSize) })
-	read("retries", func(v string) error { return atLeast(0, v, &s.retries) })
-	read("timeout", func(v string) error { return duration(time.Millisecond, v, &s.timeout) })
-	read("connect_timeout", func(v string) error { return duration(time.Millisecond, v, &s.connectTimeout) })
-	read("write_coalesce", func(v string) error { return duration(0, v, &s.writeCoalesce) })
-	read("tls", func(v string) (err error) {
-		if s.tls, err = strconv.ParseBool(v); err != nil {
-			err = fmt.Errorf("%q is neither true nor false", v)
-		}
-		return err
-	})
-	if !s.tls {
-		for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
-			if values[name] != "" {
-				errs = append(errs, fmt.Errorf("setting %s needs tls: true", name))
-			}
-		}
+	if serial := v.Text("serial_consistency"); s.serial.UnmarshalText([]byte(strings.ToUpper(serial))) != nil {
+		v.Wrong("serial_consistency", "%q; expected SERIAL or LOCAL_SERIAL", serial)
 	}
+	if err := s.readReplication(v.Text("replication")); err != nil {
+		v.Wrong("replication", "%w", err)
+	}
+	if err := s.readAddresses(v.Text("addresses")); err != nil {
+		v.Wrong("addresses", "%w", err)
+	}
+	v.NeedTLS("tls_ca", "tls_cert", "tls_key", "tls_server_name")
 	if (s.tlsCert == "") != (s.tlsKey == "") {
-		errs = append(errs, errors.New("settings tls_cert and tls_key must be given together"))
+		v.Wrong("tls_cert", "tls_cert and tls_key must be given together")
 	}
-	return s, errors.Join(errs...)
+	return s, v.Err()
+}
+
+// readReplication reads a number of replicas, or datacenters with theirs.
+func (s *settings) readReplication(v string) (err error) {
+	if s.replication, err = strconv.Atoi(v); v == "" || err == nil && s.replication > 0 {
+		return nil
+	}
+	if !strings.Contains(v, ":") {
+		return fmt.Errorf("%q; expected a number of replicas, or datacenters with theirs such as dc1:3,dc2:2", v)
+	}
+	given, err := pairs(v, ":")
+	s.replicas = make(map[string]int)
+	for dc, n := range given {
+		if s.replicas[dc], _ = strconv.Atoi(n); s.replicas[dc] < 1 {
+			err = errors.Join(err, fmt.Errorf("%s:%s has no number of at least 1", dc, n))
+		}
+	}
+	return err
+}
+
+// readAddresses reads where nodes are reached.
+func (s *settings) readAddresses(v string) (err error) {
+	s.addresses, err = pairs(v, "=")
+	for from, to := range s.addresses {
+		if _, wrong := netip.ParseAddrPort(from); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%q; expected the IP address and port by which the cluster knows a node", from))
+		}
+		if !hostPort(to) {
+			err = errors.Join(err, fmt.Errorf("%q; expected host:port, where the node is reached", to))
+		}
+	}
+	return err
 }
 
 // pairs reads a list such as a=1,b=2.
@@ -232,42 +190,14 @@ func hostPort(address string) bool {
 	return err == nil && wrong == nil && n > 0 && host != ""
 }
 
-func atLeast(least int, v string, n *int) (err error) {
-	if *n, err = strconv.Atoi(v); err != nil || *n < least {
-		return fmt.Errorf("%q is not a number of at least %d", v, least)
-	}
-	return nil
-}
-
-func duration(least time.Duration, v string, d *time.Duration) (err error) {
-	if *d, err = time.ParseDuration(v); err != nil || *d < least {
-		return fmt.Errorf("%q is not a duration of at least %v, such as 5s", v, least)
-	}
-	return nil
-}
-
 // authenticator returns the user and password from the environment, or nil if there
 // are none.
 func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
-	user, password, file := getenv(userVariable), getenv(passwordVariable), getenv(passwordFileVariable)
-	switch {
-	case user == "" && password == "" && file == "":
-		return nil, nil
-	case user == "":
-		return nil, fmt.Errorf("there is a password but no user: set %s too", userVariable)
-	case password != "" && file != "":
-		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
-	case file != "":
-		b, err := plainfile.Read(file, plainfile.Small)
-		if err != nil {
-			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
-		}
-		password = strings.TrimRight(string(b), "\r\n")
+	given, err := drivers.ReadLogin(environment, getenv)
+	if err != nil || given == nil {
+		return nil, err
 	}
-	if password == "" {
-		return nil, fmt.Errorf("there is a user but no password: set %s or %s", passwordVariable, passwordFileVariable)
-	}
-	return login{gocql.PasswordAuthenticator{Username: user, Password: password}}, nil
+	return login{gocql.PasswordAuthenticator{Username: given.User, Password: given.Password}}, nil
 }
 
 // login answers a cluster that wants user and password. gocql's own authenticator has no answer to a second
@@ -305,7 +235,7 @@ func plaintextHosts(value string) []string {
 // check returns an error if the password may not go to a contact. Without a contact it goes to this machine.
 func (g *passwordGuard) check(contact []string) error {
 	for _, c := range contact {
-		if host := hostOf(c); !g.encrypted && !loopback(host) && !slices.Contains(g.plaintext, host) {
+		if host := drivers.HostOf(c); !g.encrypted && !drivers.IsLoopback(host) && !slices.Contains(g.plaintext, host) {
 			return g.refusal(host)
 		}
 	}
@@ -334,7 +264,7 @@ func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo)
 // DialContext implements gocql.Dialer: gocql sends the password over every connection
 // without TLS that it opens, also to nodes that the cluster names.
 func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	host := hostOf(addr)
+	host := drivers.HostOf(addr)
 	ip := net.ParseIP(host)
 	if ip == nil || !ip.IsLoopback() && !slices.ContainsFunc(g.addresses(ctx), ip.Equal) {
 		return nil, g.refusal(host)
@@ -355,18 +285,4 @@ func (g *passwordGuard) addresses(ctx context.Context) (all []net.IP) {
 		}
 	}
 	return all
-}
-
-// hostOf returns the host of an address, which may have a port.
-func hostOf(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
-}
-
-// loopback reports whether a host is localhost or a loopback address.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -48,7 +48,7 @@ func TestSettings(t *testing.T) {
 		{"addresses", "10.0.0.1:1=b:99999", `"b:99999"; expected host:port`},
 		{"addresses", "10.0.0.1:9x=b:2", "expected the IP address and port"},
 		{"addresses", "a:1", "expected NAME=VALUE"},
-		{"compression", "zstd", "expected none or snappy"},
+		{"compression", "zstd", "expected one of none, snappy"},
 		{"connections", "none", "setting connections:"},
 		{"page_size", "0", "setting page_size:"},
 		{"retries", "-1", "setting retries:"},

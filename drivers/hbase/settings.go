@@ -3,9 +3,7 @@ package hbase
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,17 +56,6 @@ const maxRegions = 1000
 // newSettings reads and checks options.
 func newSettings(o drivers.Options) (_ *settings, err error) {
 	defer func() { err = drivers.WrongOption(err) }()
-	values := make(map[string]string)
-	for _, s := range settingList {
-		values[s.Name] = s.Default
-	}
-	for name, value := range o.Settings {
-		if _, ok := values[name]; !ok {
-			return nil, fmt.Errorf("unknown setting %q; known are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
-		}
-		values[name] = value
-	}
 	s := &settings{contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users}
 	if s.durability == drivers.DurabilityDefault {
 		s.durability = drivers.Process
@@ -86,46 +73,33 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 		}
 		s.contact = append(s.contact, host)
 	}
-	return s, s.set(values)
+	return s, s.set(drivers.ReadSettings(settingList, o.Settings))
 }
 
-func (s *settings) set(values map[string]string) (err error) {
-	if s.zkRoot = values["zk_root"]; !strings.HasPrefix(s.zkRoot, "/") {
-		return fmt.Errorf("setting zk_root: %q does not begin with /", s.zkRoot)
+func (s *settings) set(v *drivers.Settings) (err error) {
+	s.zkRoot, s.user = v.Text("zk_root"), v.Text("user")
+	s.timeout, s.connectTimeout = v.Duration("timeout", time.Millisecond), v.Duration("connect_timeout", time.Millisecond)
+	s.preSplit, s.batch = v.Number("pre_split", 1), 1
+	if !strings.HasPrefix(s.zkRoot, "/") {
+		v.Wrong("zk_root", "%q does not begin with /", s.zkRoot)
 	}
-	if s.user = values["user"]; s.user == "" {
-		return errors.New("setting user: it is empty; expected a name")
+	if s.user == "" {
+		v.Wrong("user", "it is empty; expected a name")
 	}
-	if s.timeout, err = duration("timeout", values["timeout"]); err != nil {
-		return err
+	if s.preSplit > maxRegions {
+		v.Wrong("pre_split", "%d is more than %d", s.preSplit, maxRegions)
 	}
-	if s.connectTimeout, err = duration("connect_timeout", values["connect_timeout"]); err != nil {
-		return err
+	if batching := v.Text("batching"); batching != "off" {
+		calls, wait, _ := strings.Cut(batching, "/")
+		s.batch, err = strconv.Atoi(calls)
+		if err == nil {
+			s.wait, err = time.ParseDuration(wait)
+		}
+		if err != nil || s.batch < 2 || s.wait <= 0 { // a wait of 0 gains nothing over off
+			v.Wrong("batching", "%q; expected off, or calls/wait as in 100/20ms", batching)
+		}
 	}
-	if s.preSplit, err = strconv.Atoi(values["pre_split"]); err != nil || s.preSplit < 1 || s.preSplit > maxRegions {
-		return fmt.Errorf("setting pre_split: %q; expected a number from 1 to %d", values["pre_split"], maxRegions)
-	}
-	s.batch = 1
-	if values["batching"] == "off" {
-		return nil
-	}
-	calls, wait, _ := strings.Cut(values["batching"], "/")
-	s.batch, err = strconv.Atoi(calls)
-	if err == nil {
-		s.wait, err = time.ParseDuration(wait)
-	}
-	if err != nil || s.batch < 2 || s.wait <= 0 { // a wait of 0 gains nothing over off
-		return fmt.Errorf("setting batching: %q; expected off, or calls/wait as in 100/20ms", values["batching"])
-	}
-	return nil
-}
-
-func duration(name, value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("setting %s: %q; expected a time as in 10s", name, value)
-	}
-	return d, nil
+	return v.Err()
 }
 
 // effective returns the settings in force, as results show them.

@@ -146,44 +146,19 @@ func (c *credential) Close() error { return nil }
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.
 func readLogin(o drivers.Options, encrypted bool) (*login, error) {
-	l := &login{user: os.Getenv(userVariable), password: os.Getenv(passwordVariable)}
-	file := os.Getenv(passwordFileVariable)
-	switch {
-	case l.user == "" && l.password == "" && file == "":
-		return nil, nil
-	case l.user == "":
-		return nil, fmt.Errorf("there is a password but no user: set %s too", userVariable)
-	case l.password != "" && file != "":
-		return nil, fmt.Errorf("%s and %s are both set: set only one", passwordVariable, passwordFileVariable)
-	case file != "":
-		b, err := plainfile.Read(file, plainfile.Small)
-		if err != nil {
-			return nil, fmt.Errorf("read the password named by %s: %w", passwordFileVariable, err)
-		}
-		l.password = strings.TrimRight(string(b), "\r\n")
+	given, err := drivers.ReadLogin(environment, os.Getenv)
+	if err != nil || given == nil {
+		return nil, err
 	}
-	if l.password == "" {
-		return nil, fmt.Errorf("there is a user but no password: set %s or %s", passwordVariable, passwordFileVariable)
-	}
-	return l, mayGo(o, encrypted)
-}
-
-// mayGo returns an error if the password may not go to a contact.
-func mayGo(o drivers.Options, encrypted bool) error {
 	if err := o.MayGo(engineName, settingList, userVariable); err != nil {
-		return err
+		return nil, err
 	}
 	for _, c := range o.Contact {
-		host, _, err := net.SplitHostPort(c)
-		if err != nil {
-			host = strings.Trim(c, "[]")
-		}
-		ip := net.ParseIP(host)
-		if !encrypted && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return errors.New("the password would go to " + host + " without TLS, where others can read it: set tls to true")
+		if host := drivers.HostOf(c); !encrypted && !drivers.IsLoopback(host) {
+			return nil, fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true", host)
 		}
 	}
-	return nil
+	return &login{user: given.User, password: given.Password}, nil
 }
 
 // usualPort is that of the proxy in Oracle's container image.

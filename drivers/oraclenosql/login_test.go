@@ -43,7 +43,7 @@ func TestTLS(t *testing.T) {
 		{map[string]string{"tls": "true", "tls_ca": ca, "tls_server_name": "elsewhere.org"}, "elsewhere.org"},
 		{map[string]string{"tls": "true", "tls_ca": "login_test.go"}, "has no certificate"},
 		{map[string]string{"tls": "true", "tls_ca": os.DevNull}, "is no plain file"},
-		{map[string]string{"tls_ca": ca}, "need tls: true"},
+		{map[string]string{"tls_ca": ca}, "needs tls: true"},
 	} {
 		st, err := open(t.Context(), drivers.Options{Contact: contact, Settings: c.settings})
 		if err == nil {

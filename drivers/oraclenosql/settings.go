@@ -1,12 +1,7 @@
 package oraclenosql
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
@@ -67,53 +62,20 @@ var (
 	}
 )
 
-func readSettings(given map[string]string) (_ *settings, err error) {
-	defer func() { err = drivers.WrongOption(err) }()
-	values := make(map[string]string)
-	for _, s := range settingList {
-		values[s.Name] = s.Default
+func readSettings(given map[string]string) (*settings, error) {
+	v := drivers.ReadSettings(settingList, given)
+	sync := drivers.Word(v, "sync", syncs)
+	s := &settings{
+		words: v.Texts(), tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"), tls: v.Bool("tls"),
+		consistency: drivers.Word(v, "consistency", consistencies), limits: drivers.Word(v, "limits", limitsOf),
+		durability: types.Durability{
+			MasterSync: sync, ReplicaSync: sync, ReplicaAck: drivers.Word(v, "ack", acks),
+		},
+		timeout: v.Duration("timeout", time.Millisecond), retries: v.Number("retries", 0),
+		pageKB: v.Number("page_kb", 0), replicas: v.Number("replicas", 0),
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, known := values[name]; !known {
-			return nil, fmt.Errorf("unknown setting %q; expected one of %s", name,
-				strings.Join(slices.Sorted(maps.Keys(values)), ", "))
-		}
-		values[name] = given[name]
-	}
-	s := &settings{words: values, tlsCA: values["tls_ca"], tlsServerName: values["tls_server_name"]}
-	var sync types.SyncPolicy
-	errs := []error{
-		oneOf(values, "consistency", consistencies, &s.consistency), oneOf(values, "sync", syncs, &sync),
-		oneOf(values, "ack", acks, &s.durability.ReplicaAck), oneOf(values, "limits", limitsOf, &s.limits),
-		oneOf(values, "tls", map[string]bool{"true": true, "false": false}, &s.tls),
-		atLeast(values, "retries", 0, &s.retries), atLeast(values, "page_kb", 0, &s.pageKB),
-		atLeast(values, "replicas", 0, &s.replicas),
-	}
-	s.durability.MasterSync, s.durability.ReplicaSync = sync, sync
-	if s.timeout, err = time.ParseDuration(values["timeout"]); err != nil || s.timeout < time.Millisecond {
-		errs = append(errs, fmt.Errorf("setting timeout: %q is not a duration of at least 1ms, such as 5s", values["timeout"]))
-	}
-	if !s.tls && (s.tlsCA != "" || s.tlsServerName != "") {
-		errs = append(errs, errors.New("settings tls_ca and tls_server_name need tls: true"))
-	}
-	return s, errors.Join(errs...)
-}
-
-func oneOf[T any](values map[string]string, name string, words map[string]T, to *T) error {
-	v, ok := words[strings.ToLower(values[name])]
-	if !ok {
-		return fmt.Errorf("setting %s: %q; expected one of %s", name, values[name],
-			strings.Join(slices.Sorted(maps.Keys(words)), ", "))
-	}
-	*to = v
-	return nil
-}
-
-func atLeast(values map[string]string, name string, least int, n *int) (err error) {
-	if *n, err = strconv.Atoi(values[name]); err != nil || *n < least {
-		return fmt.Errorf("setting %s: %q is not a number of at least %d", name, values[name], least)
-	}
-	return nil
+	v.NeedTLS("tls_ca", "tls_server_name")
+	return s, v.Err()
 }
 
 // durabilities are the words of the setting sync for classes of durability.

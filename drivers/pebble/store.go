@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -99,11 +98,12 @@ func check(o drivers.Options) error {
 
 // readOptions returns the compression that the settings name. It refuses wrong settings and durability quorum.
 func readOptions(o drivers.Options) (*block.CompressionProfile, error) {
-	compression, err := readSettings(o.Settings)
-	if err == nil && o.Durability == drivers.Quorum {
-		err = errors.New("durability quorum needs replicas; choose memory, process or power")
+	settings := drivers.ReadSettings(settingList, o.Settings)
+	compression := drivers.Word(settings, "compression", compressions)
+	if o.Durability == drivers.Quorum {
+		return nil, drivers.WrongOption(errors.New("durability quorum needs replicas; choose memory, process or power"))
 	}
-	return compression, drivers.WrongOption(err)
+	return compression, settings.Err()
 }
 
 func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
@@ -303,27 +303,9 @@ func (discardLogger) Fatalf(string, ...any) {}
 
 // settingList are the settings that Open understands.
 var settingList = []drivers.Setting{
-	{Name: "compression", Default: "snappy", Doc: "of tables and blob files: " + strings.Join(compressions, ", ")},
+	{Name: "compression", Default: "snappy", Doc: "of tables and blob files: none, snappy, zstd"},
 }
 
-var compressions = []string{"none", "snappy", "zstd"}
-
-// readSettings returns how files are compressed.
-func readSettings(settings map[string]string) (*block.CompressionProfile, error) {
-	compression := block.SnappyCompression
-	for name, value := range settings {
-		if name != "compression" {
-			return nil, fmt.Errorf("unknown setting %q; this engine has one, compression", name)
-		}
-		switch value {
-		case "none":
-			compression = block.NoCompression
-		case "snappy":
-		case "zstd":
-			compression = block.ZstdCompression
-		default:
-			return nil, fmt.Errorf("setting compression: %q; expected one of %s", value, strings.Join(compressions, ", "))
-		}
-	}
-	return compression, nil
+var compressions = map[string]*block.CompressionProfile{
+	"none": block.NoCompression, "snappy": block.SnappyCompression, "zstd": block.ZstdCompression,
 }

@@ -1,0 +1,165 @@
+package drivers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/schemas/plainfile"
+)
+
+// Setting describes one driver setting.
+type Setting struct {
+	Name    string
+	Default string // the text of the default value; "" is no default
+	Doc     string // one line, with the unit or the words it takes
+	// Guarded: it says where a password goes, or who is trusted with it.
+	Guarded bool
+}
+
+// Settings are the values of an engine's settings. Its methods parse them; Err has what was wrong.
+type Settings struct {
+	values map[string]string
+	errs   []error
+}
+
+// ReadSettings lays the given values over the defaults.
+func ReadSettings(list []Setting, given map[string]string) *Settings {
+	s := &Settings{values: map[string]string{}}
+	for _, setting := range list {
+		s.values[setting.Name] = setting.Default
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := s.values[name]; !known {
+			s.errs = append(s.errs, fmt.Errorf("unknown setting %q; expected one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(s.values)), ", ")))
+			continue
+		}
+		s.values[name] = given[name]
+	}
+	return s
+}
+
+// Err is all that was wrong, as an OptionError; nil if nothing was.
+func (s *Settings) Err() error { return WrongOption(errors.Join(s.errs...)) }
+
+// Wrong notes what is wrong with a setting.
+func (s *Settings) Wrong(name, format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf("setting "+name+": "+format, args...))
+}
+
+// Texts are all values as text.
+func (s *Settings) Texts() map[string]string { return s.values }
+
+// Text is a value as it was given.
+func (s *Settings) Text(name string) string { return s.values[name] }
+
+// Number is a whole number.
+func (s *Settings) Number(name string, least int) int {
+	n, err := strconv.Atoi(s.values[name])
+	if err != nil || n < least {
+		s.Wrong(name, "%q is not a number of at least %d", s.values[name], least)
+	}
+	return n
+}
+
+// Duration is a time such as 5s.
+func (s *Settings) Duration(name string, least time.Duration) time.Duration {
+	d, err := time.ParseDuration(s.values[name])
+	if err != nil || d < least {
+		s.Wrong(name, "%q is not a duration of at least %v, such as 5s", s.values[name], least)
+	}
+	return d
+}
+
+// Word is the meaning of a value that is one of several words, in upper or lower case.
+func Word[T any](s *Settings, name string, words map[string]T) T {
+	v, ok := words[strings.ToLower(s.values[name])]
+	if !ok {
+		s.Wrong(name, "%q; expected one of %s", s.values[name], strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+	}
+	return v
+}
+
+// Bool is true or false.
+func (s *Settings) Bool(name string) bool {
+	return Word(s, name, map[string]bool{"true": true, "false": false})
+}
+
+// NeedTLS notes settings that were given and mean nothing unless the setting tls is true.
+func (s *Settings) NeedTLS(names ...string) {
+	for _, name := range names {
+		if s.values[name] != "" && !strings.EqualFold(s.values["tls"], "true") {
+			s.errs = append(s.errs, fmt.Errorf("setting %s needs tls: true", name))
+		}
+	}
+}
+
+// Login is a user of an engine. It comes from environment variables: no flag, file or result holds it.
+type Login struct{ User, Password string }
+
+// ReadLogin reads a login from the variables of an engine: user, password, and file with the password. It
+// is nil if there is none.
+func ReadLogin(v []Setting, getenv func(string) string) (*Login, error) {
+	user, password, file := getenv(v[0].Name), getenv(v[1].Name), getenv(v[2].Name)
+	switch {
+	case user == "" && password == "" && file == "":
+		return nil, nil
+	case user == "":
+		return nil, fmt.Errorf("there is a password but no user: set %s too", v[0].Name)
+	case password != "" && file != "":
+		return nil, fmt.Errorf("%s and %s are both set: set only one", v[1].Name, v[2].Name)
+	case file != "":
+		b, err := plainfile.Read(file, plainfile.Small)
+		if err != nil {
+			return nil, fmt.Errorf("read the password named by %s: %w", v[2].Name, err)
+		}
+		password = strings.TrimRight(string(b), "\r\n")
+	}
+	if password == "" {
+		return nil, fmt.Errorf("there is a user but no password: set %s or %s", v[1].Name, v[2].Name)
+	}
+	return &Login{user, password}, nil
+}
+
+// MayGo returns an error if a file, and not the user, sets who gets the password of an engine with these
+// settings. user is the variable with the user's name. A certificate does not help: it proves a name, not
+// whose it is.
+func (o *Options) MayGo(engine string, settings []Setting, user string) error {
+	refuse := func(name, value, flag string) error {
+		if value == "" || slices.Contains(o.Named, name) {
+			return nil
+		}
+		return fmt.Errorf("the workload sets %s to %s, and only you decide who gets a password: add %s%s, or unset %s",
+			name, value, flag, value, user)
+	}
+	if err := refuse("contact", strings.Join(o.Contact, ","), "--contact "); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if err := refuse(s.Name, o.Settings[s.Name], "--set engines."+engine+"."+s.Name+"="); s.Guarded && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HostOf returns the host of an address, which may have a port.
+func HostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// IsLoopback reports whether a host is localhost or a loopback address: a password that goes there stays
+// on this machine.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
