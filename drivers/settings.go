@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -126,6 +127,28 @@ func ReadLogin(v []Setting, getenv func(string) string) (*Login, error) {
 	}
 	return &Login{user, password}, nil
 }
+
+// Hide returns an error whose text lacks the password, which a server may repeat.
+func (l *Login) Hide(err error) error {
+	if l == nil || err == nil {
+		return err
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte(l.User + ":" + l.Password))
+	text := strings.NewReplacer(l.Password, "…", basic, "…").Replace(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return hidden{text, err}
+}
+
+// hidden is an error with another text.
+type hidden struct {
+	text string
+	error
+}
+
+func (h hidden) Error() string { return h.text }
+func (h hidden) Unwrap() error { return h.error }
 
 // MayGo returns an error if a file, and not the user, sets who gets the password of an engine with these
 // settings. user is the variable with the user's name. A certificate does not help: it proves a name, not

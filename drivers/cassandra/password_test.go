@@ -1,6 +1,8 @@
 package cassandra
 
 import (
+	"encoding/binary"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -100,5 +102,53 @@ func TestPasswordStays(t *testing.T) {
 	<-done
 	if n := called.Load(); n > 0 {
 		t.Errorf("the host got %d connections", n)
+	}
+}
+
+// TestPasswordHidden: a server that repeats the password in its error does not have it printed.
+func TestPasswordHidden(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
+	answer := func(conn net.Conn) {
+		defer conn.Close()
+		for head := make([]byte, 9); ; {
+			if _, err := io.ReadFull(conn, head); err != nil {
+				return
+			}
+			body := make([]byte, binary.BigEndian.Uint32(head[5:]))
+			if _, err := io.ReadFull(conn, body); err != nil {
+				return
+			}
+			head[0] |= 0x80
+			out := "\x00\x00" // no options are supported
+			switch head[4] {
+			case 5: // OPTIONS
+				head[4] = 6
+			case 1: // STARTUP
+				head[4], out = 3, text("org.apache.cassandra.auth.PasswordAuthenticator")
+			default: // AUTH_RESPONSE
+				head[4], out = 0, "\x00\x00\x01\x00"+text("Provided username and/or password are incorrect: "+string(body))
+			}
+			binary.BigEndian.PutUint32(head[5:], uint32(len(out)))
+			if _, err := conn.Write(append(head, out...)); err != nil {
+				return
+			}
+		}
+	}
+	go func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			go answer(conn)
+		}
+	}()
+	t.Setenv(userVariable, "me")
+	t.Setenv(passwordVariable, "s3cret")
+	t.Setenv(passwordFileVariable, "")
+	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{l.Addr().String()}, Named: []string{"contact"}})
+	if err == nil || !strings.Contains(err.Error(), "are incorrect: ") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
 	}
 }

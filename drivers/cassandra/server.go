@@ -37,11 +37,14 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if c.settings, err = readSettings(o.Settings); err != nil {
 		return nil, err
 	}
-	auth, err := authenticator(os.Getenv)
+	user, err := drivers.ReadLogin(environment, os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	if auth != nil {
+	defer func() { err = user.Hide(err) }()
+	var auth gocql.Authenticator
+	if user != nil {
+		auth = login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}}
 		if err := o.MayGo(ddl.EngineName, settingList, userVariable); err != nil {
 			return nil, err
 		}

@@ -190,16 +190,6 @@ func hostPort(address string) bool {
 	return err == nil && wrong == nil && n > 0 && host != ""
 }
 
-// authenticator returns the user and password from the environment, or nil if there
-// are none.
-func authenticator(getenv func(string) string) (gocql.Authenticator, error) {
-	given, err := drivers.ReadLogin(environment, getenv)
-	if err != nil || given == nil {
-		return nil, err
-	}
-	return login{gocql.PasswordAuthenticator{Username: given.User, Password: given.Password}}, nil
-}
-
 // login answers a cluster that wants user and password. gocql's own authenticator has no answer to a second
 // challenge, and panics.
 type login struct{ gocql.PasswordAuthenticator }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -98,18 +99,18 @@ func TestAuthenticator(t *testing.T) {
 	}
 	for _, c := range []struct {
 		env  map[string]string
-		want gocql.Authenticator
+		want *drivers.Login
 		err  string
 	}{
 		{nil, nil, ""},
 		{
 			map[string]string{userVariable: "u", passwordVariable: "p"},
-			gocql.PasswordAuthenticator{Username: "u", Password: "p"},
+			&drivers.Login{User: "u", Password: "p"},
 			"",
 		},
 		{
 			map[string]string{userVariable: "u", passwordFileVariable: file},
-			gocql.PasswordAuthenticator{Username: "u", Password: "from a file"},
+			&drivers.Login{User: "u", Password: "from a file"},
 			"",
 		},
 		{map[string]string{userVariable: "u"}, nil, "no password"},
@@ -118,11 +119,11 @@ func TestAuthenticator(t *testing.T) {
 		{map[string]string{userVariable: "u", passwordFileVariable: file + "x"}, nil, "read the password"},
 		{map[string]string{userVariable: "u", passwordFileVariable: os.DevNull}, nil, "is no plain file"},
 	} {
-		got, err := authenticator(func(name string) string { return c.env[name] })
+		got, err := drivers.ReadLogin(environment, func(name string) string { return c.env[name] })
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%v: %v, want %q", slices.Sorted(maps.Keys(c.env)), err, c.err)
 		}
-		if got, ok := got.(login); ok != (c.want != nil) || ok && (got.Username != c.want.(gocql.PasswordAuthenticator).Username || got.Password != c.want.(gocql.PasswordAuthenticator).Password) {
+		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: not the user and password expected", slices.Sorted(maps.Keys(c.env)))
 		}
 	}

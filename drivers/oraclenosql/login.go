@@ -45,8 +45,8 @@ var environment = []drivers.Setting{
 // longer takes (the store was started again, or someone logged out). It also would send its
 // requests over the connections of the client that was made first, beside that client's own.
 type login struct {
-	user, password string
-	endpoints      []string // the proxies take turns when one gives no token
+	*drivers.Login
+	endpoints []string // the proxies take turns when one gives no token
 	over           http.RoundTripper
 	timeout        time.Duration
 
@@ -71,7 +71,7 @@ func (l *login) token(refused string) (string, error) {
 		token, err := l.tokens.AuthorizationString(nil)
 		if err != nil {
 			l.tokens = nil
-			return "", fmt.Errorf("%w: %w", errLogin, err)
+			return "", fmt.Errorf("%w: %w", errLogin, l.Hide(err))
 		}
 		if token != refused {
 			return token, nil
@@ -89,7 +89,7 @@ func (l *login) begin() error {
 	if err := carry(client, l.over); err != nil {
 		return err
 	}
-	l.tokens, err = kvstore.NewAccessTokenProvider(l.user, []byte(l.password), auth.ProviderOptions{
+	l.tokens, err = kvstore.NewAccessTokenProvider(l.User, []byte(l.Password), auth.ProviderOptions{
 		Timeout: l.timeout, HTTPClient: client, Logger: logger.New(io.Discard, logger.Error, false),
 	})
 	if err != nil {
@@ -158,7 +158,7 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 			return nil, fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true", host)
 		}
 	}
-	return &login{user: given.User, password: given.Password}, nil
+	return &login{Login: given}, nil
 }
 
 // usualPort is that of the proxy in Oracle's container image.

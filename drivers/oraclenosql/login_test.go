@@ -67,6 +67,7 @@ func TestLogin(t *testing.T) {
 		if strings.HasSuffix(r.URL.Path, "/login") {
 			if user, password, ok := r.BasicAuth(); !ok || user != "ann" || password != "secret" {
 				w.WriteHeader(http.StatusUnauthorized)
+				fmt.Fprintf(w, "%s of %s", password, r.Header.Get("Authorization"))
 				return
 			}
 			w.Write([]byte(`{"token": "t0k3n", "expireAt": 99999999999999}`))
@@ -95,6 +96,10 @@ func TestLogin(t *testing.T) {
 		if st, err := open(t.Context(), bad); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
+	}
+	t.Setenv(passwordVariable, "wr0ng")
+	if _, err := open(t.Context(), o); err == nil || strings.Contains(err.Error(), "wr0ng") || strings.Contains(err.Error(), "YW5uOndyMG5n") {
+		t.Errorf("the proxy repeats the password: %v", err)
 	}
 	t.Setenv(passwordVariable, "")
 	if _, err := open(t.Context(), o); err == nil || !strings.Contains(err.Error(), passwordFileVariable) {
@@ -162,7 +167,7 @@ func TestLoginGoesOverItsStore(t *testing.T) {
 	var stores [2]*transport
 	for i := range stores {
 		stores[i] = &transport{base: http.DefaultTransport, version: new(atomic.Pointer[string])}
-		l := &login{user: "ann", password: "secret", endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
+		l := &login{Login: &drivers.Login{User: "ann", Password: "secret"}, endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
 		for range 2 {
 			if token, err := l.token(""); err != nil || token != "Bearer t0k3n" {
 				t.Fatalf("token %q, %v", token, err)
