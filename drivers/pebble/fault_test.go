@@ -19,7 +19,8 @@ import (
 // smallDisk is full after so many bytes.
 type smallDisk struct {
 	vfs.FS
-	left atomic.Int64
+	left    atomic.Int64
+	noReuse bool // nor can the log be written into an old file
 }
 
 type smallFile struct {
@@ -33,6 +34,9 @@ func (d *smallDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, erro
 }
 
 func (d *smallDisk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if d.noReuse {
+		return nil, fmt.Errorf("reuse %s: %w", old, syscall.ENOSPC)
+	}
 	f, err := d.FS.ReuseForWrite(old, name, c)
 	return smallFile{f, d}, err
 }
@@ -52,13 +56,13 @@ func (f smallFile) Write(p []byte) (int, error) {
 // error and hangs none; what was acknowledged before is there afterwards.
 func TestDiskFull(t *testing.T) {
 	for _, room := range []int64{1 << 20, 1<<20 + 777, 3 << 20} {
-		t.Run(fmt.Sprint(room), func(t *testing.T) { fillDisk(t, room) })
+		t.Run(fmt.Sprint(room), func(t *testing.T) { fillDisk(t, &smallDisk{FS: vfs.Default}, room) })
 	}
+	t.Run("reuse", func(t *testing.T) { fillDisk(t, &smallDisk{FS: vfs.Default, noReuse: true}, 1<<30) })
 }
 
-func fillDisk(t *testing.T, room int64) {
+func fillDisk(t *testing.T, disk *smallDisk, room int64) {
 	dir := t.TempDir()
-	disk := &smallDisk{FS: vfs.Default}
 	disk.left.Store(room)
 	st, err := openStore(drivers.Options{Dir: dir}, disk)
 	if err != nil {

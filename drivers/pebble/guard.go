@@ -3,7 +3,6 @@ package pebble
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -71,8 +70,8 @@ func (g *guardFS) file(name string, open func() (vfs.File, error)) (vfs.File, er
 		f.File, err = open()
 		return err
 	})
-	if f.File == nil {
-		f.File = nowhere{}
+	if f.File == nil && err == nil { // an empty file that write and Sync never reach
+		f.File, err = vfs.NewMem().Create("nowhere", vfs.WriteCategoryUnspecified)
 	}
 	return f, err
 }
@@ -215,21 +214,3 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 
 // Close implements vfs.File.
 func (f *guardFile) Close() error { return f.fs.try(f.File.Close) }
-
-// nowhere is a file that was opened after a fault. It discards all writes.
-type nowhere struct{}
-
-var errNowhere = errors.New("the file was not created: the engine has stopped")
-
-func (nowhere) Close() error                           { return nil }
-func (nowhere) Read([]byte) (int, error)               { return 0, io.EOF }
-func (nowhere) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
-func (nowhere) Write(p []byte) (int, error)            { return len(p), nil }
-func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-func (nowhere) Preallocate(int64, int64) error         { return nil }
-func (nowhere) Stat() (vfs.FileInfo, error)            { return nil, errNowhere }
-func (nowhere) Sync() error                            { return nil }
-func (nowhere) SyncTo(int64) (bool, error)             { return true, nil }
-func (nowhere) SyncData() error                        { return nil }
-func (nowhere) Prefetch(int64, int64) error            { return nil }
-func (nowhere) Fd() uintptr                            { return vfs.InvalidFd }

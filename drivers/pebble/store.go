@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"hash/maphash"
 	"os"
 	"runtime"
@@ -157,6 +158,9 @@ func (s *Store) start(disk vfs.FS) error {
 	if before != nil {
 		s.fs.written.Store(before.written.Load()) // opened again
 	}
+	if err := enoughFiles(s.dir); err != nil {
+		return err
+	}
 	if err := s.checkBlobs(); err != nil {
 		return corrupt(err)
 	}
@@ -167,6 +171,28 @@ func (s *Store) start(disk vfs.FS) error {
 	s.fs.armed.Store(true)
 	s.db = db
 	return s.fs.fault()
+}
+
+// leastFiles is how many more files the process must be able to open before Pebble opens. With few, a
+// compaction that Pebble begins while it opens may end the process.
+const leastFiles = 32
+
+func enoughFiles(dir string) error {
+	var opened []io.Closer
+	defer func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}()
+	for range leastFiles {
+		f, err := os.Open(dir)
+		if err != nil {
+			return fmt.Errorf("the embedded engine needs %d file descriptors, found %d free: %w; raise the limit (ulimit -n)",
+				leastFiles, len(opened), err)
+		}
+		opened = append(opened, f)
+	}
+	return nil
 }
 
 // options returns what Pebble is opened with.
