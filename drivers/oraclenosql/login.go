@@ -47,8 +47,8 @@ var environment = []drivers.Setting{
 type login struct {
 	*drivers.Login
 	endpoints []string // the proxies take turns when one gives no token
-	over           http.RoundTripper
-	timeout        time.Duration
+	over      http.RoundTripper
+	timeout   time.Duration
 
 	mu     sync.Mutex
 	tokens *kvstore.AccessTokenProvider // nil before a login
