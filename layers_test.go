@@ -32,7 +32,7 @@ var layers = []struct {
 	{"schemas/plainfile", nil, nil},
 	{"schemas/cql", nil, []string{"schemas"}},
 	{"schemas/imports", []string{"schemas", "schemas/cql"}, []string{"schemas/lint", "drivers", "drivers/engines"}},
-	{"schemas/lint", []string{"schemas", "schemas/strict", "schemas/words"}, []string{"drivers", "drivers/*", "drivers/launch/live"}},
+	{"schemas/lint", []string{"schemas", "schemas/forecast", "schemas/strict", "schemas/words"}, []string{"schemas/imports", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas", "schemas/words"}, nil},
 	{"schemas/diagram", []string{"schemas"}, nil},
 	{"schemas", []string{"schemas/strict"}, nil},

@@ -247,7 +247,11 @@ func summarizeImport(w io.Writer, r *imports.Result) {
 		carried += len(t.Other)
 	}
 	for _, p := range r.Schema.Patterns {
-		carried += len(p.Other)
+		for _, clause := range p.Other {
+			if !clause.Aside() { // which rules read
+				carried++
+			}
+		}
 	}
 	fmt.Fprintf(w, "%s: %s, %s from %s; %s carried through, not judged (other)\n", r.Schema.Name,
 		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),

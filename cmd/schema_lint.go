@@ -114,11 +114,13 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 			if s, err = s.With(mail.from.ValuesOf(s.Name)); err != nil {
 				return usage(err)
 			}
-			if o.Numbers, err = mail.numbers(known, s); err != nil {
+		}
+		o.Facts = drivers.FactsOf(known.engines, s)
+		if mail != nil {
+			if o.Numbers, err = mail.numbers(known, s, o.Facts); err != nil {
 				return err
 			}
 		}
-		o.Facts = drivers.FactsOf(known.engines, s)
 		if reports[i], err = lint.Check(s, o); err != nil {
 			return usage(err)
 		}

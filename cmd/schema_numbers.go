@@ -3,7 +3,9 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/lint"
@@ -46,40 +48,18 @@ func newLintMail(ctx context.Context, known registry, f *workloadFlags, from str
 }
 
 // numbers sizes the tables of a schema on every engine that there is a forecast for.
-func (m *lintMail) numbers(known registry, s *schemas.Schema) (*lint.Numbers, error) {
-	n := &lint.Numbers{
-		Workload: m.workload, Partitions: make(map[string][]lint.Partitions), Cells: make(map[string]float64),
-	}
-	n.Hottest.User, n.Hottest.Folder = m.user, m.folder
-	for _, e := range known.engines {
-		if e.Forecast == nil {
-			continue
-		}
-		engine, err := e.Forecast(s)
-		if err != nil && e.Name != s.Native {
-			continue // the engine cannot hold the schema, which is not made for it
-		}
-		if err != nil {
-			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
-		}
-		made, err := forecast.Make(s, m.people, engine)
-		if err != nil {
-			return nil, usage(err)
-		}
-		for _, t := range made.Tables {
-			n.Cells[t.Name] = t.LargestCell()
-			for _, g := range t.Groups {
-				n.Partitions[e.Name] = append(n.Partitions[e.Name], lint.Partitions{
-					Table: t.Name, Each: g.Each, Median: sizeOf(g, 0.5), Largest: sizeOf(g, 1),
-				})
-			}
+func (m *lintMail) numbers(known registry, s *schemas.Schema, facts lint.Facts) (*lint.Numbers, error) {
+	if native := slices.IndexFunc(known.engines, func(e drivers.Engine) bool {
+		return e.Name == s.Native && e.Forecast != nil
+	}); native >= 0 {
+		if _, err := known.engines[native].Forecast(s); err != nil { // other engines may be unable to hold the schema
+			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, s.Native, err))
 		}
 	}
+	n, err := lint.NumbersOf(s, m.people, facts)
+	if err != nil {
+		return nil, usage(err)
+	}
+	n.Workload, n.Hottest.User, n.Hottest.Folder = m.workload, m.user, m.folder
 	return n, nil
-}
-
-// sizeOf is the size of the partition of a quantile, with the mail of the load.
-func sizeOf(g *forecast.Group, quantile float64) lint.Size {
-	p := g.Quantile(quantile, 0)
-	return lint.Size{Bytes: p.Bytes, Rows: p.Rows, Cells: p.Cells}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
 // Explainer is a statement that lists the requests that the driver sends to the engine,
@@ -159,7 +160,7 @@ func example(t schemas.Type) Value {
 // Facts says what the drivers of some engines do with one schema, without an engine.
 type Facts struct {
 	compilers map[string]Compiler
-	units     map[string]func(*schemas.Table) int
+	sizes     map[string]forecast.Engine
 	unable    map[string]map[*schemas.Pattern]string // what Unable said
 }
 
@@ -167,7 +168,7 @@ type Facts struct {
 // schema there are none.
 func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
 	f := &Facts{
-		compilers: make(map[string]Compiler), units: make(map[string]func(*schemas.Table) int),
+		compilers: make(map[string]Compiler), sizes: make(map[string]forecast.Engine),
 		unable: make(map[string]map[*schemas.Pattern]string),
 	}
 	for _, e := range engines {
@@ -179,7 +180,7 @@ func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
 		}
 		if e.Forecast != nil {
 			if sizes, err := e.Forecast(s); err == nil {
-				f.units[e.Name] = sizes.Unit
+				f.sizes[e.Name] = sizes
 			}
 		}
 	}
@@ -201,11 +202,5 @@ func (f *Facts) Unable(engine string, p *schemas.Pattern) string {
 	return why
 }
 
-// Unit returns how many columns of a table's primary key name what an engine keeps together: a
-// partition, or the row of HBase (forecast.Engine). It is 0 if that is not known.
-func (f *Facts) Unit(engine string, t *schemas.Table) int {
-	if unit := f.units[engine]; unit != nil {
-		return unit(t)
-	}
-	return 0
-}
+// Forecast returns what rows of the schema take in the files of an engine, or nil if that is not known.
+func (f *Facts) Forecast(engine string) forecast.Engine { return f.sizes[engine] }

@@ -82,6 +82,10 @@ func (b *block) other(all []Setting) {
 	b.add("other", settings.node())
 }
 
+// Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the
+// literals that name its partition, and "update" says that it is an UPDATE. The call is the same without.
+func (s Setting) Aside() bool { return s.Name == "fixed" || s.Name == "update" }
+
 // at adds the place before schema import.
 func (b *block) at(from *Pos) {
 	if from != nil {
@@ -139,11 +143,12 @@ func (t Type) cassandraOnly() bool {
 
 // CassandraOnly says why no engine but Cassandra could run a pattern, whatever the types, or "".
 func (p *Pattern) CassandraOnly() string {
+	clause := slices.IndexFunc(p.Other, func(s Setting) bool { return !s.Aside() })
 	switch {
 	case p.Imported == nil:
 		return ""
-	case len(p.Other) > 0:
-		return "has clauses of CQL: " + p.Other[0].Name + " " + p.Other[0].Text
+	case clause >= 0:
+		return "has clauses of CQL: " + p.Other[clause].Name + " " + p.Other[clause].Text
 	case p.Present:
 		return "writes only if the row is there"
 	case p.Kind == Slice && p.In != nil && p.In.Role == Partition:

@@ -30,6 +30,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 func (p *Pattern) Shape() string {
 	bare := *p
 	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
+	bare.Other = slices.DeleteFunc(slices.Clone(p.Other), Setting.Aside)
 	text, err := yaml.Marshal(formatPattern(&bare))
 	if err != nil {
 		panic(err) // every node is a map, a list or text that YAML can hold

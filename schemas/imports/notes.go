@@ -14,6 +14,7 @@ type notes struct {
 	accept    []schemas.Acceptance
 	purposes  map[schemas.Purpose][]string
 	rows      []string // YAML, as in the list rows of a table
+	many      bool     // "batch: many": a batch has as many of its statements as a list has elements
 }
 
 var (
@@ -28,6 +29,10 @@ func readNotes(comments []string, table bool) (n notes) {
 	for _, c := range comments {
 		if m := acceptNote.FindStringSubmatch(c); m != nil {
 			n.accept = append(n.accept, schemas.Acceptance{Rule: m[1], Reason: m[2]})
+			continue
+		}
+		if c == "batch: many" {
+			n.many = true
 			continue
 		}
 		if m := sqlcNote.FindStringSubmatch(c); m != nil && n.name == "" {

@@ -150,12 +150,15 @@ func (m *asCQL) batch(p *schemas.Pattern, calls []string) string {
 
 // findings are those of a schema on Cassandra, accepted or not, without their places.
 func findings(t *testing.T, s *schemas.Schema) (all []string) {
+	for _, p := range s.Patterns {
+		p.Accept = nil // CQL has no acceptances, and findings that are not accepted are one a table
+	}
 	r, err := lint.Check(s, lint.Options{Engines: []string{"cassandra"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range r.Findings {
-		if f.Rule.ID != "accept-unused" { // CQL has no acceptances
+		if f.Rule.ID != "accept-unused" {
 			all = append(all, strings.TrimSpace(strings.Join([]string{f.Rule.ID, f.Table, f.Pattern, f.Part}, " ")))
 		}
 	}

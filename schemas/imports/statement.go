@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/cql"
@@ -62,10 +63,42 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 		return nil, fmt.Errorf("there is no table %s", st.Table.Name)
 	}
 	if st.Kind != cql.Select {
-		return im.writes(t, st)
+		all, err := im.writes(t, st)
+		if err == nil {
+			asides(all, t, st)
+		}
+		return all, err
 	}
 	p, err := im.read(t, st)
+	if err == nil {
+		asides([]*schemas.Pattern{p}, t, st)
+	}
 	return []*schemas.Pattern{p}, err
+}
+
+// asides notes what rules must know of a statement beside its call: the literals that name its
+// partition, whether it is an UPDATE, and columns to which an INSERT gives null.
+func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
+	var fixed, null []string
+	for _, c := range t.Partition {
+		if text := valueOf(st, c.Name); text != "" && text != "?" && text[0] != ':' {
+			fixed = append(fixed, c.Name+" = "+text)
+		}
+	}
+	for i, name := range st.Columns {
+		if i < len(st.Values) && strings.EqualFold(st.Values[i].Text, "null") {
+			null = append(null, name)
+		}
+	}
+	for _, p := range all {
+		if len(fixed) == len(t.Partition) {
+			other(p, "fixed", strings.Join(fixed, " and "))
+		}
+		if st.Kind == cql.Update && p.Kind == schemas.Put && !p.Static {
+			other(p, "update", "true")
+		}
+		other(p, "null", strings.Join(null, ", "))
+	}
 }
 
 // placed gives patterns the place of their statement, and names for a check.
@@ -116,6 +149,9 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 			im.named[n.name] = true
 		}
 		there.Doc = cmp.Or(there.Doc, n.doc)
+		there.Other = slices.DeleteFunc(there.Other, func(s schemas.Setting) bool {
+			return s.Aside() && !slices.Contains(p.Other, s)
+		})
 		for _, a := range n.accept {
 			if !slices.ContainsFunc(there.Accept, func(b schemas.Acceptance) bool { return a.Rule == b.Rule }) {
 				there.Accept = append(there.Accept, a)
@@ -223,6 +259,9 @@ func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
 		} else {
 			whole.Parts[at].Each = "row"
 		}
+	}
+	if len(parts) == 2 && len(whole.Parts) == 1 && !n.many {
+		other(whole, "rows", "2") // these two, and no list
 	}
 	return im.add(whole, n), nil
 }

@@ -121,7 +121,7 @@ func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 			return nil, fmt.Errorf("table %s has no column %s", t.Name, a.Column)
 		}
 		p := w.add(changeOf(a, col), col)
-		if a.Prepend || a.Within && !col.Type.Collection() {
+		if a.Prepend || a.Within && (!col.Type.Collection() || col.Type.Kind == schemas.List) {
 			other(p, "set", a.Text)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 func boundRules() []*Rule {
 	return []*Rule{{
 		ID: "unbounded-partition", Severity: Warning, Engines: []string{cassandra},
-		Doc: `Each message or event adds rows to a partition, and nothing in its key begins a new one. A partition is
+		Doc: `Each message or event adds rows to a partition, nothing in its key begins a new one, and no row expires. A partition is
 			read, compacted, repaired and streamed as a whole, by the same replicas.`,
 		Source: `aim: under 10 MB a partition; 100 MB and 100,000 rows are where it begins to hurt: DataStax, Calculating
 			partition size
@@ -19,7 +19,7 @@ func boundRules() []*Rule {
 			full. bucket: COLUMN says which it is.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				if col := growing(t, 0); col != nil && !bucketed(t) {
+				if col := growing(t, 0); col != nil && !c.ends(t) {
 					c.atTable(t, "a partition (%s) gets rows for each %s, without an end", names(t.Partition), col.Name)
 				}
 			})
@@ -35,7 +35,7 @@ func boundRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n := c.rowColumns(t)
-				if col := growing(t, n-len(t.Partition)); col != nil && !bucketed(t) {
+				if col := growing(t, n-len(t.Partition)); col != nil && !c.ends(t) {
 					c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end",
 						names(t.Key()[:n]), col.Name)
 				}
@@ -51,7 +51,7 @@ func boundRules() []*Rule {
 			add a column that begins a new partition to its key.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || bucketed(t) {
+				if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || c.ends(t) {
 					return
 				}
 				for _, p := range c.of(t, schemas.Slice) {
@@ -66,7 +66,7 @@ func boundRules() []*Rule {
 	}, {
 		ID: "unbounded-read", Severity: Warning,
 		Doc: `A slice has no limit, and what it reads grows with each message or event. A call that was fast in a new
-			mailbox times out in an old one. (A bucket in the partition key bounds it.)`,
+			mailbox times out in an old one. (A bucket in the partition key bounds it, and so does a time to live.)`,
 		Source: `Cassandra guardrail page_size_warn_threshold
 			(https://cassandra.apache.org/_/blog/Apache-Cassandra-4.1-Features-Guardrails-Framework.html); HBase
 			Reference Guide, hbase.client.scanner.max.result.size
@@ -74,7 +74,7 @@ func boundRules() []*Rule {
 		Do: "Add limit: arg and after, and read in pages; or keep a counter of what is counted.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				ends := p.Index == nil && bucketed(p.Table)
+				ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
 				if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
 					c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
 				}
@@ -82,7 +82,7 @@ func boundRules() []*Rule {
 		},
 	}, {
 		ID: "filter-reads-more", Severity: Warning,
-		Doc: `A slice compares a plain column that no index of the table begins with. The engine reads the rows that it
+		Doc: `A slice compares a column that neither the key nor an index of the table finds rows by. The engine reads the rows that it
 			drops, and a limit bounds only what it returns.`,
 		Source: `Cassandra documentation, ALLOW FILTERING
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#allow-filtering); HBase
@@ -91,11 +91,14 @@ func boundRules() []*Rule {
 			column.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if len(p.Filter) > 0 && !c.onlyFallback(p) && (indexOf(p) == nil || c.noIndex(p)) {
-					c.atPattern(p, "reads rows of %s that it drops, to find those with one value of %s",
-						p.Table.Name, names(p.Filter))
+				a := accessOf(p)
+				if c.noIndex(p) {
+					a.dropped = p.Filter
 				}
-			}, schemas.Slice)
+				if len(a.dropped) > 0 && (p.Kind == schemas.Slice || len(a.indexes) > 0) && !c.onlyFallback(p) {
+					c.atPattern(p, "reads rows of %s that it drops after it has compared %s", p.Table.Name, names(a.dropped))
+				}
+			}, schemas.Slice, schemas.Scan)
 		},
 	}, {
 		ID: "large-delete", Severity: Note, Engines: []string{hbase},

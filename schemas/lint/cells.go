@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -25,14 +27,20 @@ func cellRules() []*Rule {
 			bounds it.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
+				var whole []*schemas.Column
+				what := ""
 				for _, col := range slices.Concat(t.Static, t.Columns) {
-					switch what := schemas.Content[holds(t, col)]; {
-					case what != "":
-						c.atColumn(t, col, "%s %s holds %s in one cell, of any size", col.Type, col.Name, what)
-					case unnumbered(t, col):
-						c.atColumn(t, col, "%s %s is one cell of any size: no column of the key (%s) numbers its pieces",
-							col.Type, col.Name, names(t.Key()))
+					if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
+						what = cmp.Or(what, content)
+						whole = append(whole, col)
 					}
+				}
+				switch {
+				case what != "":
+					c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what)
+				case len(whole) > 0:
+					c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
+						described(whole), names(t.Key()))
 				}
 			})
 		},
@@ -45,19 +53,30 @@ func cellRules() []*Rule {
 			Oracle document's inbox, whose whole rows a run of mailbench measures`,
 		Do: "Name the columns that a list shows (columns: […]), and keep content in a table or family of its own.",
 		check: func(c *checker) {
+			said := make(map[*schemas.Table]int)
 			c.patterns(func(p *schemas.Pattern) {
-				for _, col := range p.Columns {
-					if leftToGrow(p) == nil && !limited(p) || c.onlyFallback(p) {
-						return
-					}
-					if holds(p.Table, col) != "" || unnumbered(p.Table, col) || namesContent(p.Table, col) {
-						c.atPattern(p, "reads %s %s of every row that it lists", col.Type, col.Name)
-					}
+				if !listed(p) || c.onlyFallback(p) {
+					return
+				}
+				content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
+					return holds(p.Table, col) == "" && !unnumbered(p.Table, col) && !namesContent(p.Table, col)
+				})
+				if len(content) == 0 {
+					return
+				}
+				accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
+				if i, found := said[p.Table]; found && !accepts {
+					c.found[i].Message += ", and so does " + p.Name
+					return
+				}
+				c.atPattern(p, "reads %s of every row that it lists", described(content))
+				if !accepts {
+					said[p.Table] = len(c.found) - 1
 				}
 			}, schemas.Slice)
 		},
 	}, {
-		ID: "collection-listed", Severity: Warning,
+		ID: "collection-listed", Severity: Note,
 		Doc: `A slice of many rows also reads a collection of each, and an engine reads a collection whole. It counts if
 			it is a map, or if some pattern appends to it, unless the table says how large it becomes (rows).`,
 		Source: `Cassandra documentation, Collections: a collection is read in its entirety
@@ -66,7 +85,7 @@ func cellRules() []*Rule {
 		Do: "Leave the collection out of the list (columns: […]), or make each of its elements a row of a table of its own.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if leftToGrow(p) == nil && !limited(p) || c.onlyFallback(p) {
+				if !listed(p) || c.onlyFallback(p) {
 					return
 				}
 				for _, col := range p.Columns {
@@ -79,7 +98,7 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "collection-grows", Severity: Warning,
-		Doc: `A pattern appends to a list, and so it grows with each call. An engine reads a collection as a whole,
+		Doc: `A pattern appends to a list, and so it grows with each call (a set or a map has an element once). An engine reads a collection as a whole,
 			without pages, and Cassandra keeps a cell for each element.`,
 		Source: `Cassandra documentation, Collections: insertion and retrieval as a collection, not paged
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html);
@@ -89,7 +108,9 @@ func cellRules() []*Rule {
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				for _, col := range p.Columns {
-					c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
+					if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
+						c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
+					}
 				}
 			}, schemas.Append)
 		},
@@ -118,12 +139,31 @@ func cellRules() []*Rule {
 	}}
 }
 
-// unnumbered reports whether a column can hold content as far as is known: it is a blob,
-// the table does not say what its columns hold, and its key numbers no parts.
+// unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
+// called something small, the table does not say what its columns hold, and its key numbers no parts.
 func unnumbered(t *schemas.Table, c *schemas.Column) bool {
 	blobs := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
-	return blobs && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 &&
+	return blobs && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
 		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return serves(t, k, schemas.Chunk) })
+}
+
+// namesSmall guesses by its name whether a blob is an identifier, a hash, a key or another short value.
+func namesSmall(c *schemas.Column) bool {
+	small := []string{
+		"id", "hash", "sha", "md", "crc", "mac", "checksum", "digest", "fingerprint", "thumbprint", "signature", "sig",
+		"key", "token", "secret", "password", "passwd", "pwd", "salt", "nonce", "iv", "seed", "credential", "cert",
+		"challenge", "url", "uri", "link", "host", "ip", "address", "addr", "port", "name", "code", "type", "kind",
+		"version", "etag", "encoding", "format", "flag", "state", "status", "cursor", "checkpoint", "offset", "position",
+		"parent", "span", "trace", "time", "ts", "timestamp", "date", "bitmap", "mask", "count", "index", "hashes",
+	}
+	if named(c, []string{"body", "content", "file", "document", "attachment", "data"}) {
+		return false
+	}
+	words := wordsOf(c.Name)
+	last := strings.TrimRight(words[len(words)-1], "0123456789")
+	return named(c, small) || slices.ContainsFunc(small, func(word string) bool { // such as passwordhash
+		return strings.HasSuffix(last, word) && (len(word) > 2 || word == "id")
+	})
 }
 
 // namesContent guesses whether a text holds content: the table does not say what its
@@ -133,9 +173,21 @@ func namesContent(t *schemas.Table, c *schemas.Column) bool {
 		named(c, []string{"body", "content", "html", "raw", "payload", "document", "attachment", "mime", "eml"})
 }
 
+// listed reports whether a slice can return many rows.
+func listed(p *schemas.Pattern) bool { return p.Limit != 1 && (leftToGrow(p) != nil || limited(p)) }
+
+// described lists columns with their types.
+func described(cs []*schemas.Column) string {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Type.String() + " " + c.Name
+	}
+	return list(words)
+}
+
 // appended reports whether some pattern appends to a column.
 func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
 	return slices.ContainsFunc(c.of(t, schemas.Append), func(p *schemas.Pattern) bool {
-		return slices.Contains(p.Columns, col)
+		return slices.Contains(p.Columns, col) && carried(p, "set") == "" // that sets one place of a list
 	})
 }

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -13,7 +14,7 @@ func columnRules() []*Rule {
 		Doc: "Patterns write a table that none reads: every write of it is wasted.",
 		Source: `Chebotko, Kashlev and Lu, A Big Data Modeling Methodology for Apache Cassandra (2015): tables follow from
 			queries`,
-		Do: "Remove the table, or declare the pattern that reads it.",
+		Do: "Add the pattern that reads it. If there is none, drop its writes, then the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if u := c.uses(t); !u.reads && u.writes {
@@ -25,10 +26,14 @@ func columnRules() []*Rule {
 		ID: "table-unwritten", Severity: Warning,
 		Doc:    "No pattern puts rows into a table: nothing can be in it.",
 		Source: judgement,
-		Do:     "Remove the table, or declare the pattern that writes it.",
+		Do:     "Add the pattern that writes it. If there is none, drop its reads, then the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				if u := c.uses(t); !u.writes {
+				switch u := c.uses(t); {
+				case u.writes || len(c.schema.Patterns) == 0:
+				case !u.reads && !u.deletes:
+					c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
+				default:
 					c.atTable(t, "no pattern writes it")
 				}
 			})
@@ -38,7 +43,7 @@ func columnRules() []*Rule {
 		Doc: `Patterns write a column that none reads, compares or finds rows by: it costs space on every disk and time
 			in every compaction.`,
 		Source: judgement,
-		Do:     "Remove the column, or name it in the pattern that needs it.",
+		Do:     "Name it in the pattern that needs it. If there is none, drop it from the writes, then from the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				u := c.uses(t)
@@ -53,12 +58,17 @@ func columnRules() []*Rule {
 		ID: "column-unwritten", Severity: Warning,
 		Doc:    "No pattern writes a column: it is null in every row.",
 		Source: judgement,
-		Do:     "Remove the column, or name it in the pattern that writes its rows.",
+		Do:     "Name it in the pattern that writes its rows. If there is none, drop it from the reads, then from the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				u := c.uses(t)
 				for _, col := range slices.Concat(t.Static, t.Columns) {
-					if u.writes && !u.written[col] {
+					switch {
+					case !u.writes || u.written[col]:
+					case !u.read[col] && !indexed(t, col):
+						f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
+						f.Do = "Remove the column, or name it in the patterns that need it."
+					default:
 						c.atColumn(t, col, "no pattern writes column %s", col.Name)
 					}
 				}
@@ -89,8 +99,8 @@ func columnRules() []*Rule {
 
 // uses says what the patterns of a table do to it.
 type uses struct {
-	reads, writes bool // some pattern reads, or writes, rows or static columns
-	read, written map[*schemas.Column]bool
+	reads, writes, deletes bool // some pattern reads, writes or deletes rows or static columns
+	read, written          map[*schemas.Column]bool
 }
 
 func (c *checker) uses(t *schemas.Table) uses {
@@ -105,11 +115,14 @@ func (c *checker) uses(t *schemas.Table) uses {
 			u.reads, into = true, u.read
 		case schemas.Put, schemas.PutIf, schemas.Add, schemas.Append:
 			u.writes = true
+		case schemas.Delete, schemas.Remove:
+			u.deletes = true
 		}
+		u.reads = u.reads || p.Conditional() || carried(p, "if") != "" // a condition is a read
 		for _, col := range p.Columns {
 			into[col] = true
 		}
-		for _, col := range slices.Concat(p.By, p.Filter, p.If) {
+		for _, col := range slices.Concat(p.By, p.Filter, p.If, namedIn(t, carried(p, "if")+" "+carried(p, "order by"))) {
 			u.read[col] = true
 		}
 		if p.Element != nil {
@@ -123,4 +136,19 @@ func (c *checker) uses(t *schemas.Table) uses {
 		}
 	}
 	return u
+}
+
+// namedIn returns the columns of a table whose names are words of a clause.
+func namedIn(t *schemas.Table, clause string) []*schemas.Column {
+	words := strings.FieldsFunc(clause, func(r rune) bool { return strings.ContainsRune(" ,()[]=<>!?", r) })
+	return slices.DeleteFunc(slices.Concat(t.Static, t.Columns), func(c *schemas.Column) bool {
+		return !slices.Contains(words, c.Name)
+	})
+}
+
+// indexed reports whether an index is over a column.
+func indexed(t *schemas.Table, c *schemas.Column) bool {
+	return slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
+		return slices.ContainsFunc(x.Columns, func(ic schemas.IndexColumn) bool { return ic.Column == c })
+	})
 }

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/mailbench/mailbench/schemas/imports"
 )
 
 // The corpus is made from published lists of flawed designs and from published good
@@ -91,4 +95,95 @@ func corpus(t *testing.T, folder string, yield func(file string, header map[stri
 		yield(filepath.Base(file), header, r)
 	}
 	return len(files)
+}
+
+// What the findings on the cases in testdata/cases must reach, in percent.
+const (
+	leastAccepted = 85 // of warnings and errors, those that the owners of the keyspace would accept
+	leastFound    = 80 // of known problems
+)
+
+// TestCases: the keyspaces of testdata/cases have the errors and warnings that their labels name, and no
+// others. "make check CHECK=lint" prints the rates.
+func TestCases(t *testing.T) {
+	var accepted, wrong, wrongErrors, found, missed int
+	cases(t, func(name string, labels []string, r *Report) {
+		left := slices.Clone(labels)
+		for _, f := range r.Findings {
+			if f.Severity == Note {
+				continue
+			}
+			is := func(label string) bool { return strings.HasSuffix(label, strings.TrimSpace(" "+f.Rule.ID+" "+f.Table)) }
+			i := slices.IndexFunc(labels, is)
+			switch {
+			case i < 0:
+				t.Errorf("%s: no label has %s", name, &f)
+				wrong++
+			case strings.HasPrefix(labels[i], "false "):
+				wrong++
+			default:
+				accepted++
+			}
+			if f.Severity == Error && (i < 0 || strings.HasPrefix(labels[i], "false ")) {
+				wrongErrors++
+			}
+			left = slices.DeleteFunc(left, is)
+		}
+		for _, label := range labels {
+			if strings.HasPrefix(label, "problem ") && !slices.Contains(left, label) {
+				found++
+			}
+		}
+		for _, label := range left {
+			if strings.HasPrefix(label, "problem ") {
+				missed++
+			}
+			t.Logf("%s: nothing finds %s", name, label)
+		}
+	})
+	precision, recall := 100*accepted/(accepted+wrong), 100*found/(found+missed)
+	t.Logf("warnings and errors: %d, accepted %d (%d%%), false errors %d", accepted+wrong, accepted, precision, wrongErrors)
+	t.Logf("known problems: %d, found %d (%d%%)", found+missed, found, recall)
+	if precision < leastAccepted || recall < leastFound || wrongErrors > 0 {
+		t.Errorf("expected at least %d%% accepted, at least %d%% found, and no false error", leastAccepted, leastFound)
+	}
+}
+
+// cases imports and checks each keyspace of testdata/cases. Its first lines, up to an empty one, are labels.
+func cases(t *testing.T, yield func(name string, labels []string, r *Report)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			var labels []string
+			for line := range strings.Lines(string(f.Data)) {
+				label, comment := strings.CutPrefix(strings.TrimSpace(line), "-- ")
+				if !comment {
+					break
+				}
+				if !strings.HasPrefix(label, "source: ") {
+					labels = append(labels, label)
+				}
+			}
+			imported, err := imports.Import("", imports.Source{File: f.Name, Text: string(f.Data)})
+			if err != nil {
+				t.Fatalf("%s: %v", f.Name, err)
+			}
+			for _, u := range imported.Unread {
+				t.Errorf("%s:%d: not read: %s", f.Name, u.Line, u.Reason)
+			}
+			r, err := Check(imported.Schema, Options{Facts: facts(imported.Schema)})
+			if err != nil {
+				t.Fatalf("%s: %v", f.Name, err)
+			}
+			yield(filepath.Base(file)+" "+f.Name, labels, r)
+		}
+	}
 }

@@ -28,8 +28,8 @@ func hotRules() []*Rule {
 	}, {
 		ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
 		Doc: `The partition key has few values: it is made of booleans, buckets of time (day, month, sent_date) and what
-			is called a status, type or the like. There are few partitions, or all writes of a moment go to the same
-			one, and so to the same replicas.`,
+			is called a status, type or the like; or all statements name one value. There are few partitions,
+			or all writes of a moment go to the same one, and so to the same replicas.`,
 		Source: `Cassandra documentation, Data Modeling: spread data evenly around the cluster
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/intro.html); DataStax,
 			Cassandra data modeling best practices: time buckets alone make hot partitions`,
@@ -39,8 +39,11 @@ func hotRules() []*Rule {
 				spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
 					return !fewValues(col) && !serves(t, col, schemas.Bucket)
 				})
-				few := fewValues(t.Partition[0])
-				if t.Parent == nil && !spread && (few || len(t.Clustering) > 0) {
+				switch fixed := c.fixed(t); {
+				case t.Parent != nil || len(t.Clustering) == 0:
+				case fixed != "":
+					c.atTable(t, "all statements name one partition (%s): all rows and all requests are on its replicas", fixed)
+				case !spread:
 					c.atTable(t, "partition key (%s) has few values, or one for all writes of a moment", names(t.Partition))
 				}
 			})
@@ -101,6 +104,21 @@ func hotRules() []*Rule {
 			})
 		},
 	}}
+}
+
+// fixed returns the partition that all statements of a table name by literals, or "".
+func (c *checker) fixed(t *schemas.Table) string {
+	one, several := "", false
+	for _, p := range c.schema.Patterns {
+		if p.Table == t {
+			several = several || one != "" && carried(p, "fixed") != one || carried(p, "fixed") == ""
+			one = carried(p, "fixed")
+		}
+	}
+	if several {
+		return ""
+	}
+	return one
 }
 
 // fewValues guesses whether a column has a handful of values: a boolean, or what is named

@@ -13,7 +13,7 @@ func indexRules() []*Rule {
 		Do: "Remove the index, or name it in the slice that needs it.",
 		check: func(c *checker) {
 			c.indexes(func(t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
-				if len(c.through(t, x)) == 0 {
+				if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 {
 					c.atIndex(t, x, "no pattern reads through index %s", x.Name)
 				}
 			})
@@ -27,6 +27,9 @@ func indexRules() []*Rule {
 		check: func(c *checker) {
 			c.indexes(func(t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
 				key := t.Key()
+				if len(x.Columns) < len(t.Partition) {
+					return
+				}
 				for i, ic := range x.Columns {
 					if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
 						return
@@ -53,7 +56,7 @@ func indexRules() []*Rule {
 	}, {
 		ID: "index-many-values", Severity: Warning,
 		Doc: `An index finds rows by a column that is nearly unique, and some pattern reads through it without the
-			partition key. Every node is asked for the one row that one of them has. The rows of a table say whether
+			partition key. Every node is read for the one row that one of them has. The rows of a table say whether
 			a text is unique, as the address in a row for each user is.`,
 		Source: `DataStax, When to use an index (https://docs.datastax.com/en/cql/3.0/cql/ddl/ddl_when_use_index_c.html):
 			problems using a high-cardinality column index`,
@@ -83,17 +86,6 @@ func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *
 			yield(t, x, first)
 		}
 	})
-}
-
-// through returns the patterns that an index answers.
-func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern {
-	var ps []*schemas.Pattern
-	for _, p := range c.of(t, schemas.Slice, schemas.Scan) {
-		if p.Index == x || p.Index == nil && len(p.Filter) > 0 && indexOf(p) == x {
-			ps = append(ps, p)
-		}
-	}
-	return ps
 }
 
 // everyNode reports whether some pattern reads through the index without the

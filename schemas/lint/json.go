@@ -70,10 +70,10 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 		}
 		for _, f := range r.Findings {
 			j.Findings = append(j.Findings, jsonFinding{
-				Rule: f.Rule.ID, Severity: f.Rule.Severity.String(), Engine: f.Engine,
+				Rule: f.Rule.ID, Severity: f.Severity.String(), Engine: f.Engine,
 				Table: f.Table, Pattern: f.Pattern, Part: f.Part,
 				File: cmp.Or(f.Pos.File, r.Schema.File), Line: f.Pos.Line, Column: f.Pos.Column,
-				Message: f.Message, Do: f.Rule.Do, Accepted: f.Accepted, Known: f.Known,
+				Message: f.Message, Do: f.Do, Accepted: f.Accepted, Known: f.Known,
 				Page: f.Rule.Page(),
 			})
 		}

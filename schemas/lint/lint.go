@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
@@ -21,6 +22,10 @@ type Finding struct {
 	Pos  schemas.Pos
 	// Message says what was found, with the numbers behind it.
 	Message string
+	// Severity is the rule's, or a lower one.
+	Severity Severity
+	// Do is the rule's remedy, or the one that fits what was found.
+	Do string
 	// Accepted is the reason for which the schema accepts the finding, or "".
 	Accepted string
 	// Known: an earlier report has the finding (Baseline.Mark).
@@ -32,7 +37,8 @@ type Options struct {
 	// Engines that the schema is to run on. If there are none, Check takes the engine that
 	// the schema was written for, or all engines if it names none.
 	Engines []string
-	// Numbers are the sizes and shares that follow from a workload, or nil.
+	// Numbers are the sizes and shares that follow from a workload. If it is nil, and the schema says how
+	// many rows of its own there are, Check forecasts their sizes.
 	Numbers *Numbers
 	// Facts are what the engines' drivers do with the schema; nil: rules that need them find nothing.
 	Facts Facts
@@ -45,16 +51,21 @@ type Options struct {
 type Facts interface {
 	// Unable says why an engine cannot run a pattern as it is declared, or "".
 	Unable(engine string, p *schemas.Pattern) string
-	// Unit returns how many columns of a table's key name what the engine keeps together: a partition,
-	// or the row of HBase. 0: not known.
-	Unit(engine string, t *schemas.Table) int
+	// Forecast returns what rows take in the files of an engine, or nil if that is not known.
+	Forecast(engine string) forecast.Engine
 }
 
 // Check returns what the rules find in a schema, in the order of the file. The error
-// is of type [schemas.Errors]: acceptances of unknown rules.
+// is of type [schemas.Errors] for acceptances of unknown rules.
 func Check(s *schemas.Schema, o Options) (*Report, error) {
 	if err := checkAccepted(s); err != nil {
 		return nil, err
+	}
+	if o.Numbers == nil && o.Facts != nil && forecast.Own(s) {
+		var err error
+		if o.Numbers, err = NumbersOf(s, nil, o.Facts); err != nil {
+			return nil, err
+		}
 	}
 	r := &Report{Schema: s, Engines: o.Engines, Guesses: guesses(s)}
 	if o.Numbers != nil {
@@ -171,7 +182,8 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 			return
 		}
 		found = append(found, Finding{
-			Rule: rules[unusedAcceptance], Table: at.table, Pattern: at.pattern, Pos: pos,
+			Rule: rules[unusedAcceptance], Severity: Warning, Do: rules[unusedAcceptance].Do,
+			Table: at.table, Pattern: at.pattern, Pos: pos,
 			Message: fmt.Sprintf("accepts %s, which finds nothing there", a.Rule),
 		})
 	})
@@ -182,7 +194,7 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 type checker struct {
 	schema  *schemas.Schema
 	numbers *Numbers
-	facts   Facts // nil: not known
+	facts   Facts                                       // nil: not known
 	hints   func(engine string, t *schemas.Table) error // nil: hints are not checked
 	rule    *Rule
 	engine  string // the engine that the rule judges for; "" if the rule is about none
@@ -207,30 +219,33 @@ func (c *checker) tables(yield func(*schemas.Table)) {
 	}
 }
 
-func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, args []any) {
+// add adds a finding and returns it, so that a rule can lower its severity or name another remedy.
+func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, args []any) *Finding {
 	f.Rule, f.Engine, f.Message = c.rule, c.engine, fmt.Sprintf(format, args...)
+	f.Severity, f.Do = c.rule.Severity, c.rule.Do
 	for _, a := range accepted {
 		if a.Rule == c.rule.ID {
 			f.Accepted = a.Reason
 		}
 	}
 	c.found = append(c.found, f)
+	return &c.found[len(c.found)-1]
 }
 
-func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) {
-	c.add(Finding{Table: tableName(p), Pattern: p.Name, Pos: p.Pos}, p.Accept, format, args)
+func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) *Finding {
+	return c.add(Finding{Table: tableName(p), Pattern: p.Name, Pos: p.Pos}, p.Accept, format, args)
 }
 
-func (c *checker) atTable(t *schemas.Table, format string, args ...any) {
-	c.add(Finding{Table: t.Name, Pos: t.Pos}, t.Accept, format, args)
+func (c *checker) atTable(t *schemas.Table, format string, args ...any) *Finding {
+	return c.add(Finding{Table: t.Name, Pos: t.Pos}, t.Accept, format, args)
 }
 
-func (c *checker) atColumn(t *schemas.Table, col *schemas.Column, format string, args ...any) {
-	c.add(Finding{Table: t.Name, Part: col.Name, Pos: col.Pos}, t.Accept, format, args)
+func (c *checker) atColumn(t *schemas.Table, col *schemas.Column, format string, args ...any) *Finding {
+	return c.add(Finding{Table: t.Name, Part: col.Name, Pos: col.Pos}, t.Accept, format, args)
 }
 
-func (c *checker) atIndex(t *schemas.Table, x *schemas.Index, format string, args ...any) {
-	c.add(Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
+func (c *checker) atIndex(t *schemas.Table, x *schemas.Index, format string, args ...any) *Finding {
+	return c.add(Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
 }
 
 func tableName(p *schemas.Pattern) string {

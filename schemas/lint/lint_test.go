@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/imports"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata says is found")
@@ -76,7 +77,16 @@ func found(t *testing.T, r *Rule, file, src string) string {
 	if file == "want" {
 		return ""
 	}
-	s := parse(t, src)
+	var s *schemas.Schema
+	if strings.HasSuffix(file, ".cql") {
+		r, err := imports.Import("", imports.Source{File: file, Text: src})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = r.Schema
+	} else {
+		s = parse(t, src)
+	}
 	report, err := Check(s, Options{Facts: facts(s)})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -21,6 +22,41 @@ type Numbers struct {
 	// Hottest is the share, from 0 to 1, of a phase's operations that go to its busiest
 	// user and to its busiest folder.
 	Hottest struct{ User, Folder float64 }
+}
+
+// NumbersOf forecasts the sizes of a schema's tables, with the mail that people get, or after a year of
+// the rows that the schema itself says (forecast.Own).
+func NumbersOf(s *schemas.Schema, people *forecast.Population, facts Facts) (*Numbers, error) {
+	n := &Numbers{Partitions: make(map[string][]Partitions), Cells: make(map[string]float64)}
+	years := 0.0
+	if forecast.Own(s) {
+		years = 1
+	}
+	for _, name := range EngineNames() {
+		engine := facts.Forecast(name)
+		if engine == nil {
+			continue
+		}
+		made, err := forecast.Make(s, people, engine)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range made.Tables {
+			n.Cells[t.Name] = t.LargestCell()
+			for _, g := range t.Groups {
+				n.Partitions[name] = append(n.Partitions[name], Partitions{
+					Table: t.Name, Each: g.Each, Median: sizeOf(g, 0.5, years), Largest: sizeOf(g, 1, years),
+				})
+			}
+		}
+	}
+	return n, nil
+}
+
+// sizeOf is the size of the partition of a quantile after some years.
+func sizeOf(g *forecast.Group, quantile, years float64) Size {
+	p := g.Quantile(quantile, years)
+	return Size{Bytes: p.Bytes, Rows: p.Rows, Cells: p.Cells}
 }
 
 // Partitions are the partitions of a table that hold the rows of one user, one
@@ -59,7 +95,7 @@ func sizeRules() []*Rule {
 		operators; 2 billion cells: DataStax, CQL limits (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`
 	return []*Rule{{
 		ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-		Doc:    "The largest partition of a table passes 10 MB with the mail that the workload begins with.",
+		Doc:    "The largest partition of a table passes 10 MB with the mail that the workload begins with, or in a year of the rows that the schema says.",
 		Source: partitionSources,
 		Do:     `Look with "mailbench schema forecast" when it passes 100 MB.`,
 		check: func(c *checker) {
@@ -71,8 +107,8 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		Doc: `The largest partition of a table passes 100 MB or 100,000 rows with the mail that the workload begins with.
-			Compactions warn of it; repairs and reads of it take long.`,
+		Doc: `The largest partition of a table passes 100 MB or 100,000 rows with the mail that the workload begins with, or
+			in a year of the rows that the schema says. Compactions warn of it; repairs and reads of it take long.`,
 		Source: partitionSources,
 		Do:     "Add a column that begins a new partition to its key: a month, or a number that rises when it is full.",
 		check: func(c *checker) {

@@ -1,6 +1,10 @@
 package lint
 
-import "github.com/mailbench/mailbench/schemas"
+import (
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
 
 // partitionRules are about how many partitions answer a pattern.
 func partitionRules() []*Rule {
@@ -13,8 +17,23 @@ func partitionRules() []*Rule {
 		Do: "Use it for audits only, or bind the partition key and make it a slice.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if len(p.Filter) == 0 && !c.onlyFallback(p) {
+				if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
 					c.atPattern(p, "reads every partition of %s", p.Table.Name)
+				}
+			}, schemas.Scan)
+		},
+	}, {
+		ID: "count-all", Severity: Warning,
+		Doc: `A pattern counts the rows of a whole table. All of them are read for one number, which no page ends: the
+			request fails once the table is large.`,
+		Source: `Cassandra documentation, Data Modeling: a query should read one partition
+			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/intro.html);
+			range_request_timeout, 10 s`,
+		Do: "Keep the number in a counter, or count in a job that pages through the table by ranges of tokens.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if counts(p) {
+					c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
 				}
 			}, schemas.Scan)
 		},
@@ -29,16 +48,15 @@ func partitionRules() []*Rule {
 		Do: "Add a table whose partition key is the filtered column, and write it together with this one.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if len(p.Filter) > 0 && indexOf(p) == nil && !c.onlyFallback(p) {
-					c.atPattern(p, "reads every partition of %s to find the rows with one value of %s",
-						p.Table.Name, names(p.Filter))
+				if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
+					c.atPattern(p, "reads every partition of %s to find rows by %s", p.Table.Name, names(a.dropped))
 				}
 			}, schemas.Scan)
 		},
 	}, {
 		ID: "index-all-nodes", Severity: Warning,
 		Doc: `A slice goes through a secondary index and does not bind the partition key. The index is local to each
-			node, so every node (or shard) is asked, also those without a result. The slowest one decides, and the
+			node, so every node (or shard) is read, also those without a result. The slowest one decides, and the
 			query fails if one range of tokens is down.`,
 		Source: `DataStax, When to use an index (https://docs.datastax.com/en/cql/3.0/cql/ddl/ddl_when_use_index_c.html);
 			Cassandra documentation, 2i concepts
@@ -46,13 +64,13 @@ func partitionRules() []*Rule {
 		Do: "Bind the partition key too, or add a table whose partition key is the indexed column.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				x := p.Index
-				if len(p.Filter) > 0 && x == nil {
-					x = indexOf(p)
-				}
-				if x != nil && !bindsPartition(p) && !c.onlyFallback(p) {
-					c.atPattern(p, "asks every node through index %s, since it does not bind the partition key (%s)",
-						x.Name, names(p.Table.Partition))
+				if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
+					var through []string
+					for _, x := range a.indexes {
+						through = append(through, x.Name)
+					}
+					c.atPattern(p, "reads from every node through index %s, since it does not bind the partition key (%s)",
+						list(through), names(p.Table.Partition))
 				}
 			}, schemas.Slice, schemas.Scan)
 		},
@@ -78,4 +96,10 @@ func partitionRules() []*Rule {
 			}, schemas.Get, schemas.Slice)
 		},
 	}}
+}
+
+// counts reports whether a scan returns the number of all rows, and no group of them.
+func counts(p *schemas.Pattern) bool {
+	number := strings.Contains(strings.ToLower(carried(p, "select")), "count(")
+	return number && carried(p, "group by") == "" && len(p.Filter) == 0
 }

@@ -71,11 +71,14 @@ func serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 var (
 	timeWords = []string{
 		"minute", "hour", "day", "date", "week", "month", "quarter", "year", "decade", "ymd",
-		"yyyymmddhh", "yyyymmdd", "yyyymm", "yyyy", "yymmdd", "yymm", "yyyyww",
+		"yyyymmddhh", "yyyymmdd", "yyyymm", "yyyy", "yymmdd", "yymm", "yyyyww", "dt", "yyyymmddhhmm", "ymdh", "ym",
 	}
-	bucketWords = []string{"bucket", "period", "window", "epoch", "interval", "timeslot"}
-	chunkWords  = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
-	saltWords   = []string{"salt", "shard", "hash", "spread"}
+	bucketWords = []string{
+		"bucket", "period", "window", "epoch", "interval", "slot", "timeslot", "rowtime",
+	}
+	partitionWords = []string{"partition", "part", "partitionnr", "partitionno", "partitionnumber", "partitionid"}
+	chunkWords     = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
+	saltWords      = []string{"salt", "shard", "hash", "spread"}
 )
 
 // looksBucket guesses whether a partition column ends a partition: a time, what is named
@@ -87,13 +90,13 @@ func looksBucket(t *schemas.Table, c *schemas.Column) bool {
 	if c.Type.Kind == schemas.Timestamp {
 		return true
 	}
-	return counts(c) && (namesTime(c) || named(c, bucketWords) && !looksSalt(t, c))
+	return numbered(c) && (namesTime(c) || (named(c, bucketWords) || numbersPartitions(c)) && !looksSalt(t, c))
 }
 
 // looksSalt guesses whether a partition column spreads rows: it is called so, or it is a
 // bucket beside a time, or before what it would divide, as in salted HBase row keys.
 func looksSalt(t *schemas.Table, c *schemas.Column) bool {
-	if c.Role != schemas.Partition || !counts(c) && c.Type.Kind != schemas.Blob {
+	if c.Role != schemas.Partition || !numbered(c) && c.Type.Kind != schemas.Blob {
 		return false
 	}
 	if named(c, saltWords) {
@@ -104,13 +107,19 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 	return named(c, []string{"bucket"}) && (first || beside)
 }
 
-// looksChunk guesses whether a key column numbers pieces.
+// looksChunk guesses whether a key column numbers pieces. A part in the partition key is a bucket.
 func looksChunk(c *schemas.Column) bool {
-	return (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, chunkWords)
+	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, chunkWords)
 }
 
-// counts reports whether values of a column can be numbers or the names of times.
-func counts(c *schemas.Column) bool {
+// numbersPartitions reports whether a column of the partition key is called the number of a partition.
+func numbersPartitions(c *schemas.Column) bool {
+	whole := c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
+	return c.Role == schemas.Partition && whole && named(c, partitionWords)
+}
+
+// numbered reports whether values of a column can be numbers or the names of times.
+func numbered(c *schemas.Column) bool {
 	switch c.Type.Kind {
 	case schemas.Int, schemas.Bigint, schemas.Text, schemas.Timestamp:
 		return true
@@ -122,12 +131,21 @@ func counts(c *schemas.Column) bool {
 // week comes again, and is none.
 func namesTime(c *schemas.Column) bool { return named(c, timeWords) && !named(c, []string{"of"}) }
 
-// named reports whether a name has one of the words: sentDate, day_2 and subblock have
+// prefixes are what real names have before a word without a sign between: subblock, timebucket, dpart.
+var prefixes = []string{"sub", "time", "date", "day", "hour", "month", "year", "d", "h", "m", "y", "row", "key"}
+
+// named reports whether a name has one of the words: sentDate, days_2 and subblock have
 // date, day and block.
 func named(c *schemas.Column, words []string) bool {
 	return slices.ContainsFunc(wordsOf(c.Name), func(word string) bool {
 		word = strings.TrimRight(word, "0123456789")
-		return slices.Contains(words, word) || slices.Contains(words, strings.TrimPrefix(word, "sub"))
+		if slices.Contains(words, word) || slices.Contains(words, strings.TrimSuffix(word, "s")) {
+			return true
+		}
+		return slices.ContainsFunc(prefixes, func(prefix string) bool {
+			rest, found := strings.CutPrefix(word, prefix)
+			return found && len(rest) > 2 && slices.Contains(words, rest)
+		})
 	})
 }
 
@@ -145,14 +163,129 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 }
 
-// bucketed reports whether a partition ends: a column of its key is a bucket, or the
-// number of a piece, or its rows have a most.
-func bucketed(t *schemas.Table) bool {
+// ends reports whether the partitions of a table stop growing: a column of the key is a bucket, or the
+// number of a piece, the rows have a most, or all expire.
+func (c *checker) ends(t *schemas.Table) bool {
 	endless := func(r *schemas.Rows) bool { return gathers(r) && r.Most == 0 }
 	if slices.ContainsFunc(t.Rows, gathers) && !slices.ContainsFunc(t.Rows, endless) {
 		return true
 	}
-	return slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
+	return c.expires(t) || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
 		return serves(t, c, schemas.Bucket) || serves(t, c, schemas.Chunk)
 	})
+}
+
+// expires reports whether the rows of a table have an end of their own: by a setting, or since each
+// statement that creates one gives it a time to live.
+func (c *checker) expires(t *schemas.Table) bool {
+	for _, settings := range t.Hints {
+		if ttl := settings[schemas.ExpirySetting]; ttl != "" && ttl != "0" {
+			return true
+		}
+	}
+	creates := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
+		return p.Static || carried(p, "delete") != ""
+	})
+	return len(creates) > 0 && !slices.ContainsFunc(creates, func(p *schemas.Pattern) bool {
+		ttl := carried(p, "ttl")
+		return ttl == "" || ttl == "0"
+	})
+}
+
+// growing returns the first clustering column, from the given one on, that gets a
+// new value for each message or event; nil if there is none. If the table declares its
+// rows, they say whether there is one. Types say which: a timeuuid, timestamp, bigint, or
+// the uuid of a row with a time, else the first column. A bigint below such a column numbers the pieces of one
+// message.
+func growing(t *schemas.Table, from int) *schemas.Column {
+	if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, gathers) {
+		return nil
+	}
+	one := false // the clustering columns before c name one message
+	for i, c := range t.Clustering {
+		if serves(t, c, schemas.Chunk) {
+			continue
+		}
+		switch c.Type.Kind {
+		case schemas.TimeUUID:
+		case schemas.Timestamp:
+			if c.Type.Foreign == "date" { // one a day
+				continue
+			}
+		case schemas.UUID:
+			if !dated(t) { // members of a group, say
+				continue
+			}
+		case schemas.Bigint:
+			if one {
+				continue
+			}
+		default:
+			continue
+		}
+		if i >= from {
+			return c
+		}
+		one = true
+	}
+	if !one && len(t.Rows) > 0 && from == 0 && len(t.Clustering) > 0 {
+		return t.Clustering[0]
+	}
+	return nil
+}
+
+// dated reports whether rows of a table are events as far as is known: it says what its rows are, or they
+// have a time.
+func dated(t *schemas.Table) bool {
+	return len(t.Rows) > 0 || slices.ContainsFunc(slices.Concat(t.Clustering, t.Columns), func(c *schemas.Column) bool {
+		kind := c.Type.Kind
+		return kind == schemas.TimeUUID || kind == schemas.Timestamp && c.Type.Foreign != "date" ||
+			kind == schemas.Bigint && (namesTime(c) || named(c, []string{"time", "timestamp", "ts", "at", "created"}))
+	})
+}
+
+// gathers reports whether messages of a user or folder, or rows of all users, come
+// together in one partition.
+func gathers(r *schemas.Rows) bool {
+	if g := r.Growth; g != nil {
+		return !r.Static && g.Of > 0 && g.Every == "" && g.Per > 0
+	}
+	ofMany := r.Partition == "user" || r.Partition == "folder"
+	return !r.Static && (r.Partition == "all" || ofMany && (r.Each == "message" || r.Each == "attachment"))
+}
+
+// holds returns what part of a message a column holds in one cell, of any size: a
+// quantity of [schemas.Content], or "".
+func holds(t *schemas.Table, c *schemas.Column) string {
+	if quantity, inPieces := t.Holds(c); !inPieces {
+		return quantity
+	}
+	return ""
+}
+
+// unique reports whether nearly each row has its own value of a column. The column's
+// type says so, or the table's rows do: each user has a row with the user's address.
+func unique(t *schemas.Table, c *schemas.Column) bool {
+	switch c.Type.Kind {
+	case schemas.UUID, schemas.TimeUUID, schemas.Timestamp, schemas.Blob:
+		return c.Type.Foreign != "date" // a day has many rows
+	}
+	return slices.ContainsFunc(t.Rows, func(r *schemas.Rows) bool {
+		return r.Each == "user" && r.Partition == "user" && slices.ContainsFunc(r.Sizes, func(size schemas.ColumnSize) bool {
+			return size.Column == c && slices.ContainsFunc(size.Bytes, func(t schemas.Term) bool {
+				return t.Quantity == "address"
+			})
+		})
+	})
+}
+
+// rowColumns returns how many columns of the primary key are in the HBase row key.
+// The rest is the qualifier of a cell in that row.
+func (c *checker) rowColumns(t *schemas.Table) int {
+	if c.facts != nil {
+		if e := c.facts.Forecast(hbase); e != nil {
+			return e.Unit(t)
+		}
+	}
+	return len(t.Partition) + len(t.Clustering)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // TestGuesses: the report names what had to be guessed, and nothing that the schema
@@ -93,5 +95,24 @@ func TestChunkEndsPartition(t *testing.T) {
 		if unbounded := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule.ID == "unbounded-partition" }); unbounded == ends {
 			t.Errorf("%s: unbounded-partition found: %v", table, unbounded)
 		}
+	}
+}
+
+// TestRowsWithoutClustering: a table without clustering columns has none that grows, whatever its rows say.
+func TestRowsWithoutClustering(t *testing.T) {
+	s, err := schemas.Parse("one.yaml", []byte(`schema: 1
+name: one
+doc: rows of all users in one partition, by its key alone
+tables:
+  t: {partition: [k text], columns: {v: int}, rows: [{each: message, partition: all, sizes: {k: 1}}]}
+patterns:
+  write: {put: t, columns: [v]}
+  read: {get: t, columns: [v]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := growing(s.Tables[0], 0); c != nil {
+		t.Errorf("column %s grows", c.Name)
 	}
 }

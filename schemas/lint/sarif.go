@@ -108,7 +108,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 
 func result(file string, f *Finding, rule int) sarifResult {
 	out := sarifResult{
-		RuleID: f.Rule.ID, RuleIndex: rule, Level: f.Rule.Severity.String(),
+		RuleID: f.Rule.ID, RuleIndex: rule, Level: f.Severity.String(),
 		Message: sarifText{f.subject() + ": " + f.Message},
 	}
 	var l sarifLocation

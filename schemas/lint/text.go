@@ -32,9 +32,9 @@ func (r *Report) Counts() (n Counts) {
 			n.Accepted++
 		case f.Known:
 			n.Known++
-		case f.Rule.Severity == Error:
+		case f.Severity == Error:
 			n.Errors++
-		case f.Rule.Severity == Warning:
+		case f.Severity == Warning:
 			n.Warnings++
 		default:
 			n.Notes++
@@ -59,7 +59,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 		fmt.Fprintln(b, words.Table(rows, len(rows[0]), 0))
 	}
 	for _, f := range r.Findings {
-		if !all && (f.Accepted != "" || f.Known || f.Rule.Severity == Note) {
+		if !all && (f.Accepted != "" || f.Known || f.Severity == Note) {
 			continue
 		}
 		wrap(b, "", fmt.Sprintf("%s: %s", f.Pos.In(r.Schema.File), &f), width)
@@ -69,7 +69,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 		case f.Known:
 			wrap(b, indent, "known: the baseline has it", width)
 		default:
-			wrap(b, indent, "Do: "+f.Rule.Do, width)
+			wrap(b, indent, "Do: "+f.Do, width)
 		}
 	}
 	for _, g := range r.Guesses {
@@ -89,7 +89,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 
 // String returns severity, rule, what the finding is about and the message.
 func (f *Finding) String() string {
-	return fmt.Sprintf("%s %s: %s: %s", f.Rule.Severity, f.Rule.ID, f.subject(), f.Message)
+	return fmt.Sprintf("%s %s: %s: %s", f.Severity, f.Rule.ID, f.subject(), f.Message)
 }
 
 // subject is what a finding is about, in words.

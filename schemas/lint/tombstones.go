@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -20,18 +21,54 @@ func tombstoneRules() []*Rule {
 		measured on Pebble: with the newest 50,000 keys deleted, the newest page went from 6.3 µs to 8.2 ms`
 	return []*Rule{{
 		ID: "queue", Severity: Warning,
-		Doc: `A pattern reads the oldest rows of a partition first, and rows are deleted from it. That is a queue: the
-			deleted rows lie in front of those that are left, each read steps over all of their tombstones, and
-			Cassandra refuses a read over more than 100,000.`,
+		Doc: `A pattern reads the oldest rows of a partition first, or all rows of a table whose rows none reads one by
+			one, and rows are deleted from it. That is a queue: each read steps over the tombstones of all deleted rows,
+			and Cassandra refuses a read over more than 100,000.`,
 		Source: sources,
 		Do: `Read from where the last read ended (from, or after with a stored position), or begin a new partition for
 			each day and delete whole partitions.`,
 		check: func(c *checker) {
-			c.afterDeletes(func(p, del *schemas.Pattern) {
-				if oldestFirst(p) {
+			c.patterns(func(p *schemas.Pattern) {
+				switch del := c.drained(p); {
+				case del != nil && limited(p):
 					c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
+				case del != nil:
+					c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
 				}
-			})
+			}, schemas.Slice)
+		},
+	}, {
+		ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
+		Doc: `Rows expire, and a pattern reads a partition in which they lie in front of the live ones, or among them: a
+			queue from its oldest row on, or an order that is not that of time. An expired row is a tombstone until
+			gc_grace_seconds are over and it is compacted, and each read steps over it.`,
+		Source: sources + `; openzipkin/zipkin#872, TombstoneOverwhelmingException of an index by duration
+			(https://github.com/openzipkin/zipkin/issues/872)`,
+		Do: `Put a time first among the clustering columns and read from a lower bound, or begin a new partition for each
+			period; time-window compaction drops whole files of expired rows.`,
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				t, at := p.Table, boundKeys(p)
+				if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
+					return
+				}
+				if !c.expires(t) || c.drained(p) != nil || windows(t) {
+					return
+				}
+				next := t.Key()[at]
+				later := slices.IndexFunc(t.Key()[at+1:], timed)
+				switch {
+				case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
+					c.atPattern(p, "reads rows of %s in the order of %s: expired ones lie among the others", t.Name, next.Name)
+				case timed(next) && oldestFirst(p):
+					f := c.atPattern(p, "reads the oldest rows of %s first, which are those that expire", t.Name)
+					if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
+						return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
+					}) {
+						f.Severity = Note
+					}
+				}
+			}, schemas.Slice)
 		},
 	}, {
 		ID: "tombstones-newest", Severity: Warning,
@@ -67,6 +104,41 @@ func tombstoneRules() []*Rule {
 			})
 		},
 	}, {
+		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
+		Doc: `gc_grace_seconds is shorter than the three hours for which nodes keep hints, and rows are deleted. A replica
+			that was down longer, or that no repair has reached, brings the deleted rows back.`,
+		Source: `cassandra.yaml, max_hint_window 3h
+			(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html); The Last
+			Pickle, Hinted handoff and GC grace demystified
+			(https://thelastpickle.com/blog/2018/03/21/hinted-handoff-gc-grace-demystified.html); cadence-workflow/cadence#395`,
+		Do: `Set it to more than the time between two repairs (the default is 10 days). Fewer tombstones come of another key:
+			a bucket that is deleted as a whole.`,
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
+				if deletes := c.of(t, schemas.Delete, schemas.Remove); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
+					c.atTable(t, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes", n, patternNames(deletes))
+				}
+			})
+		},
+	}, {
+		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
+		Doc: `The time to live of a table is many windows of its time-window compaction. There is a file for each window, and
+			a read that no time bounds looks into all of them.`,
+		Source: `Cassandra documentation, Time Window Compaction Strategy: 20 to 30 windows
+			(https://cassandra.apache.org/doc/latest/cassandra/managing/operating/compaction/twcs.html);
+			jaegertracing/jaeger#4561`,
+		Do: "Let a window be a twentieth to a thirtieth of the time to live (compaction_window_size).",
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				ttl, err := strconv.ParseFloat(t.Hints[cassandra][schemas.ExpirySetting], 64)
+				if window := windowOf(t); err == nil && window > 0 && ttl/window > mostWindows {
+					c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", ttl/window,
+						time.Duration(window)*time.Second)
+				}
+			})
+		},
+	}, {
 		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
 		Doc: `A table has time-window compaction, and its rows are changed or deleted. What is written later is in the
 			files of a later window, which are never compacted with those of the first: reads look into both, and an
@@ -77,8 +149,7 @@ func tombstoneRules() []*Rule {
 		Do: "Write each row once and let it expire (ttl), or choose another compaction strategy.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				class, _, _ := strings.Cut(t.Hints[cassandra]["compaction"], " ")
-				if !strings.HasSuffix(class, "TimeWindowCompactionStrategy") {
+				if !windows(t) {
 					return
 				}
 				if changes := c.changes(t); len(changes) > 0 {
@@ -106,7 +177,7 @@ func tombstoneRules() []*Rule {
 // pattern deletes less than the slice reads, with that pattern.
 func (c *checker) afterDeletes(yield func(p, del *schemas.Pattern)) {
 	c.patterns(func(p *schemas.Pattern) {
-		if leftToGrow(p) == nil || p.Index != nil || c.onlyFallback(p) {
+		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.onlyFallback(p) {
 			return
 		}
 		for _, del := range c.of(p.Table, schemas.Delete) {
@@ -118,31 +189,93 @@ func (c *checker) afterDeletes(yield func(p, del *schemas.Pattern)) {
 	}, schemas.Slice)
 }
 
+// drained returns the pattern that deletes the rows which a slice reads first, or nil.
+func (c *checker) drained(p *schemas.Pattern) (by *schemas.Pattern) {
+	c.afterDeletes(func(slice, del *schemas.Pattern) {
+		whole := len(c.of(p.Table, schemas.Get)) == 0 // rows of a queue are not read singly
+		if slice == p && oldestFirst(p) && (limited(p) || whole) {
+			by = del
+		}
+	})
+	return by
+}
+
 // oldestFirst reports whether a slice begins at the oldest of the rows that grow in
-// number by time. A lower bound lets it begin further on, and so does after.
+// number by time, or reads all. A lower bound lets it begin further on, and so does after.
 func oldestFirst(p *schemas.Pattern) bool {
 	col := leftToGrow(p)
-	return col.Type.Kind != schemas.UUID && col.Desc == p.Reverse && p.From == nil && len(p.After) == 0 && limited(p)
+	switch {
+	case accessOf(p).low || len(p.After) > 0:
+		return false
+	case limited(p):
+		return col.Type.Kind != schemas.UUID && col.Desc == p.Reverse
+	}
+	return col.Type.Kind == schemas.TimeUUID || col.Type.Kind == schemas.Timestamp
+}
+
+const (
+	hintWindow  = 3 * 60 * 60 // seconds for which nodes keep hints by default
+	mostWindows = 60          // twice what is recommended
+)
+
+var queueWords = []string{"queue", "job", "task", "pending", "todo", "outbox", "work", "backlog", "request", "schedule"}
+
+// timed reports whether values of a key column follow the time at which their rows are made.
+func timed(c *schemas.Column) bool {
+	switch c.Type.Kind {
+	case schemas.TimeUUID, schemas.Timestamp:
+		return true
+	case schemas.Bigint, schemas.Int:
+		return namesTime(c) || named(c, []string{
+			"ts", "time", "timestamp", "at", "created", "seq", "sequence", "id", "nr", "offset", "pos",
+		})
+	}
+	return false
+}
+
+// windows reports whether the compaction of a table is by time windows.
+func windows(t *schemas.Table) bool {
+	class, _, _ := strings.Cut(t.Hints[cassandra]["compaction"], " ")
+	return strings.HasSuffix(class, "TimeWindowCompactionStrategy")
+}
+
+// windowOf returns the seconds of a compaction window of a table, or 0.
+func windowOf(t *schemas.Table) float64 {
+	words := strings.Fields(t.Hints[cassandra]["compaction"])
+	if len(words) == 0 || !strings.HasSuffix(words[0], "TimeWindowCompactionStrategy") {
+		return 0
+	}
+	size, unit := 1.0, "DAYS" // Cassandra's defaults
+	for _, word := range words[1:] {
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "compaction_window_unit":
+			unit = value
+		case "compaction_window_size":
+			size, _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return size * map[string]float64{"MINUTES": 60, "HOURS": 3600, "DAYS": 86400}[unit]
 }
 
 // newestFirst reports whether a slice begins at the newest of the rows that grow in
 // number by time, and ends at a limit.
 func newestFirst(p *schemas.Pattern) bool {
 	col := leftToGrow(p)
-	return col.Type.Kind != schemas.UUID && col.Desc != p.Reverse && p.To == nil && (p.Limit > 0 || p.LimitArg)
+	return col.Type.Kind != schemas.UUID && col.Desc != p.Reverse && !accessOf(p).high && (p.Limit > 0 || p.LimitArg)
 }
 
 // changes returns the patterns that change or delete rows which are there: a put of some
-// of the columns that another put writes changes a row.
+// of the columns that another put writes changes a row, unless UPDATE is how all rows are made.
 func (c *checker) changes(t *schemas.Table) []*schemas.Pattern {
 	changes := c.of(t, schemas.Delete, schemas.Add, schemas.Append, schemas.Remove)
 	puts := c.of(t, schemas.Put, schemas.PutIf)
+	inserts := slices.ContainsFunc(puts, func(p *schemas.Pattern) bool { return carried(p, "update") == "" })
 	for _, p := range puts {
 		some := slices.ContainsFunc(puts, func(whole *schemas.Pattern) bool {
 			return !whole.Static && len(whole.Columns) > len(p.Columns) &&
 				!slices.ContainsFunc(p.Columns, func(col *schemas.Column) bool { return !slices.Contains(whole.Columns, col) })
 		})
-		if !p.Static && (some || len(p.If) > 0) {
+		if !p.Static && (some && inserts || len(p.If) > 0 || carried(p, "delete") != "") {
 			changes = append(changes, p)
 		}
 	}

@@ -31,6 +31,36 @@ func writeRules() []*Rule {
 			}
 		},
 	}, {
+		ID: "null-written", Severity: Note, Engines: []string{cassandra},
+		Doc: `An INSERT writes null to a column. That is a tombstone for a value that mostly was never there, and reads
+			step over it.`,
+		Source: `DataStax, What are tombstones: inserting null values
+			(https://docs.datastax.com/en/ddac/doc/datastax_enterprise/dbInternals/archTombstones.html)`,
+		Do: "Leave the column out of the INSERT, or leave its parameter unset.",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if null := carried(p, "null"); null != "" {
+					c.atPattern(p, "writes null, a tombstone, to %s of %s", null, p.Table.Name)
+				}
+			}, schemas.Put, schemas.PutIf)
+		},
+	}, {
+		ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
+		Doc: `A conditional write names its row by literals, so that all clients race for one row. Each write is four round
+			trips between replicas, one at a time, and those that lose a race try again: a few hundred a second at most,
+			and time-outs of which the client does not learn whether the write was applied.`,
+		Source: `Cassandra documentation: lightweight transactions take four round trips
+			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html#lightweight-transactions-with-linearizable-consistency);
+			apache/cassandra-gocql-driver#690, time-outs by contention`,
+		Do: "Let each client reserve a range at a time, divide the row into several, or use ids that need no counter (timeuuid).",
+		check: func(c *checker) {
+			c.patterns(func(p *schemas.Pattern) {
+				if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
+					c.atPattern(p, "changes one row of %s (%s) under a condition", p.Table.Name, fixed)
+				}
+			}, schemas.Put, schemas.PutIf, schemas.Delete)
+		},
+	}, {
 		ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
 		Doc: `Conditional and plain writes change the rows of one table. A conditional write is ordered by its ballot, a
 			plain one by its writer's clock. A plain write can be lost behind a conditional one that came before it,
@@ -43,7 +73,7 @@ func writeRules() []*Rule {
 			c.tables(func(t *schemas.Table) {
 				conditional := c.of(t, schemas.PutIf)
 				plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
-					func(p *schemas.Pattern) bool { return p.Static || ifCarried(p) })
+					func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
 				if len(conditional) > 0 && len(plain) > 0 {
 					c.atTable(t, "a condition guards the writes of %s, and none those of %s", patternNames(conditional),
 						patternNames(plain))
@@ -53,7 +83,8 @@ func writeRules() []*Rule {
 	}, {
 		ID: "time-as-key", Severity: Warning,
 		Doc: `Nothing but a time in milliseconds tells the rows of a partition apart, and a plain put writes them. Two
-			messages of one millisecond have one key: the second overwrites the first, and no engine reports it.`,
+			messages of one millisecond have one key: the second overwrites the first, and no engine reports it. It is a
+			note where the rows are measurements of one source.`,
 		Source: `Cassandra documentation: a timestamp is a number of milliseconds
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#timestamps), INSERT
 			overwrites a row that is there
@@ -69,11 +100,16 @@ func writeRules() []*Rule {
 					}
 					return true
 				})
-				at := slices.IndexFunc(own, func(col *schemas.Column) bool { return col.Type.Kind == schemas.Timestamp })
+				at := slices.IndexFunc(own, func(col *schemas.Column) bool {
+					return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
+				})
 				puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
 				if at >= 0 && !named && len(puts) > 0 {
-					c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
+					f := c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
 						own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
+					if series(t) {
+						f.Severity = Note
+					}
 				}
 			})
 		},
@@ -98,8 +134,8 @@ func writeRules() []*Rule {
 	}, {
 		ID: "copy-not-deleted", Severity: Warning,
 		Doc: `Rows are in two tables, and a pattern deletes them from one. They are found in the other for ever. Two
-			tables have the same rows if a batch puts into both, or if one has the key of the other and no column that
-			the other does not have.`,
+			tables have the same rows if a batch puts into both, or if one has the key of the other, columns beside
+			its key, and no column that the other does not have.`,
 		Source: `Cassandra documentation, Data Modeling: the application keeps denormalised tables in step
 			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/data-modeling_rdbms.html)`,
 		Do: "Delete the copy in one batch with the row, or let both expire (ttl); accept it where the copy is a history.",
@@ -111,7 +147,7 @@ func writeRules() []*Rule {
 				}
 				c.tables(func(copied *schemas.Table) {
 					if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
-						len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !expires(copied) &&
+						len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
 						(c.putTogether(t, copied) || repeats(t, copied)) {
 						c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
 							t.Name, patternNames(deletes))
@@ -134,7 +170,7 @@ func writeRules() []*Rule {
 				each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
 				together := p.Atomic == schemas.AtomicAll ||
 					p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
-				if each >= 0 && together && spreads(p) && !c.onlyFallback(p) {
+				if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
 					c.atPattern(p, "one batch writes a row of %s for each %s, in several partitions",
 						p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
 				}
@@ -155,7 +191,7 @@ func writeRules() []*Rule {
 			interruption leaves nothing that is wrong.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if !c.onlyFallback(p) && spreads(p) {
+				if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
 					c.atPattern(p, "%s", c.guarantee(p))
 				}
 			}, schemas.Batch)
@@ -163,9 +199,15 @@ func writeRules() []*Rule {
 	}}
 }
 
-// ifCarried reports whether an imported write has a condition that the language does not have: that of a DELETE.
-func ifCarried(p *schemas.Pattern) bool {
-	return slices.ContainsFunc(p.Other, func(s schemas.Setting) bool { return s.Name == "if" })
+// conditional reports whether a write, or a batch, has a condition. Some are of CQL only.
+func conditional(p *schemas.Pattern) bool { return p.Conditional() || carried(p, "if") != "" }
+
+// guarded reports whether a write has a condition of its own, or that of a batch.
+func (c *checker) guarded(p *schemas.Pattern) bool {
+	return carried(p, "if") != "" || slices.ContainsFunc(c.schema.Patterns, func(batch *schemas.Pattern) bool {
+		return carried(batch, "if") != "" &&
+			slices.ContainsFunc(batch.Parts, func(part schemas.Part) bool { return part.Pattern == p })
+	})
 }
 
 // readsFirst says what a write reads, or "".
@@ -181,6 +223,10 @@ func readsFirst(p *schemas.Pattern) string {
 			return ""
 		}
 		return fmt.Sprintf("reads the list (%s) of %s to find the element", names(p.Columns), p.Table.Name)
+	case schemas.Append:
+		if carried(p, "set") != "" && p.Columns[0].Type.Kind == schemas.List {
+			return fmt.Sprintf("reads the list (%s) of %s to set one place of it", names(p.Columns), p.Table.Name)
+		}
 	case schemas.Add:
 		if p.ReturnsNew {
 			return fmt.Sprintf("returns (%s) of %s after adding to it", names(p.Columns), p.Table.Name)
@@ -234,16 +280,6 @@ func patternNames(ps []*schemas.Pattern) string {
 	return strings.Join(words, ", ")
 }
 
-// expires reports whether the rows of a table have an end of their own.
-func expires(t *schemas.Table) bool {
-	for _, settings := range t.Hints {
-		if ttl := settings[schemas.ExpirySetting]; ttl != "" && ttl != "0" {
-			return true
-		}
-	}
-	return false
-}
-
 // putTogether reports whether a batch puts rows into both tables.
 func (c *checker) putTogether(a, b *schemas.Table) bool {
 	found := false
@@ -259,8 +295,11 @@ func (c *checker) putTogether(a, b *schemas.Table) bool {
 }
 
 // repeats reports whether rows of a table are copies of those of another one: it has the
-// key of the other, and the other has all of its columns.
+// key of the other and a column more, and the other has all of its columns.
 func repeats(of, t *schemas.Table) bool {
+	if len(t.Static)+len(t.Columns) == 0 {
+		return false // keys alone relate two things, in both directions
+	}
 	has := func(t *schemas.Table, c *schemas.Column) bool {
 		found := t.Column(c.Name)
 		return found != nil && found.Type.String() == c.Type.String()
@@ -276,4 +315,14 @@ func repeats(of, t *schemas.Table) bool {
 		}
 	}
 	return true
+}
+
+// series guesses whether the rows of a table are measurements of one source.
+func series(t *schemas.Table) bool {
+	measured := slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool {
+		return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
+	})
+	return measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
+		return named(c, []string{"sensor", "series", "metric", "device", "station", "meter", "probe", "symbol"})
+	})
 }

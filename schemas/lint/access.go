@@ -1,0 +1,314 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// condition is a comparison that a read has beside the key columns it binds. Op is that of CQL.
+type condition struct {
+	columns []*schemas.Column // several: of a tuple
+	op      string
+}
+
+var relation = regexp.MustCompile(`^\(?([^()<>=!\[]+?)\)?(?:\[\?\])? (=|!=|<=?|>=?|contains key|contains|like|between|in|is not null)(?: \?)?$`)
+
+// conditions returns the comparisons of a pattern. A statement of CQL has them as text.
+func conditions(p *schemas.Pattern) (all []condition) {
+	var said []*schemas.Column
+	for text := range strings.SplitSeq(carried(p, "where"), " and ") {
+		m := relation.FindStringSubmatch(text)
+		if m == nil {
+			continue // a token
+		}
+		var columns []*schemas.Column
+		for name := range strings.SplitSeq(m[1], ", ") {
+			if c := p.Table.Column(name); c != nil && !slices.Contains(p.By, c) {
+				columns = append(columns, c)
+			}
+		}
+		if len(columns) > 0 {
+			all, said = append(all, condition{columns, m[2]}), append(said, columns...)
+		}
+	}
+	for _, c := range p.Filter {
+		if !slices.Contains(said, c) {
+			all = append(all, condition{[]*schemas.Column{c}, "="})
+		}
+	}
+	return all
+}
+
+// carried returns a clause of CQL that a pattern carries through, or "".
+func carried(p *schemas.Pattern, clause string) string {
+	for _, s := range p.Other {
+		if s.Name == clause {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+// access says how a read finds its rows.
+type access struct {
+	indexes   []*schemas.Index  // those that can find them
+	dropped   []*schemas.Column // those that the engine compares after it has read a row
+	low, high bool              // the rows have a lower, an upper bound in the key column after the bound ones
+}
+
+func accessOf(p *schemas.Pattern) access {
+	a := access{low: p.From != nil, high: p.To != nil}
+	left := conditions(p)
+	if p.Index == nil && bindsPartition(p) {
+		left = a.slice(p, left)
+	}
+	if p.Index != nil {
+		a.indexes = append(a.indexes, p.Index)
+	}
+	if x := indexOf(p); x != nil && p.Imported == nil && p.Index == nil {
+		a.indexes, left = append(a.indexes, x), nil
+	}
+	near, _, _ := strings.Cut(carried(p, "order by"), " ann of ")
+	for _, x := range p.Table.Indexes {
+		class, last := classOf(p.Table, x), x.Columns[len(x.Columns)-1].Column
+		at := slices.IndexFunc(left, func(c condition) bool { return c.columns[0] == last && finds(class, c.op) })
+		if at < 0 && (near != last.Name || carried(p, "order by") == near) || p.Imported == nil {
+			continue
+		}
+		if at >= 0 && (class != "" || len(a.indexes) == 0) { // of several plain indexes Cassandra reads one
+			left = slices.DeleteFunc(left, func(c condition) bool { return c.columns[0] == last && finds(class, c.op) })
+		}
+		if !slices.Contains(a.indexes, x) {
+			a.indexes = append(a.indexes, x)
+		}
+	}
+	for _, c := range left {
+		for _, col := range c.columns {
+			if !slices.Contains(a.dropped, col) {
+				a.dropped = append(a.dropped, col)
+			}
+		}
+	}
+	return a
+}
+
+// slice takes out the conditions that choose a range of the clustering order: equal values of the next
+// key columns, and bounds of the one after them.
+func (a *access) slice(p *schemas.Pattern, left []condition) []condition {
+	for _, col := range p.Table.Key()[boundKeys(p):] {
+		more := false
+		left = slices.DeleteFunc(left, func(c condition) bool {
+			if c.columns[0] != col {
+				return false
+			}
+			low, high := strings.HasPrefix(c.op, ">") || c.op == "between", strings.HasPrefix(c.op, "<") || c.op == "between"
+			a.low, a.high = a.low || low, a.high || high
+			more = more || c.op == "=" || c.op == "in"
+			return low || high || c.op == "=" || c.op == "in"
+		})
+		if !more {
+			return left
+		}
+	}
+	return left
+}
+
+// classOf returns the class of an imported index: "" is Cassandra's first one, and "sai".
+func classOf(t *schemas.Table, x *schemas.Index) string {
+	for _, s := range t.Other {
+		if _, class, found := strings.Cut(s.Text, "USING "); found && s.Name == "index "+x.Name {
+			return class
+		}
+	}
+	return t.Hints[cassandra]["indexes"]
+}
+
+// finds reports whether an index of a class finds rows by a comparison.
+func finds(class, op string) bool {
+	switch op {
+	case "=", "contains", "contains key":
+		return true
+	case "<", "<=", ">", ">=", "between":
+		return class != "" && class != "legacy"
+	case "like":
+		return class != "" && class != "legacy" && class != "sai"
+	}
+	return false
+}
+
+// through returns the patterns that an index answers.
+func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern {
+	return slices.DeleteFunc(c.of(t, schemas.Slice, schemas.Scan), func(p *schemas.Pattern) bool {
+		return !slices.Contains(accessOf(p).indexes, x)
+	})
+}
+
+// onlyFallback reports whether the pattern runs in place of another one.
+func (c *checker) onlyFallback(p *schemas.Pattern) bool {
+	return slices.ContainsFunc(c.schema.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
+}
+
+// of returns the patterns on a table of the kinds given.
+func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
+	var ps []*schemas.Pattern
+	c.patterns(func(p *schemas.Pattern) {
+		if p.Table == t {
+			ps = append(ps, p)
+		}
+	}, kinds...)
+	return ps
+}
+
+// boundKeys returns how many columns of the primary key, or of the index, a read
+// binds to values: by, and in.
+func boundKeys(p *schemas.Pattern) int {
+	n := len(p.By)
+	if p.In != nil {
+		n++
+	}
+	return n
+}
+
+// bindsPartition reports whether a read names the partition that answers it.
+func bindsPartition(p *schemas.Pattern) bool {
+	for _, c := range p.Table.Partition {
+		if !slices.Contains(p.By, c) && p.In != c {
+			return false
+		}
+	}
+	return true
+}
+
+// indexOf returns the index that answers a filter: it begins with the filtered
+// columns, after the partition key if it has that; nil if there is none.
+func indexOf(p *schemas.Pattern) *schemas.Index {
+	other := func(ic schemas.IndexColumn) bool { return !slices.Contains(p.Filter, ic.Column) }
+	for _, x := range p.Table.Indexes {
+		cs, n := x.Columns, len(p.Filter)
+		for len(cs) > 0 && cs[0].Column.Role == schemas.Partition {
+			cs = cs[1:]
+		}
+		if n > 0 && len(cs) >= n && !slices.ContainsFunc(cs[:n], other) {
+			return x
+		}
+	}
+	return nil
+}
+
+// limited reports whether the read returns a number of rows that is fixed or the
+// caller's choice.
+func limited(p *schemas.Pattern) bool {
+	a := accessOf(p)
+	return p.Limit > 0 || p.LimitArg || a.low && a.high || carried(p, "per partition limit") != ""
+}
+
+// leftToGrow returns the clustering column whose new values add rows to what a slice
+// reads, or nil.
+func leftToGrow(p *schemas.Pattern) *schemas.Column {
+	if p.Index != nil {
+		return growing(p.Table, 0)
+	}
+	return growing(p.Table, boundKeys(p)-len(p.Table.Partition))
+}
+
+// Answer says how a table answers a pattern.
+type Answer struct {
+	Pattern *schemas.Pattern
+	// Partitions says how many partitions are read or written.
+	Partitions string
+	// Order says where the order of the rows comes from: the key, an index, or nothing.
+	Order string
+	// Bound says what bounds the number of rows.
+	Bound string
+}
+
+// Answers returns how each pattern is answered, in the order of the file.
+func Answers(s *schemas.Schema) []Answer {
+	all := make([]Answer, len(s.Patterns))
+	for i, p := range s.Patterns {
+		all[i] = answer(p)
+	}
+	return all
+}
+
+func answer(p *schemas.Pattern) Answer {
+	return Answer{Pattern: p, Partitions: partitionsOf(p), Order: orderOf(p), Bound: boundOf(p)}
+}
+
+func partitionsOf(p *schemas.Pattern) string {
+	switch {
+	case p.Kind == schemas.Batch:
+		switch p.Atomic {
+		case schemas.AtomicNone, schemas.AtomicAll:
+			if spreads(p) {
+				return "several partitions"
+			}
+		case schemas.AtomicShard:
+			return "one shard"
+		}
+		return "one partition"
+	case p.Kind == schemas.Scan:
+		return "all partitions"
+	case p.In != nil && p.In.Role == schemas.Partition:
+		return "one partition for each " + p.In.Name
+	case p.Kind.Reads() && !bindsPartition(p):
+		return "every node"
+	}
+	return "one partition"
+}
+
+func orderOf(p *schemas.Pattern) string {
+	switch {
+	case !p.Kind.Reads():
+		return "-"
+	case p.Kind == schemas.Scan:
+		return "none"
+	case p.In != nil:
+		return "the list's"
+	case p.Kind == schemas.Get:
+		return "-"
+	case orderedBy(p) != nil:
+		return "index " + p.Index.Name
+	case p.Index != nil && !bindsPartition(p):
+		return "none"
+	case p.Reverse:
+		return "key, backwards"
+	}
+	return "key"
+}
+
+func boundOf(p *schemas.Pattern) string {
+	switch {
+	case p.Kind == schemas.Batch:
+		for _, part := range p.Parts {
+			if part.Each != "" {
+				return "the caller's list"
+			}
+		}
+		return fmt.Sprintf("%d rows", len(p.Parts))
+	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
+		return "all of the " + p.Scope.String()
+	case p.In != nil:
+		return "the caller's list"
+	case !p.Kind.Reads():
+		return "one row"
+	case p.Kind == schemas.Get && p.Element != nil:
+		return "one value"
+	case p.Kind == schemas.Get:
+		return "one row"
+	case p.Limit > 0:
+		return fmt.Sprintf("limit %d", p.Limit)
+	case p.LimitArg:
+		return "limit"
+	case p.Kind == schemas.Scan:
+		return "none, all data"
+	}
+	if col := leftToGrow(p); col != nil {
+		return "none, grows by " + col.Name
+	}
+	return "none, the rows below its key"
+}
