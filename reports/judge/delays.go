@@ -23,9 +23,9 @@ const (
 )
 
 // delays judges the client by its own delays. They are not part of a latency, so they only warn. What
-// cannot be subtracted makes the phase invalid: the process stood still for a tenth of it, or dropped
-// operations that it would have started without its delays. A process that waited for a processor did
-// not stand still: an engine on the same machine waited, too, and one elsewhere was not kept from work.
+// cannot be subtracted makes the phase invalid: the process could not run for a tenth of it, or dropped
+// operations that it would have started without its delays. If the engine runs on the same processors, it
+// waited for them, too, so only a process that stood still is invalid.
 func (j *Judgement) delays(c *results.Cell, e *results.Evidence) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return
@@ -40,10 +40,14 @@ func (j *Judgement) delays(c *results.Cell, e *results.Evidence) {
 	}
 	dropped := share(count, e.Started+count)
 	stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c)
+	shared := e.InProcess || e.Beside
 	switch effect := effect(e.Started, d); {
 	case stopped > stoppedMost:
 		j.because(results.Invalid, CodeClientDelays,
 			"client-bound: its process stood still for %s of the phase; lower the rate, or %s", percent(stopped), advice)
+	case waited > stoppedMost && !shared:
+		j.because(results.Invalid, CodeClientDelays,
+			"client-bound: its process could not run for %s of the phase; lower the rate, or %s", percent(waited), advice)
 	case d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d):
 		if what := most + percent(dropped) + " of the operations were dropped because of its delays"; blameless(c, e) {
 			j.doubt(CodeClientDelay, "client delay: %s; the engine and mailbench share the processors, so the delay may be of "+

@@ -133,7 +133,7 @@ var verdicts = []judged{
 	}, results.OK, "", nil, ""},
 	{"it waited for a processor", func(c *results.Cell) {
 		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 3100*ms, 2900*ms
-	}, results.OK, "", codes{CodeClientDelay}, "client delay: its process waited for a processor for 10.3% of the phase; use a quieter machine"},
+	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process could not run for 10.3% of the phase"},
 	{"it was stopped", func(c *results.Cell) {
 		c.Evidence.Hiccups.Stopped = 3100 * ms
 	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process stood still for 10.3% of the phase"},

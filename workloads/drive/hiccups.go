@@ -21,9 +21,9 @@ const (
 	leastHiccup = time.Millisecond
 	// afterHiccup is how long after a hiccup workers still notice answers that came in it.
 	afterHiccup = time.Millisecond
-	// cpuEvery is how many naps go by between two readings of the process' CPU time. One
-	// takes several microseconds.
-	cpuEvery = 4
+	// ran is the part of a hiccup in which other threads of the process used a processor. Above it
+	// the process did not stand still.
+	ran = 0.1
 	// hiccupsKept is how many of the last hiccups are remembered.
 	hiccupsKept = 64
 )
@@ -77,7 +77,7 @@ func (h *hiccups) watch() {
 	runtime.LockOSThread() // the thread goes with the goroutine
 	defer close(h.ended)
 	cpu, waited := processCPU(), queuedForCPU()
-	for n := 1; ; n++ {
+	for {
 		select {
 		case <-h.quit:
 			return
@@ -89,16 +89,15 @@ func (h *hiccups) watch() {
 		if late := woke - due; late >= leastHiccup {
 			all := queuedForCPU()
 			stopped := late - (all - waited)
-			// The process ran: only this thread waited, for the Go runtime.
-			if used := processCPU() - cpu; used.Seconds() > 0.5*h.procs*late.Seconds() {
+			// Only this thread waited, for the Go runtime or for a processor that others of the process had.
+			// What they may have used in the nap before is left out.
+			if used := processCPU() - cpu; used.Seconds()-h.procs*nap.Seconds() > ran*late.Seconds() {
 				stopped = 0
 			}
 			h.note(due, woke, max(0, stopped))
-			waited, n = all, 0
+			waited = all
 		}
-		if n%cpuEvery == 0 {
-			cpu = processCPU()
-		}
+		cpu = processCPU()
 		h.mu.Lock()
 		_ = h.interval.RecordValue(min(max(0, int64(woke-due)), int64(latency.Highest))) // in range
 		h.mu.Unlock()
