@@ -8,23 +8,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-const cellSources = `HBase Reference Guide, hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 10 MiB
-	(https://hbase.apache.org/book.html#hbase_default_configurations);
-	cassandra.yaml, max_mutation_size: half of commitlog_segment_size of 32 MiB
-	(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html);
-	DataStax, CQL limits: less than 1 MB is recommended (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`
-
 // cellRules are about single values: how large they can be, and how they grow.
 func cellRules() []*Rule {
 	return []*Rule{{
 		ID: "content-in-one-cell", Severity: Warning,
-		Doc: `A column holds a body, an attachment or a whole message in one cell. It is as large as what somebody sends,
-			and an engine refuses a cell that is too large: HBase from 10 MiB on, Cassandra a mutation from 16 MiB on.
-			Long before that each read and each compaction holds all of it in memory. The rows of a table say what its
-			columns hold. Without them, a blob is taken for content if no column of the key numbers its pieces (chunk).`,
-		Source: cellSources,
-		Do: `Store it in chunks of a fixed size, numbered by an int or bigint key column (chunk: COLUMN says which); or accept it if something else
-			bounds it.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				var whole []*schemas.Column
@@ -46,12 +33,6 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "list-reads-content", Severity: Warning,
-		Doc: `A slice of many messages also reads what is in them: bodies, attachments or whole messages. A page of 25
-			then costs as much as the opening of 25 messages. The rows of a table say what its columns hold. Without
-			them, a text counts as content if it is called body, content, html, raw, payload or the like.`,
-		Source: `Cassandra and HBase read and send whole cells (https://hbase.apache.org/book.html#client.filter); the
-			Oracle document's inbox, whose whole rows a run of mailbench measures`,
-		Do: "Name the columns that a list shows (columns: […]), and keep content in a table or family of its own.",
 		check: func(c *checker) {
 			said := make(map[*schemas.Table]int)
 			c.patterns(func(p *schemas.Pattern) {
@@ -77,12 +58,6 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "collection-listed", Severity: Note,
-		Doc: `A slice of many rows also reads a collection of each, and an engine reads a collection whole. It counts if
-			it is a map, or if some pattern appends to it, unless the table says how large it becomes (rows).`,
-		Source: `Cassandra documentation, Collections: a collection is read in its entirety
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html);
-			guardrails items_per_collection_warn_threshold and collection_size_warn_threshold`,
-		Do: "Leave the collection out of the list (columns: […]), or make each of its elements a row of a table of its own.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if !listed(p) || c.onlyFallback(p) {
@@ -98,13 +73,6 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "collection-grows", Severity: Warning,
-		Doc: `A pattern appends to a list, and so it grows with each call (a set or a map has an element once). An engine reads a collection as a whole,
-			without pages, and Cassandra keeps a cell for each element.`,
-		Source: `Cassandra documentation, Collections: insertion and retrieval as a collection, not paged
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html);
-			guardrails items_per_collection_warn_threshold and collection_size_warn_threshold; a map holds 65,535 keys
-			at most`,
-		Do: "Make each element a row: a table with the element in its clustering key.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				for _, col := range p.Columns {
@@ -116,13 +84,6 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
-		Doc: `A put writes a whole set, list or map. Cassandra first writes a tombstone over the old elements, also if
-			the row is new, and then a cell for each element.`,
-		Source: `DataStax, What are tombstones
-			(https://docs.datastax.com/en/ddac/doc/datastax_enterprise/dbInternals/archTombstones.html): inserting or
-			updating a non-frozen collection`,
-		Do: `Keep collections small. If the elements are always written and read together, store them as one text or
-			blob.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				var replaced []*schemas.Column

@@ -11,10 +11,6 @@ import (
 func columnRules() []*Rule {
 	return []*Rule{{
 		ID: "table-unread", Severity: Warning,
-		Doc: "Patterns write a table that none reads: every write of it is wasted.",
-		Source: `Chebotko, Kashlev and Lu, A Big Data Modeling Methodology for Apache Cassandra (2015): tables follow from
-			queries`,
-		Do: "Add the pattern that reads it. If there is none, drop its writes, then the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if u := c.uses(t); !u.reads && u.writes {
@@ -24,9 +20,6 @@ func columnRules() []*Rule {
 		},
 	}, {
 		ID: "table-unwritten", Severity: Warning,
-		Doc:    "No pattern puts rows into a table: nothing can be in it.",
-		Source: judgement,
-		Do:     "Add the pattern that writes it. If there is none, drop its reads, then the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				switch u := c.uses(t); {
@@ -40,10 +33,6 @@ func columnRules() []*Rule {
 		},
 	}, {
 		ID: "column-unread", Severity: Warning,
-		Doc: `Patterns write a column that none reads, compares or finds rows by: it costs space on every disk and time
-			in every compaction.`,
-		Source: judgement,
-		Do:     "Name it in the pattern that needs it. If there is none, drop it from the writes, then from the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				u := c.uses(t)
@@ -56,9 +45,6 @@ func columnRules() []*Rule {
 		},
 	}, {
 		ID: "column-unwritten", Severity: Warning,
-		Doc:    "No pattern writes a column: it is null in every row.",
-		Source: judgement,
-		Do:     "Name it in the pattern that writes its rows. If there is none, drop it from the reads, then from the table.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				u := c.uses(t)
@@ -76,14 +62,6 @@ func columnRules() []*Rule {
 		},
 	}, {
 		ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
-		Doc: `A number is added to, and its table has other columns beside it. Cassandra adds only to counters, and a
-			table with counters has nothing beside them. So it needs a read and a conditional write instead: four
-			round trips between replicas, and again for each writer that loses a race. (A column of type counter beside others
-			is refused when the file is read.)`,
-		Source: `Cassandra documentation, Counters
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#counters): a table that
-			contains a counter can only contain counters`,
-		Do: "Move the number into a table of its own, as a counter.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				for _, col := range p.Columns {

@@ -12,11 +12,6 @@ import (
 func fallbackRules() []*Rule {
 	return []*Rule{{
 		ID: "no-fallback", Severity: Error, Engines: EngineNames(),
-		Doc: `An engine that the schema is checked for cannot run a pattern, and no fallback is declared. Operations
-			that need it fail there.`,
-		Source: `the package comments of the drivers; Cassandra: counters and indexes; HBase: one row at once, no indexes
-			over keys; Oracle NoSQL: one shard key at once`,
-		Do: "Declare a fallback, or change the pattern so that the engine can run it.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
@@ -26,11 +21,6 @@ func fallbackRules() []*Rule {
 		},
 	}, {
 		ID: "fallback-scan", Severity: Warning,
-		Doc: `On some engine a pattern is answered by a scan of a whole table. There its cost grows with all data of the
-			store.`,
-		Source: `HBase Reference Guide, Secondary indexes and alternate query paths
-			(https://hbase.apache.org/book.html#secondary.indexes)`,
-		Do: "Add a table whose partition key is what the pattern finds rows by. It works on every engine.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
@@ -41,10 +31,6 @@ func fallbackRules() []*Rule {
 		},
 	}, {
 		ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
-		Doc: `An engine that the schema is checked for cannot run a pattern, and its fallback runs in its place. Reports
-			call that emulated.`,
-		Source: "the package comments of the drivers",
-		Do:     "Look at what the fallback costs. Choose another engine or another pattern if that is too much.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
@@ -55,9 +41,6 @@ func fallbackRules() []*Rule {
 		},
 	}, {
 		ID: "fallback-idle", Severity: Note,
-		Doc:    "A pattern has a fallback, and every engine can run the pattern itself.",
-		Source: "the package comments of the drivers",
-		Do:     "Remove the fallback, and the pattern that nothing else runs.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {

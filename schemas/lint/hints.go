@@ -10,10 +10,6 @@ import (
 func hintRules() []*Rule {
 	return []*Rule{{
 		ID: "unknown-hint", Severity: Error,
-		Doc: `A table has a hint that its engine does not know, or a value that the engine does not take. The tables
-			cannot be created; if they could, the setting would silently be another.`,
-		Source: "the package comments of the drivers; Cassandra and HBase refuse an unknown class or option, too",
-		Do:     "Write the hint as the message names it, or remove it.",
 		check: func(c *checker) {
 			if c.hints == nil {
 				return

@@ -11,11 +11,6 @@ import (
 func hotRules() []*Rule {
 	return []*Rule{{
 		ID: "time-ordered-key", Severity: Warning, Engines: []string{hbase},
-		Doc: `Row keys begin with a time, with the name of one, or with a number that rises and is no salt. HBase keeps rows in the order of their keys, so that
-			all new rows go to the last region, to one server, however many there are.`,
-		Source: `HBase Reference Guide, Monotonically increasing row keys / timeseries data, and Hotspotting
-			(https://hbase.apache.org/book.html#timeseries)`,
-		Do: "Begin the key with the user or mailbox, or with a hash of the rest of the key (salt: COLUMN says which it is).",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				first := t.Partition[0]
@@ -27,13 +22,6 @@ func hotRules() []*Rule {
 		},
 	}, {
 		ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
-		Doc: `The partition key has few values: it is made of booleans, buckets of time (day, month, sent_date) and what
-			is called a status, type or the like; or all statements name one value. There are few partitions,
-			or all writes of a moment go to the same one, and so to the same replicas.`,
-		Source: `Cassandra documentation, Data Modeling: spread data evenly around the cluster
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/intro.html); DataStax,
-			Cassandra data modeling best practices: time buckets alone make hot partitions`,
-		Do: "Add the user, the folder or a hash to the partition key.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
@@ -50,12 +38,6 @@ func hotRules() []*Rule {
 		},
 	}, {
 		ID: "long-names", Severity: Warning, Engines: []string{hbase},
-		Doc: `Names of columns have more than 16 bytes. HBase stores the name of its column with each value, in the
-			memory of the servers and on disk, so that a short value is mostly name.`,
-		Source: `HBase Reference Guide, Try to minimize row and column sizes: prefer shorter attribute names
-			(https://hbase.apache.org/book.html#keysize); the threshold is mailbench's own judgement, twice the largest
-			number`,
-		Do: "Give the columns names of one to three letters, and say in doc what they are.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				var long []*schemas.Column
@@ -71,11 +53,6 @@ func hotRules() []*Rule {
 		},
 	}, {
 		ID: "many-versions", Severity: Warning, Engines: []string{hbase},
-		Doc: `A table keeps a hundred versions of each cell, or more. Each is a cell of its own in the row's files, which
-			a read of the newest steps over, and a row with all its versions must fit into memory.`,
-		Source: `HBase Reference Guide, Maximum number of versions: hundreds or more are not recommended
-			(https://hbase.apache.org/book.html#schema.versions.max)`,
-		Do: "Make a version a row: put its time, in reverse order, behind the key.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
@@ -85,11 +62,6 @@ func hotRules() []*Rule {
 		},
 	}, {
 		ID: "many-families", Severity: Warning, Engines: []string{hbase},
-		Doc: `More than three column families in one HBase table. Each flush and compaction of a region touches the
-			files of all.`,
-		Source: `HBase Reference Guide, On the number of column families: two or three
-			(https://hbase.apache.org/book.html#number.of.cfs)`,
-		Do: "Nest fewer tables in one, or make some of them tables of their own.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				families := 0

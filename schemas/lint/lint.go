@@ -161,10 +161,6 @@ const unusedAcceptance = "accept-unused"
 func acceptRules() []*Rule {
 	return []*Rule{{
 		ID: unusedAcceptance, Severity: Warning,
-		Doc: `A table or pattern accepts a finding that its rule does not make there, on any engine. What was accepted
-			has been mended, or belongs to another table or pattern.`,
-		Source: judgement,
-		Do:     "Remove the acceptance, or move it to the table or pattern that the finding names.",
 	}}
 }
 

@@ -89,15 +89,8 @@ var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 
 // sizeRules are about how large a workload makes tables, and how hot. All need numbers.
 func sizeRules() []*Rule {
-	const partitionSources = `DataStax, Calculating partition size: below 100,000 items and 100 MB
-		(https://docs.datastax.com/en/cassandra_win/2.2/cassandra/planning/planPlanningPartitionSize.html);
-		cassandra.yaml 4.0, compaction_large_partition_warning_threshold 100MiB; 10 MB is the usual aim of Cassandra
-		operators; 2 billion cells: DataStax, CQL limits (https://docs.datastax.com/en/cql/hcd/reference/cql-limits.html)`
 	return []*Rule{{
 		ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-		Doc:    "The largest partition of a table passes 10 MB with the mail that the workload begins with, or in a year of the rows that the schema says.",
-		Source: partitionSources,
-		Do:     `Look with "mailbench schema forecast" when it passes 100 MB.`,
 		check: func(c *checker) {
 			c.partitions(func(t *schemas.Table, p Partitions) {
 				if p.Largest.Bytes > aimBytes && !tooLarge(p.Largest) {
@@ -107,10 +100,6 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		Doc: `The largest partition of a table passes 100 MB or 100,000 rows with the mail that the workload begins with, or
-			in a year of the rows that the schema says. Compactions warn of it; repairs and reads of it take long.`,
-		Source: partitionSources,
-		Do:     "Add a column that begins a new partition to its key: a month, or a number that rises when it is full.",
 		check: func(c *checker) {
 			c.partitions(func(t *schemas.Table, p Partitions) {
 				if tooLarge(p.Largest) && p.Largest.Cells <= mostCells {
@@ -120,11 +109,6 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		Doc: `The largest partition passes what the engine can hold: 2 billion cells in a Cassandra partition, and 1 GB in
-			an HBase row that is read.`,
-		Source: partitionSources + `; HBase Reference Guide, hbase.table.max.rowsize
-			(https://hbase.apache.org/book.html#hbase_default_configurations)`,
-		Do: "Add a column that begins a new partition to its key.",
 		check: func(c *checker) {
 			c.partitions(func(t *schemas.Table, p Partitions) {
 				if c.engine == cassandra && p.Largest.Cells > mostCells || c.engine == hbase && p.Largest.Bytes > mostRow {
@@ -134,10 +118,6 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		Doc: `The largest value that the workload's mail puts into one cell passes what the engine takes. Its write is
-			refused.`,
-		Source: cellSources,
-		Do:     "Store it in chunks of a fixed size, numbered by an int or bigint key column.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
@@ -147,10 +127,6 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		Doc: `The largest value that the workload's mail puts into one cell passes 1 MB. Cassandra takes it, but holds it
-			in memory several times for each read.`,
-		Source: cellSources,
-		Do:     "Store it in chunks of a fixed size, numbered by an int or bigint key column.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
@@ -160,11 +136,6 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
-		Doc: `More than a tenth of the workload's operations go to one partition (in HBase, to the region of one user or
-			folder). Its replicas answer them all: nodes beyond the number of replicas divided by that share gain nothing.`,
-		Source: `arithmetic, with 3 replicas on Cassandra and Oracle NoSQL and one region server on HBase; the share of a
-			tenth is mailbench's own judgement`,
-		Do: "Divide what is asked for most into several partitions, or cache it.",
 		check: func(c *checker) {
 			shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
 			c.tables(func(t *schemas.Table) {

@@ -11,12 +11,6 @@ import (
 func orderRules() []*Rule {
 	return []*Rule{{
 		ID: "order-by-index", Severity: Warning,
-		Doc: `A slice returns its rows in an order that the primary key does not have. Every write keeps a second copy of
-			the order, the index. An engine without such an index reads all rows and sorts them.`,
-		Source: `measured on Oracle NoSQL 25.3: ORDER BY createdDate DESC LIMIT has no sort in its plan with a composite
-			index, and one without; Cassandra documentation, Selecting data: ORDER BY is limited to the clustering
-			order (https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#ordering-clause)`,
-		Do: "Put the column that orders the rows first among the clustering columns.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
@@ -27,13 +21,6 @@ func orderRules() []*Rule {
 		},
 	}, {
 		ID: "order-backwards", Severity: Warning,
-		Doc: `A slice reads against the clustering order. Engines read blocks forwards: Cassandra skips back through the
-			index of the partition, an HBase scan in reverse seeks for each row, and HBase cannot read the cells of
-			one wide row backwards at all.`,
-		Source: `Cassandra documentation, CREATE TABLE, CLUSTERING ORDER BY: a query in reverse order is slower
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/ddl.html#clustering-order); HBASE-4811,
-			reverse scan`,
-		Do: "Declare the column in the order in which it is read most (desc for newest first).",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if p.Reverse && !c.onlyFallback(p) {
@@ -43,13 +30,6 @@ func orderRules() []*Rule {
 		},
 	}, {
 		ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
-		Doc: `A slice returns its rows in an order in which some columns ascend and others descend. Oracle's keys and
-			indexes all ascend: it reads one forwards or backwards, and for any other order the client reads all rows
-			of the range and sorts them, also for a page of 25.`,
-		Source: `plans of Oracle NoSQL 25.3.21: a SORT above the RECEIVE, which runs in the client, unless all columns of
-			ORDER BY have one direction`,
-		Do: `Give all columns that follow the bound ones the same direction. In an index name the rest of the primary key
-			too, in that direction: it follows in ascending order otherwise.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {

@@ -12,12 +12,6 @@ const mostInDatabase = 256 << 10
 func outsideRules() []*Rule {
 	return []*Rule{{
 		ID: "content-outside", Severity: Note,
-		Doc: `What is larger than a threshold is a file of a store beside the engine. No batch has the file and its row: a
-			delivery that breaks off leaves a file that nothing names, and a removal a file without its message. The
-			engine neither copies the file to other nodes nor has it in its backups, and reads it for no other client.`,
-		Source: "the package comment of models/blobs; ARCHITECTURE.md",
-		Do: `Copy and back up the store by its own means, at a time after the engine's backup. Look for files without rows
-			from time to time (an audit counts them).`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				c.outside(t, func(r *schemas.Rows, store string) {
@@ -28,11 +22,6 @@ func outsideRules() []*Rule {
 		},
 	}, {
 		ID: "small-files", Severity: Note,
-		Doc: `Contents become files from less than 256 KB on. A file costs a directory entry, an open and a sync, whatever
-			its size; a database handles objects below 256 KB better, and files those above 1 MB.`,
-		Source: `R. Sears, C. van Ingen, J. Gray, To BLOB or Not To BLOB, Microsoft Research, MSR-TR-2006-45
-			(https://www.microsoft.com/en-us/research/publication/to-blob-or-not-to-blob-large-object-storage-in-a-database-or-a-filesystem/)`,
-		Do: "Set the threshold to 256 KB or more, or measure both (mailbench run blobstore).",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				c.outside(t, func(r *schemas.Rows, store string) {

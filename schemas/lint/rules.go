@@ -4,11 +4,104 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
+	page "github.com/mailbench/mailbench/docs/rules"
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/schemas/words"
 )
+
+// Severity says how bad a finding is.
+type Severity uint8
+
+// Severities, in ascending order.
+const (
+	// Note: a fact to know. The design may be right as it is.
+	Note Severity = iota
+	// Warning: a design that the engine's documentation advises against.
+	Warning
+	// Error: the engine refuses it, or its cost grows with all data of the store.
+	Error
+)
+
+var severityNames = [...]string{"note", "warning", "error"}
+
+// String returns the severity in one word.
+func (s Severity) String() string { return severityNames[s] }
+
+// Rule is one thing that lint looks for.
+type Rule struct {
+	ID       string
+	Severity Severity
+	// Engines are the engines that the rule is about. If there are none, it judges the
+	// schema by itself.
+	Engines []string
+	// Numbers: the rule needs the sizes of rows.
+	Numbers bool
+
+	// What the section of the rule in docs/rules/README.md says.
+	Doc    string // what is found, and why it matters
+	Source string // source of the fact or the figure
+	Do     string // how to mend it
+
+	check func(*checker)
+}
+
+const (
+	cassandra = "cassandra"
+	hbase     = "hbase"
+	oracle    = "oraclenosql"
+	embedded  = "embedded"
+)
+
+// EngineNames returns the engines that schemas can be checked for. The list does not
+// follow from the drivers: the engine null is not on it.
+func EngineNames() []string { return []string{embedded, cassandra, hbase, oracle} }
+
+// Rules returns all rules, by theme.
+var Rules = sync.OnceValue(func() []*Rule {
+	all := slices.Concat(
+		partitionRules(), orderRules(), boundRules(), cellRules(), columnRules(), indexRules(),
+		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), hintRules(), outsideRules(), sizeRules(), acceptRules(),
+	)
+	for _, r := range all {
+		r.document()
+	}
+	return all
+})
+
+// document fills in what the page of rules says: a paragraph that begins with the severity, then **Do:** and
+// **Source:**.
+func (r *Rule) document() {
+	for i, paragraph := range strings.Split(r.section(), "\n\n") {
+		text := strings.Join(strings.Fields(plain.Replace(paragraph)), " ")
+		switch {
+		case i == 1:
+			_, r.Doc, _ = strings.Cut(text, ". ")
+		case strings.HasPrefix(text, "Do: "):
+			r.Do = text[len("Do: "):]
+		case strings.HasPrefix(text, "Source: "):
+			r.Source = text[len("Source: "):]
+		}
+	}
+}
+
+var plain = strings.NewReplacer("**Do:**", "Do:", "**Source:**", "Source:", `\*`, "*", `\<`, "<", `\[`, "[")
+
+// section is what the page of rules has under the rule's id.
+func (r *Rule) section() string {
+	heading := "\n## " + r.ID + "\n"
+	at := strings.Index(page.Page, heading)
+	if at < 0 {
+		return ""
+	}
+	text := page.Page[at+1:]
+	if end := strings.Index(text, "\n## "); end > 0 {
+		text = text[:end]
+	}
+	return text
+}
 
 // RulesNamed returns the rules with the ids given, or all rules.
 func RulesNamed(ids ...string) ([]*Rule, error) {
@@ -16,23 +109,21 @@ func RulesNamed(ids ...string) ([]*Rule, error) {
 	if len(ids) == 0 {
 		return all, nil
 	}
-	byID := make(map[string]*Rule)
 	var known []string
 	for _, r := range all {
-		byID[r.ID] = r
 		known = append(known, r.ID)
 	}
 	var named []*Rule
 	for _, id := range ids {
-		r := byID[id]
-		if r == nil {
-			near := strict.Nearest(id, known)
-			if near == "" {
-				return nil, fmt.Errorf("unknown rule %q; schema lint --rules lists them", id)
-			}
+		i := slices.Index(known, id)
+		if i >= 0 {
+			named = append(named, all[i])
+			continue
+		}
+		if near := strict.Nearest(id, known); near != "" {
 			return nil, fmt.Errorf("unknown rule %q; did you mean %q?", id, near)
 		}
-		named = append(named, r)
+		return nil, fmt.Errorf("unknown rule %q; schema lint --rules lists them", id)
 	}
 	return named, nil
 }
@@ -52,49 +143,33 @@ func WriteRules(w io.Writer, rules []*Rule) error {
 	return b.Flush()
 }
 
-// page is where docs/rules/README.md of this repository can be read.
-const page = "https://github.com/mailbench/mailbench/blob/main/docs/rules/README.md"
-
 // Page is the address of the rule's documentation.
-func (r *Rule) Page() string { return page + "#" + r.ID }
-
-// pageWidth is how wide the lines of the page of rules are.
-const pageWidth = 138
-
-// WriteRulesMarkdown writes the documentation of rules as docs/rules/README.md has it.
-func WriteRulesMarkdown(w io.Writer, rules []*Rule) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprint(b, `# Rules of schema lint
-
-What `+"`mailbench schema lint`"+` looks for in a schema, why, and what to do about it. A table or pattern accepts findings of a rule with the
-reason: `+"`accept: {RULE: reason}`"+`. This page is what
-`+"`mailbench schema lint --rules --format markdown`"+` prints.
-
-| rule | severity | for |
-|---|---|---|
-`)
-	for _, r := range rules {
-		fmt.Fprintf(b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Severity, strings.TrimPrefix(r.about(), ", "))
-	}
-	for _, r := range rules {
-		fmt.Fprintf(b, "\n## %s\n", r.ID)
-		for _, part := range []string{
-			strings.ToUpper(r.Severity.String()[:1]) + r.Severity.String()[1:] + r.about() + ". " + r.Doc,
-			"**Do:** " + r.Do, "**Source:** " + r.Source,
-		} {
-			title, text, found := strings.Cut(part, "** ")
-			if !found {
-				title, text = "", part
-			} else {
-				title += "** "
-			}
-			fmt.Fprintf(b, "\n%s\n", strings.Join(words.Wrap(title, markdown(text), 0, pageWidth), "\n"))
-		}
-	}
-	return b.Flush()
+func (r *Rule) Page() string {
+	return "https://github.com/mailbench/mailbench/blob/main/docs/rules/README.md#" + r.ID
 }
 
-// markdown keeps what a text has from meaning something in Markdown.
-func markdown(text string) string {
-	return strings.NewReplacer("*", "\\*", "<", "\\<", "[", "\\[").Replace(text)
+// about says which engines a rule is for, and whether it needs a workload.
+func (r *Rule) about() string {
+	s := ""
+	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {
+		s = ", for " + list(r.Engines)
+	}
+	if r.Numbers {
+		s += ", with --workload or own rows"
+	}
+	return s
+}
+
+// WriteRulesMarkdown writes the page of all rules, or the sections of some.
+func WriteRulesMarkdown(w io.Writer, rules []*Rule) error {
+	if len(rules) == len(Rules()) {
+		_, err := io.WriteString(w, page.Page)
+		return err
+	}
+	for _, r := range rules {
+		if _, err := io.WriteString(w, r.section()+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -100,14 +101,20 @@ func (f *Finding) subject() string {
 	return "table " + f.Table
 }
 
-// about says which engines a rule is for, and whether it needs a workload.
-func (r *Rule) about() string {
-	s := ""
-	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {
-		s = ", for " + list(r.Engines)
+// list joins words as a sentence does.
+func list(all []string) string {
+	if n := len(all); n > 1 {
+		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
 	}
-	if r.Numbers {
-		s += ", with --workload"
-	}
-	return s
+	return strings.Join(all, "")
 }
+
+// wrap writes text after lead, in lines of width columns. Those after the first are indented.
+// Width 0 is one line.
+func wrap(w io.Writer, lead, text string, width int) {
+	for _, line := range words.Wrap(lead, text, len(indent), width) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+const indent = "    "

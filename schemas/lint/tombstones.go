@@ -13,20 +13,8 @@ import (
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
 func tombstoneRules() []*Rule {
-	const sources = `cassandra.yaml, tombstone_warn_threshold 1,000, tombstone_failure_threshold 100,000, kept for
-		gc_grace_seconds of 10 days
-		(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html);
-		DataStax, Cassandra anti-patterns: queues and queue-like datasets
-		(https://www.datastax.com/blog/cassandra-anti-patterns-queues-and-queue-datasets);
-		measured on Pebble: with the newest 50,000 keys deleted, the newest page went from 6.3 µs to 8.2 ms`
 	return []*Rule{{
 		ID: "queue", Severity: Warning,
-		Doc: `A pattern reads the oldest rows of a partition first, or all rows of a table whose rows none reads one by
-			one, and rows are deleted from it. That is a queue: each read steps over the tombstones of all deleted rows,
-			and Cassandra refuses a read over more than 100,000.`,
-		Source: sources,
-		Do: `Read from where the last read ended (from, or after with a stored position), or begin a new partition for
-			each day and delete whole partitions.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				switch del := c.drained(p); {
@@ -39,13 +27,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
-		Doc: `Rows expire, and a pattern reads a partition in which they lie in front of the live ones, or among them: a
-			queue from its oldest row on, or an order that is not that of time. An expired row is a tombstone until
-			gc_grace_seconds are over and it is compacted, and each read steps over it.`,
-		Source: sources + `; openzipkin/zipkin#872, TombstoneOverwhelmingException of an index by duration
-			(https://github.com/openzipkin/zipkin/issues/872)`,
-		Do: `Put a time first among the clustering columns and read from a lower bound, or begin a new partition for each
-			period; time-window compaction drops whole files of expired rows.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				t, at := p.Table, boundKeys(p)
@@ -72,12 +53,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "tombstones-newest", Severity: Warning,
-		Doc: `A pattern reads the newest rows of a partition, up to a limit, and single rows are deleted from it. Where
-			the newest are deleted first, as from an inbox or a list of notices, each read steps over all of their
-			tombstones before it finds its rows, and Cassandra refuses a read over more than 100,000.`,
-		Source: sources,
-		Do: `Mark rows as done and leave them out in the client, let them expire together (ttl), or delete whole
-			partitions. Accept it if few of the newest are deleted; the workload churn measures it.`,
 		check: func(c *checker) {
 			c.afterDeletes(func(p, del *schemas.Pattern) {
 				if newestFirst(p) {
@@ -87,14 +62,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
-		Doc: `gc_grace_seconds is 0, and rows are deleted. A compaction may drop a tombstone before each replica has it,
-			and the deleted rows come back from a replica that was down. Nodes also keep no hints for such a table.`,
-		Source: `Cassandra documentation, Tombstones and gc_grace_seconds
-			(https://cassandra.apache.org/doc/latest/cassandra/managing/operating/compaction/tombstones.html); The Last
-			Pickle, Hinted handoff and GC grace demystified
-			(https://thelastpickle.com/blog/2018/03/21/hinted-handoff-gc-grace-demystified.html)`,
-		Do: `Leave the default of 10 days, and repair more often than that. 0 is right only where rows are never
-			deleted or changed and all expire.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
@@ -105,14 +72,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
-		Doc: `gc_grace_seconds is shorter than the three hours for which nodes keep hints, and rows are deleted. A replica
-			that was down longer, or that no repair has reached, brings the deleted rows back.`,
-		Source: `cassandra.yaml, max_hint_window 3h
-			(https://cassandra.apache.org/doc/latest/cassandra/managing/configuration/cass_yaml_file.html); The Last
-			Pickle, Hinted handoff and GC grace demystified
-			(https://thelastpickle.com/blog/2018/03/21/hinted-handoff-gc-grace-demystified.html); cadence-workflow/cadence#395`,
-		Do: `Set it to more than the time between two repairs (the default is 10 days). Fewer tombstones come of another key:
-			a bucket that is deleted as a whole.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
@@ -123,12 +82,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
-		Doc: `The time to live of a table is many windows of its time-window compaction. There is a file for each window, and
-			a read that no time bounds looks into all of them.`,
-		Source: `Cassandra documentation, Time Window Compaction Strategy: 20 to 30 windows
-			(https://cassandra.apache.org/doc/latest/cassandra/managing/operating/compaction/twcs.html);
-			jaegertracing/jaeger#4561`,
-		Do: "Let a window be a twentieth to a thirtieth of the time to live (compaction_window_size).",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				ttl, err := strconv.ParseFloat(t.Hints[cassandra][schemas.ExpirySetting], 64)
@@ -140,13 +93,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
-		Doc: `A table has time-window compaction, and its rows are changed or deleted. What is written later is in the
-			files of a later window, which are never compacted with those of the first: reads look into both, and an
-			old file cannot be dropped whole while a newer one holds tombstones or values of its rows.`,
-		Source: `Cassandra documentation, Time Window Compaction Strategy
-			(https://cassandra.apache.org/doc/latest/cassandra/managing/operating/compaction/twcs.html); The Last
-			Pickle, TWCS part 1: no deletes, no updates (https://thelastpickle.com/blog/2016/12/08/TWCS-part1.html)`,
-		Do: "Write each row once and let it expire (ttl), or choose another compaction strategy.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				if !windows(t) {
@@ -159,10 +105,6 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "tombstones-read", Severity: Note,
-		Doc: `A pattern reads a range of rows, and single rows of that range are deleted. Each read steps over their
-			tombstones. With a limit, what it costs depends on how much was deleted in front of what it returns.`,
-		Source: sources,
-		Do:     "Delete whole partitions or ranges where that is possible. Measure it with the workload churn.",
 		check: func(c *checker) {
 			c.afterDeletes(func(p, del *schemas.Pattern) {
 				if !oldestFirst(p) && !newestFirst(p) {

@@ -12,17 +12,6 @@ import (
 func writeRules() []*Rule {
 	return []*Rule{{
 		ID: "read-before-write", Severity: Note,
-		Doc: `A write has to read first: a condition, an added number that is returned, an element that is taken out of
-			a list by its value, and on Cassandra each counter. It costs what a read costs, and it cannot simply be
-			sent again after a timeout.`,
-		Source: `Cassandra documentation: lightweight transactions take four round trips
-			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html#lightweight-transactions-with-linearizable-consistency),
-			lists incur a read before a write
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/collections/collection-create.html),
-			counters are not idempotent
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#counters); guardrail
-			read_before_write_list_operations_enabled`,
-		Do: "Keep such writes out of the way of every delivery, or change the data so that a plain put does.",
 		check: func(c *checker) {
 			for _, p := range c.schema.Patterns {
 				if why := readsFirst(p); why != "" {
@@ -32,11 +21,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "null-written", Severity: Note, Engines: []string{cassandra},
-		Doc: `An INSERT writes null to a column. That is a tombstone for a value that mostly was never there, and reads
-			step over it.`,
-		Source: `DataStax, What are tombstones: inserting null values
-			(https://docs.datastax.com/en/ddac/doc/datastax_enterprise/dbInternals/archTombstones.html)`,
-		Do: "Leave the column out of the INSERT, or leave its parameter unset.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if null := carried(p, "null"); null != "" {
@@ -46,13 +30,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
-		Doc: `A conditional write names its row by literals, so that all clients race for one row. Each write is four round
-			trips between replicas, one at a time, and those that lose a race try again: a few hundred a second at most,
-			and time-outs of which the client does not learn whether the write was applied.`,
-		Source: `Cassandra documentation: lightweight transactions take four round trips
-			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html#lightweight-transactions-with-linearizable-consistency);
-			apache/cassandra-gocql-driver#690, time-outs by contention`,
-		Do: "Let each client reserve a range at a time, divide the row into several, or use ids that need no counter (timeuuid).",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
@@ -62,13 +39,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
-		Doc: `Conditional and plain writes change the rows of one table. A conditional write is ordered by its ballot, a
-			plain one by its writer's clock. A plain write can be lost behind a conditional one that came before it,
-			and a condition can hold though a plain write has just changed the value.`,
-		Source: `Cassandra documentation, Guarantees
-			(https://cassandra.apache.org/doc/latest/cassandra/architecture/guarantees.html); CASSANDRA-13767,
-			timestamps of Paxos and plain writes; drivers/cassandra leaves the timestamps of such tables to the nodes`,
-		Do: `Make all writes of these rows conditional, or keep what the condition guards in a table of its own.`,
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				conditional := c.of(t, schemas.PutIf)
@@ -82,14 +52,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "time-as-key", Severity: Warning,
-		Doc: `Nothing but a time in milliseconds tells the rows of a partition apart, and a plain put writes them. Two
-			messages of one millisecond have one key: the second overwrites the first, and no engine reports it. It is a
-			note where the rows are measurements of one source.`,
-		Source: `Cassandra documentation: a timestamp is a number of milliseconds
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/types.html#timestamps), INSERT
-			overwrites a row that is there
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#insert-statement)`,
-		Do: "Let the column be a timeuuid, or add one with an id behind it.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				own := t.Clustering[t.Inherited:]
@@ -115,12 +77,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
-		Doc: `A pattern deletes rows of counters, and another one adds to them. Cassandra promises nothing of a counter
-			that is added to after it was deleted: the delete may hide what was added.`,
-		Source: `DataStax, Using a counter: a counter cannot be deleted and added again
-			(https://docs.datastax.com/en/cql-oss/3.1/cql/cql_using/use_counter_t.html); CASSANDRA-7346, a tombstone
-			always wins over a counter cell`,
-		Do: "Delete counters only with all that they count, and never use their key again; else add the negative number.",
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
@@ -133,12 +89,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "copy-not-deleted", Severity: Warning,
-		Doc: `Rows are in two tables, and a pattern deletes them from one. They are found in the other for ever. Two
-			tables have the same rows if a batch puts into both, or if one has the key of the other, columns beside
-			its key, and no column that the other does not have.`,
-		Source: `Cassandra documentation, Data Modeling: the application keeps denormalised tables in step
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/data-modeling/data-modeling_rdbms.html)`,
-		Do: "Delete the copy in one batch with the row, or let both expire (ttl); accept it where the copy is a history.",
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				deletes := c.of(t, schemas.Delete)
@@ -157,14 +107,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
-		Doc: `One batch writes a row for each element of a list, into several partitions. A single node gathers them
-			all, a logged batch goes to two more nodes first, and Cassandra refuses one of more than 50 KiB.`,
-		Source: `Cassandra documentation, BATCH
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#batch_statement); DataStax, Using
-			and misusing batches (https://docs.datastax.com/en/cql-oss/3.1/cql/cql_using/useBatch.html); cassandra.yaml,
-			batch_size_fail_threshold 50KiB, unlogged_batch_across_partitions_warn_threshold 10`,
-		Do: `Write the rows each by itself, many at once (atomic: none, parallel: N); keep a batch for the few rows that
-			must change together, and accept it if the list is short.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
@@ -178,17 +120,6 @@ func writeRules() []*Rule {
 		},
 	}, {
 		ID: "batch-spreads", Severity: Note,
-		Doc: `A batch changes rows of several partitions together. Cassandra logs it on two other nodes first: it is
-			applied whole in the end, readers may see a part of it before, it warns above 5 KiB and refuses above 50
-			KiB. HBase is atomic in one row only, Oracle NoSQL below one shard key. Without atomic, an
-			interruption leaves a part.`,
-		Source: `Cassandra documentation, BATCH
-			(https://cassandra.apache.org/doc/latest/cassandra/developing/cql/dml.html#batch_statement);
-			cassandra.yaml, batch_size_warn_threshold 5KiB, batch_size_fail_threshold 50KiB,
-			unlogged_batch_across_partitions_warn_threshold 10; HBase ACID properties
-			(https://hbase.apache.org/acid-semantics.html); Oracle NoSQL, WriteMultiple`,
-		Do: `Keep bodies out of it. Put what must change together into one partition, or order the parts so that an
-			interruption leaves nothing that is wrong.`,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
 				if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
