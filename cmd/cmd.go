@@ -11,9 +11,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
 
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads/drive"
 )
 
 // Main runs the command line of this process and ends the process with its exit
@@ -45,4 +50,54 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(errs, "\n%s", panicked.Stack)
 	}
 	return exitStatus(err)
+}
+
+// untilSignal returns a context that the first Ctrl-C, SIGTERM or SIGHUP ends. A run then ends
+// and saves what was measured. A second Ctrl-C or SIGTERM ends the process at once. A second
+// SIGHUP does not, because a terminal that is closed may send two.
+func untilSignal(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
+	// With SIGPIPE taken, a write to a pipe that nobody reads from is an error and does not end
+	// the process. Child processes inherit an ignored signal, but not one that is taken.
+	signals, taken := []os.Signal{os.Interrupt, syscall.SIGTERM}, []os.Signal{syscall.SIGPIPE}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signals, taken = append(signals, syscall.SIGHUP), append(taken, syscall.SIGHUP)
+	}
+	signal.Notify(make(chan os.Signal, 1), taken...)
+	ctx, stop = signal.NotifyContext(parent, signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// spareThreads is how many more goroutines may run than there are processors.
+// The embedded engine waits for the disk in this process. A goroutine in a blocking
+// system call keeps its place among the running ones until the scheduler's monitor
+// takes it away, which may be 10 ms later. With one place for each of two processors,
+// two fsyncs stop the load generator's clock.
+const spareThreads = 4
+
+// places is GOMAXPROCS for a process that may run on so many processors. Own is Go's choice. It
+// stays if the cgroup has a CPU quota below the processors: more places would only use the quota
+// up sooner, and the process would be stopped for the rest of the period.
+func places(own, processors int, quota float64) int {
+	if quota > 0 && quota < float64(processors) {
+		return own
+	}
+	return own + spareThreads
+}
+
+// tune sets up the process for measuring. The environment's settings of the Go
+// runtime take precedence.
+//
+// The memory limit makes the garbage collector work harder before the process
+// grows past it: a 10 MB body in one row passes through several buffers of that
+// size in the engine. With this limit, and with the bound of workloads/drive on large
+// messages in memory, a run with such bodies stays below 300 MB.
+func tune() {
+	tuneMalloc()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), drive.CPUQuota()))
+	}
 }

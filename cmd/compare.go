@@ -1,13 +1,24 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/mailbench/mailbench/cmd/turns"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/cmd/turns"
+	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/results"
 )
 
 func newCompare() *cobra.Command {
@@ -121,4 +132,230 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 		return usagef("--run takes the commands of both sides, --base and --new")
 	}
 	return nil
+}
+
+// defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
+const defaultTurns = 10
+
+// commands returns the command of each side: the user's words, "run" if it is missing, and the
+// arguments that all runs share.
+func (f *compareFlags) commands() (map[string][]string, error) {
+	workload, err := shellWords(f.workload)
+	if err != nil {
+		return nil, usagef("--run %q: %w", f.workload, err)
+	}
+	all := map[string][]string{}
+	for side, text := range map[string]string{turns.Base: f.base, turns.New: f.new} {
+		line, err := command(side, text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(line, "run") {
+			line = append(line, "run")
+		}
+		all[side] = slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--quiet"})
+	}
+	return all, nil
+}
+
+// command splits the command that a flag gives.
+func command(flag, text string) ([]string, error) {
+	line, err := shellWords(text)
+	switch {
+	case err != nil:
+		return nil, usagef("--%s %q: %w", flag, text, err)
+	case len(line) == 0:
+		return nil, usagef("--%s is empty: it takes a command such as bin/mailbench", flag)
+	}
+	if _, err := exec.LookPath(line[0]); err != nil {
+		return nil, usagef("--%s %q: %w", flag, text, err)
+	}
+	return line, nil
+}
+
+// inTurns makes the runs and compares them. A regression counts only if a second round
+// finds it too.
+func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
+	if _, err := f.gates(); err != nil {
+		return err
+	}
+	dir := f.output
+	if dir == "" {
+		dir = filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000"))
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return usagef("%s is not empty: remove it, or choose another folder with -o", dir)
+	}
+	commands, err := f.commands()
+	if err != nil {
+		return err
+	}
+	r := &turns.Runner{Turns: f.turns, Commands: commands, Poor: []int{exitFailed, exitBroken}}
+	f.watched(r, errs)
+	first, err := f.round(ctx, r, dir, "")
+	if err != nil {
+		return err
+	}
+	c := first
+	if len(first.Regressions) > 0 {
+		if !f.quiet {
+			fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
+				len(first.Regressions), first.Regressions[0])
+		}
+		if c, err = f.round(ctx, r, filepath.Join(dir, "confirm"), "confirm, "); err != nil {
+			return fmt.Errorf("%w; this shows the regression, which is not confirmed yet: mailbench compare %s %s",
+				err, filepath.Join(dir, turns.Base), filepath.Join(dir, turns.New))
+		}
+		c.Confirm(first)
+	}
+	return f.tell(out, c)
+}
+
+// watched lets a terminal show what is under way, and other readers which turns are done.
+func (f *compareFlags) watched(r *turns.Runner, errs io.Writer) {
+	switch {
+	case f.quiet:
+	case isTerminal(errs):
+		r.Show = func(line string) {
+			cells := []rune(line)
+			redraw(errs, string(cells[:min(len(cells), max(width(errs)-1, 0))]))
+		}
+	default:
+		r.Done = func(line string) { fmt.Fprintln(errs, line) }
+	}
+}
+
+// round makes the runs of one round and compares them.
+func (f *compareFlags) round(ctx context.Context, r *turns.Runner, dir, name string) (*compare.Comparison, error) {
+	var c *compare.Comparison
+	compared := func() (err error) {
+		c, err = f.compare(filepath.Join(dir, turns.Base), filepath.Join(dir, turns.New))
+		return err
+	}
+	if err := r.Round(ctx, dir, name, compared); err != nil {
+		return nil, roundStatus(err)
+	}
+	err := compared()
+	return c, err
+}
+
+// roundStatus gives the error of a round the exit status of the run that failed, if that says
+// what is wrong with the command or the data.
+func roundStatus(err error) error {
+	var failure *turns.Failure
+	if !errors.As(err, &failure) {
+		return err
+	}
+	switch failure.Status {
+	case exitUsage, exitData, exitInterrupted:
+		return statusError{failure.Status, err}
+	}
+	return err
+}
+
+// compareFlags are the flags of compare as they were given.
+type compareFlags struct {
+	failOver           []string
+	format             string
+	asJSON             bool
+	force, all, noFail bool
+
+	// Flags for runs that compare makes.
+	workload, base, new string
+	turns               int
+	output              string
+	quiet               bool
+}
+
+var compareFormats = []string{"text", "json", "markdown", "html"}
+
+// run compares two folders and prints the result.
+func (f *compareFlags) run(out io.Writer, base, new string) error {
+	c, err := f.compare(base, new)
+	if err != nil {
+		return err
+	}
+	return f.tell(out, c)
+}
+
+// compare reads two folders and compares them.
+func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
+	gates, err := f.gates()
+	if err != nil {
+		return nil, err
+	}
+	b, err := openSide(base)
+	if err != nil {
+		return nil, err
+	}
+	n, err := openSide(new)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force, Builds: f.workload != ""})
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// tell prints a comparison. A regression is an error.
+func (f *compareFlags) tell(out io.Writer, c *compare.Comparison) error {
+	if err := f.write(out, c); err != nil {
+		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if len(c.Regressions) > 0 && !f.noFail {
+		err := fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])
+		if more := len(c.Regressions) - 1; more > 0 {
+			err = fmt.Errorf("%w (and %d more, in the report)", err, more)
+		}
+		return statusError{exitBroken, err}
+	}
+	return nil
+}
+
+func (f *compareFlags) gates() ([]compare.Gate, error) {
+	text := compare.DefaultGates
+	if len(f.failOver) > 0 {
+		text = strings.Join(f.failOver, ",")
+	}
+	gates, err := compare.ParseGates(text)
+	if err != nil {
+		return nil, usagef("--fail-over %w", err)
+	}
+	return gates, nil
+}
+
+func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
+	switch f.format {
+	case "json":
+		return printJSON(out, c)
+	case "markdown":
+		return c.WriteMarkdown(out)
+	case "html":
+		return page.Comparison(out, c)
+	}
+	return c.WriteText(out, width(out), f.all)
+}
+
+// openSide reads a folder of results, or all folders of results in a folder.
+func openSide(dir string) (compare.Side, error) {
+	side := compare.Side{Name: dir}
+	folders := []string{dir}
+	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
+		if inside, _ := filepath.Glob(filepath.Join(dir, "*", results.RunFile)); len(inside) > 0 {
+			folders = nil
+			for _, name := range inside {
+				folders = append(folders, filepath.Dir(name))
+			}
+		}
+	}
+	for _, folder := range folders {
+		r, err := results.Open(folder)
+		if err != nil {
+			return side, usage(err)
+		}
+		side.Runs = append(side.Runs, r)
+	}
+	return side, nil
 }

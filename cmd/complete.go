@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // completeList completes the last word of a flag's list, such as "james,ora".
@@ -42,6 +45,64 @@ func starting(words []string, typed string) (found []string) {
 	for _, w := range words {
 		if strings.HasPrefix(w, typed) {
 			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// completeFlags completes the flags whose values are words.
+func completeFlags(cmd *cobra.Command, words map[string][]string) {
+	for flag, all := range words {
+		register(cmd, flag, completeList(all))
+	}
+}
+
+func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the program named a flag that does not exist
+	}
+}
+
+// completeRun completes the workload and the flags of run.
+func completeRun(cmd *cobra.Command, known registry) {
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return starting(workloads.BundledNames(), typed), cobra.ShellCompDirectiveDefault // or a file name
+	}
+	completeFlags(cmd, map[string][]string{
+		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
+		"audit": {"no", "after", "only"}, "durability": {"default", "memory", "process", "power"},
+	})
+	register(cmd, "set", func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		name := "quick"
+		if len(args) > 0 {
+			name = args[0]
+		}
+		return known.completeSet(name, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeSet completes KEY=VALUE of a workload. Keys are completed up to their next part.
+func (r registry) completeSet(workload, typed string) []string {
+	w, err := (&workloadFlags{}).readWorkload(workload, nil)
+	if err != nil {
+		return nil
+	}
+	all := append(w.Paths(), r.parameterKeys()...)
+	for i := range r.engines {
+		for _, s := range settingsOf(&r.engines[i]) {
+			all = append(all, "engines."+r.engines[i].Name+"."+s[0]+"=")
+		}
+	}
+	var found []string
+	for _, path := range starting(all, typed) {
+		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
+			path = path[:len(typed)+at+1]
+		}
+		if !slices.Contains(found, path) {
+			found = append(found, path)
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -185,3 +187,91 @@ func settingsOf(e *drivers.Engine) (rows [][]string) {
 
 // mostText is how many bytes a workload or schema file may have.
 const mostText = 32 << 20
+
+// shellWords splits a command line into words as a shell does, with 'quotes', "quotes" and \.
+// It has nothing else of a shell: no variables, patterns or pipes.
+func shellWords(line string) ([]string, error) {
+	var all []string
+	var word strings.Builder
+	var quote rune // open quote, or 0
+	begun, escaped := false, false
+	for _, r := range line {
+		switch {
+		case escaped:
+			if quote == '"' && r != '"' && r != '\\' {
+				word.WriteRune('\\')
+			}
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, begun = true, true
+		case quote != 0:
+			if r != quote {
+				word.WriteRune(r)
+			} else {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+		case strings.ContainsRune(" \t\n", r):
+			if begun {
+				all = append(all, word.String())
+				word.Reset()
+				begun = false
+			}
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote is not closed, or nothing follows a \\")
+	}
+	if begun {
+		all = append(all, word.String())
+	}
+	return all, nil
+}
+
+// checkModels checks what a workload says of models. They are those of the registry, and the
+// schemas given, which may come from files.
+func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) error {
+	if len(w.Models) == 0 && w.Sweep == nil {
+		return nil
+	}
+	for _, m := range r.models {
+		s, err := m.Schema()
+		if err != nil {
+			return err
+		}
+		read = append(slices.Clip(read), s)
+	}
+	known := map[string][]workloads.Parameter{}
+	for _, s := range read {
+		if _, ok := known[s.Name]; ok {
+			continue
+		}
+		known[s.Name] = []workloads.Parameter{}
+		for _, q := range s.Parameters {
+			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
+		}
+	}
+	if err := w.CheckModels(known); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// parameterKeys are the keys by which a workload sets the parameters of models.
+func (r registry) parameterKeys() (keys []string) {
+	for _, m := range r.models {
+		s, err := m.Schema()
+		if err != nil {
+			continue // whoever runs the model is told
+		}
+		for _, q := range s.Parameters {
+			keys = append(keys, "models."+m.Name+"."+q.Name+"=")
+		}
+	}
+	return keys
+}

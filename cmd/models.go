@@ -1,15 +1,24 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/cmd/newmodel"
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/describe"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/run"
 )
 
 func newModels(known registry) *cobra.Command {
@@ -82,4 +91,137 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 		return err
 	}
 	return printJSON(w, m)
+}
+
+func newModelsNew(known registry) *cobra.Command {
+	var dir, checkout string
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write a Go module for a model of your own",
+		Long: `Write a Go module for a model of your own: its schema, the mail logic, the
+contract test, and a program that is mailbench with this model beside the
+bundled ones. It works as it is; docs/own-model.md says how to go on. Files that
+exist are never overwritten.
+
+The module requires this version of mailbench. If this mailbench was built from
+a checkout, the module uses that source instead (replace in go.mod); --checkout
+names it where it is not found by itself.`,
+		Example: `  mailbench models new mymail
+  mailbench models new mymail --dir ~/src/mymail --checkout ~/src/mailbench`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected the name of the new model; see %q", cmd.CommandPath()+" --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			if err := newmodel.CheckName(name); err != nil {
+				return usage(err)
+			}
+			if name == "all" {
+				return usagef("all means every model; choose another name")
+			}
+			if slices.Contains(known.modelNames(), name) {
+				return usagef("there is a model %s already; choose another name", name)
+			}
+			m := newmodel.Module{Name: name}
+			var err error
+			if m.Version, m.Checkout, err = source(checkout); err != nil {
+				return err
+			}
+			if dir == "" {
+				dir = name
+			}
+			files, err := newmodel.Write(dir, m)
+			if errors.Is(err, fs.ErrExist) {
+				return usagef("%w; nothing was written: name another folder with --dir", err)
+			} else if err != nil {
+				return missing(err)
+			}
+			return tellNew(cmd, m, dir, files)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "write into `DIR` (default: a folder of the model's name)")
+	c.Flags().StringVar(&checkout, "checkout", "", "use the source of mailbench in `DIR`")
+	return c
+}
+
+// tellNew says what was written and how to go on.
+func tellNew(cmd *cobra.Command, m newmodel.Module, dir string, files []string) error {
+	download := ""
+	if m.Checkout == "" {
+		download = "  go mod tidy                                    # fetches mailbench " + m.Version + "\n"
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), `%s: %s
+Next:
+  cd %s
+%s  go test -run 'TestContract$' -update-contract  # once: writes testdata/contract, to be looked at and kept
+  go test -run 'TestContract$'
+  go run . run -m james,%s
+docs/own-model.md of mailbench says how to make it your own.
+`, dir, strings.Join(files, ", "), dir, download, m.Name)
+	return err
+}
+
+// source returns the version of mailbench that a new module requires, and the checkout
+// that replaces it: the named one, else the one that this program was built from. A released
+// version needs no checkout.
+func source(named string) (version, checkout string, err error) {
+	if named != "" {
+		if !newmodel.IsCheckout(named) {
+			return "", "", usagef("--checkout %s: there is no source of mailbench (its go.mod)", named)
+		}
+		checkout, err = filepath.Abs(named)
+		return "v0.0.0", checkout, err
+	}
+	if v := released(); v != "" {
+		return v, "", nil
+	}
+	var places []string
+	if info, ok := debug.ReadBuildInfo(); ok { // a program outside of mailbench depends on it
+		for _, d := range info.Deps {
+			if d.Path == "github.com/mailbench/mailbench" && d.Replace != nil {
+				places = append(places, d.Replace.Path)
+			}
+		}
+	}
+	if exe, err := os.Executable(); err == nil {
+		places = append(places, filepath.Dir(exe)) // the program may be bin/mailbench of a checkout
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // -trimpath removes the folder
+		places = append(places, filepath.Dir(file))
+	}
+	if wd, err := os.Getwd(); err == nil {
+		places = append(places, wd)
+	}
+	for _, place := range places {
+		if checkout = newmodel.FindCheckout(place); checkout != "" {
+			return "v0.0.0", checkout, nil
+		}
+	}
+	return "", "", usagef("this mailbench (%s) is no released version: name the folder of its source with --checkout",
+		run.Environment(".").Version)
+}
+
+// released returns the version that this program was installed from, such as v0.2.0,
+// or "" if it was built from a checkout.
+func released() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	main := info.Main
+	if main.Path != "github.com/mailbench/mailbench" { // a program outside of mailbench depends on it
+		for _, d := range info.Deps {
+			if d.Path == "github.com/mailbench/mailbench" {
+				main = *d
+			}
+		}
+	}
+	// A program that go install fetched has a checksum; one that was built in a checkout has none.
+	if main.Sum == "" || main.Replace != nil {
+		return ""
+	}
+	return main.Version
 }

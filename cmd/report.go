@@ -2,16 +2,21 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -137,4 +142,147 @@ func openSource(notes io.Writer, dir string) (s page.Source, err error) {
 	}
 	s.Name = filepath.Clean(dir) // as the command that repeats the run names it
 	return s, nil
+}
+
+// formatHTML is the only format that goes to a file by default, and not to standard output.
+const formatHTML = "html"
+
+// reportFormats are the formats of report. Only html can show several runs.
+var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
+
+// writeReport writes the run in dir to standard output, or to file.
+func writeReport(out io.Writer, format, dir, file string, force bool, v view) error {
+	r, err := results.Open(dir)
+	if err != nil {
+		return usage(err)
+	}
+	var text bytes.Buffer
+	switch format {
+	case "text":
+		if file == "" || file == "-" {
+			return printRun(out, r, v)
+		}
+		err = v.text(nil, false).Write(&text, r)
+	case "json": // the file as it is may have fields of a newer mailbench
+		var b []byte
+		b, err = results.ReadRun(dir)
+		text.Write(b)
+	default:
+		err = map[string]func(io.Writer, *results.Run) error{
+			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
+			"junit": reports.WriteJUnit, "bench": reports.WriteBench,
+		}[format](&text, r)
+	}
+	if err != nil {
+		return err
+	}
+	if file == "" || file == "-" {
+		_, err := out.Write(text.Bytes())
+		return err
+	}
+	if _, err := os.Stat(file); !force && !errors.Is(err, fs.ErrNotExist) {
+		return usagef("%s is there already: name another file with -o, or overwrite it with --overwrite", file)
+	}
+	if err := writePage(file, text.Bytes(), true); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, file)
+	return err
+}
+
+// runReports are the reports that a run directory holds beside the results.
+func runReports() []results.Report {
+	return []results.Report{
+		{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run, _ []results.Curve) error {
+			return reports.WriteBench(w, r)
+		}},
+		{Name: page.HTMLFile, Write: page.Report},
+	}
+}
+
+// text is the text of a run on out.
+func (v view) text(out io.Writer, colour bool) reports.Text {
+	return reports.Text{Width: width(out), Colour: colour, Full: v.full, By: ranking.Metric(v.by)}
+}
+
+// printRun prints the text of a run, with colours on a terminal.
+func printRun(out io.Writer, r *results.Run, v view) error {
+	if !colour(out) {
+		return v.text(out, false).Write(out, r)
+	}
+	var text strings.Builder
+	if err := v.text(out, true).Write(&text, r); err != nil {
+		return err
+	}
+	return styled(out, text.String())
+}
+
+// writePage writes the page, over one of its own only.
+func writePage(file string, text []byte, force bool) error {
+	if err := noneOrPlain(file); err != nil { // before it is opened
+		return err
+	}
+	if !force {
+		if err := replaceable(file); err != nil {
+			return err
+		}
+	}
+	if err := writeWhole(file, text); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// writeWhole writes a file under a temporary name first, so that nobody sees half of it.
+func writeWhole(file string, text []byte) error {
+	if err := noneOrPlain(file); err != nil {
+		return err
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // a link stays one
+	}
+	name := filepath.Join(filepath.Dir(file), ".mailbench-"+rand.Text()+filepath.Ext(file))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("there is no folder %s", filepath.Dir(file))
+	} else if err != nil {
+		return missing(err)
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// noneOrPlain returns an error if there is something of that name that is no plain file: a named pipe makes
+// its writer wait for ever, and a device is not to be replaced.
+func noneOrPlain(file string) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return usagef("%s is no file to write to (%v); name another one", file, info.Mode().Type())
+	}
+	return nil
+}
+
+// replaceable returns an error if the file exists and mailbench has not written it.
+func replaceable(file string) error {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, page.HeadSize))
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if !page.Ours(head) {
+		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
+	}
+	return nil
 }

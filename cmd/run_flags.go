@@ -3,15 +3,26 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/reports/metrics"
 	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
-	"github.com/spf13/pflag"
 )
 
 // runFlags are the flags of run as they were given.
@@ -123,4 +134,230 @@ func (m *metric) Set(text string) error {
 	}
 	*m = metric(text)
 	return nil
+}
+
+// findMaxFlags are the flags of a search for the highest rate.
+type findMaxFlags struct {
+	on        bool
+	from, max string
+	precision float64 // percent
+	step      time.Duration
+}
+
+// Bounds of a search.
+const (
+	leastPrecision, mostPrecision = 1.0, 50.0 // percent
+	leastStep, mostStep           = 500 * time.Millisecond, time.Hour
+)
+
+func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
+	f.precision = 100 * run.DefaultPrecision
+	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what "+
+		"the workload expects")
+	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
+		"and on an embedded engine 1580/s at least)")
+	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
+	flags.Var(unset[time.Duration]{bounded[time.Duration]{
+		&f.step, leastStep, mostStep,
+		"a duration such as 500ms,", time.ParseDuration,
+	}}, "step",
+		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
+			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
+			"); a measurement of few operations lasts longer")
+	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
+		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
+}
+
+// check refuses a search's flags without --find-max.
+func (f *findMaxFlags) check(flags *pflag.FlagSet) error {
+	for _, name := range []string{"from-rate", "max-rate", "step", "precision"} {
+		if flags.Changed(name) && !f.on {
+			return usagef("--%s belongs to --find-max: add that, or leave it out", name)
+		}
+	}
+	return nil
+}
+
+// config turns the flags into the configuration of the search; nil if there is no search.
+func (f *findMaxFlags) config() (*run.FindMax, error) {
+	if !f.on {
+		return nil, nil
+	}
+	c := run.FindMax{Precision: f.precision / 100, Step: f.step}
+	for _, r := range []struct {
+		flag, text string
+		into       *float64
+	}{{"--from-rate", f.from, &c.From}, {"--max-rate", f.max, &c.Max}} {
+		if r.text == "" {
+			continue
+		}
+		rate, err := workloads.ParseRate(r.text)
+		if err != nil {
+			return nil, usagef("%s: %w", r.flag, err)
+		}
+		*r.into = rate.PerSecond()
+	}
+	if c.From > c.Max {
+		return nil, usagef("--from-rate %s is above --max-rate %s", f.from, f.max)
+	}
+	return &c, nil
+}
+
+// repeat takes the search of a saved run, except for flags that were given. Flags with bounds are
+// left to repeatNumbers.
+func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *results.FindMax) {
+	if was == nil {
+		return
+	}
+	for name, take := range map[string]func(){
+		"find-max": func() { f.on = true },
+		"from-rate": func() {
+			if was.From > 0 {
+				f.from = fmt.Sprintf("%f/s", was.From)
+			}
+		},
+		"max-rate": func() { f.max = fmt.Sprintf("%f/s", was.Max) },
+	} {
+		if !flags.Changed(name) {
+			take()
+		}
+	}
+}
+
+// shardFlags are the flags of a run that is a part of another.
+type shardFlags struct {
+	shard, start string
+	timeout      time.Duration
+}
+
+const (
+	mostShards = 1000
+	// shortestTimeout is longer than a garbage collection or a busy processor delays a shard.
+	shortestTimeout = 5 * time.Second
+	longestTimeout  = 24 * time.Hour
+	// jobShard means the number of a pod in a Kubernetes Indexed Job. Kubernetes puts that number,
+	// from 0, into the environment variable jobVariable.
+	jobShard    = "job"
+	jobVariable = "JOB_COMPLETION_INDEX"
+)
+
+func (f *shardFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.shard, "shard", "",
+		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
+			"Kubernetes Indexed Job")
+	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
+		"2026-05-01T12:00:00Z")
+	f.timeout = meet.UsualSilence
+	flags.Var(duration(&f.timeout, shortestTimeout, longestTimeout), "shard-timeout",
+		"give up when another shard gives no sign of life for that `DURATION`")
+}
+
+func (f *shardFlags) parse() (shard plan.Shard, start time.Time, err error) {
+	if f.shard == "" {
+		if f.start != "" {
+			err = usagef("--start belongs to --shard: add that, or leave it out")
+		} else if f.timeout != meet.UsualSilence {
+			err = usagef("--shard-timeout belongs to --shard: add that, or leave it out")
+		}
+		return shard, start, err
+	}
+	index, of, _ := strings.Cut(f.shard, "/")
+	if index == jobShard {
+		n, err := strconv.Atoi(os.Getenv(jobVariable))
+		if err != nil || n < 0 {
+			return shard, start, usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with "+
+				"completionMode: Indexed sets it",
+				f.shard, jobVariable, os.Getenv(jobVariable))
+		}
+		index = strconv.Itoa(n + 1)
+	}
+	i, errI := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostShards {
+		return shard, start, usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
+	}
+	if f.start == "" {
+		return shard, start,
+			usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
+				n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
+	}
+	if start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
+		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
+			time.Now().UTC().Format(time.RFC3339))
+	}
+	return plan.Shard{Index: i, Of: n}, start, nil
+}
+
+// sweepPath and sweepValue match what --sweep may have before and after its equals sign.
+var sweepPath, sweepValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]+$`), regexp.MustCompile(`^[A-Za-zµ0-9_./+-]+$`)
+
+// sweepOverride is the override for --sweep. Without a text there is none.
+func sweepOverride(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	path, list, _ := strings.Cut(text, "=")
+	values := strings.Split(list, ",")
+	for i, v := range values {
+		values[i] = strings.TrimSpace(v)
+		if !sweepPath.MatchString(path) || !sweepValue.MatchString(values[i]) {
+			return nil, usagef("--sweep %q: expected KEY=VALUE,VALUE,…, such as population.messages=100,1000,10000", text)
+		}
+	}
+	return []string{"sweep={" + path + ": [" + strings.Join(values, ", ") + "]}"}, nil
+}
+
+// blameSweep changes the place of faults in the override for --sweep to the place in what the
+// user typed.
+func blameSweep(err error, text string) error {
+	var faults strict.Errors
+	override, _ := sweepOverride(text)
+	if len(override) == 0 || !errors.As(err, &faults) {
+		return err
+	}
+	path, _, _ := strings.Cut(text, "=")
+	for _, f := range faults {
+		if f.File != "--set "+strconv.Quote(override[0]) {
+			continue
+		}
+		f.File, f.Pos.Column = "--sweep "+strconv.Quote(text), typedAt(text, override[0], f.Pos.Column)
+		f.Msg = strings.TrimPrefix(strings.ReplaceAll(f.Msg, "sweep."+path, path), "sweep: ")
+	}
+	return err
+}
+
+// typedAt is the column of --sweep that a column of its override came from. Both have the same
+// words in the same order.
+func typedAt(text, override string, column int) int {
+	words := regexp.MustCompile(`[^\s=,{}:\[\]]+`)
+	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // not the word sweep
+	at := 1
+	for i := range min(len(from), len(to)) {
+		if start := from[i][0] + 1; start <= column {
+			at = to[i][0] + 1 + min(column-start, to[i][1]-to[i][0]-1)
+		}
+	}
+	return at
+}
+
+// serveMetrics shows the run to Prometheus until stop is called.
+func (f *runFlags) serveMetrics(w io.Writer, c *run.Config) (stop func(), err error) {
+	if _, _, err := net.SplitHostPort(f.metrics); err != nil {
+		return nil, usagef("--metrics %q: expected :PORT or HOST:PORT, such as :9464", f.metrics)
+	}
+	m := metrics.New()
+	at, stop, err := m.Serve(f.metrics)
+	if err != nil {
+		return nil, err
+	}
+	c.Observe = m.Add
+	progress := c.Progress
+	c.Progress = func(p run.Progress) {
+		m.Progress(p.Done)
+		progress(p)
+	}
+	if !f.quiet {
+		fmt.Fprintf(w, "metrics: http://%s/metrics\n", at)
+	}
+	return stop, nil
 }

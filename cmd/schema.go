@@ -1,7 +1,20 @@
 package cmd
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/diagram"
 )
 
 func newSchema(known registry) *cobra.Command {
@@ -34,4 +47,196 @@ code, so a model can be checked before it is written.`,
 		}
 	}
 	return c
+}
+
+func newSchemaList(known registry) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the schemas of the models",
+		Example: `  mailbench schema list
+  mailbench schema list --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			var all []listedSchema
+			for _, m := range known.withVariants() {
+				s, err := known.schema(m.Name)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, []string{s.Name, s.Native, strconv.Itoa(len(s.Tables)), strconv.Itoa(len(s.Patterns)), s.Doc})
+				all = append(all, listedSchema{s.Name, s.Native, len(s.Tables), len(s.Patterns), s.Doc})
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), all)
+			}
+			return table(cmd.OutOrStdout(), []string{"SCHEMA", "WRITTEN FOR", "TABLES", "PATTERNS", "WHAT IT IS"}, rows)
+		},
+	}
+	bindJSON(c, &asJSON)
+	return c
+}
+
+func newSchemaShow(known registry) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show MODEL|FILE.yaml",
+		Short: "Print a schema as YAML",
+		Example: `  mailbench schema show james
+  mailbench schema show james > mine.yaml`,
+		Args: oneSchema,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(s.Source)
+			return err
+		},
+	}
+}
+
+// oneSchema checks the arguments of a command on one schema.
+func oneSchema(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("expected one model or schema file; see %q", cmd.CommandPath()+" --help")
+	}
+	return nil
+}
+
+func newSchemaDiagram(known registry) *cobra.Command {
+	var kind, format, file string
+	c := &cobra.Command{
+		Use:   "diagram MODEL|FILE.yaml",
+		Short: "Draw a schema as a Chebotko diagram, or its workflow",
+		Long: `Draw a schema as a Chebotko diagram: each table with its key (K), clustering
+order (C↑ C↓), static columns (S), indexes (IDX), counters (++) and collections
+({} [] <>), and arrows Q1, Q2 … from read to read. The kind physical adds types.
+The kind workflow shows the reads themselves in their order.
+
+Without -o the diagram goes to standard output.`,
+		Example: `  mailbench schema diagram datastax -o datastax.svg
+  mailbench schema diagram james --kind physical -o james.svg
+  mailbench schema diagram oracle --kind workflow --format mermaid`,
+		Args: oneSchema,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(diagram.Kinds, kind) {
+				return usage(unknown("kind", kind, diagram.Kinds))
+			}
+			write, ok := map[string]func(io.Writer, *schemas.Schema, diagram.Kind) error{
+				"svg": diagram.SVG, "mermaid": diagram.Mermaid,
+			}[format]
+			if !ok {
+				return usage(unknown("format", format, []string{"svg", "mermaid"}))
+			}
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			if err := write(&text, s, diagram.Kind(kind)); err != nil {
+				return usage(fmt.Errorf("%s: %w", args[0], err))
+			}
+			if file == "" || file == "-" {
+				_, err = cmd.OutOrStdout().Write(text.Bytes())
+				return err
+			}
+			if isFile(args[0]) && filepath.Clean(args[0]) == filepath.Clean(file) {
+				return usagef("--output %s is the schema itself; name another file", file)
+			}
+			return writeWhole(file, text.Bytes())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&kind, "kind", string(diagram.Logical), "what to draw: `KIND` logical, physical or workflow")
+	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
+	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
+	return c
+}
+
+func newSchemaRender(known registry) *cobra.Command {
+	var f workloadFlags
+	var engine, from, namespace string
+	cmd := &cobra.Command{
+		Use:   "render MODEL|FILE.yaml",
+		Short: "Write a schema in an engine's own language",
+		Long: `Write the statements that create a schema's tables, with comments: what each
+table is for, what the source document does not have, and what the engine does
+differently. cqlsh takes those of Cassandra, hbase shell those of HBase, and the
+SQL shell those of Oracle NoSQL Database (oraclenosql). A run creates the same
+tables itself. The embedded engine has no such language: its keys are shown.
+
+No engine is asked. Settings that matter to tables are the engine's own
+(mailbench engines lists them), such as replication.`,
+		Example: `  mailbench schema render james
+  mailbench schema render elasticinbox -e cassandra \
+    --set engines.cassandra.replication=3 > mail.cql
+  mailbench schema render mine.yaml -e oraclenosql`,
+		Args: oneSchema,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			e, err := known.renderer(cmp.Or(engine, s.Native))
+			if err != nil {
+				return err
+			}
+			w, err := f.workload(known.renderers(), from)
+			if err != nil {
+				return err
+			}
+			if strings.ContainsFunc(namespace, notInNames) {
+				return usagef("--namespace %q: expected letters, digits and _ only", namespace)
+			}
+			o := drivers.Options{Namespace: namespace}
+			if config := w.Engines[e.Name]; config != nil {
+				o.Settings = config.Settings
+			}
+			text, err := e.Render(s, o)
+			if err != nil {
+				return usage(err)
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
+	cmd.Flags().StringVar(&namespace, "namespace", "",
+		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
+	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")
+	f.bindSet(cmd.Flags())
+	engineSet(cmd.Flags())
+	return cmd
+}
+
+// notInNames reports whether some engine refuses a character in the name of a keyspace
+// or namespace.
+func notInNames(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// renderers are the engines that can write a schema.
+func (r registry) renderers() []drivers.Engine {
+	var all []drivers.Engine
+	for _, e := range r.engines {
+		if e.Render != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func (r registry) renderer(name string) (e drivers.Engine, err error) {
+	switch name {
+	case "":
+		return e, usagef("no engine named; add --engine cassandra, hbase, oraclenosql or embedded")
+	case "all":
+		return e, usagef("--engine all: name one engine")
+	}
+	engines, err := pick("engine", []string{name}, r.renderers(), func(e drivers.Engine) string { return e.Name })
+	if err != nil {
+		return e, err
+	}
+	return engines[0], nil
 }

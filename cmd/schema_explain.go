@@ -2,13 +2,19 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/run"
+	"github.com/mailbench/mailbench/workloads/trace"
+	"github.com/mailbench/mailbench/workloads/trace/queries"
 )
 
 func newSchemaExplain(known registry) *cobra.Command {
@@ -160,4 +166,115 @@ func printCalls(w io.Writer, indent string, x drivers.Explanation) (err error) {
 		_, err = fmt.Fprintf(w, "%s%s\n", indent, call)
 	}
 	return err
+}
+
+// liveFlags are the flags of schema explain --live as they were given.
+type liveFlags struct {
+	workloadFlags
+	json, quiet bool
+}
+
+// run runs the operations of a model and prints what its patterns cost.
+func (f *liveFlags) run(
+	cmd *cobra.Command, known registry, name string, e drivers.Engine, patterns []*schemas.Pattern,
+) error {
+	picked, err := known.pickModels([]string{name})
+	if err != nil {
+		return fmt.Errorf("--live runs mail operations, so it needs a model: %w", err)
+	}
+	more, err := contactOverride([]drivers.Engine{e}, f.contact)
+	if err != nil {
+		return err
+	}
+	w, err := trace.Workload(slices.Concat(f.set, more)...)
+	if err != nil {
+		return usage(err)
+	}
+	if err := w.CheckEngines(engineWords(known.engines)); err != nil {
+		return usage(err)
+	}
+	if err := known.checkModels(w); err != nil {
+		return err
+	}
+	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
+	report, err := trace.Run(cmd.Context(), trace.Config{
+		Model: picked[0], Engine: e, Workload: w,
+		Progress: func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) },
+	})
+	bar.close()
+	if err != nil {
+		return err
+	}
+	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
+		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
+	})
+	out := cmd.OutOrStdout()
+	if f.json {
+		err = printJSON(out, report)
+	} else {
+		room, _ := wanted(out)
+		err = report.WriteText(out, e.TraceDoc, room)
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return nil
+}
+
+// queriesFlags are the flags of schema explain --queries as they were given.
+type queriesFlags struct {
+	queries []string
+	store   storeFlags
+	json    bool
+	quiet   bool
+}
+
+// run runs the reads of the files on a live keyspace, and prints what they cost beside what lint says.
+func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
+	if f.store.engine == "" || f.store.keyspace == "" {
+		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
+	}
+	sources, err := readSources(f.queries)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	st, err := f.store.open(ctx, known, &schemas.Schema{Name: "imported"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	store, ok := st.(queries.Store)
+	if !ok {
+		return usagef("--queries: %s runs no statements of one's own; expected --engine cassandra", f.store.engine)
+	}
+	var legend string
+	for _, e := range known.engines {
+		if e.Name == f.store.engine {
+			legend = e.TraceDoc
+		}
+	}
+	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
+	report, err := queries.Run(ctx, queries.Config{
+		Store: store, Engine: f.store.engine, Keyspace: f.store.keyspace, Sources: sources, Hints: known.checkHints,
+		Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
+	})
+	bar.close()
+	if errors.Is(err, queries.ErrInput) {
+		return usage(fmt.Errorf("--queries %s: %w", strings.Join(f.queries, ", "), err))
+	}
+	if err != nil {
+		return f.store.absent(err)
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		err = printJSON(out, report)
+	} else {
+		room, _ := wanted(out)
+		err = report.WriteText(out, legend, room)
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return nil
 }

@@ -2,9 +2,13 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -223,4 +231,219 @@ func scratchFolder() (path string, remove func() error, err error) {
 		return "", nil, errors.Join(fmt.Errorf("make a temporary folder: %w", err), os.Remove(path))
 	}
 	return path, folder.Remove, nil
+}
+
+// modelAudit is models.Audit in JSON.
+type modelAudit struct {
+	Accounts     int64    `json:"accounts"`
+	Folders      int64    `json:"folders"`
+	Messages     int64    `json:"messages"`
+	Deleted      int64    `json:"deleted"`
+	Unreferenced int64    `json:"unreferenced"`
+	Dangling     int64    `json:"dangling"`
+	Duplicated   int64    `json:"duplicated"`
+	BrokenBodies int64    `json:"broken_bodies"`
+	BrokenOff    int64    `json:"broken_off,omitempty"`
+	CounterDrift int64    `json:"counter_drift"`
+	Notes        []string `json:"notes,omitempty"`
+	Error        string   `json:"error,omitempty"` // what ended the audit before its end
+
+	interrupted bool // by an engine that does not answer, a read that failed, or the user, and not by the data
+	remote      bool
+}
+
+// broken reports whether the audit found damage, by the rule of a run's audit. Exact says that no operation
+// on the data set was interrupted.
+func (a *modelAudit) broken(exact bool) bool {
+	found := results.Audit{
+		Interrupted: a.remote && !exact, Exact: exact,
+		Dangling: a.Dangling, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
+	}
+	return found.Damaged() || a.Error != "" && !a.interrupted
+}
+
+// auditOf runs a model's own audit over a store that is open for reading only.
+func auditOf(
+	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema, pace *validate.Pace,
+	blobs string,
+) (*modelAudit, error) {
+	picked, err := known.pickModels([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	p, err := drivers.PrepareAll(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := picked[0].Bind(ctx, p, models.Options{Blobs: blobs})
+	if err != nil {
+		return nil, fmt.Errorf("bind %s to %s: %w", name, st.Capabilities().Engine, err)
+	}
+	if c, ok := bound.(io.Closer); ok {
+		defer c.Close()
+	}
+	session, err := st.Session()
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := session.(drivers.Tolerant); ok {
+		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
+	}
+	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
+	a := auditInJSON(found)
+	a.remote = !st.Capabilities().InProcess
+	var stop error
+	if err != nil {
+		a.Error = err.Error()
+		_, lost := st.Inspect(ctx, s.Name)
+		if a.interrupted = !errors.Is(err, drivers.ErrCorrupt) && (lost != nil || drivers.IsOutage(err)); a.interrupted {
+			stop = err
+		}
+	}
+	return a, errors.Join(stop, session.Close())
+}
+
+func auditInJSON(a models.Audit) *modelAudit {
+	return &modelAudit{
+		Accounts: a.Accounts, Folders: a.Folders, Messages: a.Messages, Deleted: a.Deleted, Unreferenced: a.Unreferenced,
+		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, BrokenOff: a.BrokenOff,
+		CounterDrift: a.CounterDrift, Notes: a.Notes,
+	}
+}
+
+// validated is what schema validate prints.
+type validated struct {
+	Engine  string `json:"engine"`
+	Version string `json:"version"`
+	*validate.Report
+	Broken   int64 `json:"broken"`
+	Leftover int64 `json:"leftover"`
+	// Adrift is how many rows have a wrong count that an operation left which was broken off or is
+	// of unknown outcome. They are not broken.
+	Adrift  int64       `json:"adrift,omitempty"`
+	Audit   *modelAudit `json:"audit,omitempty"`
+	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
+	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the document and the store does not have
+	resume  string      // the file with which a check that has stopped goes on
+}
+
+// writeText prints the report, and behind it what the model's audit says.
+func (v *validated) writeText(w io.Writer) error {
+	room, _ := wanted(w)
+	if err := v.Report.WriteText(w, room); err != nil {
+		return err
+	}
+	if v.Stopped != "" {
+		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
+		if v.resume != "" {
+			fmt.Fprintf(w, "The same command goes on from here: %s has what was read.\n", v.resume)
+		}
+	}
+	if len(v.Skipped) > 0 {
+		fmt.Fprintf(w, "\nNot in the document of the schema, nor in the store, and so skipped: %s.\n",
+			strings.Join(v.Skipped, ", "))
+	}
+	if a := v.Audit; a != nil {
+		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
+			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
+			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
+			a.BrokenBodies, a.CounterDrift)
+		if a.BrokenOff > 0 {
+			fmt.Fprintf(w, "%s of blobs broken off: files that nobody sees.\n", words.Plural(a.BrokenOff, "write"))
+		}
+		for _, note := range a.Notes {
+			fmt.Fprintln(w, "  "+words.OneLine(note))
+		}
+		switch {
+		case a.interrupted:
+			fmt.Fprintf(w, "  The audit was INTERRUPTED: %s\n", words.OneLine(a.Error))
+		case a.Error != "":
+			fmt.Fprintf(w, "  The audit ended at data that it cannot read: %s\n", words.OneLine(a.Error))
+		}
+	}
+	adrift := ""
+	if v.Adrift > 0 {
+		adrift = fmt.Sprintf("; %s adrift: operations on the data set were broken off, or are of unknown outcome",
+			words.Plural(v.Adrift, "count"))
+	}
+	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over%s\n", v.Schema, v.Engine,
+		words.Plural(v.Broken, "row"), v.Leftover, adrift)
+	return err
+}
+
+// print prints the report. Its error says that data is broken.
+func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
+	out := cmd.OutOrStdout()
+	var err error
+	if f.json {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		err = e.Encode(v)
+	} else {
+		err = v.writeText(out)
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	switch {
+	case v.Broken > 0:
+		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
+			v.Engine, words.Plural(v.Broken, "row"))}
+	case v.Audit != nil && v.Audit.broken(f.exact):
+		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: the model's audit says so", v.Schema, v.Engine)}
+	}
+	return nil
+}
+
+// journal opens the file of --resume, or returns nil.
+func (f *validateFlags) journal(
+	ctx context.Context, st drivers.Store, s *schemas.Schema,
+) (_ *validate.Journal, err error) {
+	if f.resume == "" {
+		return nil, nil
+	}
+	store := f.engine + ", "
+	switch {
+	case f.keyspace != "":
+		store += "keyspace " + f.keyspace
+	case f.namespace != "":
+		store += "namespace " + f.namespace
+	case f.data != "":
+		store += "data " + f.data
+	default:
+		store += "mailbench's own " + s.Name
+	}
+	of := validate.Of{Store: store, Sample: float64(f.sample), Seed: f.seed}
+	if known, ok := st.(drivers.Identified); ok {
+		id, err := known.Identity(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("--resume: %w", err)
+		}
+		of.Tables = id
+	} else if f.data != "" {
+		if of.Tables, err = filepath.Abs(f.data); err != nil {
+			return nil, fmt.Errorf("--resume: %w", err)
+		}
+	}
+	j, err := validate.OpenJournal(f.resume, of, s)
+	if errors.Is(err, private.ErrLocked) {
+		return nil, fmt.Errorf("--resume %s: it is %w; wait for that check, or name another file", f.resume, err)
+	}
+	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+		return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.resume, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	return j, nil
+}
+
+// endJournal removes the file of a check that has come to its end, and leaves that of another one.
+func endJournal(j *validate.Journal, whole bool) error {
+	switch {
+	case j == nil:
+		return nil
+	case whole:
+		return j.Remove()
+	}
+	return j.Close()
 }

@@ -1,14 +1,117 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/run"
 )
+
+// screen is where every command prints. Subjects, names of folders and files, and an engine's
+// texts about its tables come from strangers. A character in them that a terminal would act on,
+// or that shows others in another order, is written as an escape, such as \u202e. In JSON the
+// escape means the same character.
+type screen struct {
+	mu   sync.Mutex
+	out  io.Writer
+	rest []byte // the beginning of a character that the next Write completes
+	err  error  // the last one of Write, which cobra's help drops
+}
+
+// Write implements io.Writer.
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := append(s.rest, b...)
+	whole := len(text) - begun(text)
+	s.rest = append([]byte(nil), text[whole:]...)
+	if _, s.err = io.WriteString(s.out, printable(string(text[:whole]))); s.err != nil {
+		return 0, s.err
+	}
+	return len(b), nil
+}
+
+// begun is how many bytes at the end of text are the beginning of a character, or of a line's
+// end (\r before \n).
+func begun(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
+			if !utf8.FullRune(at) || n == 1 && at[0] == '\r' {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// printable writes characters that a terminal must not get as escapes. Line feeds and tabs stay.
+func printable(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !strings.ContainsFunc(text, harmful) {
+		return strings.ToValidUTF8(text, string(utf8.RuneError))
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case !harmful(r):
+			b.WriteRune(r)
+		case high != utf8.RuneError:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// harmful reports whether a character is a control or format character (some of these change the
+// direction of text), or a line or paragraph separator.
+func harmful(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// redraw overwrites the line that the cursor is in.
+func redraw(w io.Writer, line string) {
+	if s, ok := w.(*screen); ok {
+		w = s.out
+	}
+	fmt.Fprint(w, "\r\x1b[K", printable(line))
+}
+
+// style matches a terminal's sequence that begins or ends a colour or weight.
+var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
+
+// styled writes a text with the styles that it has. The caller makes sure that none of them comes
+// from strangers.
+func styled(w io.Writer, text string) error {
+	if s, ok := w.(*screen); ok {
+		w = s.out
+	}
+	var b strings.Builder
+	for text != "" {
+		at := style.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
+		}
+		b.WriteString(printable(text[:at[0]]) + text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
 
 // defaultWidth is the width of text that goes to no terminal.
 const defaultWidth = 100
@@ -63,4 +166,145 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	room, _ := wanted(w)
 	_, err := io.WriteString(w, words.Table(append([][]string{head}, rows...), len(head), room))
 	return err
+}
+
+// progress shows how far a run is: one line rewritten on a terminal, else one
+// line for each phase that has ended.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	quiet    bool
+	drawn    bool
+	names    int // columns of the longest name so far, so that the text behind names does not jump
+}
+
+func newProgress(w io.Writer, quiet bool) *progress {
+	return &progress{w: w, terminal: isTerminal(w), quiet: quiet}
+}
+
+// update is called from one goroutine at a time.
+func (b *progress) update(p run.Progress) {
+	switch {
+	case b.quiet:
+	case p.Note != "":
+		b.close()
+		fmt.Fprintln(b.w, where(p)+printable(p.Note))
+	case b.terminal:
+		b.names = max(b.names, utf8.RuneCountInString(where(p)))
+		redraw(b.w, line(p, b.names, width(b.w)-1))
+		b.drawn = true
+	case p.Finished:
+		fmt.Fprintf(b.w, "%s done%s%s\n", where(p), amount(p, 1000), left(", ", p))
+	}
+}
+
+// close takes the progress line off the terminal.
+func (b *progress) close() {
+	if b.drawn {
+		redraw(b.w, "")
+	}
+}
+
+// Widths in columns: of the bar between its brackets, of the time left, and of the counts of
+// operations.
+const (
+	barMost, barLeast = 20, 5
+	leftWidth         = 11
+	amountWidth       = 32
+)
+
+// line is a progress line of at most width columns. It says what is under way, how much of the
+// whole run is done and how long the rest takes, and counts the operations of the phase. The
+// place of each depends on names and width only. If there is no room, the bar is left out.
+func line(p run.Progress, names, width int) string {
+	s := fmt.Sprintf("%-*s", names, where(p))
+	behind := width - names - leftWidth
+	if room := min(barMost, behind-amountWidth-3); room >= barLeast {
+		behind -= room + 3
+		full := int(min(max(p.Done, 0), 1) * float64(room))
+		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
+	}
+	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, left("", p), amount(p, behind)), " "))
+	return string(all[:min(len(all), max(width, 0))])
+}
+
+// left is how long the rest of the run takes, behind a prefix; "" if that is not known.
+func left(prefix string, p run.Progress) string {
+	if p.Left <= 0 {
+		return ""
+	}
+	return prefix + words.About(p.Left) + " left"
+}
+
+// where says what is under way. The user chose the phase's name, so it is made printable.
+func where(p run.Progress) string {
+	if p.Model == "" { // no cell has begun yet
+		return printable(p.Phase)
+	}
+	at := ""
+	if p.Point != "" {
+		at = " at " + printable(p.Point)
+	}
+	head := fmt.Sprintf("[%d/%d]", p.Combination, p.Combinations)
+	if p.Trials > 1 {
+		head = fmt.Sprintf("trial %d/%d", p.Trial, p.Trials)
+	}
+	return fmt.Sprintf("%s %s on %s%s: %s", head, p.Model, p.Engine, at, printable(p.Phase))
+}
+
+// amount says how many operations succeeded, how many did not, the rate, and how long they took so far.
+// What there is no room for is left out, from the first on: the times are what users look for.
+func amount(p run.Progress, room int) string {
+	if p.OK+p.Failed+p.Dropped == 0 {
+		return ""
+	}
+	all := []string{fmt.Sprintf("%d ok", p.OK), fmt.Sprintf("%.0f/s", p.Rate)}
+	if p.Dropped > 0 {
+		all = slices.Insert(all, 1, fmt.Sprintf("%d dropped", p.Dropped))
+	}
+	if p.Failed > 0 {
+		all = slices.Insert(all, 1, fmt.Sprintf("%d not", p.Failed))
+	}
+	if p.P50 > 0 {
+		times := "p50 " + words.Duration(float64(p.P50))
+		if p.P99 > 0 {
+			times += " p99 " + words.Duration(float64(p.P99))
+		}
+		all = append(all, times)
+	}
+	text := func() string { return " " + strings.Join(all, ", ") }
+	for p.P50 > 0 && len(all) > 1 && utf8.RuneCountInString(text()) > room {
+		all = all[1:]
+	}
+	return text()
+}
+
+// lineBar is one line of progress that is redrawn. It is shown on a terminal only.
+type lineBar struct {
+	w     io.Writer
+	drawn bool
+}
+
+func newLineBar(w io.Writer, quiet bool) *lineBar {
+	if quiet || !isTerminal(w) {
+		return &lineBar{}
+	}
+	return &lineBar{w: w}
+}
+
+func (b *lineBar) show(line string) {
+	if b.w == nil {
+		return
+	}
+	cut := []rune(printable(line))
+	redraw(b.w, string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
+	b.drawn = true
+}
+
+// close takes the line off the terminal.
+func (b *lineBar) close() {
+	if b.drawn {
+		redraw(b.w, "")
+		b.drawn = false
+	}
 }

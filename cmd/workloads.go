@@ -1,11 +1,20 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/fit"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 func newWorkloads() *cobra.Command {
@@ -69,4 +78,198 @@ func newWorkloadHelp() *cobra.Command {
 		Short: "The language of workload files",
 		Long:  workloads.Reference(),
 	}
+}
+
+// schemaLine tells an editor which JSON Schema a workload has.
+const schemaLine = `# yaml-language-server: $schema=workload.schema.json
+# ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`
+
+func newWorkloadsSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of workload files, for editors",
+		Example: `  mailbench workloads schema > workload.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
+			return err
+		},
+	}
+}
+
+func newWorkloadsShow() *cobra.Command {
+	return &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Print a workload as YAML, to be changed",
+		Example:           `  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml`,
+		ValidArgsFunction: completeOne(workloads.BundledNames()),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected one workload; see %q", cmd.CommandPath()+" --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := workloads.Bundled(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return writeWorkload(cmd.OutOrStdout(), w)
+		},
+	}
+}
+
+func writeWorkload(out io.Writer, w *workloads.Workload) error {
+	_, err := fmt.Fprintf(out, "%s\n%s", schemaLine, w.Source)
+	return err
+}
+
+// describeWorkload prints what a workload does, phase by phase.
+func describeWorkload(out io.Writer, w *workloads.Workload) error {
+	fmt.Fprintf(out, "%s: %s\n\n", w.Name, w.Doc)
+	var rows [][]string
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		streams := p.Streams
+		if !p.HasStreams() {
+			streams = []workloads.Phase{*p}
+		}
+		for _, s := range streams {
+			name := p.Name
+			if p.HasStreams() {
+				name += ": " + s.Name
+			}
+			rows = append(rows, []string{name, pace(&s), length(p), asks(&s)})
+		}
+	}
+	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, rows); err != nil {
+		return err
+	}
+	if a := w.Answer; len(a.Models) > 0 {
+		fmt.Fprintf(out, "\nIt asks of %s, unless -m names others, and answers:\n", strings.Join(a.Models, ", "))
+		for _, s := range a.Says {
+			for _, line := range words.Wrap("  ", s, 2, 80) {
+				fmt.Fprintln(out, line)
+			}
+		}
+	}
+	_, err := fmt.Fprint(out, "\n"+words.Table([][]string{
+		{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
+		{"mailbench run " + w.Name + " --dry-run", "says what it takes"},
+	}, 2, 0))
+	return err
+}
+
+// pace says how much is asked at once.
+func pace(p *workloads.Phase) string {
+	switch {
+	case !p.Runs():
+		return "-"
+	case p.Replay != nil:
+		return "as recorded"
+	case p.Rate.Count > 0 && p.Session != nil:
+		return p.Rate.String() + " sessions"
+	case p.Rate.Count > 0:
+		return p.Rate.String()
+	}
+	return words.Plural(p.Clients, "client")
+}
+
+func length(p *workloads.Phase) string {
+	switch {
+	case p.Duration > 0:
+		return p.Duration.String()
+	case p.Operations > 0:
+		return words.Plural(int64(p.Operations), "operation")
+	}
+	return "-"
+}
+
+// asks lists the operations of a phase, the most frequent first.
+func asks(p *workloads.Phase) string {
+	if p.Kind == workloads.Interrupt {
+		return fmt.Sprintf("move, delete of %s, broken off", words.Plural(p.Messages, "message"))
+	}
+	if !p.Runs() || p.Replay != nil {
+		return "-"
+	}
+	mix := p.Asks()
+	var ops []workloads.Op
+	for op := range workloads.Op(workloads.NumOps) {
+		if mix.Has(op) {
+			ops = append(ops, op)
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b workloads.Op) int { return cmp.Compare(mix[b], mix[a]) })
+	var all []string
+	for _, op := range ops {
+		all = append(all, fmt.Sprintf("%s %.3g", op, 100*mix.Share(op)))
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
+}
+
+func newWorkloadsFit() *cobra.Command {
+	var mbox []string
+	var maildir, trace string
+	var limit random.Size = defaultMail
+	c := &cobra.Command{
+		Use:   "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
+		Short: "Measure mail or a trace, and print a workload that fits it",
+		Long: `Measure mail or a trace, and print a workload that fits it.
+
+Mail says how large texts and attachments are, how many recipients, folders and
+messages there are, and when it came. A trace says which operations there were,
+when, and for which users and folders; "mailbench help workload" describes
+trace files. With both, mail says what messages are like and how many lie in a
+folder, and the trace says the rest.
+
+Operations of a trace become a mix with their rate. Comments say how long users
+pause between operations, and which operation follows which: with that a mix
+can be written as sessions by hand.
+
+Comments in the workload say what was measured, how far each distribution is
+from it, and what does not fit. What was not measured is said, too. Nothing of
+the mail itself is in it: no address, name, subject or text.`,
+		Example: `  mailbench workloads fit --mbox archive.mbox.gz > fitted.yaml
+  mailbench workloads fit --mbox inbox.mbox,sent.mbox   folders of one user
+  mailbench workloads fit --maildir ~/Maildir           or a folder of them
+  mailbench workloads fit --trace monday.jsonl --mbox archive.mbox.gz`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, s := cmd.Context(), &fit.Sample{}
+			switch {
+			case len(mbox) > 0 && maildir != "":
+				return usagef("both --mbox and --maildir; name one of them")
+			case len(mbox) == 0 && maildir == "" && trace == "":
+				return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
+			}
+			if len(mbox) > 0 {
+				if err := s.ReadMbox(ctx, int64(limit), mbox...); err != nil {
+					return missing(err)
+				}
+			}
+			if maildir != "" {
+				if err := s.ReadMaildir(ctx, maildir, int64(limit)); err != nil {
+					return missing(err)
+				}
+			}
+			if trace != "" {
+				var file *fs.PathError
+				if err := s.ReadTrace(ctx, trace); errors.As(err, &file) || ctx.Err() != nil {
+					return missing(err)
+				} else if err != nil {
+					return usage(err) // a line of the trace is wrong
+				}
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
+			return err
+		},
+	}
+	bindList(c.Flags(), &mbox, "mbox", "",
+		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
+	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit",
+		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")
+	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
+	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")
+	return c
 }

@@ -1,6 +1,11 @@
 package workloads
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // This file is the language: its keys, what values they take, and what they mean. The
 // decoder, "mailbench help workload" and the JSON Schema are made from it.
@@ -243,4 +248,116 @@ func howOf(op Op) []key {
 		}
 	}
 	return keys
+}
+
+// ErrPopulation says that a workload's population is too large.
+var ErrPopulation = errors.New("population is too large")
+
+// Bounds of a population, so that it fits in memory and in 32-bit numbers: a run
+// keeps some hundred bytes a folder, and up to 32 a message.
+const (
+	MaxUsers          = 10_000_000
+	MaxFolders        = 1000
+	MaxFolderMessages = 100_000_000
+	maxAllFolders     = 20_000_000
+	maxAllMessages    = 1_000_000_000
+)
+
+// CheckPopulation refuses a population with more folders or messages in all than it may have.
+func CheckPopulation(folders, messages float64) error {
+	switch {
+	case folders > maxAllFolders:
+		return fmt.Errorf("%w: %.0f folders or more in all (users × folders), at most %d", ErrPopulation,
+			folders, maxAllFolders)
+	case messages > maxAllMessages:
+		return fmt.Errorf("%w: %.0f messages or more in all (users × folders × messages), at most %d",
+			ErrPopulation, messages, maxAllMessages)
+	}
+	return nil
+}
+
+// PhaseMessages is where the message numbers of a phase begin: Number+1 times this. The
+// load's are below, from 0. A phase has at most so many operations.
+const PhaseMessages = 1 << 40
+
+// LoadSpan is the time in which the mail of a load arrived.
+const LoadSpan = 365 * 24 * time.Hour
+
+// MaxRecipients bounds how many mailboxes one delivery can go to.
+const MaxRecipients = 1000
+
+// Paths are the keys that --set may change, except those of engines and models: KEY= for each key, and
+// KEY=VALUE if the language lists the values. A key inside a list, such as that of one
+// stream of several, has no path.
+func (w *Workload) Paths() []string {
+	var all []string
+	for _, k := range sectionKeys("workload") {
+		if k.form != formPhases {
+			all = append(all, k.paths("")...)
+			continue
+		}
+		for i := range w.Phases {
+			p := &w.Phases[i]
+			kind := p.Kind
+			if kind == Warmup {
+				kind = Measure // it has the same keys
+			}
+			for _, k := range sectionKeys(kind.String()) {
+				all = append(all, k.paths("phases."+p.Name+".")...)
+			}
+		}
+	}
+	return all
+}
+
+func sectionKeys(name string) []key {
+	i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+	return sections[i].keys
+}
+
+// paths are the paths of the key and of all keys below it. Prefix is the path of its section.
+func (k *key) paths(prefix string) []string {
+	name := prefix + k.name
+	var below []key
+	var words []string
+	switch k.form {
+	case formVersion, formName, formEngines, formStreams, formSession, formPhases, formExpect, formSweep, formModels,
+		formAnswer:
+		return nil
+	case formMail:
+		below = sectionKeys("mail")
+	case formAttachments:
+		below = sectionKeys("attachments")
+	case formPopulation:
+		below = sectionKeys("population")
+	case formKeys:
+		below = sectionKeys("keys")
+	case formReplay:
+		below = sectionKeys("replay")
+	case formTrials:
+		below = sectionKeys("trials")
+	case formMix:
+		for _, op := range opNames {
+			below = append(below, key{name: op, form: formWeight})
+		}
+	case formTruth:
+		words = []string{"true", "false"}
+	case formArrivals:
+		words = []string{"constant", "poisson"}
+	case formMissing:
+		words = []string{"skip", "replace-rate"}
+	case formChoice:
+		words = []string{"uniform", "zipf", "latest", "largest"}
+	}
+	all := []string{name + "="}
+	if len(below) > 0 {
+		all = nil
+	}
+	for i := range below {
+		all = append(all, below[i].paths(name+".")...)
+	}
+	for _, word := range words {
+		all = append(all, name+"="+word)
+	}
+	return all
 }

@@ -5,6 +5,11 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Rate is how many operations are due in which time. It is written as 2000/s,
@@ -68,4 +73,226 @@ func (r Rate) String() string {
 		}
 	}
 	return fmt.Sprintf("%g/s", r.PerSecond())
+}
+
+// Shape is a rate that changes with time: pieces, one after another, in each of which
+// it changes evenly. After the last piece the shape begins anew.
+type Shape []Piece
+
+// Piece is a part of a shape. Rates are operations a second.
+type Piece struct {
+	Length   time.Duration
+	From, To float64
+}
+
+// count is how many operations are due in the first t seconds of the piece.
+func (p *Piece) count(t float64) float64 {
+	return p.From*t + (p.To-p.From)*t*t/(2*p.Length.Seconds())
+}
+
+// All is how many operations are due in the piece.
+func (p *Piece) All() float64 { return (p.From + p.To) / 2 * p.Length.Seconds() }
+
+// Length is how long the shape is until it begins anew.
+func (s Shape) Length() (d time.Duration) {
+	for i := range s {
+		d += s[i].Length
+	}
+	return d
+}
+
+// Count is how many operations are due until t, as a real number: the integral of
+// the rate.
+func (s Shape) Count(t time.Duration) float64 {
+	var n, once float64
+	for i := range s {
+		once += s[i].All()
+	}
+	length := s.Length()
+	n = float64(t/length) * once
+	t %= length
+	for i := range s {
+		if t < s[i].Length {
+			return n + s[i].count(t.Seconds())
+		}
+		n += s[i].All()
+		t -= s[i].Length
+	}
+	return n
+}
+
+// shapeNames are the shapes that a rate may have.
+var shapeNames = []string{"ramp", "steps", "burst", "day"}
+
+const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, day, as in {ramp: {from: 100/s, to: 2000/s}}"
+
+// rate reads a rate or a shape into the phase. A shape fills the phase's duration.
+func (d *decoder) rate(p *Phase, n *yaml.Node, where string) {
+	if n.Kind == yaml.ScalarNode {
+		p.Rate = d.plainRate(n, where)
+		return
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+		d.Fail(n, "the rate of %s must be one rate or shape, found %s; %s", where, strict.Found(n), rateForms)
+		return
+	}
+	if p.Duration == 0 && p.Operations > 0 {
+		d.Fail(n, "%s: a rate with a shape needs a duration, which it fills", where)
+	}
+	faults := len(d.Errs)
+	for name, e := range d.Fields(n, "the rate of "+where, shapeNames) {
+		p.Shape = d.shape(name, e.Value, max(p.Duration, time.Second), where)
+	}
+	if len(d.Errs) > faults {
+		p.Shape = nil
+		return
+	}
+	p.Rate = RateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
+}
+
+func (d *decoder) plainRate(n *yaml.Node, where string) Rate {
+	r, err := ParseRate(n.Value)
+	if n.Kind != yaml.ScalarNode {
+		d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
+	} else if err != nil {
+		d.Fail(n, "%s: %s", where, err)
+	}
+	return r
+}
+
+func (d *decoder) shape(name string, n *yaml.Node, whole time.Duration, where string) Shape {
+	where = name + " of " + where
+	switch name {
+	case "ramp":
+		return d.ramp(n, whole, where)
+	case "steps":
+		return d.steps(n, whole, where)
+	case "burst":
+		return d.burst(n, where)
+	}
+	return d.day(n, whole, where)
+}
+
+// need reports the first missing key as a fault. It returns false if one is missing.
+func (d *decoder) need(n *yaml.Node, f map[string]strict.Entry, where string, keys ...string) bool {
+	for _, k := range keys {
+		if _, ok := f[k]; !ok {
+			d.Fail(n, "%s has no %s", where, k)
+			return false
+		}
+	}
+	return true
+}
+
+// ramp changes the rate evenly, over the whole phase or the time named. Then it stays.
+func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
+	f := d.Fields(n, where, shapeKeys["ramp"])
+	if !d.need(n, f, where, "from", "to") {
+		return nil
+	}
+	from, to := d.plainRate(f["from"].Value, where).PerSecond(), d.plainRate(f["to"].Value, where).PerSecond()
+	over := whole
+	if e, ok := f["over"]; ok {
+		if over = d.duration(e.Value, "over of "+where); over > whole {
+			d.Fail(e.Value, "over of %s is %s, longer than the phase, which has %s", where, over, whole)
+		}
+	}
+	s := Shape{{over, from, to}}
+	if over < whole {
+		s = append(s, Piece{whole - over, to, to})
+	}
+	return s
+}
+
+// maxSteps bounds the pieces of a shape.
+const maxSteps = 1000
+
+// steps divides the phase into equal parts with a rate each.
+func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shape) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || len(n.Content) > maxSteps {
+		d.Fail(n, "%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where,
+			maxSteps, strict.Found(n))
+		return nil
+	}
+	parts := time.Duration(len(n.Content))
+	for i, item := range n.Content {
+		r := d.plainRate(item, where).PerSecond()
+		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
+		s = append(s, Piece{to - from, r, r})
+	}
+	return s
+}
+
+// burst is a base rate with peaks. A phase begins with the base rate.
+func (d *decoder) burst(n *yaml.Node, where string) Shape {
+	f := d.Fields(n, where, shapeKeys["burst"])
+	if !d.need(n, f, where, "peak", "every", "for") {
+		return nil
+	}
+	base := 0.0
+	if e, ok := f["base"]; ok {
+		base = d.plainRate(e.Value, where).PerSecond()
+	}
+	peak := d.plainRate(f["peak"].Value, where).PerSecond()
+	every, length := d.duration(f["every"].Value, "every of "+where), d.duration(f["for"].Value, "for of "+where)
+	if length >= every {
+		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, length, every)
+	}
+	return Shape{{every - length, base, base}, {length, peak, peak}}
+}
+
+// OfficeDay is how many messages were sent in each hour of the sender's day, by the Date
+// fields of 1,400 messages of the SpamAssassin public corpus.
+var OfficeDay = [24]float64{
+	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
+}
+
+// day is a rate that follows the hours of a day. The day takes the whole phase, or its length.
+func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
+	f := d.Fields(n, where, shapeKeys["day"])
+	if !d.need(n, f, where, "mean") {
+		return nil
+	}
+	mean := d.plainRate(f["mean"].Value, where).PerSecond()
+	if e, ok := f["length"]; ok {
+		whole = d.duration(e.Value, "length of "+where)
+	}
+	hours, sum := OfficeDay, 0.0
+	if e, ok := f["hours"]; ok {
+		hours = d.hours(e.Value, where)
+	}
+	for _, h := range hours {
+		sum += h
+	}
+	for i, h := range hours {
+		from, to := whole*time.Duration(i)/24, whole*time.Duration(i+1)/24
+		r := mean * 24 * h / max(sum, 1e-9)
+		s = append(s, Piece{max(1, to-from), r, r})
+	}
+	return s
+}
+
+func (d *decoder) hours(n *yaml.Node, where string) (hours [24]float64) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) != len(hours) {
+		d.Fail(n, "hours of %s must be 24 numbers, one for each hour from midnight on, found %s", where, strict.Found(n))
+		return hours
+	}
+	sum := 0.0
+	for i, item := range n.Content {
+		v, err := random.DecodeNumber(item, 0, maxWeight)
+		if err != nil {
+			d.Fail(item, "an hour of %s %s", where, err)
+		}
+		hours[i] = v
+		sum += v
+	}
+	if sum == 0 {
+		d.Fail(n, "hours of %s are all zero", where)
+	}
+	return hours
+}
+
+// shapeKeys are the keys of the shapes that have any.
+var shapeKeys = map[string][]string{
+	"ramp": {"from", "to", "over"}, "burst": {"base", "peak", "every", "for"}, "day": {"mean", "hours", "length"},
 }

@@ -1,9 +1,13 @@
 package workloads
 
 import (
+	"embed"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -280,4 +284,30 @@ func someHow(phases []Phase, op Op, meets func(*How) bool) bool {
 		return meets(&p.How[op]) || someHow(p.Streams, op, meets) ||
 			p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool { return s.Op == op && meets(&s.How) })
 	})
+}
+
+//go:embed *.yaml
+var bundled embed.FS
+
+// BundledNames returns the names of the workloads embedded in mailbench, in alphabetical order.
+func BundledNames() []string {
+	entries, err := bundled.ReadDir(".")
+	if err != nil {
+		panic(err) // the embedded root is always there
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".yaml")
+	}
+	return names
+}
+
+// Bundled returns the embedded workload of that name, with overrides as for [Parse].
+func Bundled(name string, overrides ...string) (*Workload, error) {
+	file := name + ".yaml"
+	src, err := bundled.ReadFile(file)
+	if err != nil {
+		return nil, strict.Unknown("workload", name, append(BundledNames(), "or a file NAME.yaml")...)
+	}
+	return Parse(path.Join("workloads", file), src, overrides...)
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/summary"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -188,4 +191,349 @@ func (c *collector) progress(rate float64, last bool) Progress {
 		pr.ETA = time.Duration(float64(elapsed)/pr.Fraction) - elapsed
 	}
 	return pr
+}
+
+const (
+	// loggedTicks is how many of a phase's first ticks are a window of the log each.
+	loggedTicks = 64
+	// A later window lasts at least 1/loggedPart of the phase until the window's end. An
+	// hour has about 130 windows.
+	loggedPart = 16
+)
+
+// logged holds the ticks of a window that the log has not got yet. Its memory does not
+// grow with the phase.
+type logged struct {
+	windows int       // windows that the log has got
+	from    time.Time // begin of the window, if waits
+	waits   bool      // the window has ticks
+	ops     []latency.Op
+	hiccups *hdr.Histogram
+}
+
+// writeLog gives a tick to the log, together with those before it that waited. A window
+// that is too short for the phase's age waits for the next tick. Histograms add exactly, so
+// the sum of the windows is the same however ticks are put together.
+func (c *collector) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+	if c.Log == nil {
+		return
+	}
+	l := &c.logged
+	if l.waits {
+		from = l.from
+	}
+	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(c.began); !full {
+		l.add(ops, hiccups, from)
+		return
+	}
+	l.windows++
+	if !l.waits {
+		c.Log(ops, hiccups, from, to)
+		return
+	}
+	l.add(ops, hiccups, from)
+	c.Log(l.ops, l.hiccups, from, to)
+	l.reset()
+}
+
+// add adds a tick to the window that begins at from.
+func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Time) {
+	if l.ops == nil {
+		l.ops = make([]latency.Op, len(ops))
+		l.hiccups = newLateness()
+	}
+	l.from, l.waits = from, true
+	for i := range ops {
+		l.ops[i].Add(&ops[i])
+	}
+	l.hiccups.Merge(hiccups)
+}
+
+// reset begins a new window.
+func (l *logged) reset() {
+	l.waits = false
+	for i := range l.ops {
+		l.ops[i].Reset()
+	}
+	l.hiccups.Reset()
+}
+
+// slots numbers the counters and histograms of a phase: one slot for each operation of each
+// stream. Each operation is recorded once, and the figures of operations and of streams are
+// sums of slots. A phase without streams has one slot for each operation, with its number.
+type slots struct {
+	at  [][workloads.NumOps]int // by stream and operation
+	all []slot
+}
+
+type slot struct {
+	stream int
+	op     workloads.Op
+}
+
+func newSlots(p *workloads.Phase) slots {
+	var s slots
+	if !p.HasStreams() {
+		s.at = make([][workloads.NumOps]int, 1)
+		for op := range workloads.NumOps {
+			s.at[0][op], s.all = op, append(s.all, slot{0, workloads.Op(op)})
+		}
+		return s
+	}
+	s.at = make([][workloads.NumOps]int, len(p.Streams))
+	for i := range p.Streams {
+		asks := p.Streams[i].Asks()
+		for op := range workloads.NumOps {
+			s.at[i][op] = math.MaxInt // never used, unless the stream asks for the operation
+			if asks.Has(workloads.Op(op)) {
+				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
+			}
+		}
+	}
+	return s
+}
+
+// slotsOf returns the slots of a stream and an operation. A negative stream or op stands for all.
+func (s *slots) slotsOf(stream, op int) (all []int) {
+	for i, k := range s.all {
+		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// shared are the slots of operations that several streams ask for.
+func (s *slots) shared() (all []int) {
+	for i, k := range s.all {
+		if len(s.slotsOf(-1, int(k.op))) > 1 {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// slot is where the worker counts and records the operation under way.
+func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
+
+// tally has the worker's counts of the stream of the operation under way.
+func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
+
+// LogNames names what Spec.Log gets. First come all operations. Then come, as
+// STREAM:OPERATION, those operations that several streams of the phase ask for, one name
+// for each stream.
+func LogNames(p *workloads.Phase) []string {
+	names := workloads.OpNames()[:workloads.NumOps:workloads.NumOps]
+	s := newSlots(p)
+	for _, i := range s.shared() {
+		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, s.all[i].op.String()))
+	}
+	return names
+}
+
+// byOp sums a tick's records by operation, and puts the slots of operations that several
+// streams ask for behind that. It is valid until the next tick.
+func (c *collector) byOp(ticked []latency.Op) []latency.Op {
+	if len(c.slots.at) == 1 && len(c.slots.all) == workloads.NumOps {
+		return ticked
+	}
+	shared := c.slots.shared()
+	if c.ops == nil {
+		c.ops, c.sums = make([]latency.Op, workloads.NumOps+len(shared)), make([]latency.Op, workloads.NumOps)
+	}
+	for op := range workloads.NumOps {
+		switch of := c.slots.slotsOf(-1, op); len(of) {
+		case 0:
+		case 1:
+			c.ops[op] = ticked[of[0]]
+		default:
+			sum := &c.sums[op]
+			sum.Reset()
+			for _, i := range of {
+				sum.Add(&ticked[i])
+			}
+			c.ops[op] = *sum
+		}
+	}
+	for i, k := range shared {
+		c.ops[workloads.NumOps+i] = ticked[k]
+	}
+	return c.ops
+}
+
+// total is the sum of what was recorded in these slots.
+func (p *phase) total(of []int) *latency.Op {
+	if len(of) == 1 {
+		return p.recorder.Total(of[0])
+	}
+	var sum latency.Op
+	for _, i := range of {
+		sum.Add(p.recorder.Total(i))
+	}
+	return &sum
+}
+
+// streams are the figures of each stream; nil for a phase without streams.
+func (f *figures) streams() (all []results.Stream) {
+	if !f.Phase.HasStreams() {
+		return nil
+	}
+	for i := range f.Phase.Streams {
+		s, of := &f.Phase.Streams[i], f.slots.slotsOf(i, -1)
+		var counted tally
+		if i < len(f.stats.streams) {
+			counted = f.stats.streams[i]
+		}
+		one := results.Stream{
+			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
+			Offered: f.offered(&counted, of), Late: counted.late, Queued: counted.queued,
+		}
+		if asks := s.Asks(); s.Arrivals != workloads.Closed {
+			for _, n := range asks {
+				one.Rate += n
+			}
+		}
+		var recorded []*latency.Op
+		for _, k := range of {
+			recorded = append(recorded, f.recorder.Total(k))
+			one.Ops[f.slots.all[k].op.String()] = f.op([]int{k})
+		}
+		if f.hiccups != nil { // a phase that began
+			one.AllOps = summary.All(recorded, latency.Latency)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
+func (c *collector) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
+	if !c.Phase.HasStreams() {
+		return nil
+	}
+	all := map[string]results.OpInterval{}
+	for i := range c.Phase.Streams {
+		sum := latency.Op{}
+		scratch.Reset()
+		sum.Times[latency.Latency] = scratch
+		for _, k := range c.slots.slotsOf(i, -1) {
+			for out, n := range ticked[k].Counts {
+				sum.Counts[out] += n
+			}
+			if h := ticked[k].Times[latency.Latency]; h != nil {
+				scratch.Merge(h)
+			}
+		}
+		if sum.Counts != ([latency.NumOutcomes]int64{}) {
+			all[c.Phase.Streams[i].Name] = opInterval(&sum, latency.Latency)
+		}
+	}
+	return all
+}
+
+// timeline is how a phase went, interval by interval.
+type timeline struct {
+	tick      time.Duration // time between calls of add, except for late calls and the last
+	intervals []results.Interval
+	full      float64       // length of an interval in seconds; 0: one tick
+	last      time.Duration // end of the last operation that was ok
+	gap       results.Gap
+	all       *hdr.Histogram // scratch space for the quantiles of several operations
+}
+
+// intervalsMost is how many intervals a timeline has. A timeline that grows longer
+// merges its intervals two by two, so that a phase of a day takes no more room than
+// one of ten minutes.
+const intervalsMost = 600
+
+// add adds the interval between two moments of the phase. Last says that the phase has
+// ended.
+func (t *timeline) add(
+	ops []latency.Op, streams map[string]results.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
+) {
+	in := results.Interval{
+		At: from.Seconds(), Seconds: (to - from).Seconds(),
+		Ops: map[string]results.OpInterval{}, Streams: streams,
+	}
+	t.scratch().Reset()
+	var first, latest time.Duration
+	for i := range ops {
+		o := &ops[i]
+		if o.Counts == ([latency.NumOutcomes]int64{}) {
+			continue
+		}
+		one := opInterval(o, kind)
+		in.Ops[workloads.Op(i).String()] = one
+		in.Failed += one.Failed
+		in.Unknown += one.Unknown
+		in.Dropped += one.Dropped
+		if one.OK == 0 {
+			continue
+		}
+		if in.OK == 0 || o.First < first {
+			first = o.First
+		}
+		latest = max(latest, o.Last)
+		in.OK += one.OK
+		t.all.Merge(o.Times[kind])
+		runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
+	}
+	if in.OK > 0 {
+		in.P50, in.P99, in.Max = latency.At(t.all, 50), latency.At(t.all, 99), t.all.Max()
+		t.endGap(first)
+		t.last = max(t.last, latest)
+	}
+	t.append(in, last)
+}
+
+// scratch returns t.all. The caller resets it.
+func (t *timeline) scratch() *hdr.Histogram {
+	if t.all == nil {
+		t.all = hdr.New(1, int64(latency.Highest), 3)
+	}
+	return t.all
+}
+
+// opInterval has the counts and latencies of one operation in an interval.
+func opInterval(o *latency.Op, kind latency.Kind) results.OpInterval {
+	c := &o.Counts
+	in := results.OpInterval{
+		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
+		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
+	}
+	if h := o.Times[kind]; in.OK > 0 {
+		in.P50, in.P99, in.Max = latency.At(h, 50), latency.At(h, 99), h.Max()
+	}
+	return in
+}
+
+// endGap ends a time without a successful operation, and keeps it if it is the longest. A
+// gap within one interval is not seen.
+func (t *timeline) endGap(until time.Duration) {
+	if s := (until - t.last).Seconds(); s > t.gap.Seconds {
+		t.gap = results.Gap{At: t.last.Seconds(), Seconds: s}
+	}
+}
+
+// append puts an interval at the end, or adds it to one that is not full yet. The
+// last interval of a phase is added to the one before if it is too short to be
+// compared. A late tick makes one long interval, and changes no other.
+func (t *timeline) append(in results.Interval, last bool) {
+	if n := len(t.intervals); n > 0 {
+		end := &t.intervals[n-1]
+		if tick := t.tick.Seconds(); end.Seconds+tick/2 <= t.full || last && in.Seconds < max(tick, t.full)/2 {
+			end.Follow(&in)
+			return
+		}
+	}
+	t.intervals = append(t.intervals, in)
+	if len(t.intervals) < intervalsMost {
+		return
+	}
+	half := t.intervals[:0]
+	for i := 0; i+1 < len(t.intervals); i += 2 {
+		t.intervals[i].Follow(&t.intervals[i+1])
+		half = append(half, t.intervals[i])
+	}
+	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
 }

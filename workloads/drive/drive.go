@@ -1,3 +1,14 @@
+// Package drive carries out one phase on one target: Drive(ctx, target, spec)
+// returns a Measurement.
+//
+// One operation goes this way: a worker takes the next operation from the phase's
+// stream, chooses what it works on from the target's live set, makes the message,
+// and waits until the operation is due. It reads the clock, calls the model's
+// Mailbox, reads the clock again, and records what that took and how it ended. The
+// Mailbox runs on a metered session of the engine, so calls, rows and bytes are
+// counted too. At each tick a collector takes what the workers recorded.
+//
+// Between the two readings of the clock nothing allocates but model and engine.
 package drive
 
 import (
@@ -6,6 +17,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -271,5 +283,45 @@ func (f *figures) countOverdue(stopped time.Duration) {
 			*n = int64(times * float64(*n))
 		}
 		f.stats.count(i, &t)
+	}
+}
+
+// A recount adds to a counter what it lacks beside its index. An operation that has changed the index
+// and not yet the counter would be counted twice. So a recount has its account alone: it waits for
+// changes of the account that are under way, and those that come wait for it. That wait is before
+// the call: it is in response times and not in service times.
+
+// hold takes the accounts that an operation changes, if the model has recounts.
+func (t *task) hold() {
+	if t.excludes() {
+		t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
+	}
+}
+
+// letGo gives back what hold took.
+func (t *task) letGo() {
+	if t.excludes() {
+		t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
+	}
+}
+
+// excludes reports whether the operation and a recount exclude each other.
+func (t *task) excludes() bool { return t.op.Op.Changes() && t.target.Offers[workloads.Recount] }
+
+// changes calls alone for the account of a recount, and beside for each one that another operation
+// changes.
+func (t *task) changes(alone, beside func(*sync.RWMutex)) {
+	switch t.op.Op {
+	case workloads.Recount:
+		alone(&t.account.Changes)
+	case workloads.Deliver:
+		// All deliveries take accounts in one order. Else two of them would wait for recounts that
+		// wait for the other.
+		slices.Sort(t.op.Recipients)
+		for _, u := range t.op.Recipients {
+			beside(&t.live.Accounts[u].Changes)
+		}
+	default:
+		beside(&t.account.Changes)
 	}
 }

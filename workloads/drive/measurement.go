@@ -1,14 +1,18 @@
 package drive
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/judge"
 	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/summary"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -163,4 +167,144 @@ func missing(k models.Known) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// recorded is what was recorded in each slot.
+func (p *phase) recorded() []*latency.Op {
+	var all []*latency.Op
+	for i := range p.slots.all {
+		all = append(all, p.recorder.Total(i))
+	}
+	return all
+}
+
+// allOps are the latencies of all operations together; nil if the phase did not begin.
+func (f *figures) allOps() *results.AllOps {
+	if f.hiccups == nil {
+		return nil
+	}
+	return summary.All(f.recorded(), latency.Latency)
+}
+
+// delays compares the response times of all operations together with those that
+// undelayed computed.
+func (f *figures) delays() results.Delays {
+	d := summary.Delays(summary.All(f.recorded(), latency.Latency))
+	d.Operations, d.Dropped = f.stats.delayed, f.stats.droppedByClient
+	return d
+}
+
+// errorCounts are the texts of errors and how often each came. An engine in
+// trouble does not end a run: what fails is counted, and the workers go on.
+type errorCounts []errorCount
+
+type errorCount struct {
+	shape string
+	results.ErrorCount
+}
+
+// textsMost is how many texts of errors an operation's result has. Those beyond
+// are counted together.
+const textsMost = 5
+
+// add counts a text n times.
+func (e *errorCounts) add(text string, n int64) {
+	s := shape(text)
+	for i := range *e {
+		if c := &(*e)[i]; c.shape == s || c.Text == results.OtherErrors {
+			c.Count += n
+			return
+		}
+	}
+	if len(*e) == textsMost {
+		text = results.OtherErrors
+	}
+	*e = append(*e, errorCount{s, results.ErrorCount{Text: text, Count: n}})
+}
+
+// shape is a text without the words in which texts of the same error differ: names of
+// accounts, messages and nodes, numbers and times.
+func shape(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		if strings.ContainsAny(w, "0123456789@") {
+			words[i] = "…"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// sorted are the counts, most frequent first, the others last.
+func (e errorCounts) sorted() []results.ErrorCount {
+	var counts []results.ErrorCount
+	var others []results.ErrorCount
+	for _, c := range e {
+		if c.Text == results.OtherErrors {
+			others = append(others, c.ErrorCount)
+		} else {
+			counts = append(counts, c.ErrorCount)
+		}
+	}
+	slices.SortStableFunc(counts, func(a, b results.ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
+	return append(counts, others...)
+}
+
+// patternsMost is how many patterns of one operation a worker has room for without
+// allocating memory. No bundled model uses as many.
+const patternsMost = 16
+
+// patternCalls counts the calls that ran a pattern.
+type patternCalls struct {
+	pattern *schemas.Pattern
+	calls   int64
+}
+
+// patternCounts has an entry for each pattern.
+type patternCounts []patternCalls
+
+func (c *patternCounts) add(p *schemas.Pattern, calls int64) {
+	for i := range *c {
+		if (*c)[i].pattern == p {
+			(*c)[i].calls += calls
+			return
+		}
+	}
+	*c = append(*c, patternCalls{p, calls})
+}
+
+func (c *patternCounts) addAll(o patternCounts) {
+	for _, p := range o {
+		c.add(p.pattern, p.calls)
+	}
+}
+
+// perOperation returns the patterns with the mean of their calls and their times, the most calls
+// first.
+func (c patternCounts) perOperation(n int64, times []latency.Part) []results.PatternCalls {
+	var all []results.PatternCalls
+	for _, p := range c {
+		one := results.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)}
+		for _, t := range times {
+			if h := t.Times; t.Name == one.Name && h.TotalCount() > 0 {
+				one.Count = h.TotalCount()
+				one.Service = &results.PatternTimes{P50: latency.At(h, 50), P99: latency.At(h, 99), Max: h.Max()}
+			}
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b results.PatternCalls) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// traced counts the patterns of the operation under way and their times, and notes those in
+// whose place a fallback runs.
+func (w *worker) traced(st drivers.Statement, calls int64) {
+	w.ran.add(st.Pattern(), calls)
+	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: w.meter.Took})
+	if p := st.Emulates(); p != nil {
+		s := &w.stats.ops[w.slot()]
+		s.fallbacks = appendNew(s.fallbacks, p.Name)
+	}
 }

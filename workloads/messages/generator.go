@@ -1,7 +1,12 @@
+// Package messages makes the messages of a workload. [NewGenerator] generates MIME
+// messages that are a function of (seed, n); [Open] reads those of an mbox. Both
+// are a [Source].
 package messages
 
 import (
+	"context"
 	"encoding/base64"
+	"io"
 	"sort"
 	"sync"
 	"time"
@@ -283,3 +288,102 @@ func (w *writer) part(name, typ string, e mail.Encoding, content *rope) mail.Par
 // text returns b as a string without copying. The bytes do not change before the
 // next message.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// rope is content made of slices of buffers and pools that other messages share,
+// so that 25 MB of generated mail take little memory. It implements mail.Content.
+type rope struct {
+	pieces []piece
+	size   int64
+}
+
+type piece struct {
+	start int64 // offset in the rope
+	data  []byte
+}
+
+func (r *rope) reset() { r.pieces, r.size = r.pieces[:0], 0 }
+
+// add appends data, which must not change while the rope is used.
+func (r *rope) add(data []byte) {
+	if len(data) > 0 {
+		r.pieces = append(r.pieces, piece{r.size, data})
+		r.size += int64(len(data))
+	}
+}
+
+// cycle appends n bytes of pool from offset at on. After its end comes its beginning.
+func (r *rope) cycle(pool []byte, at, n int) {
+	for n > 0 {
+		part := pool[at:min(len(pool), at+n)]
+		r.add(part)
+		n -= len(part)
+		at = 0
+	}
+}
+
+// Size implements mail.Content.
+func (r *rope) Size() int64 { return r.size }
+
+// ReadAt implements io.ReaderAt.
+func (r *rope) ReadAt(p []byte, off int64) (int, error) {
+	if off >= r.size {
+		return 0, io.EOF
+	}
+	i := sort.Search(len(r.pieces), func(i int) bool { return r.pieces[i].start > off }) - 1
+	n := copy(p, r.pieces[i].data[off-r.pieces[i].start:])
+	for i++; n < len(p); i++ {
+		if i == len(r.pieces) {
+			return n, io.EOF
+		}
+		n += copy(p[n:], r.pieces[i].data)
+	}
+	return n, nil
+}
+
+// Source is where messages come from. All workers share one.
+type Source interface {
+	// Reader returns a reader for one goroutine.
+	Reader() Reader
+	// Info says what the mail file holds. It is the zero Info for generated mail.
+	Info() mail.Info
+	// Close releases the source's files. Readers must not be used any more.
+	Close() error
+}
+
+// Reader makes messages, in buffers that it owns. A message is valid until the
+// reader makes the next one. To hold several at once, use several readers.
+type Reader interface {
+	// Message sets m to message n. A generated message gets the date. A message of a file
+	// gets it only if it has none of its own. After the last message of a file the first
+	// comes again.
+	Message(n uint64, date time.Time, m *mail.Message) error
+	// From returns the sender's address of message n; it is valid until the
+	// reader's next call.
+	From(n uint64) (string, error)
+}
+
+// Sizer is a Reader that can make a message of a given size. Readers of a file cannot.
+type Sizer interface {
+	// Sized is like Message. The whole message has about size bytes, but at least its header,
+	// and an attachment if it is large.
+	Sized(n uint64, date time.Time, size int, m *mail.Message) error
+}
+
+// Measurer is a Reader that knows a message's size in bytes before it reads it, as of a file.
+type Measurer interface {
+	Size(n uint64) int64
+}
+
+// Open returns the mail of the mbox at path as a Source; see [mail.Open].
+func Open(ctx context.Context, path, temp string, most int64) (Source, error) {
+	f, err := mail.Open(ctx, path, temp, most)
+	if err != nil {
+		return nil, err
+	}
+	return file{f}, nil
+}
+
+type file struct{ *mail.File }
+
+// Reader implements Source.
+func (f file) Reader() Reader { return f.File.Reader() }

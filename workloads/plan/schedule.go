@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -124,4 +125,117 @@ func (p *poisson) step(n uint64) float64 {
 	p.r.Seed(p.seed, p.stream, n)
 	p.sum += p.mean * p.r.Exp()
 	return p.sum
+}
+
+// whenOf is the inverse of count: the time in seconds at which n operations were due.
+func whenOf(p *workloads.Piece, n float64) float64 {
+	slope := (p.To - p.From) / p.Length.Seconds()
+	// This form of the solution does not lose digits where the slope is small.
+	root := math.Sqrt(max(0, p.From*p.From+2*slope*n))
+	if p.From+root == 0 {
+		return 0
+	}
+	return min(2*n/(p.From+root), p.Length.Seconds())
+}
+
+// cursor finds times by counts that do not decrease.
+type cursor struct {
+	shape workloads.Shape
+	at    int           // index of the piece
+	began time.Duration // when the piece began
+	n     float64       // operations due before the piece
+}
+
+// when returns when n operations were due: the inverse of Count.
+func (c *cursor) when(n float64) time.Duration {
+	for {
+		p := &c.shape[c.at]
+		if all := p.All(); n >= c.n+all {
+			c.n += all
+			c.began += p.Length
+			c.at = (c.at + 1) % len(c.shape)
+			continue
+		}
+		return c.began + time.Duration(whenOf(p, n-c.n)*1e9)
+	}
+}
+
+// shaped is a schedule whose rate changes. Operation n is due when the rate's integral
+// comes to n, or for a Poisson process to the sum of n unit exponentials.
+type shaped struct {
+	limit
+	cursor
+	poisson *poisson // draws the exponentials; nil: not a Poisson process
+}
+
+// Next implements Schedule.
+func (s *shaped) Next() (time.Duration, bool) {
+	n := float64(s.limit.n)
+	if s.poisson != nil {
+		n = s.poisson.step(s.limit.n)
+	}
+	return s.next(s.when(n))
+}
+
+// AtRate returns the phase as an open loop of perSecond operations a second that lasts so
+// long. A closed loop becomes a Poisson process, and a rate that changes becomes constant.
+// Streams keep their shares. The error says why a phase has no rate to change.
+func AtRate(p workloads.Phase, perSecond float64, length time.Duration) (workloads.Phase, error) {
+	switch {
+	case p.Replay != nil:
+		return p, fmt.Errorf("phase %s replays a trace and has no rate to change", p.Name)
+	case len(p.Streams) > 0 && p.Rate.Count == 0:
+		return p, fmt.Errorf("phase %s has streams of clients only, and no rate to change", p.Name)
+	}
+	factor := 1.0
+	if p.Rate.Count > 0 {
+		factor = perSecond / p.Rate.PerSecond()
+	}
+	streams := make([]workloads.Phase, 0, len(p.Streams))
+	for _, s := range p.Streams {
+		s.Rate, s.Shape = workloads.RateOf(factor*s.Rate.PerSecond()), nil
+		streams = append(streams, s)
+	}
+	if p.Arrivals == workloads.Closed {
+		p.Arrivals, p.Think = workloads.Poisson, nil
+	}
+	if p.Rate, p.Shape = workloads.RateOf(perSecond), nil; len(streams) > 0 {
+		p.Streams = streams
+	} else {
+		p.Clients = 0
+	}
+	p.Duration, p.Operations = length, 0
+	return p, nil
+}
+
+// Timeline is when the messages of a data set arrived: those of its load, then those of each growth.
+type Timeline []arrivals
+
+// arrivals are the messages of one step. They arrived evenly from first to last.
+type arrivals struct {
+	first, last time.Time
+	messages    int64
+}
+
+// Add adds the messages of the next step.
+func (t *Timeline) Add(messages int64) {
+	end, span := (&Growth{Step: len(*t)}).time()
+	*t = append(*t, arrivals{end.Add(-span), end, messages})
+}
+
+// at returns when a share of the messages had arrived.
+func (t Timeline) at(share float64) time.Time {
+	var all int64
+	for _, a := range t {
+		all += a.messages
+	}
+	before := share * float64(all)
+	for i, a := range t {
+		if n := float64(a.messages); before <= n || i == len(t)-1 {
+			return a.first.Add(time.Duration(min(1, before/max(1, n)) * float64(a.last.Sub(a.first))))
+		}
+		before -= float64(a.messages)
+	}
+	end, _ := new(Growth).time()
+	return end
 }

@@ -1,11 +1,39 @@
+// Package random draws the random numbers of a workload. They are a pure function of
+// (seed, stream, n). The package has the distributions of sizes, counts and keys that a
+// workload file can name. It keeps no state between draws, so operation n is always the
+// same, whichever worker makes it.
+//
+// In a workload file a distribution of sizes or counts ([Dist]) is one of
+//
+//	8KB                                              always this
+//	{constant: 8KB}                                  the same
+//	{uniform: {min: 1KB, max: 4KB}}                  every whole number alike
+//	{lognormal: {median: 6KB, p99: 200KB}}           the body of mail sizes
+//	{pareto: {min: 20KB, alpha: 1.2, max: 25MB}}     the tail of mail sizes
+//	{zipf: {s: 1.5, max: 50}}                        1 … max, k with weight k^-s
+//	{empirical: [[512B, 0], [2KB, 0.235], [4KB, 1]]} a measured CDF, log-linear between its points
+//	{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 1]]} seven times in ten 1, else 2: points above each other
+//
+// and a choice among keys ([Keys]) is one of
+//
+//	uniform                   every key alike
+//	{zipf: {theta: 0.99}}     key of rank k with weight k^-theta, popular keys spread
+//	{latest: {theta: 0.99}}   the same, rank 1 being the newest
+//	{largest: {theta: 0.99}}  the same, rank 1 being the largest
+//
+// The last three without theta mean 0.99, as in YCSB.
 package random
 
 import (
 	"fmt"
 	"math"
+	"math/bits"
+	"math/rand/v2"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Dist is a distribution of sizes or counts.
@@ -187,3 +215,71 @@ func (d Empirical) String() string {
 }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// Size is a number of bytes, or a plain count.
+type Size = strict.Size
+
+// Sizes.
+const (
+	KB = strict.KB
+	MB = strict.MB
+	GB = strict.GB
+
+	KiB = strict.KiB
+	MiB = strict.MiB
+	GiB = strict.GiB
+)
+
+// ParseSize reads a size such as 200, 6KB or 1.5MiB.
+func ParseSize(s string) (Size, error) { return strict.ParseSize(s) }
+
+// Rand draws the numbers of one (seed, stream, n). Its zero value must be
+// seeded before use; seeding it again costs no allocation.
+type Rand struct{ pcg rand.PCG }
+
+// Seed starts the draws of n. Draws for different purposes at the same n have different
+// streams.
+func (r *Rand) Seed(seed, stream, n uint64) { NewSource(seed, stream).Seed(r, n) }
+
+// Source seeds the draws of one stream.
+type Source uint64
+
+// NewSource returns the source of a seed and a stream.
+func NewSource(seed, stream uint64) Source { return Source(mix(seed ^ mix(stream))) }
+
+// Seed starts the draws of n.
+func (s Source) Seed(r *Rand, n uint64) { r.pcg.Seed(uint64(s), mix(n)) }
+
+// mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
+// finalizer. It is a bijection that makes neighbouring numbers unlike each other.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Uint64 returns 64 random bits.
+func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
+
+// Float64 returns a number in [0, 1).
+func (r *Rand) Float64() float64 { return unit(r.pcg.Uint64()) }
+
+// unit makes a number in [0, 1) from 64 random bits.
+func unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
+
+// IntN returns a number in [0, n); n must be above 0. It takes the high half of a
+// product and rejects none, so the bias is below n/2^64.
+func (r *Rand) IntN(n int) int {
+	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
+	return int(hi)
+}
+
+// Chance returns true with probability p.
+func (r *Rand) Chance(p float64) bool { return r.Float64() < p }
+
+// Exp returns an exponentially distributed number with mean 1.
+func (r *Rand) Exp() float64 { return -math.Log(r.open()) }
+
+// open returns a number in (0, 1): 0 becomes 2^-54, half a step of Float64.
+func (r *Rand) open() float64 { return max(r.Float64(), 1.0/(1<<54)) }

@@ -1,0 +1,350 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/scratch"
+	"github.com/mailbench/mailbench/schemas/words"
+	estimates "github.com/mailbench/mailbench/workloads/estimate"
+)
+
+// A data folder and all in it are their user's only (package private). It holds one
+// folder for each model and engine:
+//
+//	DIR/mailbench-data              the mark: mailbench may write here
+//	DIR/lock                        held while a run uses the folder
+//	DIR/datasets                    the folders below, a line each: an audit misses one that is gone
+//	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
+//	DIR/james-embedded/ledger       what was acknowledged
+//	DIR/james-embedded/store/       the embedded engine's files
+//	DIR/james-embedded-point2/      the same at a point of a sweep that has a data set of its own
+type dataDir struct {
+	path      string
+	temporary bool
+	unlock    func() error
+	scratch   *scratch.Folder // the claim on a temporary folder; else nil
+	list      []string        // folders of the data sets that it must hold, sorted
+}
+
+// TemporaryPattern matches the names of temporary data folders.
+const TemporaryPattern = "mailbench-*"
+
+const (
+	markFile = "mailbench-data"
+	lockFile = "lock"
+	listFile = "datasets"
+)
+
+// openDataDir makes and locks a data folder; an empty path makes a temporary one.
+func openDataDir(path string) (*dataDir, error) {
+	if path == "" {
+		tmp, err := os.MkdirTemp("", TemporaryPattern)
+		if err != nil {
+			return nil, fmt.Errorf("make a temporary data folder (TMPDIR says where): %w", err)
+		}
+		claimed, err := scratch.Claim(tmp)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("make a temporary data folder: %w", err), os.Remove(tmp))
+		}
+		return &dataDir{path: tmp, temporary: true, scratch: claimed}, nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := private.Make(path); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	if err := mark(path); err != nil {
+		return nil, err
+	}
+	if err := private.Restrict(path); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	unlock, err := private.Lock(filepath.Join(path, lockFile))
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
+	}
+	d := &dataDir{path: path, unlock: unlock}
+	if err := d.readList(); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return d, nil
+}
+
+// mark claims a folder that is empty and accepts one that was claimed before.
+func mark(path string) error {
+	name := filepath.Join(path, markFile)
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	files, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	for _, f := range files {
+		// Another run that began at the same moment may have made these.
+		if f.Name() != markFile && f.Name() != lockFile {
+			return fmt.Errorf("data folder %s holds %s and was %w; name an empty or new folder",
+				path, f.Name(), drivers.ErrForeign)
+		}
+	}
+	const text = "Data of mailbench runs. Remove the whole folder when it is no longer needed.\n"
+	f, err := private.OpenFile(name, os.O_WRONLY|os.O_CREATE)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("mark data folder: %w", err)
+	}
+	return nil
+}
+
+// close unlocks the folder, or removes it if it is temporary.
+func (d *dataDir) close() error {
+	if d.temporary {
+		return d.scratch.Remove()
+	}
+	return d.unlock()
+}
+
+// dir is the folder of one model on one engine; trials after the first
+// have their own, and so has each point of a sweep, from 1.
+func (d *dataDir) dir(model, engine string, trial, point int) string {
+	name := model + "-" + engine
+	if point > 0 {
+		name += fmt.Sprintf(pointSuffix+"%d", point)
+	}
+	if trial > 1 {
+		name += fmt.Sprintf(trialSuffix+"%d", trial)
+	}
+	return filepath.Join(d.path, name)
+}
+
+// In the name of a data set's folder, what stands before the number of its point and its trial.
+const (
+	pointSuffix = "-point"
+	trialSuffix = "-trial"
+)
+
+// readList reads which data sets the folder must hold. A new folder has no list.
+func (d *dataDir) readList() error {
+	b, err := private.ReadFile(filepath.Join(d.path, listFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	d.list = strings.FieldsFunc(string(b), func(c rune) bool { return c == '\n' })
+	slices.Sort(d.list) // holds searches in it
+	return nil
+}
+
+// hold enters a folder that has a data set into the list.
+func (d *dataDir) hold(dir string) error {
+	if d.temporary || d.holds(dir) {
+		return nil
+	}
+	list := append(slices.Clone(d.list), filepath.Base(dir))
+	slices.Sort(list)
+	if err := private.WriteFile(filepath.Join(d.path, listFile), []byte(strings.Join(list, "\n")+"\n")); err != nil {
+		return fmt.Errorf("list the data sets: %w", err)
+	}
+	d.list = list
+	return nil
+}
+
+// holds reports whether the list has a folder.
+func (d *dataDir) holds(dir string) bool {
+	_, found := slices.BinarySearch(d.list, filepath.Base(dir))
+	return found
+}
+
+// points are the numbers of points in the list, and trials the numbers of its trials and of the known ones:
+// a list may have any, so nothing counts up to them.
+func (d *dataDir) points() []int            { return d.numbered(pointSuffix, nil) }
+func (d *dataDir) trials(known []int) []int { return d.numbered(trialSuffix, known) }
+
+func (d *dataDir) numbered(suffix string, known []int) []int {
+	number := regexp.MustCompile(suffix + `([1-9]\d{0,5})(-|$)`)
+	all := slices.Clone(known)
+	for _, name := range d.list {
+		if m := number.FindStringSubmatch(name); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ErrDisk says that a run does not fit on the disk.
+var ErrDisk = errors.New("the disk is too small")
+
+// diskUse is how much disk a model takes on an engine, in bytes, if that is known.
+type diskUse func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
+	engine drivers.Engine) (bytes float64, ok bool, err error)
+
+// files is how much an embedded engine's files take in the data folder.
+func files(
+	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
+) (float64, bool, error) {
+	return e.Disk(ctx, p.workload, p.source, m, engine)
+}
+
+// least is how much a model takes at least on a remote engine's disks.
+func least(
+	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
+) (float64, bool, error) {
+	return e.Least(ctx, p.workload, p.source, m, engine)
+}
+
+// need is how much disk the run needs at once on engines, in bytes, beside what is there
+// already. Each store is removed before the next one, unless its data stays. Need calls each
+// once for every point, with the size of its data set, if takes knows it.
+func (c *Config) need(
+	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes diskUse, each func(p *point, model,
+		engine string, bytes float64),
+) (need float64, err error) {
+	for _, engine := range engines {
+		for _, m := range c.Models {
+			one, err := c.needOf(ctx, points, dir, m, engine, takes, each)
+			if err != nil {
+				return 0, err
+			}
+			if c.stays() {
+				need += one
+			} else {
+				need = max(need, one)
+			}
+		}
+	}
+	return need, nil
+}
+
+// needOf is need for a model on an engine.
+func (c *Config) needOf(
+	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes diskUse,
+	each func(p *point, model, engine string, bytes float64),
+) (need float64, err error) {
+	data := &dataDir{path: dir, temporary: c.DataDir == ""}
+	whole := map[*point]float64{}
+	for trial := 1; trial <= c.trials(); trial++ {
+		all, err := c.series(points, data, m, engine, trial)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range all {
+			ofPoints, err := s.estimates(data)
+			if err != nil {
+				return 0, err
+			}
+			one := 0.0
+			for i, p := range s.points {
+				if _, ok := whole[p]; !ok {
+					bytes, ok, err := takes(ctx, ofPoints[i], p, m, engine)
+					if err != nil {
+						return 0, err
+					}
+					if whole[p] = bytes; ok {
+						each(p, m.Name, engine.Name, bytes)
+					}
+				}
+				one += whole[p] * ofPoints[i].Added()
+			}
+			if c.stays() {
+				need += one
+			} else {
+				need = max(need, one)
+			}
+		}
+	}
+	return need, nil
+}
+
+// noEach is for callers of need that want no sizes of points.
+func noEach(*point, string, string, float64) {}
+
+// fits refuses a run that does not fit on the disk. Messages of kept data sets are not counted.
+func (c *Config) fits(ctx context.Context, points []point, dir string, free float64) error {
+	if c.Audit == AuditOnly {
+		return nil
+	}
+	if err := c.fitElsewhere(ctx, points, dir, freeBytes); err != nil {
+		return err
+	}
+	if free <= 0 || c.atMost(points) < free {
+		return nil // atMost is quicker to compute than need
+	}
+	need, err := c.need(ctx, points, dir, c.Engines, files, noEach)
+	if err != nil || need <= free {
+		return err
+	}
+	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
+		"another folder (--data, or TMPDIR)",
+		ErrDisk, words.Size(need), dir, words.Size(free))
+}
+
+// atMost is an upper bound of what the run takes on one engine, in bytes.
+func (c *Config) atMost(points []point) (bytes float64) {
+	for i := range points {
+		p := &points[i]
+		bytes += estimates.Of(p.workload, p.census, p.source).AtMost() * float64(len(c.Models)*c.trials())
+	}
+	return bytes
+}
+
+// contact is the addresses of a remote engine's nodes, or nil for its default.
+func (c *Config) contact(engine drivers.Engine) []string {
+	if e := c.Workload.Engines[engine.Name]; e != nil {
+		return e.Contact
+	}
+	return nil
+}
+
+// elsewhere is the folder in which a remote engine keeps its data, if that is on this
+// machine and known, and how much is free there; else "".
+func (c *Config) elsewhere(engine drivers.Engine, freeIn func(dir string) float64) (dir string, free float64) {
+	if c.EngineDir == nil || !engine.Remote {
+		return "", 0
+	}
+	if dir = c.EngineDir(engine.Name, c.contact(engine)); dir != "" {
+		free = freeIn(dir)
+	}
+	if free <= 0 {
+		return "", 0
+	}
+	return dir, free
+}
+
+// fitElsewhere refuses a run that does not fit on the disk of a remote engine whose data is
+// on this machine.
+func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
+	for _, engine := range c.Engines {
+		theirs, free := c.elsewhere(engine, freeIn)
+		if theirs == "" || c.atMost(points) < free {
+			continue
+		}
+		need, err := c.need(ctx, points, dir, []drivers.Engine{engine}, least, noEach)
+		if err != nil {
+			return err
+		}
+		if need > free {
+			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
+				"population smaller, or free space there",
+				ErrDisk, engine.Name, words.Size(need), theirs, words.Size(free))
+		}
+	}
+	return nil
+}

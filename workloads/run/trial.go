@@ -1,0 +1,530 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/interrupt"
+	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/subject"
+)
+
+// combination is one model on one engine with one data set, in one trial or in all trials that reuse
+// its store. It carries out all phases of the workload, one after another. In a sweep it does that at
+// one point, or at several points for which the data set grows.
+type combination struct {
+	runner *runner
+	model  models.Model
+	engine drivers.Engine
+	trial  int          // the trial under way
+	at     *point       // the point under way
+	next   []*point     // later points, to which the data set grows
+	dir    string       // folder of the data set
+	shards *meet.Shards // shards that load the engine together; nil: there are none
+
+	target   *subject.Target // nil until it is open
+	loaded   bool            // by an earlier trial
+	more     int             // phases that searches and traces have added to those of the workload
+	grows    bool            // the data set is that of the point before
+	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
+}
+
+// run carries out all phases. The result has everything that was measured, whatever
+// happens. A phase that could not be carried out says why in its cell.
+func (c *combination) run(ctx context.Context) {
+	if c.shards != nil {
+		c.shards.Begin(c.trialName())
+	}
+	if err := c.ready(ctx); err != nil {
+		c.giveUp(ctx, err)
+		c.phases().failed(ctx, &c.workload().Phases[0], err)
+		if c.target != nil {
+			c.close(ctx)
+		}
+		return
+	}
+	for p := c.phases(); p.run(ctx) && p.examined(ctx); p = c.phases() {
+		if c.sleeps(ctx) {
+			return
+		}
+		if !c.audited(ctx) || !c.onward(ctx) {
+			break
+		}
+	}
+	c.close(ctx)
+}
+
+// ready opens the target, or wakes the one of the trial before.
+func (c *combination) ready(ctx context.Context) error {
+	if c.target != nil {
+		return c.target.Wake()
+	}
+	if err := c.renew(); err != nil {
+		return err
+	}
+	return c.open(ctx)
+}
+
+// sleeps leaves the store to the next trial. It returns false if that has none to use, or if the store
+// cannot sleep.
+func (c *combination) sleeps(ctx context.Context) bool {
+	if ctx.Err() != nil || !c.runner.config.reuses() || c.trial == c.runner.config.trials() {
+		return false
+	}
+	if err := c.target.Sleep(); err != nil {
+		c.notDone(ctx, "close between trials", err)
+		return false
+	}
+	c.loaded = true
+	c.runner.asleep = append(c.runner.asleep, c)
+	return true
+}
+
+// audited audits the data set if the configuration asks for it. It returns false if the audit
+// could not be carried out.
+func (c *combination) audited(ctx context.Context) bool {
+	if c.runner.config.Audit != AuditAfter || ctx.Err() != nil {
+		return true
+	}
+	return c.audit(ctx)
+}
+
+// onward goes on to the next point to which the data set grows. It returns false if there is
+// none.
+func (c *combination) onward(ctx context.Context) bool {
+	if len(c.next) == 0 || ctx.Err() != nil {
+		return false
+	}
+	c.at, c.next, c.grows = c.next[0], c.next[1:], true
+	c.runner.begin(c)
+	return true
+}
+
+// open opens the target.
+func (c *combination) open(ctx context.Context) error {
+	return crash.Guard(func() (err error) {
+		if c.target, err = subject.Open(ctx, c.targetConfig()); err != nil {
+			return err
+		}
+		if c.target.Dataset.Complete && !c.runner.data.holds(c.dir) {
+			c.unlisted = fmt.Sprintf("%s lacks this data set, and may have lacked others that are gone; if none is, write %s into it",
+				filepath.Join(c.runner.data.path, listFile), filepath.Base(c.dir))
+		}
+		return nil
+	})
+}
+
+// auditOnly audits the data set that an earlier run left in the folder.
+func (c *combination) auditOnly(ctx context.Context) {
+	if err := c.open(ctx); err != nil {
+		if !c.corrupt(err) {
+			c.notDone(ctx, "audit", err)
+		}
+		return
+	}
+	c.audit(ctx)
+	c.close(ctx)
+}
+
+func (c *combination) workload() *workloads.Workload { return c.at.workload }
+
+func (c *combination) targetConfig() subject.Config {
+	o := c.runner.config
+	var processes []int
+	if o.EngineProcesses != nil && c.engine.Remote {
+		processes = o.EngineProcesses(c.engine.Name, o.contact(c.engine))
+	}
+	return subject.Config{
+		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,
+		Model: c.model.With(c.workload().ValuesOf(c.model.Name)), Engine: c.engine, Options: o.Model,
+		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
+		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
+		Shards: c.shards, Namespace: c.namespace(), Processes: processes,
+		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
+	}
+}
+
+// close releases the target. The result says what could not be removed.
+func (c *combination) close(ctx context.Context) {
+	err := crash.Guard(func() error { return c.target.Close(ctx) })
+	if left := c.target.Left(); left != "" {
+		c.runner.result.Left = append(c.runner.result.Left, left)
+	}
+	addSchema(c.runner.result, c.target.Schema)
+	c.notDone(ctx, "close", err)
+}
+
+// audit compares the store with the ledger. It returns false if it could not.
+func (c *combination) audit(ctx context.Context) bool {
+	err := crash.Guard(func() error {
+		if err := c.together(ctx, "audit"); err != nil {
+			return err
+		}
+		c.runner.progress("audit", drive.Progress{Fraction: -1})
+		found, err := c.target.Audit(ctx)
+		if found != nil {
+			found.Fault = cmp.Or(found.Fault, c.unlisted)
+			c.addAudit(*found)
+		}
+		return err
+	})
+	c.notDone(ctx, "audit", err)
+	return err == nil
+}
+
+// renew says that a data set is gone which the data folder lists: the run loads a new one. For a run
+// with an audit it is an error, since that audit would know nothing of what was there.
+func (c *combination) renew() error {
+	if !c.runner.data.holds(c.dir) {
+		return nil
+	}
+	if d, err := subject.ReadDataset(c.dir); d != nil || err != nil {
+		return err
+	}
+	if c.runner.config.Audit == AuditAfter {
+		c.gone()
+		return fmt.Errorf("the data set in %s is gone, and an audit of a new one would not know of it", c.dir)
+	}
+	c.runner.note(fmt.Sprintf("the data set in %s is gone: a new one is loaded", c.dir))
+	return nil
+}
+
+// gone is the audit of a data set whose file is gone. If the data folder does not list the data
+// set, the earlier run was killed before it had one.
+func (c *combination) gone() {
+	if !c.runner.data.holds(c.dir) {
+		return
+	}
+	c.addAudit(results.Audit{
+		Model: c.model.Name, Engine: c.engine.Name,
+		Fault: fmt.Sprintf("the data set in %s is gone; if you removed it on purpose, take its line out of %s beside it, or "+
+			"name other models with -m", c.dir, listFile),
+	})
+}
+
+// corrupt reports whether a store or its ledger is damaged. Then data may be lost, and an audit says so.
+func (c *combination) corrupt(err error) bool {
+	if !errors.Is(err, drivers.ErrCorrupt) && !errors.Is(err, ledger.ErrUnfit) {
+		return false
+	}
+	c.addAudit(results.Audit{Model: c.model.Name, Engine: c.engine.Name, Fault: err.Error()})
+	return true
+}
+
+func (c *combination) addAudit(a results.Audit) {
+	k := c.key("audit")
+	a.Point, a.Trial, a.Shard = k.Point, k.Trial, k.Shard
+	if c.runner.config.reuses() { // it is of all trials
+		a.Trial = 0
+	}
+	c.runner.result.Audits = append(c.runner.result.Audits, a)
+}
+
+// isFailure reports whether err is a panic, or an error of a run that was not interrupted.
+func isFailure(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() == nil || stack(err) != "")
+}
+
+// stack returns the stack of the panic that caused err; "" if none did.
+func stack(err error) string {
+	var c *crash.Error
+	if errors.As(err, &c) {
+		return c.Stack
+	}
+	return ""
+}
+
+// notDone records why the audit or the close of the data set could not be carried out.
+func (c *combination) notDone(ctx context.Context, name string, err error) {
+	if !isFailure(ctx, err) {
+		return
+	}
+	now := time.Now()
+	cell := results.Cell{
+		Key: c.key(name), Kind: results.KindStep, Arrivals: "none", Ops: map[string]results.Op{}, Durability: c.durability(),
+		Error: fmt.Sprintf("%s: %v", name, err), Stack: stack(err),
+	}
+	times(&cell, now, now)
+	add(c.runner.result, cell)
+}
+
+// phases are the phases of one point, and what they have found out for those that follow.
+type phases struct {
+	*combination
+	median  time.Duration // service time of the warm-up
+	workers int           // how many workers the warm-up needed
+	settled bool          // the engine came to rest in the time allowed
+	warm    bool          // the service times of the warm-up became steady
+	cold    bool          // the phases that follow begin with cold caches
+}
+
+// phases are the phases of the point under way.
+func (c *combination) phases() *phases { return &phases{combination: c, settled: true, warm: true} }
+
+// run carries out the workload's phases in order and says whether it came to
+// the end.
+func (c *phases) run(ctx context.Context) bool {
+	for i := range c.workload().Phases {
+		own := c.runner.config.Shard.Own(c.workload().Phases[i])
+		p := &own
+		if ctx.Err() != nil {
+			c.giveUp(ctx, ctx.Err())
+			return false
+		}
+		if p.Kind == workloads.Load && c.loaded {
+			continue
+		}
+		if c.target.NotOffered != "" {
+			if p.Kind == workloads.Measure {
+				add(c.runner.result, c.notOffered(p))
+			}
+			continue
+		}
+		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
+		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
+		if err == nil {
+			err = crash.Guard(func() error { return c.one(ctx, p) })
+		}
+		if err != nil {
+			c.giveUp(ctx, err)
+			c.failed(ctx, p, err)
+			return false
+		}
+		c.runner.save()
+	}
+	return c.endTogether(ctx)
+}
+
+// endTogether waits until all shards have carried out their last phase. If one has not, because it
+// died, the phases of this one are no part of a whole run.
+func (c *phases) endTogether(ctx context.Context) bool {
+	err := ctx.Err() // one that was interrupted in its last phase must not come to the barrier
+	if err == nil {
+		err = c.together(ctx, "end of phases")
+	}
+	if err != nil {
+		c.giveUp(ctx, err)
+		c.notDone(ctx, "wait for the other shards", err)
+	}
+	return err == nil
+}
+
+// one carries out one phase and adds its cell.
+func (c *phases) one(ctx context.Context, p *workloads.Phase) (err error) {
+	switch p.Kind {
+	case workloads.Load:
+		return c.load(ctx, p)
+	case workloads.Settle, workloads.Cold:
+		return c.rest(ctx, p)
+	case workloads.Interrupt:
+		return c.interrupt(ctx, p)
+	case workloads.Measure:
+		if c.runner.config.FindMax != nil {
+			if !searched(c.workload(), p) {
+				return nil
+			}
+			return c.search(ctx, p)
+		}
+	}
+	return c.mixed(ctx, p)
+}
+
+// load makes the data set, or uses the one that is there. A smaller data set grows, and
+// an interrupted load is completed.
+func (c *phases) load(ctx context.Context, p *workloads.Phase) error {
+	populate := c.target.Populate
+	if c.grows {
+		populate = func(ctx context.Context) (*subject.Load, error) {
+			return c.target.Grow(ctx, c.workload(), c.at.census, c.at.source)
+		}
+	}
+	load, err := populate(ctx)
+	if c.unlisted == "" { // else its audits would no longer say so
+		err = errors.Join(err, c.runner.data.hold(c.dir))
+	}
+	if err != nil || load == nil {
+		return err
+	}
+	if load.Note != "" {
+		c.runner.note(load.Note)
+	}
+	before := c.target.Observe()
+	m, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
+	cell := c.measured(p, &m, before)
+	cell.Evidence.Load = load.Note
+	add(c.runner.result, cell)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return c.target.Loaded()
+}
+
+// rest carries out a phase without operations: settle or cold.
+func (c *phases) rest(ctx context.Context, p *workloads.Phase) (err error) {
+	cell := c.blank(p)
+	began := time.Now()
+	if c.cold = p.Kind == workloads.Cold; c.cold {
+		cell.Evidence.NotCold, err = c.target.Cool(ctx)
+	} else {
+		c.settled, err = c.target.Settle(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	cell.Evidence.Settled = c.settled
+	times(&cell, began, time.Now())
+	cell.Engines = c.target.Observe()
+	add(c.runner.result, cell)
+	return nil
+}
+
+// firstWarmup is how many times as long the first warm-up of a model on an engine lasts in a sweep.
+// A process that becomes warm along the points would look like a figure that falls.
+const firstWarmup = 10
+
+// warmLong lengthens a warm-up if it is the first of its kind.
+func (r *runner) warmLong(of string, p *workloads.Phase) {
+	if r.warm[of] {
+		return
+	}
+	if r.warm == nil {
+		r.warm = map[string]bool{}
+	}
+	r.warm[of] = true
+	p.Duration, p.Operations = firstWarmup*p.Duration, firstWarmup*p.Operations
+}
+
+// mixed carries out a warm-up or a measured phase.
+func (c *phases) mixed(ctx context.Context, p *workloads.Phase) error {
+	before := c.target.Observe()
+	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
+	if p.Kind == workloads.Warmup && c.at.number > 0 {
+		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
+	}
+	held := c.held()
+	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
+	cell := c.measured(p, &m, before)
+	if held != nil {
+		held.After = int64(c.target.Live.Messages())
+		cell.Evidence.Held = held
+	}
+	add(c.runner.result, cell)
+	if p.Kind == workloads.Warmup {
+		c.warm = m.Steady || p.Operations > 0
+		c.median, c.workers = m.Median, m.Client.Workers
+	}
+	return err
+}
+
+// spec says what to carry out in a phase.
+func (c *phases) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
+	r := c.runner
+	spec := drive.Spec{
+		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.workers,
+		MaxLag: r.config.maxLag(), Lateness: c.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
+		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
+	}
+	if p.Kind == workloads.Load {
+		spec.Workers = r.config.loaders()
+	}
+	// A merge of shards adds the histograms of loads and warm-ups too. An error of the log
+	// does not stop the phase, whose figures do not need it: Run returns it at the end.
+	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
+		names := drive.LogNames(p)
+		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
+			if r.logErr == nil {
+				r.logErr = r.log.Write(tag, ops, from, to)
+			}
+			if r.logErr == nil {
+				r.logErr = r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to)
+			}
+		}
+	}
+	if observe := r.config.Observe; observe != nil {
+		key, log := c.key(p.Name), spec.Log
+		name := func(op int) string { return workloads.Op(op).String() }
+		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
+			observe(key, name, ops[:workloads.NumOps])
+			if log != nil {
+				log(ops, hiccups, from, to)
+			}
+		}
+	}
+	return spec
+}
+
+// failed records why a phase could not be carried out, or not to its end. An error
+// after the run was interrupted is no failure.
+func (c *phases) failed(ctx context.Context, p *workloads.Phase, err error) {
+	if !isFailure(ctx, err) {
+		return
+	}
+	c.corrupt(err)
+	if stack(err) != "" && c.target != nil {
+		c.target.Broken()
+	}
+	cells := c.runner.result.Cells
+	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
+		cells[last].Error, cells[last].Stack = err.Error(), stack(err)
+		judged(c.runner.result, &cells[last])
+		return
+	}
+	cell := c.blank(p)
+	cell.Error, cell.Stack = err.Error(), stack(err)
+	add(c.runner.result, cell)
+}
+
+// interrupt carries out a phase that breaks operations off. Of several shards the first does. On an
+// engine that keeps nothing there is nothing to look at.
+func (c *phases) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
+	cell := c.blank(p)
+	began := time.Now()
+	if !c.target.Caps.Discards && c.runner.config.Shard.Index <= 1 {
+		cell.Interrupted, err = c.broken(ctx, p.Messages)
+	}
+	times(&cell, began, time.Now())
+	if err == nil {
+		add(c.runner.result, cell)
+	}
+	return err
+}
+
+// broken works on a store of its own, so that the data set stays as it is. The folder of that store
+// notes its namespace, and is gone when that is dropped.
+func (c *phases) broken(ctx context.Context, messages int) (all []results.Interrupted, err error) {
+	config := c.targetConfig()
+	config.Keep, config.Ledger, config.Shards, config.Namespace = false, false, nil, ""
+	if config.Dir, err = os.MkdirTemp(c.runner.data.path, filepath.Base(c.dir)+"-interrupt-*"); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	t, err := subject.Open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		err = errors.Join(err, t.Close(ctx))
+		if left := t.Left(); left != "" {
+			c.runner.result.Left = append(c.runner.result.Left, left)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(config.Dir))
+	}()
+	return interrupt.All(ctx, t, messages)
+}

@@ -1,0 +1,293 @@
+// Package queries runs the reads of a file on a live keyspace, and puts what each cost beside what
+// lint foretells of it:
+//
+//	report, err := queries.Run(ctx, queries.Config{Store: st, Engine: e, Keyspace: k, Sources: files})
+//
+// A statement that writes is not run, and of a read no more than a page.
+package queries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
+	"github.com/mailbench/mailbench/schemas/imports"
+	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/trace"
+)
+
+// Store is what runs the reads: a live keyspace that mailbench need not have made.
+type Store interface {
+	drivers.Asker
+	drivers.Describer
+	Capabilities() drivers.Capabilities
+}
+
+// Config says which statements are run, and where.
+type Config struct {
+	Store    Store
+	Engine   string // whose rules lint checks, such as "cassandra"
+	Keyspace string
+	Sources  []imports.Source
+	// Hints says what is wrong with a table's hints, as in lint.Options.
+	Hints func(engine string, t *schemas.Table) error
+	// Progress is called before statement i of n is run; it may be nil.
+	Progress func(i, n int)
+}
+
+// ErrInput says that the statements or the keyspace's own description cannot be read, or that there are none.
+var ErrInput = errors.New("the statements cannot be used")
+
+// Run reads the statements, runs those that only read, and says what lint foretells of each. It
+// returns ErrInput for what cannot be read.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	text, err := c.Store.Describe(ctx, c.Keyspace)
+	if err != nil {
+		return nil, err
+	}
+	described := imports.Source{File: "DESCRIBE KEYSPACE " + c.Keyspace, Text: text}
+	r, err := imports.Import(c.Keyspace, slices.Concat([]imports.Source{described}, c.Sources)...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: import: %w", ErrInput, err)
+	}
+	found, err := lint.Check(r.Schema, lint.Options{Engines: []string{c.Engine}, Hints: c.Hints})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	caps := c.Store.Capabilities()
+	report := &Report{Schema: r.Schema.Name, Engine: caps.Engine, Version: caps.Version}
+	for i := range r.Read {
+		if c.Progress != nil {
+			c.Progress(i+1, len(r.Read))
+		}
+		one, err := ask(ctx, c.Store, c.Keyspace, &r.Read[i])
+		if err != nil {
+			return nil, err
+		}
+		one.Foretold = foretell(found, r.Read[i].Pattern)
+		report.Statements = append(report.Statements, one)
+	}
+	report.Tables = ofTables(found, r.Read)
+	for _, u := range r.Unread {
+		if u.File != described.File {
+			report.Unread = append(report.Unread, Unread{u.File, u.Line, u.Reason})
+		}
+	}
+	if len(report.Statements)+len(report.Unread) == 0 {
+		return nil, fmt.Errorf("%w: there are no statements", ErrInput)
+	}
+	return report, nil
+}
+
+// runsOfRead is how often a read with parameters is run, with other values each time.
+const runsOfRead = 5
+
+// ask runs one statement if it only reads, and no more than a page of rows.
+func ask(ctx context.Context, asker drivers.Asker, keyspace string, s *imports.Statement) (Statement, error) {
+	r := Statement{
+		File: s.File, Line: s.Line, Text: strings.Join(strings.Fields(s.Text), " "),
+		Pattern: trace.Pattern{Name: s.Pattern.Name},
+	}
+	switch {
+	case s.Kind != cql.Select:
+		r.NotRun = "it writes"
+		return r, nil
+	case s.Pattern.Kind == schemas.Scan && s.Limit == nil && addsUp(s):
+		r.NotRun = "it would read the whole table for one answer"
+		return r, nil
+	}
+	table := quoted(keyspace) + "." + quoted(s.Table.Name)
+	q := drivers.Question{Text: s.In(keyspace), Table: table, Most: runsOfRead}
+	for _, p := range s.Parameters() {
+		q.Parameters = append(q.Parameters, drivers.Parameter(p))
+	}
+	asked, err := asker.Ask(ctx, q)
+	if ctx.Err() != nil || drivers.IsOutage(err) {
+		return r, err
+	}
+	if err != nil {
+		r.NotRun = err.Error()
+		return r, nil
+	}
+	var costs []trace.Call
+	for _, a := range asked {
+		costs = append(costs, trace.Call{Args: a.Args, Rows: a.Returned, Took: a.Took, Err: a.Err, Work: a.Work})
+		r.More = r.More || a.More
+		if a.Err != nil && !slices.Contains(r.Errors, a.Err.Error()) {
+			r.Errors = append(r.Errors, a.Err.Error())
+		}
+	}
+	r.Pattern = trace.Of(s.Pattern, costs)
+	return r, nil
+}
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// addsUp reports whether a SELECT makes one row of many: it has a function or a GROUP BY. A function that
+// does not, such as writetime, counts too: the statement can say LIMIT.
+func addsUp(s *imports.Statement) bool {
+	return len(s.GroupBy) > 0 || slices.ContainsFunc(s.Select, func(x cql.Selector) bool { return x.Column == "" })
+}
+
+// Report is what lint foretells of each statement and what the engine did for it.
+type Report struct {
+	Schema     string      `json:"schema"`
+	Engine     string      `json:"engine"`
+	Version    string      `json:"version"`
+	Statements []Statement `json:"statements"`
+	Tables     []string    `json:"tables,omitempty"` // what lint finds in the tables of the statements
+	Unread     []Unread    `json:"unread,omitempty"`
+}
+
+// Statement is one statement of a file.
+type Statement struct {
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Text     string   `json:"text"`
+	Foretold Foretold `json:"foretold"`
+	// More: the read has further pages, which were not read.
+	More bool `json:"more,omitempty"`
+	trace.Pattern
+	Errors []string `json:"errors,omitempty"`
+}
+
+// Foretold is what lint says of a pattern.
+type Foretold struct {
+	Partitions string   `json:"partitions"`
+	Bound      string   `json:"bound"`
+	Findings   []string `json:"findings,omitempty"`
+}
+
+// Unread is a statement that was not read, with the reason.
+type Unread struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+// foretell returns what lint says of a pattern.
+func foretell(r *lint.Report, p *schemas.Pattern) Foretold {
+	var f Foretold
+	for _, a := range lint.Answers(r.Schema) {
+		if a.Pattern == p {
+			f.Partitions, f.Bound = a.Partitions, a.Bound
+		}
+	}
+	for _, x := range r.Findings {
+		if x.Pattern == p.Name && x.Rule.Severity != lint.Note {
+			f.Findings = append(f.Findings, fmt.Sprintf("%s %s: %s", x.Rule.Severity, x.Rule.ID, x.Message)+accepted(x))
+		}
+	}
+	return f
+}
+
+func accepted(f lint.Finding) string {
+	if f.Accepted == "" {
+		return ""
+	}
+	return " (accepted: " + f.Accepted + ")"
+}
+
+// ofTables returns what lint finds in the tables of the statements themselves.
+func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
+	for _, x := range r.Findings {
+		named := slices.ContainsFunc(read, func(s imports.Statement) bool {
+			return s.Pattern.Table != nil && s.Pattern.Table.Name == x.Table
+		})
+		if x.Pattern == "" && named && x.Rule.Severity != lint.Note {
+			all = append(all, x.String()+accepted(x))
+		}
+	}
+	return all
+}
+
+// WriteText writes a table of what was foretold and what was done, at most width columns wide (0 is no
+// limit), and below it each statement. legend explains the columns.
+func (r *Report) WriteText(w io.Writer, legend string, width int) error {
+	fmt.Fprintf(w, "%s on %s (%s): what lint foretells of each statement, and what the engine did for it:\n"+
+		"medians of its runs, and the most in brackets. Values of parameters are of the table's own rows.\n%s\n\n",
+		r.Schema, r.Engine, r.Version, legend)
+	patterns := make([]trace.Pattern, len(r.Statements))
+	for i := range r.Statements {
+		patterns[i] = r.Statements[i].Pattern
+	}
+	shown := trace.Columns(patterns)
+	head := []string{"STATEMENT", "PATTERN", "FORETOLD", "RUNS"}
+	for _, c := range shown {
+		head = append(head, c.Head)
+	}
+	rows := [][]string{head}
+	for i := range r.Statements {
+		s := &r.Statements[i]
+		if s.NotRun != "" {
+			continue
+		}
+		row := []string{s.place(), s.Name, s.Foretold.Partitions + ", " + s.Foretold.Bound, strconv.Itoa(s.Calls)}
+		for _, c := range shown {
+			cell := c.Cell(&s.Pattern)
+			if c.Head == "RETURNED" && s.More {
+				cell += "+"
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 {
+		if _, err := io.WriteString(w, words.Table(rows, len(head), width)); err != nil {
+			return err
+		}
+	}
+	for i := range r.Statements {
+		r.Statements[i].write(w)
+	}
+	for i, f := range r.Tables {
+		if i == 0 {
+			fmt.Fprintln(w, "\nWhat lint finds in the tables themselves:")
+		}
+		fmt.Fprintf(w, "  %s\n", f)
+	}
+	for _, u := range r.Unread {
+		fmt.Fprintf(w, "\n%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
+	}
+	return nil
+}
+
+func (s *Statement) place() string { return s.File + ":" + strconv.Itoa(s.Line) }
+
+// write prints a statement, what lint finds in it, and what the engine did that is worth a look.
+func (s *Statement) write(w io.Writer) {
+	fmt.Fprintf(w, "\n%s: %s: %s\n", s.place(), s.Name, s.Text)
+	for _, f := range s.Foretold.Findings {
+		fmt.Fprintf(w, "  lint: %s\n", f)
+	}
+	if len(s.Foretold.Findings) == 0 {
+		fmt.Fprintln(w, "  lint: no finding")
+	}
+	if s.NotRun != "" {
+		fmt.Fprintf(w, "  not run: %s\n", words.OneLine(s.NotRun))
+		return
+	}
+	for _, e := range s.Errors {
+		fmt.Fprintf(w, "  failed: %s\n", words.OneLine(e))
+	}
+	if s.Most == nil {
+		return
+	}
+	fmt.Fprintf(w, "  engine: at most %d rows and %d tombstones read for %d returned", s.Most.Rows,
+		max(s.Most.Tombstones, 0), s.Most.Returned)
+	if s.More {
+		fmt.Fprint(w, ", and the read goes on after the first page, which was not read")
+	}
+	if s.Worst != "" {
+		fmt.Fprintf(w, "; the most with %s", words.OneLine(s.Worst))
+	}
+	fmt.Fprintln(w)
+}
