@@ -34,7 +34,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Make a schema file of an existing keyspace or namespace",
+		Short: "Make a schema file of an existing keyspace",
 		Long: `Make a schema file of the tables of a keyspace and the statements that read and
 write them, so that lint, forecast, diagram and diff can check them. The tables
 are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
@@ -51,17 +51,15 @@ comment right above it gives it a name, or accepts a finding of lint:
     SELECT id, subject FROM messages WHERE box = ? LIMIT 25;
 
 With --prepared the statements are also those that clients have prepared on the
-node that answers. HBase (--engine hbase --namespace) knows no columns: those,
-the form of row keys and types are guessed from some rows of each table, and
-each guess is printed.
+node that answers. HBase does not store columns and types: its tables begin with
+a schema file, as "mailbench schema show" prints them.
 
 What the schema language cannot say is carried through under "other", and what
 cannot be read is named on stderr: nothing is dropped. Findings of lint point at
 the lines of the CQL.`,
 		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
   mailbench schema import --cql schema.cql --keyspace shop
-  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql
-  mailbench schema import -e hbase --namespace shop -o shop.yaml`,
+  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
@@ -69,9 +67,8 @@ the lines of the CQL.`,
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.cql, "cql", nil, "`FILE` with the CREATE statements of the keyspace (can be repeated)")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with the statements of the application (can be repeated)")
-	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra or hbase")
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
-	flags.StringVar(&f.namespace, "namespace", "", "the `NAMESPACE` of HBase to import")
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
 	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write (default: standard output)")
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
@@ -92,14 +89,14 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	switch {
 	case len(f.cql) == 0 && f.engine == "":
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
-	case f.engine == "" && (f.namespace != "" || f.prepared):
-		return usagef("--namespace and --prepared are of a live engine; add --engine")
+	case f.engine != "" && f.engine != "cassandra":
+		return usagef("--engine %s: only Cassandra describes its tables; write a schema file, as \"mailbench schema show james\" prints one", f.engine)
+	case f.engine == "" && f.prepared:
+		return usagef("--prepared reads statements of a live engine; add --engine cassandra")
 	case len(f.cql) > 0 && f.engine != "":
 		return usagef("--cql and --engine both name tables; leave one out")
-	case f.namespace != "" && len(f.queries)+len(f.saveCQL) > 0:
-		return usagef("--namespace %s: HBase has no statements and no CQL; leave --queries and --save-cql out", f.namespace)
-	case f.engine != "" && f.keyspace+f.namespace == "":
-		return usagef("--engine %s: --keyspace NAME says which tables to import, of HBase --namespace NAME", f.engine)
+	case f.engine != "" && f.keyspace == "":
+		return usagef("--engine %s: --keyspace NAME says which tables to import", f.engine)
 	case f.engine == "" && f.saveCQL != "":
 		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
 	}
@@ -107,9 +104,6 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		if err := f.free(file); err != nil {
 			return err
 		}
-	}
-	if f.namespace != "" {
-		return f.guess(cmd, known)
 	}
 	sources, err := f.sources(cmd.Context(), known)
 	if err != nil {
@@ -200,34 +194,6 @@ func (f *importFlags) describe(ctx context.Context, known registry) (text, prepa
 		prepared, err = d.Prepared(ctx, f.keyspace)
 	}
 	return text, prepared, err
-}
-
-// guess makes a schema of the tables of an engine that does not know their columns.
-func (f *importFlags) guess(cmd *cobra.Command, known registry) (err error) {
-	ctx := cmd.Context()
-	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	g, ok := st.(drivers.Guesser)
-	if !ok {
-		return usagef("--engine %s: its tables cannot be imported; expected cassandra or hbase", f.engine)
-	}
-	s, guesses, err := g.Guess(ctx, imports.SchemaName(f.namespace))
-	if err != nil {
-		return f.absent(err)
-	}
-	if err := f.write(cmd.OutOrStdout(), f.out, schemas.Format(s)); err != nil {
-		return err
-	}
-	if f.out != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", s.Name, words.Plural(len(s.Tables), "table"))
-	}
-	for _, text := range guesses {
-		fmt.Fprintf(cmd.ErrOrStderr(), "guess: %s\n", words.OneLine(text))
-	}
-	return nil
 }
 
 // write writes a file whole, or to out if it has no name.

@@ -1,10 +1,6 @@
 package drivers
 
-import (
-	"context"
-
-	"github.com/mailbench/mailbench/schemas"
-)
+import "context"
 
 // Describer is a store that can print the statements that would create existing tables. It only
 // reads.
@@ -14,11 +10,4 @@ type Describer interface {
 	// Prepared returns the statements that clients of a keyspace have prepared on the node that answers,
 	// a line each.
 	Prepared(ctx context.Context, keyspace string) (string, error)
-}
-
-// Guesser is a store whose engine does not know the keys and columns of its tables. It only reads.
-type Guesser interface {
-	// Guess returns the tables of the namespace that the store was opened with: what the engine knows of
-	// them, and for the rest what a few of their rows look like; and what was guessed, a sentence each.
-	Guess(ctx context.Context, name string) (*schemas.Schema, []string, error)
 }
