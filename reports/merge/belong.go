@@ -31,6 +31,15 @@ func belong(sources []Source) error {
 		if s.Run.Workload.Text == "" {
 			return fmt.Errorf("%w: %s has an audit and no run", ErrApart, s.Name)
 		}
+		times := []string{s.Run.Started, s.Run.Ended}
+		for i := range s.Run.Cells {
+			times = append(times, s.Run.Cells[i].Started, s.Run.Cells[i].Ended)
+		}
+		for _, text := range times {
+			if text != "" && stamp(text).Unix() < 0 { // the latency log counts from 1970
+				return fmt.Errorf("%w: %s has the time %.40q; expected one from 1970 on", ErrApart, s.Name, text)
+			}
+		}
 		if d := differences(first.Run, s.Run); len(d) > 0 {
 			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name,
 				s.Name, strings.Join(d, "; "))
