@@ -156,7 +156,7 @@ Without -o the diagram goes to standard output.`,
 
 func newSchemaRender(known registry) *cobra.Command {
 	var f workloadFlags
-	var engine, from, namespace string
+	var engine, from, namespace, file string
 	cmd := &cobra.Command{
 		Use:   "render MODEL|FILE.yaml",
 		Short: "Write a schema in an engine's own language",
@@ -197,11 +197,15 @@ No engine is asked. Settings that matter to tables are the engine's own
 			if err != nil {
 				return usage(err)
 			}
+			if file != "" && file != "-" {
+				return writeWhole(file, []byte(text))
+			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "write the statements to this `FILE`, or to standard output (-)")
 	cmd.Flags().StringVar(&namespace, "namespace", "",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")

@@ -23,8 +23,7 @@ func newWorkloads() *cobra.Command {
 		Use:   "workloads [NAME]",
 		Short: "List the bundled workloads, or describe one",
 		Long: `List the bundled workloads, or describe one. "mailbench workloads show NAME"
-prints it as YAML, to be changed, and so does this command, for older scripts,
-if its output goes to no terminal. "mailbench help workload" is the reference of
+prints it as YAML, to be changed. "mailbench help workload" is the reference of
 the language.
 
 An editor with a YAML language server checks and completes workloads with the
@@ -44,11 +43,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 				if err != nil {
 					return usage(err)
 				}
-				if isTerminal(out) {
-					return describeWorkload(out, w)
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: what prints a workload is \"mailbench workloads show %s\" now\n", args[0])
-				return writeWorkload(out, w)
+				return describeWorkload(out, w)
 			}
 			var rows [][]string
 			var all []listedWorkload

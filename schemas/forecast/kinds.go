@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -161,8 +162,12 @@ func declared(s *schemas.Schema) error {
 		}
 	}
 	t := s.Tables[0]
+	at, where, form := t.Pos.In(s.File), "in table "+t.Name, "rows: [%s]"
+	if strings.Contains(at, ".cql:") {
+		where, form = "before CREATE TABLE "+t.Name, "-- rows: %s"
+	}
 	return fmt.Errorf("%s: no table of schema %s says which rows mail leaves in it, and a forecast is made from them; "+
-		"write, in table %s for example, rows: [{each: message, partition: folder, sizes: {COLUMN: BYTES}}], "+
-		"or of what is not mail rows: [{each: order, per: {day: 5000}, sizes: {COLUMN: BYTES}}]",
-		t.Pos.In(s.File), s.Name, t.Name)
+		"write, %s for example, %s, or for rows that are not mail %s", at, s.Name, where,
+		fmt.Sprintf(form, "{each: message, partition: folder, sizes: {COLUMN: BYTES}}"),
+		fmt.Sprintf(form, "{each: order, per: {day: 5000}, sizes: {COLUMN: BYTES}}"))
 }

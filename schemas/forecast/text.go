@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -185,6 +186,8 @@ func after(years float64) string {
 	switch {
 	case years == 0:
 		return "now"
+	case years == schemas.Years("month"):
+		return "1 month"
 	case days < 1.5:
 		return "1 day"
 	case days < 100:
