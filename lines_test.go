@@ -15,7 +15,10 @@ import (
 // seldom better in two parts.
 var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){60,}\"|`[^`]{60,}`?|https://\\S{60,}|- measure: ")
 
-// A line of a document has at most 140 characters, unless it is a row of a table.
+// link is a link to a file of the repository.
+var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+
+// A line of a document has at most 140 characters, unless it is a row of a table, and its links lead to files.
 func TestLineLengthOfDocuments(t *testing.T) {
 	const most = 140
 	files := 0
@@ -34,6 +37,11 @@ func TestLineLengthOfDocuments(t *testing.T) {
 		for n, line := range strings.Split(string(text), "\n") {
 			if utf8.RuneCountInString(line) > most && !strings.HasPrefix(line, "|") {
 				t.Errorf("%s:%d has more than %d characters: %s", path, n+1, most, line)
+			}
+			for _, to := range link.FindAllStringSubmatch(line, -1) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), to[1])); err != nil {
+					t.Errorf("%s:%d: dead link: %v", path, n+1, err)
+				}
 			}
 		}
 		return err

@@ -13,7 +13,7 @@ import (
 func TestNamedTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test[A-Z]\\w*)(?:/(\\w+))?`")
 	all := functions(t)
-	for _, document := range []string{"SECURITY.md", "docs/reliability.md"} {
+	for _, document := range []string{"SECURITY.md", "docs/internals/reliability.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ import (
 //	MAILBENCH_FAULT_MODELS=all  see faultModels
 //
 // -run TestFaults/cassandra/kill picks an engine and a fault. In the end it prints
-// a table of all rounds in the file; docs/reliability.md has its chief columns.
+// a table of all rounds in the file; docs/internals/reliability.md has its chief columns.
 func TestFaults(t *testing.T) {
 	file := os.Getenv("MAILBENCH_FAULTS")
 	if file == "" {

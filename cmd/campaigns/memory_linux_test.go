@@ -38,7 +38,7 @@ func hostileMail(text, attachment int, line string) []byte {
 // again with what is there, take less than 300 MB, the embedded engine and all. The largest
 // mail is what just fits into one row: what is not UTF-8 grows by a third there.
 //
-// The peak has three parts that vary with the load of the machine (docs/performance.md, "Memory"): Go's heap, which
+// The peak has three parts that vary with the load of the machine (docs/internals/performance.md, "Memory"): Go's heap, which
 // grows while a collection runs, since workers allocate messages in the meantime; memtables and cache of the engine, in
 // C's memory; and 28 to 36 MB of pages of the program's file, of which the kernel decides.
 // MAILBENCH_MEMORY=all tries all models, mail and mixes one by one, in minutes.

@@ -177,7 +177,7 @@ func (c *cluster) replicate() error {
 // before it acknowledges. With periodic a write may not even survive a crash of the
 // process: the node marks every 100 ms how far its log can be replayed, and ignores
 // what follows the last mark (CASSANDRA-13987; "only replica killed" in
-// docs/reliability.md). If the cluster does not show its commitlog_sync, the durability
+// docs/internals/reliability.md). If the cluster does not show its commitlog_sync, the durability
 // is unknown: ScyllaDB and managed clusters lack system_views.settings, and ordinary
 // roles may not read it.
 func (c *cluster) durabilityClass() drivers.Durability {

@@ -170,7 +170,7 @@ func (r *runner) replace(p, k drivers.Value, round int32) {
 
 // TestOneClock: plain and conditional writes of a row, and batches of them, are ordered by one clock,
 // since all writes of a partition go to one node as long as that is up. So it holds on nodes with
-// skewed clocks too (docs/reliability.md).
+// skewed clocks too (docs/internals/reliability.md).
 func TestOneClock(t *testing.T) {
 	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
 	no, yes := drivers.Boolean(false), drivers.Boolean(true)

@@ -7,7 +7,7 @@
 //
 // Layout: an HBase table is a root table of the schema with all tables nested in it,
 // each in a family of its own, or, with the hint "family", in that of the table it is
-// nested in (docs/decisions/0009-one-family.md). If a table has several plain columns or a collection,
+// nested in (docs/internals/decisions/0009-one-family.md). If a table has several plain columns or a collection,
 // each of its rows is an HBase row, whose key is the primary key. If it has one plain
 // column or none, each of its rows is a cell of a wide row: the row key is that of the
 // table it is nested in, or the partition key, and the rest of the primary key is the
@@ -31,7 +31,7 @@
 // one HBase row. Of other batches, the rows of one part go in one request to each region server,
 // or the rows of all parts if the pattern is parallel. A condition is checked in the step that
 // applies the write. A wide delete reads the keys and deletes some hundred at a time; if it is
-// interrupted, it returns [drivers.ErrUnknown]. docs/decisions/0005-hbase-timestamps.md explains
+// interrupted, it returns [drivers.ErrUnknown]. docs/internals/decisions/0005-hbase-timestamps.md explains
 // the setting NEW_VERSION_BEHAVIOR of every family.
 //
 // Retries: gohbase sends a request again after it lost the connection. A put or delete may

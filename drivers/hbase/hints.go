@@ -19,7 +19,7 @@ type familySettings = map[string]string
 
 // defaults are the settings of every new family; hints override them. They are HBase's own
 // except NEW_VERSION_BEHAVIOR. Without that setting a delete also hides what is written after
-// it in the same millisecond (docs/decisions/0005-hbase-timestamps.md).
+// it in the same millisecond (docs/internals/decisions/0005-hbase-timestamps.md).
 var defaults = familySettings{
 	"NEW_VERSION_BEHAVIOR": "true",
 	"VERSIONS":             "1",
@@ -55,7 +55,7 @@ var familyHints = map[string]struct {
 	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},
 	"block_cache":         {"BLOCKCACHE", []string{"true", "false"}},
 	schemas.ExpirySetting: {"TTL", nil},
-	// Only for tables of another program: mailbench's own need it (docs/decisions/0005-hbase-timestamps.md).
+	// Only for tables of another program: mailbench's own need it (docs/internals/decisions/0005-hbase-timestamps.md).
 	"new_version_behavior": {"NEW_VERSION_BEHAVIOR", []string{"true", "false"}},
 }
 

@@ -15,7 +15,7 @@ import (
 // Windows that follow each other are alike, so that noise looks like a trend. The variance
 // of S is raised as K. H. Hamed and A. R. Rao do (A modified Mann-Kendall trend test for
 // autocorrelated data, 1998), for noise whose correlation falls with the distance of two
-// windows. docs/decisions/0011-steady.md says what that finds and what it does not.
+// windows. docs/internals/decisions/0011-steady.md says what that finds and what it does not.
 const (
 	// trendWindows is how many windows it takes to tell a trend from noise.
 	trendWindows = 8

@@ -35,7 +35,7 @@ type series struct {
 //
 // A kept data set may be larger than some points. Each of these gets one of its own, too.
 //
-// [decision 13]: docs/decisions/0013-sweep.md
+// [decision 13]: docs/internals/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
 	if c.reuses() {
 		return []series{{[]*point{&points[0]}, data.dir(m.Name, e.Name, 1, 0), trial > 1}}, nil
