@@ -44,12 +44,14 @@ names others. A table or pattern accepts a finding with its reason:
     accept: {scan-filter: the document finds the folders of a user by a scan}
 
 Errors that are not accepted lead to exit status 3, with --fail-on warning also
-warnings. A baseline is an earlier report (--json): what it has does not fail.`,
+warnings. A baseline is an earlier report (--json): what it has does not fail.
+It knows a finding of imported CQL by the text of the statement.`,
 		Example: `  mailbench schema lint
   mailbench schema lint james --all
   mailbench schema lint mine.yaml -e cassandra,hbase
   mailbench schema lint datastax --workload workday --set population.users=1000
   mailbench schema lint mine.yaml --format sarif > lint.sarif
+  mailbench schema lint mine.yaml --format github
   mailbench schema lint mine.yaml --json > baseline.json
   mailbench schema lint mine.yaml --fail-on warning --baseline baseline.json
   mailbench schema lint --rules queue`,
@@ -60,7 +62,7 @@ warnings. A baseline is an earlier report (--json): what it has does not fail.`,
 	flags.SortFlags = false
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
-	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json or sarif (SARIF 2.1.0)")
+	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json, sarif (SARIF 2.1.0) or github (annotations of GitHub Actions)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
@@ -89,7 +91,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
 		return err
 	}
-	if formats := []string{"text", "json", "sarif"}; !slices.Contains(formats, f.format) {
+	if formats := []string{"text", "json", "sarif", "github"}; !slices.Contains(formats, f.format) {
 		return usage(unknown("format", f.format, formats))
 	}
 	engines, err := lintEngines(f.engines)
@@ -134,6 +136,12 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 		err = lint.WriteJSON(out, reports)
 	case "sarif":
 		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
+	case "github":
+		for _, r := range reports {
+			if err = r.WriteGitHub(out, f.all); err != nil {
+				break
+			}
+		}
 	default:
 		columns := 0
 		if isTerminal(out) {

@@ -217,17 +217,16 @@ func leftToGrow(p *schemas.Pattern) *schemas.Column {
 
 // Answer says how a table answers a pattern.
 type Answer struct {
-	Pattern *schemas.Pattern
-	// Partitions says how many partitions are read or written.
-	Partitions string
-	// Order says where the order of the rows comes from: the key, an index, or nothing.
-	Order string
-	// Bound says what bounds the number of rows.
-	Bound string
+	Pattern    string `json:"pattern"`
+	Kind       string `json:"kind"`
+	Table      string `json:"table,omitempty"`
+	Partitions string `json:"partitions"` // how many partitions are read or written
+	Order      string `json:"order"`      // where the order of the rows comes from: the key, an index, or nothing
+	Bound      string `json:"bound"`      // what bounds the number of rows
 }
 
-// Answers returns how each pattern is answered, in the order of the file.
-func Answers(s *schemas.Schema) []Answer {
+// answers returns how each pattern is answered, in the order of the file.
+func answers(s *schemas.Schema) []Answer {
 	all := make([]Answer, len(s.Patterns))
 	for i, p := range s.Patterns {
 		all[i] = answer(p)
@@ -236,7 +235,7 @@ func Answers(s *schemas.Schema) []Answer {
 }
 
 func answer(p *schemas.Pattern) Answer {
-	return Answer{Pattern: p, Partitions: partitionsOf(p), Order: orderOf(p), Bound: boundOf(p)}
+	return Answer{p.Name, p.Kind.String(), tableName(p), partitionsOf(p), orderOf(p), boundOf(p)}
 }
 
 func partitionsOf(p *schemas.Pattern) string {

@@ -10,7 +10,16 @@ import (
 // and messages do not count, so that a finding stays the same when its file changes.
 type Baseline map[findingKey]int
 
-type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Part string }
+// findingKey has the statement of an imported pattern in place of its name, which follows from the statements
+// before it.
+type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Statement, Part string }
+
+func (k findingKey) unnamed() findingKey {
+	if k.Statement != "" {
+		k.Pattern = ""
+	}
+	return k
+}
 
 // ReadBaseline reads what WriteJSON wrote. Findings that were accepted are no part of it.
 func ReadBaseline(text []byte) (Baseline, error) {
@@ -34,7 +43,7 @@ func ReadBaseline(text []byte) (Baseline, error) {
 		for _, f := range s.Findings {
 			if f.Accepted == "" {
 				f.Schema = s.Schema
-				b[f.findingKey]++
+				b[f.unnamed()]++
 			}
 		}
 	}
@@ -46,7 +55,7 @@ func ReadBaseline(text []byte) (Baseline, error) {
 func (b Baseline) Mark(r *Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		key := findingKey{r.Schema.Name, f.Rule.ID, f.Engine, f.Table, f.Pattern, f.Part}
+		key := findingKey{r.Name, f.Rule.ID, f.Engine, f.Table, f.Pattern, f.Statement, f.Part}.unnamed()
 		if f.Accepted == "" && b[key] > 0 {
 			f.Known = true
 			b[key]--

@@ -24,10 +24,10 @@ func cellRules() []*Rule {
 				}
 				switch {
 				case what != "":
-					c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what)
+					c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what).Part = names(whole)
 				case len(whole) > 0:
 					c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
-						described(whole), names(t.Key()))
+						described(whole), names(t.Key())).Part = names(whole)
 				}
 			})
 		},
@@ -48,6 +48,7 @@ func cellRules() []*Rule {
 				accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
 				if i, found := said[p.Table]; found && !accepts {
 					c.found[i].Message += ", and so does " + p.Name
+					c.found[i].Statement += "; " + statement(p)
 					return
 				}
 				c.atPattern(p, "reads %s of every row that it lists", described(content))

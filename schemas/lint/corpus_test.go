@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/imports"
 )
 
@@ -184,6 +186,169 @@ func cases(t *testing.T, yield func(name string, labels []string, r *Report)) {
 				t.Fatalf("%s: %v", f.Name, err)
 			}
 			yield(filepath.Base(file)+" "+f.Name, labels, r)
+		}
+	}
+}
+
+// TestRemedies: what a remedy removes, no pattern of the same schema needs, on all inputs of these tests: without
+// it the schema can be read, and has no error that it did not have.
+func TestRemedies(t *testing.T) {
+	removed := 0
+	inputs(t, func(name, text string) {
+		errorsOf := func(r *Report) (all []string) {
+			for _, f := range r.Findings {
+				if f.Severity == Error {
+					all = append(all, f.Rule.ID+" "+f.Table+" "+f.Pattern)
+				}
+			}
+			return all
+		}
+		check := func(text string) *Report {
+			s := parse(t, text)
+			r, err := Check(s, Options{Facts: facts(s)})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return r
+		}
+		before := check(text)
+		for _, f := range before.Findings {
+			what, ok := strings.CutPrefix(f.Do, "Remove the ")
+			if !ok || f.Rule.ID == "accept-unused" {
+				continue
+			}
+			s := parse(t, text)
+			remove(t, s, &f, what)
+			changed := schemas.Format(s)
+			if _, err := schemas.Parse("changed.yaml", changed); err != nil {
+				t.Errorf("%s: %s: %s: a pattern needs it: %v", name, &f, f.Do, err)
+				continue
+			}
+			for _, e := range errorsOf(check(string(changed))) {
+				if !slices.Contains(errorsOf(before), e) {
+					t.Errorf("%s: %s: %s: that leads to %s", name, &f, f.Do, e)
+				}
+			}
+			removed++
+		}
+	})
+	if removed < 12 {
+		t.Errorf("%d remedies remove something: the test shows nothing", removed)
+	}
+}
+
+// remove does what a remedy says.
+func remove(t *testing.T, s *schemas.Schema, f *Finding, what string) {
+	table := s.Table(f.Table)
+	switch word, _, _ := strings.Cut(what, ","); word {
+	case "table":
+		s.Tables = slices.DeleteFunc(s.Tables, func(o *schemas.Table) bool { return o == table })
+	case "column":
+		not := func(c *schemas.Column) bool { return c.Name == f.Part }
+		table.Columns, table.Static = slices.DeleteFunc(table.Columns, not), slices.DeleteFunc(table.Static, not)
+	case "index":
+		x := table.Index(f.Part)
+		column := x.Columns[len(x.Columns)-1].Column
+		for _, p := range s.Patterns { // whatever lint takes the index for, a comparison of its column may need it
+			if p.Table == table && p.Index == nil && (slices.Contains(p.Filter, column) ||
+				slices.Contains(strings.Fields(carried(p, "where")+" "+carried(p, "order by")), column.Name)) {
+				t.Errorf("%s: pattern %s compares %s: %s", f, p.Name, column.Name, f.Do)
+			}
+		}
+		table.Indexes = slices.DeleteFunc(table.Indexes, func(o *schemas.Index) bool { return o == x })
+		for _, p := range s.Patterns {
+			if p.Index == x && f.Rule.ID == "index-is-key" { // whose remedy says so
+				p.Index = nil
+			}
+		}
+	case "fallback":
+		s.Pattern(f.Pattern).Fallback = nil
+	default:
+		t.Errorf("%s: nothing here removes that: %s", f, f.Do)
+	}
+}
+
+// inputs yields the schema files of all tests of this package, and those of imported CQL.
+func inputs(t *testing.T, yield func(name, text string)) {
+	t.Helper()
+	cases(t, func(name string, _ []string, r *Report) { yield(name, string(schemas.Format(r.Schema))) })
+	for _, name := range schemas.BundledNames() {
+		s, err := schemas.Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		yield(name, string(s.Source))
+	}
+	files, err := filepath.Glob("testdata/corpus/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../imports/testdata/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, more...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		yield(file, string(text))
+	}
+	archives, err := filepath.Glob("testdata/rules/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range archives {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if strings.HasSuffix(f.Name, ".yaml") {
+				yield(file+" "+f.Name, string(f.Data))
+			}
+		}
+	}
+}
+
+// TestBaselineOfStatements: a finding of an imported statement is known by the statement's text. A statement put
+// before it changes nothing, and a bad one that takes its place is new.
+func TestBaselineOfStatements(t *testing.T) {
+	const table = "CREATE TABLE conn (l uuid, at timeuuid, s int, c uuid, PRIMARY KEY (l, at));\n" +
+		"INSERT INTO conn (l, at, s, c) VALUES (?, ?, ?, ?);\nSELECT c FROM conn WHERE l = ? AND at = ?;\n"
+	const old = "SELECT s FROM conn WHERE l = ?;\nSELECT at FROM conn WHERE l = ?;\n"
+	report := func(text string) *Report {
+		r, err := imports.Import("", imports.Source{File: "q.cql", Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Check(r.Schema, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var saved bytes.Buffer
+	if err := WriteJSON(&saved, []*Report{report(table + old)}); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		table + old: 0,
+		table + "SELECT at, s FROM conn WHERE l = ? LIMIT 5;\n" + old:                      0,
+		table + "SELECT s, c FROM conn WHERE l = ?;\nSELECT at FROM conn WHERE l = ?;\n":   1,
+		table + "SELECT at FROM conn WHERE l = ?;\nSELECT s FROM conn WHERE l = ?;\n":      0,
+		table + old + "SELECT c FROM conn WHERE l = ?;\n":                                  1,
+		"\n\n" + table + "-- named: now it has a name\n" + old:                             0,
+		strings.Replace(table, "at timeuuid, s int", "s int, at timeuuid", 1) + "\n" + old: 0,
+	} {
+		known, err := ReadBaseline(saved.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := report(text)
+		known.Mark(r)
+		if n := r.Counts(); n.Warnings != want {
+			t.Errorf("%d new warnings, want %d:\n%s", n.Warnings, want, text)
 		}
 	}
 }

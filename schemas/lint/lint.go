@@ -13,23 +13,19 @@ import (
 
 // Finding is one thing that a rule found in a schema.
 type Finding struct {
-	Rule    *Rule
-	Engine  string // the engine that the finding is about, or ""
-	Table   string // "" if the finding is about a batch
-	Pattern string // "" if the finding is about a table
-	// Part is the column or index, or "".
-	Part string
-	Pos  schemas.Pos
-	// Message says what was found, with the numbers behind it.
-	Message string
-	// Severity is the rule's, or a lower one.
-	Severity Severity
-	// Do is the rule's remedy, or the one that fits what was found.
-	Do string
-	// Accepted is the reason for which the schema accepts the finding, or "".
-	Accepted string
-	// Known: an earlier report has the finding (Baseline.Mark).
-	Known bool
+	Rule        *Rule    `json:"rule"`
+	Severity    Severity `json:"severity"`            // the rule's, or a lower one
+	Engine      string   `json:"engine,omitempty"`    // the engine that the finding is about, or ""
+	Table       string   `json:"table,omitempty"`     // "" if the finding is about a batch
+	Pattern     string   `json:"pattern,omitempty"`   // "" if the finding is about a table
+	Part        string   `json:"part,omitempty"`      // the columns or the index, or ""
+	Statement   string   `json:"statement,omitempty"` // what an imported pattern is, whatever its name
+	schemas.Pos          // with the file: that of a variant's base, or of the CQL
+	Message     string   `json:"message"`            // what was found, with the numbers behind it
+	Do          string   `json:"do"`                 // the rule's remedy, or the one that fits what was found
+	Accepted    string   `json:"accepted,omitempty"` // the reason for which the schema accepts the finding, or ""
+	Known       bool     `json:"known,omitempty"`    // an earlier report has the finding (Baseline.Mark)
+	Page        string   `json:"page"`               // the rule's documentation
 }
 
 // Options say what a schema is checked for.
@@ -67,7 +63,10 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &Report{Schema: s, Engines: o.Engines, Guesses: guesses(s)}
+	r := &Report{
+		Schema: s, Name: s.Name, File: s.File, Engines: o.Engines,
+		Findings: []Finding{}, Patterns: answers(s), Guesses: guesses(s),
+	}
 	if o.Numbers != nil {
 		r.Workload = o.Numbers.Workload
 	}
@@ -86,11 +85,14 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
+	for i := range found {
+		found[i].File, found[i].Page = cmp.Or(found[i].File, s.File), found[i].Rule.Page()
+	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
-	r.Findings = found
+	r.Findings = append(r.Findings, found...)
 	return r, nil
 }
 
@@ -229,7 +231,8 @@ func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, a
 }
 
 func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) *Finding {
-	return c.add(Finding{Table: tableName(p), Pattern: p.Name, Pos: p.Pos}, p.Accept, format, args)
+	f := Finding{Table: tableName(p), Pattern: p.Name, Statement: statement(p), Pos: p.Pos}
+	return c.add(f, p.Accept, format, args)
 }
 
 func (c *checker) atTable(t *schemas.Table, format string, args ...any) *Finding {
@@ -242,6 +245,21 @@ func (c *checker) atColumn(t *schemas.Table, col *schemas.Column, format string,
 
 func (c *checker) atIndex(t *schemas.Table, x *schemas.Index, format string, args ...any) *Finding {
 	return c.add(Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
+}
+
+// statement is what an imported pattern is, in one line and without the name that import gave it, or "".
+func statement(p *schemas.Pattern) string {
+	if p.Imported == nil {
+		return ""
+	}
+	if p.Kind != schemas.Batch {
+		return strings.Join(strings.Fields(p.Shape()), " ")
+	}
+	words := []string{"batch", p.Atomic.String()}
+	for _, part := range p.Parts {
+		words = append(words, part.Each, statement(part.Pattern))
+	}
+	return strings.Join(words, "; ")
 }
 
 func tableName(p *schemas.Pattern) string {

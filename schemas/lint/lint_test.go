@@ -86,6 +86,7 @@ func found(t *testing.T, r *Rule, file, src string) string {
 		s = r.Schema
 	} else {
 		s = parse(t, src)
+		s.File = file
 	}
 	report, err := Check(s, Options{Facts: facts(s)})
 	if err != nil {

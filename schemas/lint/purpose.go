@@ -12,15 +12,18 @@ import (
 // Guess is a purpose that a column has by its name and type, since its table does not
 // say what it is for.
 type Guess struct {
-	Table   *schemas.Table
-	Column  *schemas.Column
-	Purpose schemas.Purpose
+	Table   string `json:"table"`
+	Column  string `json:"column"`
+	Purpose string `json:"purpose"` // bucket, chunk or salt, by the column's name and type
+	Line    int    `json:"line"`
+	typ     string
+	pos     schemas.Pos
 }
 
 // String says what was guessed, and how a schema file confirms or denies it.
 func (g Guess) String() string {
 	return fmt.Sprintf("table %s: guess: %s %s is a %s, by its name and type (%s: %s says so, %s: [] denies it)",
-		g.Table.Name, g.Column.Type, g.Column.Name, g.Purpose, g.Purpose, g.Column.Name, g.Purpose)
+		g.Table, g.typ, g.Column, g.Purpose, g.Purpose, g.Column, g.Purpose)
 }
 
 // guesses returns what the rules had to guess at, in the order of the tables.
@@ -32,7 +35,7 @@ func guesses(s *schemas.Schema) []Guess {
 				_, says := t.Purposes[p]
 				needless := p == schemas.Chunk && len(t.Rows) > 0 // they say what is in pieces
 				if !says && !needless && serves(t, c, p) {
-					all = append(all, Guess{t, c, p})
+					all = append(all, Guess{t.Name, c.Name, p.String(), c.Pos.Line, c.Type.String(), c.Pos})
 				}
 			}
 		}

@@ -71,7 +71,7 @@ func TestGuessedByNameAndType(t *testing.T) {
 		s := parse(t, "schema: 1\nname: mail\ntables: {t: "+table+"}\n")
 		var got []string
 		for _, g := range guesses(s) {
-			got = append(got, g.Column.Name+" is a "+g.Purpose.String())
+			got = append(got, g.Column+" is a "+g.Purpose)
 		}
 		slices.Sort(got)
 		if all := strings.Join(got, ", "); all != want {

@@ -30,6 +30,9 @@ var severityNames = [...]string{"note", "warning", "error"}
 // String returns the severity in one word.
 func (s Severity) String() string { return severityNames[s] }
 
+// MarshalText writes the severity into JSON.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Rule is one thing that lint looks for.
 type Rule struct {
 	ID       string
@@ -142,6 +145,9 @@ func WriteRules(w io.Writer, rules []*Rule) error {
 	}
 	return b.Flush()
 }
+
+// MarshalText writes the id into JSON.
+func (r *Rule) MarshalText() ([]byte, error) { return []byte(r.ID), nil }
 
 // Page is the address of the rule's documentation.
 func (r *Rule) Page() string {

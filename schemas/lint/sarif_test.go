@@ -50,7 +50,23 @@ func TestSARIF(t *testing.T) {
 	if err := compiled.Validate(value); err != nil {
 		t.Error(err)
 	}
-	var log sarifLog
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct{ ID, HelpURI string }
+				}
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+				Locations []struct {
+					PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
+				}
+				Suppressions []struct{ Justification string }
+			}
+		}
+	}
 	if err := json.Unmarshal(out.Bytes(), &log); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +87,31 @@ func TestSARIF(t *testing.T) {
 	if len(run.Results) != findings || suppressed != accepted || accepted == 0 {
 		t.Errorf("%d results, %d suppressed; want %d and %d", len(run.Results), suppressed, findings, accepted)
 	}
-	if got, want := run.Results[0].Locations[0].Physical.Artifact.URI, "a%20dir/conversation%231.yaml"; got != want {
+	if got, want := run.Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI, "a%20dir/conversation%231.yaml"; got != want {
 		t.Errorf("uri %s, want %s", got, want)
+	}
+}
+
+// TestGitHub: an annotation has its place, and what would end it or one of its properties is escaped.
+func TestGitHub(t *testing.T) {
+	r := &Report{Findings: []Finding{
+		{
+			Rule: &Rule{ID: "a-rule"}, Severity: Error, Table: "t", Pos: schemas.Pos{File: "a,b:c%.cql", Line: 3, Column: 7},
+			Message: "50% of\nit", Do: "Mend it.",
+		},
+		{Rule: &Rule{ID: "other"}, Severity: Warning, Pattern: "p", Accepted: "so"},
+		{Rule: &Rule{ID: "other"}, Severity: Warning, Pattern: "p", Known: true},
+		{Rule: &Rule{ID: "note"}, Severity: Note, Pattern: "p", Message: "m", Do: "d"},
+	}}
+	for all, want := range map[bool]string{
+		false: "::error file=a%2Cb%3Ac%25.cql,line=3,col=7,title=a-rule::table t: 50%25 of%0Ait. Mend it.\n",
+		true: "::error file=a%2Cb%3Ac%25.cql,line=3,col=7,title=a-rule::table t: 50%25 of%0Ait. Mend it.\n" +
+			"::notice file=,line=0,col=0,title=note::pattern p: m. d\n",
+	} {
+		var out strings.Builder
+		if err := r.WriteGitHub(&out, all); err != nil || out.String() != want {
+			t.Errorf("all %v: %q %v, want %q", all, out.String(), err, want)
+		}
 	}
 }
 

@@ -242,8 +242,9 @@ func (d *Decoder) At(n *yaml.Node) Pos { return Pos{n.Line, n.Column, d.Origins[
 // Pos is a place in a file; lines and columns count from 1. File is "" for the file
 // that was read, else the file that this one is based on.
 type Pos struct {
-	Line, Column int
-	File         string
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	File   string `json:"file"`
 }
 
 // In returns file:line:column of the place. file is the file that was read.

@@ -176,14 +176,14 @@ type Unread struct {
 // foretell returns what lint says of a pattern.
 func foretell(r *lint.Report, p *schemas.Pattern) Foretold {
 	var f Foretold
-	for _, a := range lint.Answers(r.Schema) {
-		if a.Pattern == p {
+	for _, a := range r.Patterns {
+		if a.Pattern == p.Name {
 			f.Partitions, f.Bound = a.Partitions, a.Bound
 		}
 	}
 	for _, x := range r.Findings {
-		if x.Pattern == p.Name && x.Rule.Severity != lint.Note {
-			f.Findings = append(f.Findings, fmt.Sprintf("%s %s: %s", x.Rule.Severity, x.Rule.ID, x.Message)+accepted(x))
+		if x.Pattern == p.Name && x.Severity != lint.Note {
+			f.Findings = append(f.Findings, fmt.Sprintf("%s %s: %s", x.Severity, x.Rule.ID, x.Message)+accepted(x))
 		}
 	}
 	return f
@@ -202,7 +202,7 @@ func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
 		named := slices.ContainsFunc(read, func(s imports.Statement) bool {
 			return s.Pattern.Table != nil && s.Pattern.Table.Name == x.Table
 		})
-		if x.Pattern == "" && named && x.Rule.Severity != lint.Note {
+		if x.Pattern == "" && named && x.Severity != lint.Note {
 			all = append(all, x.String()+accepted(x))
 		}
 	}

@@ -1,0 +1,172 @@
+package lint
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Report is what lint says of one schema.
+type Report struct {
+	Schema   *schemas.Schema `json:"-"`
+	Name     string          `json:"schema"`
+	File     string          `json:"file"`
+	Engines  []string        `json:"engines"`            // engines that the schema was checked for
+	Workload string          `json:"workload,omitempty"` // the workload of the numbers, or ""
+	Gone     int             `json:"gone,omitempty"`     // findings of a baseline that are no longer there
+	Findings []Finding       `json:"findings"`
+	Patterns []Answer        `json:"patterns"`
+	Guesses  []Guess         `json:"guesses,omitempty"` // what columns are for, where the schema does not say it
+}
+
+// Counts are the numbers of findings of a report by severity. Those that the schema
+// accepts, and those that a baseline has, count apart.
+type Counts struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
+	Accepted int `json:"accepted"`
+	Known    int `json:"known,omitempty"`
+}
+
+// Counts counts the findings.
+func (r *Report) Counts() (n Counts) {
+	for _, f := range r.Findings {
+		switch {
+		case f.Accepted != "":
+			n.Accepted++
+		case f.Known:
+			n.Known++
+		case f.Severity == Error:
+			n.Errors++
+		case f.Severity == Warning:
+			n.Warnings++
+		default:
+			n.Notes++
+		}
+	}
+	return n
+}
+
+// WriteText writes errors and warnings, one a line with its place, and below it what
+// to do. With all it also writes notes, what is accepted, and how each pattern is
+// answered. What had to be guessed follows. Findings are broken into lines of width columns; 0 is a line for each.
+func (r *Report) WriteText(w io.Writer, all bool, width int) error {
+	b := bufio.NewWriter(w)
+	n := r.Counts()
+	if all {
+		rows := [][]string{{"PATTERN", "KIND", "TABLE", "ANSWERED BY", "ORDER", "BOUND"}}
+		for _, a := range r.Patterns {
+			rows = append(rows, []string{a.Pattern, a.Kind, cmp.Or(a.Table, "-"), a.Partitions, a.Order, a.Bound})
+		}
+		fmt.Fprintln(b, words.Table(rows, len(rows[0]), 0))
+	}
+	for _, f := range r.Findings {
+		if !all && !f.fails() {
+			continue
+		}
+		wrap(b, "", fmt.Sprintf("%s: %s", f.In(r.File), &f), width)
+		switch {
+		case f.Accepted != "":
+			wrap(b, indent, "accepted: "+f.Accepted, width)
+		case f.Known:
+			wrap(b, indent, "known: the baseline has it", width)
+		default:
+			wrap(b, indent, "Do: "+f.Do, width)
+		}
+	}
+	for _, g := range r.Guesses {
+		wrap(b, "", fmt.Sprintf("%s: %s", g.pos.In(r.File), g), width)
+	}
+	if len(r.Schema.Patterns) == 0 {
+		fmt.Fprintln(b, "No statements are known: rules about the use of tables, columns and indexes found nothing.")
+	}
+	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Name, list(r.Engines), words.Plural(n.Errors, "error"),
+		words.Plural(n.Warnings, "warning"), words.Plural(n.Notes, "note"), n.Accepted)
+	if n.Known+r.Gone > 0 {
+		fmt.Fprintf(b, ", %d known from the baseline, %d of it gone", n.Known, r.Gone)
+	}
+	if !all && n.Notes+n.Accepted+n.Known > 0 {
+		fmt.Fprint(b, " (--all shows them)")
+	}
+	fmt.Fprintln(b)
+	return b.Flush()
+}
+
+// WriteGitHub writes errors and warnings, with all also notes, as workflow commands: GitHub Actions shows them at
+// the lines of a change.
+func (r *Report) WriteGitHub(w io.Writer, all bool) error {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	for _, f := range r.Findings {
+		if f.fails() || all && f.Accepted == "" && !f.Known {
+			level := strings.Replace(f.Severity.String(), "note", "notice", 1)
+			text := data.Replace(fmt.Sprintf("%s: %s. %s", f.subject(), f.Message, f.Do))
+			_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
+				property.Replace(f.File), f.Line, f.Column, property.Replace(f.Rule.ID), text)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fails reports whether a finding is an error or warning that neither the schema nor a baseline accepts.
+func (f *Finding) fails() bool { return f.Accepted == "" && !f.Known && f.Severity > Note }
+
+// WriteJSON writes reports as one JSON object: all findings, also the accepted ones,
+// and how each pattern is answered.
+func WriteJSON(w io.Writer, reports []*Report) error {
+	type counted struct {
+		*Report
+		Counts
+	}
+	all := struct {
+		Schemas []counted `json:"schemas"`
+	}{[]counted{}}
+	for _, r := range reports {
+		all.Schemas = append(all.Schemas, counted{r, r.Counts()})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(all)
+}
+
+// String returns severity, rule, what the finding is about and the message.
+func (f *Finding) String() string {
+	return fmt.Sprintf("%s %s: %s: %s", f.Severity, f.Rule.ID, f.subject(), f.Message)
+}
+
+// subject is what a finding is about, in words.
+func (f *Finding) subject() string {
+	if f.Pattern != "" {
+		return "pattern " + f.Pattern
+	}
+	return "table " + f.Table
+}
+
+// list joins words as a sentence does.
+func list(all []string) string {
+	if n := len(all); n > 1 {
+		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
+	}
+	return strings.Join(all, "")
+}
+
+// wrap writes text after lead, in lines of width columns. Those after the first are indented.
+// Width 0 is one line.
+func wrap(w io.Writer, lead, text string, width int) {
+	for _, line := range words.Wrap(lead, text, len(indent), width) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+const indent = "    "
