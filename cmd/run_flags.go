@@ -121,7 +121,7 @@ func (m *metric) Type() string { return "METRIC" }
 // expected says which values the flag takes.
 func (m *metric) expected() string {
 	var all []string
-	for _, x := range ranking.Metrics {
+	for _, x := range ranking.Ranking {
 		all = append(all, string(x))
 	}
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
@@ -129,7 +129,7 @@ func (m *metric) expected() string {
 
 // Set implements pflag.Value.
 func (m *metric) Set(text string) error {
-	if !slices.Contains(ranking.Metrics, ranking.Metric(text)) {
+	if !slices.Contains(ranking.Ranking, ranking.Metric(text)) {
 		return errors.New("unknown metric") // flagError says what is expected
 	}
 	*m = metric(text)

@@ -96,10 +96,6 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		for _, x := range ranking.Metrics {
 			leads[x] = l.Leading(x)
 		}
-		most := 0.0
-		for k := range l.Models {
-			most = max(most, l.Models[k].Throughput)
-		}
 		for k := range l.Models {
 			m := &l.Models[k]
 			row := document.Row{Cells: []document.Cell{{Text: m.Name}}}
@@ -119,15 +115,8 @@ func wholeLoad(loads []ranking.Load) document.Section {
 					row.Cells = append(row.Cells, document.Cell{Range: rangeOf(l, m)})
 				}
 			}
-			c := document.Cell{Text: "-"}
-			if m.Throughput > 0 {
-				throughput, c = true, document.Cell{Text: ranking.Number(m.Throughput), Value: m.Throughput}
-				if m.Throughput*1.05 >= most && len(l.Models) > 1 {
-					c.Style = document.Best
-				}
-			}
+			throughput = throughput || !math.IsNaN(m.Value(ranking.Throughput))
 			t.Rows = append(t.Rows, row)
-			t.Rows[len(t.Rows)-1].Cells = append(row.Cells, c)
 		}
 	}
 	if !throughput {
@@ -152,14 +141,8 @@ func dropColumn(t *document.Table, at int) {
 // metricCell writes a metric of the whole load.
 func metricCell(x ranking.Metric, value float64) document.Cell {
 	c := document.Cell{Text: "-", Value: value}
-	switch {
-	case math.IsNaN(value):
-	case x.Timed():
-		c.Text = ranking.MS(value)
-	case x == ranking.Requests || x == ranking.Rows:
-		c.Text = ranking.Number(value)
-	default:
-		c.Text = ranking.KB(value)
+	if !math.IsNaN(value) {
+		c.Text = x.Number(value)
 	}
 	return c
 }

@@ -22,6 +22,10 @@ type Difference struct {
 	Significant bool
 }
 
+// Larger reports whether the metric is larger: significantly, or by more than 5% if one trial leaves
+// significance unknown.
+func (d Difference) Larger() bool { return d.Significant || d.Trials == 1 && d.Ratio > leastDifference }
+
 // Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
 // nearly the same time. It returns false if they have no trial in common.
 func Compare(a, b Series, timed bool) (d Difference, ok bool) {
@@ -65,7 +69,7 @@ func Leading(all []Series, timed bool) []bool {
 	for n, i := range order {
 		if n > 0 {
 			d, ok := Compare(all[order[0]], all[i], timed)
-			if !ok || d.Significant || d.Trials < 2 && d.Ratio > leastDifference {
+			if !ok || d.Larger() {
 				break
 			}
 		}

@@ -88,7 +88,6 @@ func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string
 			if why := wrong(m.Model, m.Engine); why != "" {
 				m.NotRanked = why
 			}
-			m.throughput(r)
 			l.Models, l.Trials = append(l.Models, m), max(l.Trials, len(cs))
 		}
 		l.shares()
@@ -140,17 +139,18 @@ func (m *Model) trouble() string {
 	return ""
 }
 
-// throughput sets the operations per second of the phase that ran as fast as the store answered.
-func (m *Model) throughput(r *results.Run) {
-	var rates []float64
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Model == m.Model && c.Engine == m.Engine && c.Measured() && c.Arrivals == "closed" && c.Offered != nil &&
-			c.Verdict == results.OK && (c.Phase == Unthrottled || c.Phase == m.Cells[0].Phase) && c.Point == m.Cells[0].Point {
-			rates = append(rates, c.Offered.Achieved)
+// throughput is the time of an operation of trial i as fast as the store answered; NaN: not known.
+func (m *Model) throughput(r *results.Run, i int) float64 {
+	of := m.Cells[i]
+	for k := range r.Cells {
+		c := &r.Cells[k]
+		if c.Model == m.Model && c.Engine == m.Engine && c.Trial == of.Trial && c.Shard == of.Shard && c.Point == of.Point &&
+			c.Measured() && c.Arrivals == "closed" && (c.Phase == Unthrottled || c.Phase == of.Phase) &&
+			c.Offered != nil && c.Offered.Achieved > 0 && c.Verdict == results.OK {
+			return 1e9 / c.Offered.Achieved
 		}
 	}
-	m.Throughput = results.Median(rates)
+	return math.NaN()
 }
 
 // has reports whether the model executed the operation.
@@ -235,7 +235,7 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		for _, x := range Metrics {
 			m.values[x][i] = math.NaN()
 		}
-		m.values[Disk][i] = disk
+		m.values[Disk][i], m.values[Throughput][i] = disk, m.throughput(r, i)
 		if c == nil || len(shares) == 0 {
 			continue
 		}
@@ -384,13 +384,7 @@ func (l *Load) rank() {
 		}
 	}
 	slices.SortStableFunc(l.Models, func(a, b Model) int {
-		if a.Ranked() != b.Ranked() {
-			return cmp.Compare(len(a.NotRanked), len(b.NotRanked))
-		}
-		if a.NotRanked != b.NotRanked {
-			return cmp.Compare(a.NotRanked, b.NotRanked)
-		}
-		return cmp.Compare(a.Value(l.By), b.Value(l.By))
+		return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(l.By), b.Value(l.By)))
 	})
 	leads := l.Leading(l.By)
 	for l.First < len(leads) && leads[l.First] {

@@ -19,18 +19,59 @@ type Metric string
 // Metrics. Latencies are in nanoseconds. The others are counted by the driver and the engine: per
 // operation, and Disk per message of the load. KB are 1,000 bytes.
 const (
-	Typical  Metric = "typical"  // p50 of each operation, weighted by its share
-	Mean     Metric = "mean"     // mean of all operations
-	P99      Metric = "p99"      // 99th percentile of all operations together
-	Requests Metric = "requests" // requests that the driver sent to the engine
-	Rows     Metric = "rows"     // rows and index entries that the engine scanned
-	Read     Metric = "read"     // bytes read
-	Written  Metric = "written"  // bytes written
-	Disk     Metric = "disk"     // bytes on disk per message, after compaction, without the log
+	Typical    Metric = "typical"    // p50 of each operation, weighted by its share
+	Mean       Metric = "mean"       // mean of all operations
+	P99        Metric = "p99"        // 99th percentile of all operations together
+	Requests   Metric = "requests"   // requests that the driver sent to the engine
+	Rows       Metric = "rows"       // rows and index entries that the engine scanned
+	Read       Metric = "read"       // bytes read
+	Written    Metric = "written"    // bytes written
+	Disk       Metric = "disk"       // bytes on disk per message, after compaction, without the log
+	Throughput Metric = "throughput" // nanoseconds per operation, as fast as the store answers
 )
 
 // Metrics are all of them, in the order of reports.
-var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk}
+var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk, Throughput}
+
+// Ranking are those by which models can be ranked: the metrics of the measured phase itself.
+var Ranking = Metrics[:len(Metrics)-1]
+
+// property is how a metric is written. Counters do not depend on the machine; a timed metric does.
+type property struct {
+	timed      bool
+	name       string // in a sentence
+	unit       string // behind a number
+	number     func(v float64) string
+	verb, noun string // "a scans 16.8 rows per operation"
+	advice     string // what it means to need more
+}
+
+var properties = map[Metric]property{
+	Typical: {timed: true, name: "typical latency", unit: "ms", number: MS},
+	Mean:    {timed: true, name: "mean latency", unit: "ms", number: MS},
+	P99:     {timed: true, name: "p99 latency", unit: "ms", number: MS},
+	Requests: {
+		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests per operation",
+		advice: "each request adds a network round trip",
+	},
+	Rows: {
+		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows per operation",
+		advice: "scans cost more as data grows",
+	},
+	Read: {
+		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB per operation",
+		advice: "bytes cost more over a network and beyond the cache",
+	},
+	Written: {
+		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB per operation",
+		advice: "each byte written is compacted several times",
+	},
+	Disk: {
+		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",
+		advice: "disk, compaction and backup cost more",
+	},
+	Throughput: {timed: true, name: "throughput", unit: "operations/s", number: perSecond},
+}
 
 // Rule is the rule in words, in lines of at most 78 columns.
 const Rule = `Only the operations that all models support are compared, each weighted by its
@@ -44,7 +85,7 @@ its trials and its data is correct; the others are named, with the reason.
    zero. Otherwise all models up to the first significant difference share the
    first place. One trial has no interval; then up to 5% counts as equal.
 3. If the mean, or the throughput of the phase "throughput", names another
-   model, the verdict says so.
+   model by a significant difference, the verdict says so.
 4. Why: the counter (requests, rows scanned, bytes) in which the first differ
    most from all others. But: metrics in which another model needs less than
    half, and operations that the first do not support. Dominated: models for
@@ -54,34 +95,20 @@ its trials and its data is correct; the others are named, with the reason.
 or disk. Counters are compared without an interval: over 5% is a difference.
 `
 
-// Timed reports whether the metric is a latency. Other metrics do not depend on the machine.
-func (m Metric) Timed() bool { return m == Typical || m == Mean || m == P99 }
+// Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.
+func (m Metric) Timed() bool { return properties[m].timed }
 
 // Name is the metric in a sentence.
-func (m Metric) Name() string {
-	switch m {
-	case Typical, Mean, P99:
-		return string(m) + " latency"
-	case Rows:
-		return "rows scanned"
-	case Read, Written:
-		return "bytes " + string(m)
-	case Disk:
-		return "disk per message"
-	}
-	return string(m)
-}
+func (m Metric) Name() string { return properties[m].name }
 
-// Text writes a value with its unit.
-func (m Metric) Text(v float64) string {
-	switch m {
-	case Requests, Rows:
-		return Number(v) + " " + m.Name()
-	case Read, Written, Disk:
-		return KB(v) + " KB"
-	}
-	return MS(v) + " ms"
-}
+// Unit is the unit of its numbers.
+func (m Metric) Unit() string { return properties[m].unit }
+
+// Number writes a value without its unit.
+func (m Metric) Number(v float64) string { return properties[m].number(v) }
+
+// perSecond writes the time of an operation as a rate.
+func perSecond(ns float64) string { return Number(1e9 / ns) }
 
 // MS writes nanoseconds as milliseconds.
 func MS(ns float64) string {

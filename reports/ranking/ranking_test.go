@@ -268,8 +268,24 @@ func TestThroughput(t *testing.T) {
 		r.Cells = append(r.Cells, c)
 	}
 	l := one(t, r, Typical)
-	if l.Models[0].Throughput != 4000 {
-		t.Errorf("%v", l.Models[0].Throughput)
+	if got := Throughput.Number(l.Models[0].Value(Throughput)); got != "4000" {
+		t.Errorf("%s operations/s, want 4000", got)
 	}
 	has(t, said(l), "Unthrottled, b is fastest: 9000 operations/s, a has 4000.")
+}
+
+// A value that is not known counts as neither best nor worst, wherever its model stands.
+func TestUnknownValues(t *testing.T) {
+	r := planted(3, steady, map[string]map[string]results.Op{
+		"a": {"list": op(800, 100e3, 120e3, 1, 20, 50_000)}, "b": {"list": op(800, 300e3, 320e3, 2, 20, 1000)},
+		"c": {"list": op(800, 500e3, 520e3, 2, 20, 1000)},
+	})
+	for i := range r.Cells {
+		if o := r.Cells[i].Ops["list"]; r.Cells[i].Model == "b" {
+			o.Store.Calls, o.Store.BytesRead = math.NaN(), math.NaN()
+			r.Cells[i].Ops["list"] = o
+		}
+	}
+	has(t, said(one(t, r, Typical)), "Why: it sends 1.00 requests per operation, the others 2.00.",
+		"But: a reads 50.0 KB per operation, c 1.00")
 }

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -78,7 +79,7 @@ func (l *Load) headline() string {
 		}
 		last := l.Compare(first[0], first[len(first)-1])
 		s = fmt.Sprintf("%s are %s: %s %s per operation; the difference of %s is not significant (%s)", names(first), best,
-			joined(values), l.unit(), l.by(first[0], first[len(first)-1]), criterion(last.Trials, l.By))
+			joined(values), l.By.Unit(), l.by(first[0], first[len(first)-1]), criterion(last.Trials, l.By))
 	}
 	if len(rest) == 0 {
 		return s + "."
@@ -114,21 +115,11 @@ func criterion(trials int, by Metric) string {
 // by is how much more b has than a, absolute and in percent of b.
 func (l *Load) by(a, b *Model) string {
 	more := b.Value(l.By) - a.Value(l.By)
-	text := Number(more)
-	switch {
-	case l.By.Timed():
-		text = MS(more) + " ms"
-	case l.By != Requests && l.By != Rows:
-		text = KB(more) + " KB"
-	}
-	return fmt.Sprintf("%s (%.0f%%)", text, 100*more/max(b.Value(l.By), 1e-9))
+	return fmt.Sprintf("%s %s (%.0f%%)", l.By.Number(more), l.By.Unit(), 100*more/max(b.Value(l.By), 1e-9))
 }
 
-func (l *Load) text(m *Model) string { return l.By.Text(m.Value(l.By)) }
-
-// number is the value without its unit, and unit the unit.
-func (l *Load) number(m *Model) string { s, _, _ := strings.Cut(l.text(m), " "); return s }
-func (l *Load) unit() string           { _, s, _ := strings.Cut(l.By.Text(1), " "); return s }
+func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
+func (l *Load) text(m *Model) string   { return l.number(m) + " " + l.By.Unit() }
 
 // Compare compares the ranking metric of b with that of a.
 func (l *Load) Compare(a, b *Model) Difference { d, _ := l.differ(l.By, a, b); return d }
@@ -140,21 +131,24 @@ func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
 // otherwise names the model that is first by the mean, or in throughput, if it is another one.
 func (l *Load) otherwise() string {
 	ranked := l.ranked()
-	if l.By != Typical || len(ranked) < 2 || l.First == 0 {
+	if l.By != Typical || l.First == 0 {
 		return ""
 	}
-	first := ranked[:l.First]
 	var said []string
-	if m := least(ranked, Mean); !slices.Contains(first, m) {
-		if d, ok := l.differ(Mean, m, least(first, Mean)); ok && d.Significant {
-			said = append(said, fmt.Sprintf("On average %s is fastest: its mean is %s ms, %s has %s.", m.Name, MS(m.Value(Mean)),
-				first[0].Name, MS(first[0].Value(Mean))))
+	for _, x := range []Metric{Mean, Throughput} {
+		all, first := by(ranked, x), by(ranked[:l.First], x)
+		if len(all) == 0 || len(first) == 0 || slices.Contains(ranked[:l.First], all[0]) {
+			continue
 		}
-	}
-	fast := slices.MaxFunc(ranked, func(a, b *Model) int { return int(a.Throughput - b.Throughput) })
-	if !slices.Contains(first, fast) && first[0].Throughput > 0 && fast.Throughput > leastDifference*first[0].Throughput {
-		said = append(said, fmt.Sprintf("Unthrottled, %s is fastest: %s operations/s, %s has %s.", fast.Name,
-			Number(fast.Throughput), first[0].Name, Number(first[0].Throughput)))
+		if d, _ := l.differ(x, all[0], first[0]); !d.Larger() {
+			continue
+		}
+		begin := "On average " + all[0].Name + " is fastest: its mean is"
+		if x == Throughput {
+			begin = "Unthrottled, " + all[0].Name + " is fastest:"
+		}
+		said = append(said, fmt.Sprintf("%s %s %s, %s has %s.", begin, x.Number(all[0].Value(x)), x.Unit(), first[0].Name,
+			x.Number(first[0].Value(x))))
 	}
 	return strings.Join(said, " ")
 }
@@ -169,35 +163,24 @@ func (l *Load) why() string {
 	var found Metric
 	most := leastDifference
 	for _, x := range []Metric{Requests, Rows, Read, Written} {
-		if ratio := least(rest, x).Value(x) / greatest(first, x).Value(x); ratio > most {
-			found, most = x, ratio
+		if first, rest := by(first, x), by(rest, x); len(first) > 0 && len(rest) > 0 {
+			if ratio := rest[0].Value(x) / first[len(first)-1].Value(x); ratio > most {
+				found, most = x, ratio
+			}
 		}
 	}
 	if found == "" {
 		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may (--full)."
 	}
-	verb := map[Metric]string{Requests: "send", Rows: "scan", Read: "read", Written: "write"}[found]
-	noun := map[Metric]string{Requests: " requests", Rows: " rows", Read: " KB", Written: " KB"}[found]
-	number := func(m *Model) string { return strings.Fields(found.Text(m.Value(found)))[0] }
-	pronoun := "they " + verb
+	p := properties[found]
+	pronoun, others := "they "+p.verb, "the others"
 	if len(first) == 1 {
-		pronoun = "it " + verb + "s"
+		pronoun = "it " + p.verb + "s"
 	}
-	others := "the others " + span(number(least(rest, found)), number(greatest(rest, found)))
 	if len(rest) == 1 {
-		others = rest[0].Name + " " + number(rest[0])
+		others = rest[0].Name
 	}
-	own := span(number(least(first, found)), number(greatest(first, found)))
-	return fmt.Sprintf("%s %s%s per operation, %s.", pronoun, own, noun, others)
-}
-
-// advice says what it means to need more of a metric.
-var advice = map[Metric]string{
-	Requests: "each request adds a network round trip",
-	Rows:     "scans cost more as data grows",
-	Read:     "bytes cost more over a network and beyond the cache",
-	Written:  "each byte written is compacted several times",
-	Disk:     "disk, compaction and backup cost more",
+	return fmt.Sprintf("%s %s %s, %s %s.", pronoun, span(first, found), p.noun, others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most. The table has all.
@@ -217,10 +200,11 @@ func (l *Load) but() []string {
 	}
 	var found []more
 	for _, x := range []Metric{Read, Requests, Rows, Written, Disk, P99} {
-		if x == l.By {
+		all := by(ranked, x)
+		if x == l.By || len(all) == 0 {
 			continue
 		}
-		best := least(ranked, x)
+		best := all[0]
 		var who []*Model
 		for _, m := range first {
 			if d, ok := l.differ(x, best, m); ok && d.Significant && m.Value(x) >= 2*best.Value(x) {
@@ -230,25 +214,19 @@ func (l *Load) but() []string {
 		if len(who) == 0 {
 			continue
 		}
-		number := func(m *Model) string { return strings.Fields(x.Text(m.Value(x)))[0] }
-		value := span(number(least(who, x)), number(greatest(who, x)))
-		if x == P99 {
-			text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s.", names(who), value, best.Name, number(best))
-			found = append(found, more{text, greatest(who, x).Value(x) / best.Value(x)})
-			continue
+		p, value, other := properties[x], span(who, x), x.Number(best.Value(x))
+		text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s.", names(who), value, best.Name, other)
+		if x != P99 {
+			verb := p.verb
+			if len(who) == 1 {
+				verb += "s"
+			}
+			text = fmt.Sprintf("%s %s %s %s, %s %s: %s.", names(who), verb, value, p.noun, best.Name, other, p.advice)
 		}
-		verb := map[Metric]string{Requests: "send", Rows: "scan", Read: "read", Written: "write", Disk: "store"}[x]
-		noun := map[Metric]string{
-			Requests: "requests per operation", Rows: "rows per operation", Read: "KB per operation",
-			Written: "KB per operation", Disk: "KB per message",
-		}[x]
-		if len(who) == 1 {
-			verb += "s"
-		}
-		text := fmt.Sprintf("%s %s %s %s, %s %s: %s.", names(who), verb, value, noun, best.Name, number(best), advice[x])
-		found = append(found, more{text, greatest(who, x).Value(x) / best.Value(x)})
+		worst := by(who, x)[len(who)-1]
+		found = append(found, more{text, worst.Value(x) / best.Value(x)})
 	}
-	slices.SortStableFunc(found, func(a, b more) int { return order(b.ratio, a.ratio) })
+	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
 	var all []string
 	for _, f := range found[:min(len(found), mostBut)] {
 		all = append(all, f.text)
@@ -358,28 +336,17 @@ func (l *Load) ranked() (all []*Model) {
 	return all
 }
 
-// least is the model with the least value of a metric, and greatest that with the greatest. A value
-// that is not known counts as neither.
-func least(models []*Model, x Metric) *Model {
-	return slices.MinFunc(models, func(a, b *Model) int { return order(a.Value(x), b.Value(x)) })
+// by are the models with a known value of a metric, the best first.
+func by(models []*Model, x Metric) []*Model {
+	known := slices.DeleteFunc(slices.Clone(models), func(m *Model) bool { return math.IsNaN(m.Value(x)) })
+	slices.SortStableFunc(known, func(a, b *Model) int { return cmp.Compare(a.Value(x), b.Value(x)) })
+	return known
 }
 
-func greatest(models []*Model, x Metric) *Model {
-	return slices.MaxFunc(models, func(a, b *Model) int { return order(a.Value(x), b.Value(x)) })
-}
-
-func order(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// span writes two numbers as a range, or one if they are the same.
-func span(from, to string) string {
+// span writes the values of models as a range, or as one number if they are the same.
+func span(models []*Model, x Metric) string {
+	known := by(models, x)
+	from, to := x.Number(known[0].Value(x)), x.Number(known[len(known)-1].Value(x))
 	if from == to {
 		return from
 	}
