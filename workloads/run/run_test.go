@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -577,5 +578,19 @@ func TestTrials(t *testing.T) {
 	}
 	if !slices.Equal(trials, []int{1, 2}) {
 		t.Errorf("trials %v, want 1 and 2", trials)
+	}
+}
+
+// TestEndedBySteadyClock: a clock that is set while a run lasts does not move the end of the run.
+func TestEndedBySteadyClock(t *testing.T) {
+	r := &runner{started: time.Now()}
+	*(*uint64)(unsafe.Pointer(&r.started)) -= 3600 << 30 // the clock is set an hour ahead (time.Time.wall)
+	if at := time.Now().Round(0).Sub(r.started.Round(0)); at < time.Hour || at > 61*time.Minute {
+		t.Fatalf("time.Time has another form: %v", at)
+	}
+	var result results.Run
+	r.end(&result, false)
+	if want := r.started.UTC().Format(time.RFC3339); result.Ended < want || result.Ended > r.started.Add(time.Minute).UTC().Format(time.RFC3339) {
+		t.Errorf("ended %s after %g s, began %s", result.Ended, result.Seconds, want)
 	}
 }
