@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -260,6 +261,9 @@ func Open(dir string) (*Run, error) {
 // mostRun is how many bytes run.json may have. That of 10,000 cells has 73 MB.
 const mostRun = 1 << 30
 
+// leastObject is how many bytes of run.json there are for each object, on average: about 100 in results of runs.
+const leastObject = 32
+
 // ReadRun reads run.json as it is.
 func ReadRun(dir string) ([]byte, error) {
 	f, err := plainfile.OpenIn(dir, RunFile)
@@ -298,6 +302,10 @@ func Parse(b []byte) (*Run, error) {
 	}
 	if version.Format != Format {
 		return nil, otherFormat(version.Format)
+	}
+	// An empty object or a null of a few bytes may take a kilobyte of memory. Those of a run are longer.
+	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
+		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
 	r := &Run{}
 	if err := strict.JSON(b, r); err != nil {

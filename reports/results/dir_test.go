@@ -293,6 +293,9 @@ func TestOpenRefuses(t *testing.T) {
 		`{"format": "mailbench.run/3"}`:      "run.json: it was written by a newer mailbench",
 		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json: it is damaged: seed must be a whole number, found a text",
 		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json: it is damaged: cell ",
+
+		`{"format": "mailbench.run/2", "cells": [{}` + strings.Repeat(",{}", 1<<16) + `]}`:       "run.json: it is damaged: it has 65538 objects in ",
+		`{"format": "mailbench.run/2", "audits": [null` + strings.Repeat(", null", 1<<16) + `]}`: "run.json: it is damaged: it has 65538 objects in ",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, RunFile), []byte(text), 0o644); err != nil {
