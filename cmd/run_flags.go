@@ -317,10 +317,10 @@ func blameSweep(err error, text string) error {
 	}
 	path, _, _ := strings.Cut(text, "=")
 	for _, f := range faults {
-		if f.File != "--set "+strconv.Quote(override[0]) {
+		if f.Pos.File != "--set "+strconv.Quote(override[0]) {
 			continue
 		}
-		f.File, f.Pos.Column = "--sweep "+strconv.Quote(text), typedAt(text, override[0], f.Pos.Column)
+		f.Pos.File, f.Pos.Column = "--sweep "+strconv.Quote(text), typedAt(text, override[0], f.Pos.Column)
 		f.Msg = strings.TrimPrefix(strings.ReplaceAll(f.Msg, "sweep."+path, path), "sweep: ")
 	}
 	return err

@@ -25,9 +25,4 @@ func TestDoc(t *testing.T) {
 	if w.Name != "workday" || len(w.Phases) != 4 {
 		t.Errorf("the example is %+v", w)
 	}
-	for op := range NumOps {
-		if !strings.Contains(string(src), Op(op).String()) {
-			t.Errorf("the package comment does not name %s", Op(op))
-		}
-	}
 }

@@ -43,7 +43,6 @@ const contactKey = "contact"
 // engines reads the config of each engine. Names of engines and settings are
 // left to CheckEngines.
 func (d *decoder) engines(root map[string]strict.Entry) {
-	d.w.Engines = map[string]*Engine{}
 	section, ok := root["engines"]
 	if !ok {
 		return
@@ -52,7 +51,7 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 		engine := &Engine{Settings: map[string]string{}, name: d.word(e.Key)}
 		for _, s := range d.Mapping(e.Value, "engine "+e.Name) {
 			engine.words = append(engine.words, d.word(s.Key))
-			if s.Value.Line < 0 { // nodes of overrides have such lines
+			if d.Origins[s.Value] != "" { // of an override
 				engine.Named = append(engine.Named, s.Name)
 			}
 			switch {
@@ -69,9 +68,7 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 }
 
 func (d *decoder) word(n *yaml.Node) word {
-	at := &strict.Error{File: d.File, Pos: d.At(n)}
-	d.places = append(d.places, at)
-	return word{n.Value, at}
+	return word{n.Value, &strict.Error{File: d.File, Pos: d.At(n)}}
 }
 
 func (d *decoder) contact(n *yaml.Node, engine string) []string {
@@ -170,8 +167,8 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 	if v := w.variable(words.Environment); v != "" {
 		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text,
 			engine, v)
-		if key, _, overridden := strings.Cut(f.File, "="); overridden {
-			f.File = key + `=…"` // nor is it shown in a message
+		if key, _, overridden := strings.Cut(f.Pos.File, "="); overridden {
+			f.Pos.File = key + `=…"` // nor is it shown in a message
 		}
 		return f
 	}

@@ -308,7 +308,7 @@ func (d *decoder) answer(fields map[string]strict.Entry) {
 	if !ok || len(d.Errs) > 0 {
 		return
 	}
-	f := d.Fields(e.Value, "answer", keysIn("answer"))
+	f := d.Fields(e.Value, "answer", names(sectionKeys("answer")))
 	a := Answer{Models: d.answerModels(f)}
 	scope := d.scope(a.Models)
 	if says, ok := f["says"]; ok {

@@ -125,16 +125,19 @@ func TestReference(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	keys := append([]key{}, stepKeys...)
-	for _, s := range sections {
-		keys = append(keys, s.keys...)
+	for _, op := range opNames {
+		if !strings.Contains(text, op) {
+			t.Errorf("the reference does not name %s", op)
+		}
 	}
-	for _, k := range howKeys {
-		keys = append(keys, k.key)
+	keys := append(stepKeys(), howKeys()...)
+	for _, s := range sections {
+		keys = append(keys, s.keys()...)
 	}
 	for _, k := range keys {
-		if formTexts[k.form] == "" || !strings.Contains(text, "  "+k.name+" ") {
-			t.Errorf("%s: form %q", k.name, formTexts[k.form])
+		f := forms[k.form]
+		if f.text == "" || f.schema == nil || k.doc == "" || !strings.Contains(text, "  "+k.name+" ") {
+			t.Errorf("%s: form %q is %+v", k.name, k.form, f)
 		}
 	}
 }

@@ -115,18 +115,25 @@ type Session struct {
 	Steps []Step
 }
 
-// Step is one instruction of a session.
+// Step is one instruction of a session. Without Times it is done once.
 type Step struct {
 	Op     Op
 	How    How
-	Times  random.Dist // nil: once
-	Chance float64
-	Think  random.Dist // time before the step, in nanoseconds; nil: that of the session
+	Times  random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
+	Chance float64     `key:"chance" form:"share" step:"share of the sessions in which it is done (default 1)"`
+	Think  random.Dist `key:"think" form:"times" step:"how long the user takes before it (default: as the session says)"`
 	// Until is the index of the step that ends a repetition, in the step that begins it.
 	Until int
 	// Back is the index of the step that begins a repetition, in the step that ends it.
 	Back int
 	Kind StepKind
+}
+
+// repetition is a step that repeats others, as it is written.
+type repetition struct {
+	Times  random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"-" doc:"how often"`
+	Chance float64     `key:"chance" form:"share" doc:"share of the sessions in which it happens (default 1)"`
+	_      struct{}    `key:"steps" form:"session" need:"-" doc:"the steps, which may not repeat others in turn"`
 }
 
 // StepKind says what a step is.

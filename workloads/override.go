@@ -11,11 +11,12 @@ import (
 )
 
 // override replaces values of the file before it is decoded, so that both are checked
-// alike. A node of override i gets the line -(i+1), by which blame recognizes it.
+// alike. The origin of a node of an override is its --set.
 func (d *decoder) override(root *yaml.Node, overrides []string) {
 	faults := len(d.Errs)
-	for i, o := range overrides {
-		at := &yaml.Node{Line: -(i + 1), Column: 1}
+	for _, o := range overrides {
+		at := &yaml.Node{Line: 1, Column: 1}
+		d.Origins[at] = "--set " + strconv.Quote(o)
 		path, value, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
 			d.Fail(at, "expected KEY=VALUE, such as population.users=10")
@@ -26,13 +27,11 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 			value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
 		}
 		if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
-			at.Column = len(path) + 2
-			d.Fail(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
+			d.Fail(d.place(yaml.Node{}, at, len(path)+1), "%q is not a value; expected a number, text or YAML such as "+
+				"{constant: 8KB}", value)
 			continue
 		}
-		v := doc.Content[0]
-		place(v, at.Line, len(path)+1)
-		d.set(root, strings.Split(path, "."), v, at)
+		d.set(root, strings.Split(path, "."), d.behind(doc.Content[0], at, len(path)), at)
 	}
 	if len(d.Errs) > faults {
 		return
@@ -44,12 +43,22 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 	d.w.Source = src
 }
 
-// place moves a node and all below it behind the key of its override.
-func place(n *yaml.Node, line, column int) {
-	n.Line, n.Column = line, n.Column+column
-	for _, c := range n.Content {
-		place(c, line, column)
+// place returns the node at the place of another one, so many columns further.
+func (d *decoder) place(n yaml.Node, at *yaml.Node, columns int) *yaml.Node {
+	n.Line, n.Column = at.Line, at.Column+columns
+	if origin, ok := d.Origins[at]; ok {
+		d.Origins[&n] = origin
 	}
+	return &n
+}
+
+// behind moves a value, and all below it, behind the key of its override.
+func (d *decoder) behind(n, at *yaml.Node, columns int) *yaml.Node {
+	moved := d.place(*n, at, columns+n.Column)
+	for i, c := range n.Content {
+		moved.Content[i] = d.behind(c, at, columns)
+	}
+	return moved
 }
 
 // set puts v at the path below n. It makes the mappings that are missing on the way.
@@ -63,22 +72,19 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 		for i < len(n.Content) && n.Content[i].Value != word {
 			i += 2
 		}
+		empty := yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		if i >= len(n.Content) {
-			key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word, Line: at.Line, Column: at.Column}
-			n.Content = append(n.Content, key, &yaml.Node{
-				Kind: yaml.MappingNode, Tag: "!!map",
-				Line: at.Line, Column: at.Column,
-			})
+			key := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word}
+			n.Content = append(n.Content, d.place(key, at, 0), d.place(empty, at, 0))
 		}
 		if len(rest) == 0 {
 			n.Content[i+1] = v
 			return
 		}
 		if child := n.Content[i+1]; child.Kind == yaml.ScalarNode { // the path goes on below a plain value
-			n.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line, Column: at.Column}
+			n.Content[i+1] = d.place(empty, at, 0)
 		}
-		at.Column += len(word) + 1
-		d.set(n.Content[i+1], rest, v, at)
+		d.set(n.Content[i+1], rest, v, d.place(yaml.Node{}, at, len(word)+1))
 	default:
 		d.Fail(at, "%s cannot be set below %s", word, strict.Found(n))
 	}
@@ -91,9 +97,9 @@ var instead = map[string][]string{
 }
 
 // exclude removes keys of the file from a phase. Keys of other overrides stay, and are an error.
-func exclude(phase *yaml.Node, keys []string) {
+func (d *decoder) exclude(phase *yaml.Node, keys []string) {
 	for i := 0; phase.Kind == yaml.MappingNode && i < len(phase.Content); {
-		if k := phase.Content[i]; slices.Contains(keys, k.Value) && k.Line > 0 {
+		if k := phase.Content[i]; slices.Contains(keys, k.Value) && d.Origins[k] == "" {
 			phase.Content = slices.Delete(phase.Content, i, i+2)
 		} else {
 			i += 2
@@ -140,21 +146,9 @@ func (d *decoder) setPhase(list *yaml.Node, word string, rest []string, v, at *y
 		d.Unknown(at, "phase", word, "in phases", known)
 	}
 	for _, body := range named {
-		deeper := *at
-		deeper.Column += len(word) + 1
 		if len(rest) == 1 {
-			exclude(body, instead[rest[0]])
+			d.exclude(body, instead[rest[0]])
 		}
-		d.set(body, rest, v, &deeper)
-	}
-}
-
-// blame moves faults in overridden values to their place in the override.
-func blame(errs strict.Errors, overrides []string) {
-	for _, e := range errs {
-		if e.Pos.Line < 0 {
-			e.File = "--set " + strconv.Quote(overrides[-e.Pos.Line-1])
-			e.Pos.Line = 1
-		}
+		d.set(body, rest, v, d.place(yaml.Node{}, at, len(word)+1))
 	}
 }

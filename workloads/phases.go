@@ -10,16 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
-
-// phaseKeys are the keys of a kind of phase. A warm-up has those of a measure phase.
-func phaseKeys(k PhaseKind) []string {
-	if k == Warmup {
-		k = Measure
-	}
-	return keysIn(k.String())
-}
 
 // phases reads the list of phases and checks that each finds what it needs.
 func (d *decoder) phases(n *yaml.Node) {
@@ -58,12 +49,8 @@ func (d *decoder) phases(n *yaml.Node) {
 	}
 }
 
-// An interrupt is about so many messages: about as many accounts as each of its operations has writes
-// get them.
-const (
-	defaultInterrupt = 5
-	maxInterrupt     = 100
-)
+// defaultInterrupt is how many messages an interrupt is about.
+const defaultInterrupt = 5
 
 // phase reads one phase and returns its place, or nil if it has faults.
 func (d *decoder) phase(n *yaml.Node) *yaml.Node {
@@ -82,31 +69,22 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	p := Phase{Kind: PhaseKind(i), Name: key.Value}
-	where := "phase " + p.Name
-	f := d.Fields(value, where, phaseKeys(p.Kind))
+	if p.Kind == Interrupt {
+		p.Messages = defaultInterrupt
+	}
+	keys, where := sectionKeys(key.Value), "phase "+p.Name
+	f := d.Fields(value, where, names(keys))
 	if e, ok := f["name"]; ok {
 		p.Name = d.name(e.Value, "the name of "+where)
 		where = "phase " + p.Name
+		delete(f, "name")
 	}
-	switch {
-	case p.Runs():
-		d.bound(&p, key, f, where)
+	d.fill(value, f, where, &p, keys)
+	if p.Runs() {
+		d.bound(key, f, where)
 		d.operations(&p, key, f, where)
-		if e, ok := f["workers"]; ok {
-			p.Workers = int(d.whole(e.Value, "workers of "+where, 1, maxClients))
-			if p.Arrivals == Closed {
-				d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
-			}
-		}
-		if e, ok := f["missing"]; ok {
-			p.Missing = Missing(d.oneOf(e.Value, "missing", where, missingNames[:]))
-		}
-	case p.Kind == Load:
-		d.clients(&p, f, where)
-	case p.Kind == Interrupt:
-		p.Messages = defaultInterrupt
-		if e, ok := f["messages"]; ok {
-			p.Messages = int(d.whole(e.Value, "messages of "+where, 1, maxInterrupt))
+		if e, ok := f["workers"]; ok && p.Arrivals == Closed {
+			d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
 		}
 	}
 	if len(d.Errs) > faults {
@@ -117,28 +95,14 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	return key
 }
 
-// oneOf reads one of several words.
-func (d *decoder) oneOf(n *yaml.Node, key, where string, words []string) int {
-	i := slices.Index(words, n.Value)
-	if i < 0 {
-		d.Unknown(n, key, n.Value, "of "+where, words)
-	}
-	return max(i, 0)
-}
-
-// bound reads duration or operations.
-func (d *decoder) bound(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	duration, timed := f["duration"]
+// bound checks that a phase has one end.
+func (d *decoder) bound(at *yaml.Node, f map[string]strict.Entry, where string) {
+	_, timed := f["duration"]
 	operations, counted := f["operations"]
 	switch {
 	case timed && counted:
 		d.Fail(operations.Key, "%s has both duration and operations; keep one of them", where)
-	case timed:
-		p.Duration = d.duration(duration.Value, "duration of "+where)
-	case counted:
-		p.Operations = d.whole(operations.Value, "operations of "+where, 1, PhaseMessages)
-	case f["replay"].Value != nil: // the trace has an end
-	default:
+	case !timed && !counted && f["replay"].Value == nil: // a trace has an end
 		d.Fail(at, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 	}
 }
@@ -190,12 +154,6 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	}
 }
 
-// Bounds of clients and streams.
-const (
-	maxClients = 10_000
-	MaxStreams = 16
-)
-
 // operations reads which operations a phase has: a mix or a session with its pace, several
 // streams, or a file of operations.
 func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
@@ -206,18 +164,17 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 		if replay {
 			what, of = "replay", r
 		}
-		for _, k := range append(names(streamKeys), "streams", "replay") {
+		for _, k := range append(names(sectionKeys("stream")), "streams", "replay") {
 			if other, ok := f[k]; ok && k != what && !(k == "keys" || k == "timeout") {
 				d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
 			}
 		}
 		if replay {
-			p.Replay = d.replay(of.Value, where)
-			d.common(p, f, where)
-			return
+			p.Replay = &Replay{Speed: 1}
+			d.section(of.Value, "replay of "+where, p.Replay, sectionKeys("replay"))
+		} else {
+			d.streams(p, of.Value, where)
 		}
-		d.common(p, f, where)
-		d.streams(p, of.Value, where)
 		return
 	}
 	d.stream(p, at, f, where)
@@ -230,26 +187,19 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 	}
 }
 
-// common reads the keys that streams inherit from their phase.
-func (d *decoder) common(p *Phase, f map[string]strict.Entry, where string) {
-	if e, ok := f["keys"]; ok {
-		p.Keys = d.ownKeys(e.Value, "keys of "+where)
-		defer func(k Keys) { d.base = k }(d.base)
-		d.base = *p.Keys
+// with sets the keys that operations have if they have none of their own. The function that it returns sets
+// them back.
+func (d *decoder) with(k *Keys) func() {
+	before := d.base
+	if k != nil {
+		d.base = *k
 	}
-	if e, ok := f["timeout"]; ok {
-		p.Timeout = d.duration(e.Value, "timeout of "+where)
-	}
+	return func() { d.base = before }
 }
 
 // stream reads the pace of a phase or stream and its mix or session.
 func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	before := d.base
-	d.common(p, f, where)
-	if p.Keys != nil {
-		d.base = *p.Keys
-	}
-	defer func() { d.base = before }()
+	defer d.with(p.Keys)()
 	d.pace(p, at, f, where)
 	mix, mixed := f["mix"]
 	session, visits := f["session"]
@@ -260,9 +210,6 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 		d.mix(p, mix.Value, where)
 	case visits:
 		p.Session = d.session(session.Value, where)
-	}
-	if e, ok := f["think"]; ok {
-		p.Think = random.DecodeTimes(&d.Decoder, e.Value, "think of "+where)
 	}
 	switch open := p.Arrivals != Closed; {
 	case open && p.Think != nil && !visits:
@@ -277,16 +224,8 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	}
 }
 
-// clients reads how many clients or loaders there are.
-func (d *decoder) clients(p *Phase, f map[string]strict.Entry, where string) {
-	if e, ok := f["clients"]; ok {
-		p.Clients = int(d.whole(e.Value, "clients of "+where, 1, maxClients))
-	}
-}
-
-// pace reads rate and arrivals, or clients.
+// pace reads the rate, and checks that there is one, or clients.
 func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	d.clients(p, f, where)
 	rate, open := f["rate"]
 	_, closed := f["clients"]
 	arrivals, named := f["arrivals"]
@@ -304,15 +243,6 @@ func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where
 	if open {
 		d.rate(p, rate.Value, where)
 	}
-	if named {
-		switch a := arrivals.Value.Value; a {
-		case "constant":
-		case "poisson":
-			p.Arrivals = Poisson
-		default:
-			d.Unknown(arrivals.Value, "arrivals", a, "of "+where, arrivalNames[:Closed])
-		}
-	}
 }
 
 // streams reads the streams of a phase.
@@ -323,26 +253,24 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 			where, MaxStreams, strict.Found(n))
 		return
 	}
-	before := d.base
-	if p.Keys != nil {
-		d.base = *p.Keys
-	}
-	defer func() { d.base = before }()
-	named := map[string]int{}
+	defer d.with(p.Keys)()
+	keys, named := sectionKeys("stream"), map[string]int{}
 	for i, item := range n.Content {
 		one := Phase{
 			Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
 			Timeout: p.Timeout, Stream: i,
 		}
 		one.Name = strconv.Itoa(i + 1)
-		f := d.Fields(item, "a stream of "+where, keysIn("stream"))
+		f := d.Fields(item, "a stream of "+where, names(keys))
 		if e, ok := f["name"]; ok {
 			one.Name = d.name(e.Value, "the name of a stream of "+where)
+			delete(f, "name")
 		}
 		if named[one.Name]++; named[one.Name] == 2 {
 			d.Fail(item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		}
 		what := "stream " + one.Name + " of " + where
+		d.fill(item, f, what, &one, keys)
 		d.stream(&one, item, f, what)
 		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {
 			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}",
@@ -469,23 +397,4 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 			w.Workers = next.Workers
 		}
 	}
-}
-
-// replay reads the name of a trace file and its speed.
-func (d *decoder) replay(n *yaml.Node, where string) *Replay {
-	where = "replay of " + where
-	r := &Replay{Speed: 1}
-	f := d.Fields(n, where, keysIn("replay"))
-	if d.need(n, f, where, "trace") {
-		r.Trace = d.TextOf(f, "trace", where)
-	}
-	if e, ok := f["speed"]; ok {
-		v, err := random.DecodeNumber(e.Value, 0.001, 1_000_000)
-		if err != nil {
-			d.Fail(e.Value, "speed of %s %s", where, err)
-			v = 1
-		}
-		r.Speed = v
-	}
-	return r
 }

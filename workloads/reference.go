@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // guide is the text of the reference before its tables.
@@ -138,19 +139,6 @@ trace is the n-th of the population.
   {"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Work"}
 `
 
-// formTexts describe a value of each form in a word or two.
-var formTexts = map[form]string{
-	formText: "text", formWhole: "number", formShare: "0 to 1", formTruth: "true, false", formTime: "time",
-	formSizes: "distribution", formTimes: "distribution", formRate: "rate, shape", formChoice: "choice",
-	formArrivals: "word", formMissing: "word", formVersion: "1",
-	formName: "name", formWeight: "number",
-	formFlags: "words", formWidth: "time, 0 to 1", formMix: "operations", formSession: "steps", formStreams: "list",
-	formPhases: "list", formKeys: "see keys", formMail: "see mail", formAttachments: "see there",
-	formPopulation: "see there", formEngines: "settings", formReplay: "see replay", formExpect: "bounds",
-	formSweep: "see there", formModels: "settings", formSize: "size", formLines: "list", formAnswer: "see there",
-	formTrials: "see there",
-}
-
 // Reference is the reference of the language, in lines of at most 80 columns.
 func Reference() string {
 	var b strings.Builder
@@ -158,30 +146,24 @@ func Reference() string {
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n%s\n", title(s.name))
 		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
-		keyTable(&b, s.keys)
+		keyTable(&b, s.keys())
 	}
 	b.WriteString("\nMix\n")
 	wrap(&b, "  ", "The operations with their weights. In place of a number, {weight: 50, …} with these keys says how "+
 		"an operation is carried out. "+
 		"The operations are "+strings.Join(opNames[:], ", ")+".")
-	var keys []key
-	for _, k := range howKeys {
-		one := k.key
-		if k.of != nil {
-			var of []string
-			for _, op := range k.of {
-				of = append(of, op.String())
-			}
-			one.doc = "(" + strings.Join(of, ", ") + ") " + one.doc
+	keys := howKeys()
+	for i, k := range keys {
+		if len(k.of) > 0 {
+			keys[i].doc = "(" + strings.Join(k.of, ", ") + ") " + k.doc
 		}
-		keys = append(keys, one)
 	}
 	keyTable(&b, keys)
 	b.WriteString("\nSession\n")
 	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
 		"these; or {repeat: {…}}. "+
 		"All steps are of one user and one folder. Steps after an open work on the message that was opened.")
-	keyTable(&b, stepKeys)
+	keyTable(&b, stepKeys())
 	b.WriteString("\nExpect\n")
 	var figures []string
 	for _, f := range Figures {
@@ -200,7 +182,7 @@ func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func keyTable(b *strings.Builder, keys []key) {
 	for _, k := range keys {
-		wrap(b, fmt.Sprintf("  %-12s %-13s ", k.name, formTexts[k.form]), k.doc)
+		wrap(b, fmt.Sprintf("  %-12s %-13s ", k.name, forms[k.form].text), k.doc)
 	}
 }
 
@@ -216,7 +198,7 @@ func wrap(b *strings.Builder, head, text string) {
 func JSONSchema() []byte {
 	defs := object{}
 	for _, s := range sections {
-		defs[s.name] = mapping(s.doc, s.keys, required[s.name]...)
+		defs[s.name] = mapping(s.doc, s.keys())
 	}
 	defs["size"] = object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9.]+ *([KMG]i?)?B?$`}
 	defs["time"] = text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$`)
@@ -234,17 +216,14 @@ func JSONSchema() []byte {
 		}, "mean"),
 	}))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
-	choices := []string{"uniform", "zipf", "latest", "largest"}
-	defs["choice"] = anyOf(object{"enum": choices}, one(object{
+	defs["choice"] = anyOf(object{"enum": random.KeysNames}, one(object{
 		"uniform": fixed(object{}), "zipf": theta, "latest": theta, "largest": theta,
 	}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
-		mix[op.String()] = anyOf(weight, mapping("", slices.Concat([]key{
-			{"weight", formWeight, "how often, relative to the others"},
-		}, howOf(op)), "weight"))
-		steps[op.String()] = mapping("", slices.Concat(stepKeys, howOf(op)))
+		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
+		steps[op.String()] = mapping("", append(stepKeys(), howOf(op)...))
 	}
 	defs["mix"] = fixed(mix)
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
@@ -309,12 +288,6 @@ func expectSchema() object {
 // object is a JSON object.
 type object = map[string]any
 
-// required are the keys that sections must have.
-var required = map[string][]string{
-	"workload": {"version", "name", "population", "phases"}, "attachments": {"share"}, "population": {"users", "messages"},
-	"replay": {"trace"}, "repeat": {"times", "steps"},
-}
-
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
 
 func anyOf(all ...object) object { return object{"anyOf": all} }
@@ -338,11 +311,13 @@ func one(properties object) object {
 }
 
 // mapping is a section of the language.
-func mapping(doc string, keys []key, required ...string) object {
-	properties := object{}
+func mapping(doc string, keys []key) object {
+	properties, required := object{}, []string(nil)
 	for _, k := range keys {
-		v := schemaOf(k.form)
-		properties[k.name] = object{"description": k.doc, "allOf": []object{v}}
+		properties[k.name] = object{"description": k.doc, "allOf": []object{forms[k.form].schema}}
+		if k.need != "" {
+			required = append(required, k.name)
+		}
 	}
 	o := fixed(properties, required...)
 	if doc != "" {
@@ -370,52 +345,4 @@ func distribution(value string, names ...string) object {
 		chosen[n] = all[n]
 	}
 	return anyOf(v, one(chosen))
-}
-
-// schemaOf is the schema of a value of that form.
-func schemaOf(f form) object {
-	switch f {
-	case formWhole:
-		return object{"type": "integer", "minimum": 0}
-	case formShare:
-		return object{"type": "number", "minimum": 0, "maximum": 1}
-	case formTruth:
-		return object{"type": "boolean"}
-	case formWeight:
-		return object{"type": "number", "minimum": 0}
-	case formVersion:
-		return object{"const": 1}
-	case formName:
-		return text(nameForm.String())
-	case formArrivals:
-		return object{"enum": arrivalNames[:Closed]}
-	case formMissing:
-		return object{"enum": missingNames[:]}
-	case formStreams:
-		return object{"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream")}
-	case formPhases:
-		return object{"type": "array", "minItems": 2, "items": ref("phase")}
-	case formFlags:
-		return anyOf(object{"enum": flagNames}, object{"type": "array", "minItems": 1, "items": object{"enum": flagNames}})
-	case formWidth:
-		return anyOf(ref("time"), object{"type": "number", "exclusiveMinimum": 0, "maximum": 1})
-	case formEngines:
-		return object{"type": "object"}
-	case formModels:
-		value := anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String()))
-		return object{"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": value}}
-	case formSize:
-		return ref("size")
-	case formLines:
-		return object{"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"}}
-	}
-	if name, ok := map[form]string{
-		formTime: "time", formSizes: "sizes", formTimes: "times", formRate: "shape", formKeys: "keys", formChoice: "choice",
-		formMix: "mix", formSession: "session", formMail: "mail", formAttachments: "attachments",
-		formPopulation: "population", formReplay: "replay", formExpect: "expect", formSweep: "sweep",
-		formAnswer: "answer", formTrials: "trials",
-	}[f]; ok {
-		return ref(name)
-	}
-	return object{"type": "string"}
 }

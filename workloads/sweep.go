@@ -203,9 +203,9 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 			break
 		}
 		v = min(v, to)
-		one := *f["from"].Value
+		one := d.place(*f["from"].Value, f["from"].Value, 0)
 		one.Value = like(one.Value, v)
-		values = append(values, &one)
+		values = append(values, one)
 	}
 	return values
 }
@@ -249,7 +249,7 @@ func like(text string, v float64) string {
 // point is the workload with value n of each key, or nil if it has faults. The first fault is
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
-	one := clone(root)
+	one := d.clone(root)
 	for i := 0; i+1 < len(one.Content); {
 		if name := one.Content[i].Value; name == "sweep" || name == "answer" { // both are of all points
 			one.Content = slices.Delete(one.Content, i, i+2)
@@ -257,11 +257,11 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 			i += 2
 		}
 	}
-	of := &decoder{Decoder: strict.Decoder{File: d.File}, w: &Workload{}}
+	of := newDecoder(d.File, d.Origins)
 	value, with := keys[0].values[n], ""
 	for i := range keys {
 		k := &keys[i]
-		of.set(one, k.path, clone(k.values[n]), &yaml.Node{Line: k.key.Line, Column: k.key.Column})
+		of.set(one, k.path, d.clone(k.values[n]), d.place(yaml.Node{}, k.key, 0))
 		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
 			value = k.values[n]
 			break
@@ -289,16 +289,15 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 			return nil
 		}
 	}
-	d.places = append(d.places, of.places...)
 	return of.w
 }
 
 // clone copies a node and all below it.
-func clone(n *yaml.Node) *yaml.Node {
-	c := *n
+func (d *decoder) clone(n *yaml.Node) *yaml.Node {
+	c := d.place(*n, n, 0)
 	c.Content = nil
 	for _, below := range n.Content {
-		c.Content = append(c.Content, clone(below))
+		c.Content = append(c.Content, d.clone(below))
 	}
-	return &c
+	return c
 }

@@ -11,70 +11,70 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Workload is one workload file, checked and with its defaults filled in.
+// Workload is one workload file, checked and with its defaults filled in. Its types declare the
+// language: see key.
 type Workload struct {
-	Name       string
-	Doc        string
-	Seed       uint64             // seed of all random numbers; 1 if the file names none
-	Engines    map[string]*Engine // by name; only engines with a section in the file
-	Mail       Mail
-	Population Population
-	Keys       Keys
-	Phases     []Phase
-	Expect     []Expectation     // bounds for measured phases
-	Models     map[string]*Model // parameters of models, by name; only those with a section in the file
-	Sweep      *Sweep            // nil: there is none
-	Answer     Answer
-	Trials     Trials
+	_          struct{}           `key:"version" form:"version" need:"\"version: 1\", the version of the language" doc:"version of the language: 1"`
+	Name       string             `key:"name" form:"name" need:"the name of the workload" doc:"name of the workload, in results"`
+	Doc        string             `key:"doc" form:"text" doc:"one line for the list of workloads"`
+	Seed       uint64             `key:"seed" form:"whole" least:"0" most:"18446744073709551615" doc:"seed of all random numbers (default 1)"`
+	Engines    map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
+	Mail       Mail               `key:"mail" form:"mail" doc:"what generated messages are like"`
+	Population Population         `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
+	Keys       Keys               `key:"keys" form:"keys" doc:"which users, folders and messages operations ask for"`
+	Phases     []Phase            `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"what is done, in order; the first phase is load"`
+	Expect     []Expectation      `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
+	Sweep      *Sweep             `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
+	Models     map[string]*Model  `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
+	Answer     Answer             `key:"answer" form:"answer" doc:"how the run answers the question that doc asks; see 'Answers' below"`
+	Trials     Trials             `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
 }
 
-// Trials says how a run measures each model on each engine more than once.
+// Trials says how a run measures each model on each engine more than once. A Count of 0 is as many
+// as a run has without it.
 type Trials struct {
-	Count int  // how many trials a run has if nobody says; 0: as many as a run has without it
-	Reuse bool // a trial goes on with the store of the one before, and loads none
+	Count int  `key:"count" form:"whole" least:"1" most:"trials" doc:"how many trials (default 1; of a sweep 2: up and down); --trials changes it for one run"`
+	Reuse bool `key:"reuse" form:"truth" doc:"later trials use the store of the first, with all that earlier trials wrote, and run all phases but the load (default false: each trial loads a store of its own). Sweeps, shards and --find-max always load"`
 }
 
 // Answer is how a workload answers the question that its doc asks.
 type Answer struct {
-	Models []string // that run if nobody names any; none: all
-	Says   []string // sentences with figures in braces (package answer)
+	Models []string `key:"models" form:"lines" doc:"models that run if nobody names any (default all)"`
+	Says   []string `key:"says" form:"lines" doc:"sentences with figures in braces, which the reports fill in"`
 }
 
 // Mail says what generated messages look like. Sizes are of decoded content.
 type Mail struct {
-	Body        random.Dist // bytes of plain text
-	HTML        float64     // share of messages that carry the text as HTML too
-	Attachments Attachments
-	Recipients  random.Dist // mailboxes that one delivery goes to
+	Body        random.Dist `key:"body" form:"sizes" least:"0" most:"message" doc:"bytes of text (default lognormal, median 6KB, p99 200KB)"`
+	HTML        float64     `key:"html" form:"share" doc:"share of messages that carry the text as HTML, too (default 0)"`
+	Attachments Attachments `key:"attachments" form:"attachments" doc:"which messages carry files"`
+	Recipients  random.Dist `key:"recipients" form:"sizes" least:"1" most:"recipients" doc:"mailboxes that one delivery goes to (default 1)"`
 }
 
 // Attachments says which messages carry how many of which size.
 type Attachments struct {
-	Share float64 // share of messages that have any
-	Count random.Dist
-	Size  random.Dist
+	Share float64     `key:"share" form:"share" need:"the share of messages that have any, such as 0.15" doc:"share of messages with files"`
+	Count random.Dist `key:"count" form:"sizes" least:"1" most:"100" doc:"files of such a message (default 1)"`
+	Size  random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"decoded bytes of a file"`
 }
 
 // Population says who has how much mail before the first operation.
 type Population struct {
-	Users    int
-	Folders  random.Dist // folders of each user, the inbox included; at least 1
-	Messages random.Dist // messages in each folder
-	// Shared: there is one folder, which belongs to all users.
-	Shared bool
+	Users    int         `key:"users" form:"whole" least:"1" most:"users" need:"how many there are" doc:"how many users there are"`
+	Folders  random.Dist `key:"folders" form:"sizes" least:"1" most:"folders" doc:"folders of a user, the inbox included (default 1)"`
+	Messages random.Dist `key:"messages" form:"sizes" least:"0" most:"messages in a folder" need:"how many are in a folder, such as 200 or {lognormal: {median: 200, p99: 5000}}" doc:"messages in a folder"`
+	Shared   bool        `key:"shared" form:"truth" doc:"all users have one folder in common; a delivery to several is one message there (default false)"`
 }
 
 // Keys says which users, folders and messages operations ask for.
 type Keys struct {
-	Users    random.Keys
-	Folders  random.Keys // 0 is the inbox: latest prefers it
-	Messages random.Keys // 0 is the newest
-	// Deep is the share of lists that go on behind a message chosen like any
-	// other; the others show a folder's newest page.
-	Deep float64
+	Users    random.Keys `key:"users" form:"choice" doc:"default zipf; largest: the user with most messages is the most popular"`
+	Folders  random.Keys `key:"folders" form:"choice" doc:"of the user; 0 is the inbox (default latest)"`
+	Messages random.Keys `key:"messages" form:"choice" doc:"of the folder; 0 is the newest (default latest)"`
+	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin behind a message chosen as above, not at the newest (default 0)"`
 }
 
 // PhaseKind is what a phase does.
@@ -128,7 +128,7 @@ var missingNames = [...]string{"skip", "replace-rate"}
 // String returns the word for it in workloads and results.
 func (m Missing) String() string { return missingNames[m] }
 
-// Phase is one step of a workload. Rate, Clients and what follows belong to
+// Phase is one step of a workload, or a stream of one. Rate, Clients and what follows belong to
 // warmup and measure; a warmup that leaves them out takes those of the measure
 // phase it prepares.
 type Phase struct {
@@ -136,77 +136,79 @@ type Phase struct {
 	// Name is the kind if the file gives no name; no two phases that are measure or interrupt have the same. A
 	// stream's name is its number, from 1, if the file gives none; no two streams of a phase
 	// have the same. A phase with a session has one stream, without a name.
-	Name string
-	// Messages is how many messages the operations of an Interrupt are about.
-	Messages int
+	Name string `key:"name" form:"name" interrupt:"tells several such phases apart (default interrupt)" measure:"tells several measure phases apart (default measure)" stream:"what it is called in results and in expect (default its number, from 1)"`
 	// Number is the phase's place in the workload, from 0, and in later trials that place
 	// behind those of the trials before. Operations and messages are drawn from it and the
 	// seed; no two phases of a run have the same.
 	Number int
-
-	// Missing says what happens to operations that a model lacks. Lacks are the operations
-	// to replace by others; Without sets them.
-	Missing Missing
-	Lacks   [NumOps]bool
-
-	Arrivals Arrivals
-	Rate     Rate  // of all operations together; if it has a shape, the mean; zero in a closed loop
-	Shape    Shape // how the rate changes; nil: it is constant
-	// Clients is how many operations may be under way: in a closed loop how
-	// many there always are; in a load how many loaders there are (0: the
-	// runner's choice). An open loop has none.
-	Clients int
-	// Workers is how many operations of an open loop may be under way; 0: the runner's
-	// choice.
-	Workers int
+	// Messages is how many messages the operations of an Interrupt are about: about as many accounts as
+	// each of its operations has writes get them.
+	Messages int `key:"messages" form:"whole" least:"1" most:"100" interrupt:"how many messages each is about (default 5)"`
 	// One of Duration and Operations bounds the phase; the other is 0. A warmup
 	// with a duration ends as soon as service times are steady; one of so many
 	// operations runs them all.
-	Duration   time.Duration
-	Operations uint64
-	Mix        Mix
-	How        [NumOps]How   // how operations of the mix are carried out
-	Keys       *Keys         // nil: the workload's
-	Think      random.Dist   // nanoseconds that a client waits between operations; nil: none
-	Timeout    time.Duration // for each operation; 0: none
-
-	// Session is what one user does, in place of a mix; nil: there is a mix. The rate is
-	// that of sessions.
-	Session *Session
+	Duration   time.Duration `key:"duration" form:"time" measure:"how long the phase is"`
+	Operations uint64        `key:"operations" form:"whole" least:"1" most:"operations" measure:"or how many operations it has"`
 	// Streams run at once. Each is a phase with a pace and a mix or session of its own.
 	// None: the phase itself is the only stream. A phase that has streams sums them up in
 	// Rate, Clients and Mix.
-	Streams []Phase
+	Streams []Phase `key:"streams" form:"streams" measure:"several streams at once, each with a pace and a mix or session of its own"`
 	// Stream is the place of a stream among those of its phase, from 0.
 	Stream int
 	// Replay is the file that operations are read from, in place of a mix; nil: they are drawn.
-	Replay *Replay
+	Replay *Replay `key:"replay" form:"replay" measure:"operations from a file, in place of rate and mix"`
+	// Workers is how many operations of an open loop may be under way; 0: the runner's
+	// choice.
+	Workers int `key:"workers" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
+	// Missing says what happens to operations that a model lacks. Lacks are the operations
+	// to replace by others; Without sets them.
+	Missing Missing `key:"missing" form:"missing" measure:"what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"`
+	Lacks   [NumOps]bool
+
+	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
+	// closed loop. Shape is how it changes; nil: it is constant.
+	Rate     Rate `key:"rate" form:"rate" pace:"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"`
+	Shape    Shape
+	Arrivals Arrivals `key:"arrivals" form:"arrivals" pace:"of an open loop: constant gaps (default), or a Poisson process"`
+	// Clients is how many operations may be under way: in a closed loop how
+	// many there always are; in a load how many loaders there are (0: the
+	// runner's choice). An open loop has none.
+	Clients int `key:"clients" form:"whole" least:"1" most:"clients" load:"how many loaders there are (default --workers)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
+	// Think draws nanoseconds; nil: none.
+	Think random.Dist `key:"think" form:"times" pace:"how long a client waits between operations; in a session, how long a user takes between steps"`
+	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
+	How   [NumOps]How // how operations of the mix are carried out
+	// Session is what one user does, in place of a mix; nil: there is a mix.
+	Session *Session      `key:"session" form:"session" pace:"or the steps that one user takes in one folder"`
+	Keys    *Keys         `key:"keys" form:"keys" pace:"as above, for these operations"` // nil: the workload's
+	Timeout time.Duration `key:"timeout" form:"time" pace:"an operation that takes longer has an unknown outcome, and is given up if the engine's client can"`
 }
 
 // Replay is a file of operations.
 type Replay struct {
-	Trace string  // name of the file
-	Speed float64 // how many times as fast as it was recorded
+	Trace string  `key:"trace" form:"text" need:"-" doc:"the file"`
+	Speed float64 `key:"speed" form:"weight" least:"0.001" most:"1000000" doc:"how many times as fast as recorded (default 1)"`
 	// Source is the file as it was read: a Recorded of package plan. Whoever runs the workload
 	// sets it.
 	Source any
 }
 
-// How says how an operation is carried out. The zero How has all defaults.
+// How says how an operation is carried out. Zero values are the defaults. The tag of names the
+// operations that know a key.
 type How struct {
-	Keys       *Keys         // nil: those of the phase
-	Timeout    time.Duration // 0: that of the phase
-	Page       int           // entries that one call asks for; 0: DefaultPage
-	Depth      int           // page of a list, 1 is the newest; 0: the newest, or as Keys.Deep says
-	Messages   random.Dist   // messages that a move, delete or flag is about; nil: 1
-	Recipients random.Dist   // mailboxes that a delivery goes to; nil: as the workload says
-	Size       random.Dist   // bytes of the message that is delivered; nil: as the workload says
-	Flags      []Mark        // flags to set or clear; none: Seen
-	On         *float64      // share of operations that set, not clear; nil: half
-	Width      Width
-	Age        time.Duration // purge: how long ago a message was deleted, at least
-	From       int64         // range: where it begins
-	Bytes      int64         // range: how long it is; 0: DefaultRange
+	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
+	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
+	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail" doc:"how many entries one call asks for (default 25)"`
+	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind the last message of the page before; beyond the end it is empty"`
+	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"how many messages of the folder it is about (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
+	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"mailboxes that it goes to (default: as mail says)"`
+	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file beside 8KiB of text (default: as mail says); generated mail only"`
+	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one is not asked for it"`
+	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of the operations that set it; the others clear it (default 0.5)"`
+	Width      Width         `key:"width" form:"width" of:"slice" doc:"what a slice asks for: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
+	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
+	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
+	Age        time.Duration `key:"age" form:"time" of:"purge" doc:"purges only what was deleted longer ago (default: everything)"`
 }
 
 // DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once.

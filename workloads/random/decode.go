@@ -12,10 +12,12 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
+// KeysNames are the words for [Keys].
+var KeysNames = []string{"uniform", "zipf", "latest", "largest"}
+
 var (
 	distNames = []string{"constant", "uniform", "lognormal", "pareto", "zipf", "empirical"}
 	timeNames = []string{"constant", "uniform", "lognormal", "pareto", "empirical"}
-	keysNames = []string{"uniform", "zipf", "latest", "largest"}
 )
 
 const (
@@ -200,7 +202,7 @@ func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string) Keys {
 			k.Theta = r.exponent(e.Value, "theta")
 		}
 	default:
-		d.Unknown(at, "distribution", name, "of "+what, keysNames)
+		d.Unknown(at, "distribution", name, "of "+what, KeysNames)
 	}
 	return k
 }
