@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,13 +10,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// condition is a comparison that a read has beside the key columns it binds. Op is that of CQL.
+// condition is a comparison that a read has beside the key columns it binds. Op is that of CQL, or "entry" for
+// that of one element with =.
 type condition struct {
 	columns []*schemas.Column // several: of a tuple
 	op      string
 }
 
-var relation = regexp.MustCompile(`^\(?([^()<>=!\[]+?)\)?(?:\[\?\])? (=|!=|<=?|>=?|contains key|contains|like|between|in|is not null)(?: \?)?$`)
+var relation = regexp.MustCompile(`^\(?([^()<>=!\[]+?)\)?(\[\?\])? (=|!=|<=?|>=?|contains key|contains|like|between|in|is not null)(?: \?)?$`)
 
 // conditions returns the comparisons of a pattern. A statement of CQL has them as text.
 func conditions(p *schemas.Pattern) (all []condition) {
@@ -31,8 +33,11 @@ func conditions(p *schemas.Pattern) (all []condition) {
 				columns = append(columns, c)
 			}
 		}
+		if m[2] != "" && m[3] == "=" {
+			m[3] = "entry"
+		}
 		if len(columns) > 0 {
-			all, said = append(all, condition{columns, m[2]}), append(said, columns...)
+			all, said = append(all, condition{columns, m[3]}), append(said, columns...)
 		}
 	}
 	for _, c := range p.Filter {
@@ -74,13 +79,14 @@ func accessOf(p *schemas.Pattern) access {
 	}
 	near, _, _ := strings.Cut(carried(p, "order by"), " ann of ")
 	for _, x := range p.Table.Indexes {
-		class, last := classOf(p.Table, x), x.Columns[len(x.Columns)-1].Column
-		at := slices.IndexFunc(left, func(c condition) bool { return c.columns[0] == last && finds(class, c.op) })
+		last := x.Columns[len(x.Columns)-1].Column
+		found := func(c condition) bool { return c.columns[0] == last && finds(p.Table, x, c.op) }
+		at := slices.IndexFunc(left, found)
 		if at < 0 && (near != last.Name || carried(p, "order by") == near) || p.Imported == nil {
 			continue
 		}
-		if at >= 0 && (class != "" || len(a.indexes) == 0) { // of several plain indexes Cassandra reads one
-			left = slices.DeleteFunc(left, func(c condition) bool { return c.columns[0] == last && finds(class, c.op) })
+		if at >= 0 && (finds(p.Table, x, ">") || len(a.indexes) == 0) { // of several plain indexes Cassandra reads one
+			left = slices.DeleteFunc(left, found)
 		}
 		if !slices.Contains(a.indexes, x) {
 			a.indexes = append(a.indexes, x)
@@ -117,28 +123,37 @@ func (a *access) slice(p *schemas.Pattern, left []condition) []condition {
 	return left
 }
 
-// classOf returns the class of an imported index: "" is Cassandra's first one, and "sai".
-func classOf(t *schemas.Table, x *schemas.Index) string {
+// finds reports whether an imported index finds rows by a comparison of its column. Its class is that of CQL: "" is
+// Cassandra's first one. Of a collection it has the values, unless it says keys, entries or full.
+func finds(t *schemas.Table, x *schemas.Index, op string) bool {
+	c := x.Columns[len(x.Columns)-1].Column
+	text := ""
 	for _, s := range t.Other {
-		if _, class, found := strings.Cut(s.Text, "USING "); found && s.Name == "index "+x.Name {
-			return class
+		if s.Name == "index "+x.Name {
+			text = s.Text
 		}
 	}
-	return t.Hints[cassandra]["indexes"]
-}
-
-// finds reports whether an index of a class finds rows by a comparison.
-func finds(class, op string) bool {
+	part, _, _ := strings.Cut(text, "(")
+	_, class, _ := strings.Cut(text, "USING ")
+	class = cmp.Or(class, t.Hints[cassandra]["indexes"])
 	switch op {
-	case "=", "contains", "contains key":
-		return true
+	case "contains key":
+		return part == "keys"
+	case "entry":
+		return part == "entries"
+	case "contains":
+		return c.Type.Collection() && part != "keys" && part != "entries" && part != "full"
+	case "=":
+		return !c.Type.Collection() || part == "full"
 	case "<", "<=", ">", ">=", "between":
-		return class != "" && class != "legacy"
+		return !plainIndex(class)
 	case "like":
-		return class != "" && class != "legacy" && class != "sai"
+		return !plainIndex(class) && class != "sai"
 	}
 	return false
 }
+
+func plainIndex(class string) bool { return class == "" || class == "legacy" }
 
 // through returns the patterns that an index answers.
 func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern {
