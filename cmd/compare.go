@@ -17,6 +17,7 @@ import (
 
 	"github.com/mailbench/mailbench/cmd/turns"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/results"
 )
@@ -331,11 +332,11 @@ func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
 	case "json":
 		return printJSON(out, c)
 	case "markdown":
-		return c.WriteMarkdown(out)
+		return document.WriteMarkdown(out, c.Document())
 	case "html":
-		return page.Comparison(out, c)
+		return page.Document(out, c.Document())
 	}
-	return c.WriteText(out, width(out), f.all)
+	return document.Terminal{Width: width(out), Full: f.all}.Write(out, c.Document())
 }
 
 // openSide reads a folder of results, or all folders of results in a folder.

@@ -81,7 +81,10 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50 of each operation, weighted by its share"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
-		{Page: true, Left: true, Title: "distribution", Help: "line from p5 to p99, box over the middle half, dot at p50, diamond at the mean"},
+		{
+			Page: true, Left: true, Title: "latency", Unit: "ms",
+			Help: "in ms: line p5 to p99, box the middle half, dot p50, diamond mean",
+		},
 		{Group: "per operation", Title: "requests", Help: "requests that the driver sent to the engine"},
 		{Group: "per operation", Title: "rows\nscanned", Rank: 3, Help: "rows and index entries that the engine read"},
 		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes returned; 1 KB is 1,000 bytes"},

@@ -166,9 +166,9 @@ func (p *pair) cell(gates []Gate) Cell {
 		c.Load = "closed"
 	}
 	search := p.searched()
-	for _, s := range p.operations() {
-		for _, is := range figures {
-			if !s.has(is, search) || !p.knows(s, is) {
+	add := func(s operation, of []*figure) {
+		for _, is := range of {
+			if !is.whole && !s.has(is, search) || !p.knows(s, is) {
 				continue
 			}
 			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, kind: is}
@@ -183,6 +183,12 @@ func (p *pair) cell(gates []Gate) Cell {
 			}
 			c.Figures = append(c.Figures, f)
 		}
+	}
+	if shares := p.shares(); len(shares) > 1 && !search { // of one operation it would be the same
+		add(everything, wholeLoad(shares))
+	}
+	for _, s := range p.operations() {
+		add(s, figures)
 	}
 	return c
 }

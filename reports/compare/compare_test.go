@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -92,14 +94,14 @@ func TestVerdicts(t *testing.T) {
 		failing int
 	}{
 		{"nothing", 10, "list", slower(1), "p50", Same, "*", 0},
-		{"slower by more than matters", 10, "list", slower(1.10), "p50", Worse, "*", 2},
+		{"slower by more than matters", 10, "list", slower(1.10), "p50", Worse, "*", 3},
 		{"slower, and only another is gated", 10, "list", slower(1.10), "p50", Worse, "open.p50,*.p99:50%", 0},
 		{"slower by more than the gate's limit", 10, "list", slower(1.04), "p50", Worse, "james/list.p50:3%", 1},
 		{"slower by less than matters", 10, "list", slower(1.02), "p50", Same, "*", 0},
 		{"faster", 10, "list", slower(0.8), "p50", Better, "*", 0},
 		{"slower with one trial", 1, "list", slower(3), "p50", CannotTell, "*", 0},
 		{"slower with three trials", 3, "list", slower(3), "p50", CannotTell, "*", 0},
-		{"slower with four trials", 4, "list", slower(1.5), "p50", Worse, "*", 2},
+		{"slower with four trials", 4, "list", slower(1.5), "p50", Worse, "*", 3},
 		{"one call more, one trial", 1, "list", calls(3), "calls", Worse, "*", 1},
 		{"one call less, one trial", 1, "list", calls(1), "calls", Better, "*", 0},
 		{"one call more of few operations", 1, "recount", calls(3), "calls", CannotTell, "*", 0},
@@ -142,7 +144,7 @@ func TestOneAfterTheOther(t *testing.T) {
 		change(fresh, "list", slower(tc.factor))
 		c := compared(t, base, fresh, "*", false)
 		if f := figureOf(t, c, "list", "p50"); c.Interleaved || f.Verdict != tc.want {
-			t.Errorf("%g: interleaved %v, %s %s, want %s", tc.factor, c.Interleaved, f.interval(), f.Verdict, tc.want)
+			t.Errorf("%g: interleaved %v, %s %s, want %s", tc.factor, c.Interleaved, f.said(), f.Verdict, tc.want)
 		}
 	}
 }
@@ -189,17 +191,17 @@ func TestClosedLoop(t *testing.T) {
 	c := compared(t, base, fresh, "*", false)
 	for _, figure := range []string{"rate", "p50"} {
 		if f := figureOf(t, c, "list", figure); f.Verdict != Worse {
-			t.Errorf("%s: %s %s", figure, f.interval(), f.Verdict)
+			t.Errorf("%s: %s %s", figure, f.said(), f.Verdict)
 		}
 	}
 	// All operations of a loop have one rate: it is shown once.
 	change(base, "open", func(o *results.Op) { o.Rate = 400 })
 	change(fresh, "open", func(o *results.Op) { o.Rate = 320 })
-	var text bytes.Buffer
-	if err := compared(t, base, fresh, "*", false).WriteText(&text, 80, false); err != nil {
+	var written bytes.Buffer
+	if err := text(compared(t, base, fresh, "*", false), &written, 80, false); err != nil {
 		t.Fatal(err)
 	}
-	if got := text.String(); strings.Count(got, " rate ") != 1 || !strings.Contains(got, "rates of one loop go together: 1 more") {
+	if got := written.String(); strings.Count(got, " rate ") != 1 || !strings.Contains(got, "rates of one loop go together: 1 more") {
 		t.Errorf("rates of one loop:\n%s", got)
 	}
 	// Another number of operations meets other messages.
@@ -464,7 +466,7 @@ func TestShardIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `there is no figure "p98"; known are p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes`,
+		"lst.p98":               `there is no figure "p98"; known are typical, mean, p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",
@@ -533,10 +535,10 @@ func sampleComparison(t *testing.T) *Comparison {
 func TestOutputs(t *testing.T) {
 	c := sampleComparison(t)
 	for name, write := range map[string]func(b *bytes.Buffer) error{
-		"text-60.txt":  func(b *bytes.Buffer) error { return c.WriteText(b, 60, false) },
-		"text-80.txt":  func(b *bytes.Buffer) error { return c.WriteText(b, 80, false) },
-		"text-all.txt": func(b *bytes.Buffer) error { return c.WriteText(b, 100, true) },
-		"comment.md":   func(b *bytes.Buffer) error { return c.WriteMarkdown(b) },
+		"text-60.txt":  func(b *bytes.Buffer) error { return text(c, b, 60, false) },
+		"text-80.txt":  func(b *bytes.Buffer) error { return text(c, b, 80, false) },
+		"text-all.txt": func(b *bytes.Buffer) error { return text(c, b, 100, true) },
+		"comment.md":   func(b *bytes.Buffer) error { return document.WriteMarkdown(b, c.Document()) },
 		"comparison.json": func(b *bytes.Buffer) error {
 			e := json.NewEncoder(b)
 			e.SetIndent("", " ")
@@ -572,4 +574,9 @@ func TestOutputs(t *testing.T) {
 			t.Errorf("differs from %s (-update rewrites it):\n%s", file, got.String())
 		}
 	}
+}
+
+// text writes a comparison as text.
+func text(c *Comparison, w io.Writer, width int, all bool) error {
+	return document.Terminal{Width: width, Full: all}.Write(w, c.Document())
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -19,6 +20,8 @@ type figure struct {
 	time func(c *results.Cell, o *results.Op) float64
 	// share is the share of operations below a percentile. It is 0 for other figures.
 	share float64
+	// whole says that the figure is of all operations of a phase together.
+	whole bool
 	// found is the figure of a search for the highest rate: see maxRate.
 	found func(*results.SearchResult) (value, uncertain float64)
 	// count is a counted figure: its mean over operations, its standard deviation, and the
@@ -44,7 +47,7 @@ func (f *figure) timeOf(t trial, s operation) float64 {
 // invalid reports whether a trial has operations enough for a percentile, and is client-bound.
 func (f *figure) invalid(t trial, s operation) bool {
 	c, o := t.of(s)
-	return f.share > 0 && c.Verdict == results.Invalid && o.Enough(f.share)
+	return f.share > 0 && c.Verdict == results.Invalid && (f.whole || o.Enough(f.share))
 }
 
 // higherIsBetter is true only for rates.
@@ -75,11 +78,68 @@ func figureNamed(name string) *figure {
 	return figures[slices.IndexFunc(figures, func(f *figure) bool { return f.name == name })]
 }
 
+// wholeLoad are the latencies of the whole load: typical is the p50 of each of the operations, weighted by
+// its share, as in package ranking.
+func wholeLoad(shares map[string]float64) []*figure {
+	typical := func(c *results.Cell, _ *results.Op) float64 {
+		sum := 0.0
+		for op, share := range shares {
+			o := c.Ops[op]
+			if !o.Enough(0.5) {
+				return math.NaN()
+			}
+			sum += share * float64(c.Due(&o).P50)
+		}
+		return math.Log(sum)
+	}
+	of := func(value func(l *results.Latency) float64) func(c *results.Cell, _ *results.Op) float64 {
+		return func(c *results.Cell, _ *results.Op) float64 {
+			if c.AllOps == nil {
+				return math.NaN()
+			}
+			return math.Log(value(cmp.Or(c.AllOps.Due, c.AllOps.Latency, &c.AllOps.Response)))
+		}
+	}
+	return []*figure{
+		{name: "typical", limit: 0.05, share: 0.5, whole: true, text: words.Duration, time: typical},
+		{name: "mean", limit: 0.05, share: 0.5, whole: true, text: words.Duration, time: of(func(l *results.Latency) float64 {
+			return l.Mean
+		})},
+		{name: "p99", limit: 0.10, share: 0.99, whole: true, text: words.Duration, time: of(func(l *results.Latency) float64 {
+			return float64(l.P99)
+		})},
+	}
+}
+
+// everything is the operation that stands for all of a phase.
+var everything = operation{op: "whole load"}
+
+// shares are the parts of the load that operations are, of those that all trials have often enough for a p50.
+func (p *pair) shares() map[string]float64 {
+	all, sum := map[string]float64{}, 0.0
+	trials := slices.Concat(p.base, p.new)
+	for _, s := range p.carriedOut("") {
+		n := 0.0
+		for _, t := range trials {
+			_, o := t.of(s)
+			if n += float64(o.Attempted()); !o.Enough(0.5) {
+				n = math.NaN()
+			}
+		}
+		if !math.IsNaN(n) {
+			all[s.op], sum = n, sum+n
+		}
+	}
+	for op := range all {
+		all[op] /= sum
+	}
+	return all
+}
+
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
-func figureNames() []string {
-	var names []string
-	for _, f := range figures {
+func figureNames() (names []string) {
+	for _, f := range append(wholeLoad(nil)[:2], figures...) {
 		names = append(names, f.name)
 	}
 	return names

@@ -52,7 +52,7 @@ func TestMaxRate(t *testing.T) {
 		c := compared(t, base, fresh, "*", false)
 		f := figureOf(t, c, "all", "max-rate")
 		if f.Verdict != tc.want {
-			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.interval(), f.Verdict, f.Why, tc.want)
+			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.said(), f.Verdict, f.Why, tc.want)
 		}
 		if sure := tc.limit == results.LimitStore; sure && *f.BaseUncertainty != 25 || !sure && *f.BaseUncertainty != 0 {
 			t.Errorf("%s: ± %v", tc.name, *f.BaseUncertainty)
@@ -73,16 +73,16 @@ func TestMaxRateIsSaid(t *testing.T) {
 	base, fresh := searchedPair(4, 0.8, results.LimitStore)
 	fresh.Runs[0].Searches[2].Found.Limit = results.LimitClient
 	c := compared(t, base, fresh, "*", false)
-	var text bytes.Buffer
-	if err := c.WriteText(&text, 120, false); err != nil {
+	var written bytes.Buffer
+	if err := text(c, &written, 120, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"  max-rate of base: 1005/s ± 25/s by each search alone\n", "  max-rate of new: 800/s ± 25/s by each search alone\n",
-		"  1 of 4 trials of new did not find the highest rate, so it is not compared: said",
+		": max-rate of base: 1005/s ± 25/s by each search alone\n", ": max-rate of new: 800/s ± 25/s by each search alone\n",
+		": 1 of 4 trials of new did not find the highest rate, so it is not compared: said",
 	} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text has no %q:\n%s", want, text.String())
+		if !strings.Contains(written.String(), want) {
+			t.Errorf("the text has no %q:\n%s", want, written.String())
 		}
 	}
 	if len(c.Regressions) > 0 {

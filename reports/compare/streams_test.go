@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -70,17 +71,17 @@ func TestStreams(t *testing.T) {
 	if want := []string{"list", "readers:list", "crawler:list", "inbound:deliver"}; !slices.Equal(names, want) {
 		t.Errorf("operations %q, want %q", names, want)
 	}
-	var text, narrow, markdown, js bytes.Buffer
+	var wide, narrow, markdown, js bytes.Buffer
 	for _, err := range []error{
-		c.WriteText(&text, 80, false), c.WriteText(&narrow, 60, true), c.WriteMarkdown(&markdown), json.NewEncoder(&js).Encode(c),
+		text(c, &wide, 80, false), text(c, &narrow, 60, true), document.WriteMarkdown(&markdown, c.Document()), json.NewEncoder(&js).Encode(c),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, of := range []struct{ name, text, want string }{
-		{"text", text.String(), "\n  readers:list p99     2.00ms  4.01ms  2.000 ["},
-		{"narrow text", narrow.String(), "\n  inbound:deliver errors\n"},
+		{"text", wide.String(), "\nreaders:list p99   2.00ms 4.01ms 2.000 "},
+		{"narrow text", narrow.String(), "\ninbound:deliver errors "},
 		{"Markdown", markdown.String(), "| readers:list p99 | 2.00ms | 4.01ms |"},
 		{"JSON", js.String(), `{"stream":"readers","op":"list","figure":"p99"`},
 	} {

@@ -91,7 +91,7 @@ func markdownTable(line func(string, ...any), t *Table) {
 				continue
 			}
 			cell := words.Markdown(r.Cells[i].Text)
-			if r.Cells[i].Style == Best {
+			if style := r.Cells[i].Style; style == Best || style == Bad {
 				cell = "**" + cell + "**"
 			}
 			row += " " + cell + " |"

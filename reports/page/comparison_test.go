@@ -37,7 +37,7 @@ func writeComparison(t testing.TB, base Source) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := Comparison(&b, c); err != nil {
+	if err := Document(&b, c.Document()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -48,34 +48,13 @@ func TestComparisonPage(t *testing.T) {
 	got := writeComparison(t, sample(t))
 	at := -1
 	for _, want := range []string{
-		"<h1>new against base &lt;b&gt;</h1>", `<strong class="bad">REGRESSION (`, "list calls<br>", "WORSE", "What was compared",
-		"<dt>base</dt>", "All other figures", "open calls<br>", "Glossary",
+		"<h1>new against base &lt;b&gt;</h1>", "base: base &lt;b&gt;, mailbench", "REGRESSION (", "<h2>Changed", "list calls</th>", "WORSE",
+		"All other metrics", "open calls</th>", "Glossary",
 	} {
 		i := strings.Index(got, want)
 		if i <= at {
 			t.Errorf("%q is missing, or before what stands before it", want)
 		}
 		at = max(at, i)
-	}
-}
-
-// A ratio is drawn between a half and the double.
-func TestRatioBar(t *testing.T) {
-	n := func(v float64) *float64 { return &v }
-	for _, test := range []struct {
-		f             compare.Figure
-		low, at, high float64
-	}{
-		{compare.Figure{Ratio: n(1), Limit: 0.05}, 60, 60, 60},
-		{compare.Figure{Ratio: n(2), Low: n(0.5), High: n(200), Limit: 0.05}, 0, 120, 120},
-		{compare.Figure{Ratio: n(0.01), Limit: 0.05}, 0, 0, 0},
-	} {
-		b := newRatioBar(&test.f)
-		if b.Low != test.low || b.At != test.at || b.High != test.high || b.From >= 60 || b.To <= 60 {
-			t.Errorf("ratio %v: %+v", *test.f.Ratio, b)
-		}
-	}
-	if newRatioBar(&compare.Figure{}) != nil {
-		t.Error("a figure without a ratio is drawn")
 	}
 }

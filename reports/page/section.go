@@ -2,10 +2,12 @@ package page
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/glossary"
 )
 
 // sectionView is a section of a document as the template shows it.
@@ -13,6 +15,7 @@ type sectionView struct {
 	*document.Section
 	Groups []span // titles over several columns; none if no column has one
 	Ticks  []tick // of the axis of ranges, in the units of rangeWidth
+	Drawn  string // what ranges show
 	Rows   []rowView
 	Charts []chart
 	Legend []line
@@ -110,11 +113,17 @@ func class(c *document.Cell) string {
 
 // axis is the logarithmic axis of all ranges of the table; nil if it has none.
 func (v *sectionView) axis() func(float64) float64 {
-	low, high := math.Inf(1), 0.0
+	low, high, label := math.Inf(1), 0.0, milliseconds
 	for _, r := range v.Table.Rows {
-		for _, c := range r.Cells {
-			if c.Range != nil {
-				low, high = min(low, c.Range.Low), max(high, c.Range.High)
+		for i, c := range r.Cells {
+			if c.Range == nil {
+				continue
+			}
+			low, high = min(low, c.Range.Low, c.Range.Quarter), max(high, c.Range.High, c.Range.ThreeQuarters)
+			column := &v.Table.Columns[i]
+			v.Drawn = column.Title + ": " + column.Help
+			if column.Unit != "ms" {
+				label = plain
 			}
 		}
 	}
@@ -126,7 +135,7 @@ func (v *sectionView) axis() func(float64) float64 {
 	for e := math.Floor(from); e <= to; e++ {
 		for _, step := range []float64{1, 2, 5} {
 			if ns := step * math.Pow(10, e); at(ns) >= 0 && at(ns) <= rangeWidth {
-				v.Ticks = append(v.Ticks, tick{at(ns), milliseconds(ns)})
+				v.Ticks = append(v.Ticks, tick{at(ns), label(ns)})
 			}
 		}
 	}
@@ -142,7 +151,22 @@ func (v *sectionView) axis() func(float64) float64 {
 	return at
 }
 
+// plain writes a number without a unit.
+func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
+
 // milliseconds writes nanoseconds as a plain number of ms.
 func milliseconds(ns float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.6g", ns/1e6), ".0")
+}
+
+// documentView is a page that shows a document and nothing else.
+type documentView struct {
+	*document.Document
+	Sections            []sectionView
+	Operations, Columns []glossary.Term
+}
+
+// Document writes a document as a page.
+func Document(w io.Writer, d *document.Document) error {
+	return execute(w, "document", &documentView{d, newSections(d), glossary.Operations(), glossary.Columns()})
 }

@@ -1,0 +1,314 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Document is the comparison as a report: the verdict, the whole load, the metrics that changed, the worst
+// first, those that are inconclusive, and folded all others.
+func (c *Comparison) Document() *document.Document {
+	d := &document.Document{
+		Title: c.New.Name + " against " + c.Base.Name,
+		Facts: []string{
+			"base: " + c.Base.Describe(), "new: " + c.New.Describe(), "trials: " + c.trials(),
+		},
+	}
+	verdict := document.Section{ID: "verdict"}
+	style := document.Strong
+	if len(c.Regressions) > 0 {
+		style = document.Bad
+	}
+	verdict.Say(style, "", c.Conclusion())
+	for _, f := range c.Forced {
+		verdict.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+f)
+	}
+	for _, n := range c.Notes {
+		verdict.Say(document.Plain, "Note", n)
+	}
+	for i := range c.Cells {
+		cell := &c.Cells[i]
+		for _, why := range append([]string{cell.Why}, cell.Notes...) {
+			verdict.Say(document.Plain, cell.name(), why)
+		}
+	}
+	load := section("load", "Whole load", "all operations together; typical is the p50 of each, weighted by its share")
+	changed := section("changed", "Changed", "metrics that are worse, then those that are better, the largest difference first")
+	open := section("inconclusive", "Inconclusive", "the interval includes both no difference and one that matters")
+	rest := section("rest", "All other metrics", "")
+	rest.Fold = true
+	rates, alike := map[string]bool{}, 0 // all operations of a closed loop have one rate, which is shown once
+	for _, l := range c.lines() {
+		to := &rest
+		switch {
+		case l.kind.whole:
+			to = &load
+		case l.Verdict == Worse || l.Verdict == Better:
+			to = &changed
+		case l.Verdict == CannotTell && l.kind.timed() && l.Low != nil:
+			to = &open
+		}
+		row := document.Row{Group: l.cell.name(), Cells: l.cells()}
+		if l.kind.name == "rate" && to != &rest {
+			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + l.said()
+			if rates[key] {
+				to, alike = &rest, alike+1
+			}
+			rates[key] = true
+		}
+		to.Table.Rows = append(to.Table.Rows, row)
+	}
+	if alike > 0 {
+		changed.Note(document.Plain, "", fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
+	}
+	for _, w := range c.unclear() {
+		verdict.Say(document.Warn, "Inconclusive", w.count)
+		rest.Note(document.Plain, "Inconclusive", w.names)
+	}
+	d.Sections = []document.Section{verdict}
+	for _, s := range []document.Section{load, changed, open, rest} {
+		if len(s.Table.Rows)+len(s.Notes) > 0 {
+			d.Sections = append(d.Sections, s)
+		}
+	}
+	last := &d.Sections[len(d.Sections)-1]
+	if last.Fold {
+		last = &d.Sections[len(d.Sections)-2]
+	}
+	last.Note(document.Faint, "", c.legend())
+	return d
+}
+
+func section(id, title, lead string) document.Section {
+	return document.Section{ID: id, Title: title, Lead: lead, Table: &document.Table{Columns: []document.Column{
+		{Left: true},
+		{Title: "base"},
+		{Title: "new"},
+		{Title: "ratio", Help: "new divided by base"},
+		{
+			Page: true, Left: true, Title: "interval",
+			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
+		},
+		{Title: "interval", Rank: 2, Help: "all intervals hold together with 95% confidence"},
+		{Title: "limit", Rank: 1, Help: "the smallest difference that matters; ! marks metrics that fail the comparison"},
+		{Left: true, Title: "verdict"},
+	}}}
+}
+
+// line is a metric with the cell that it is of.
+type line struct {
+	*Figure
+	cell *Cell
+}
+
+// lines are the metrics of all cells that could be compared: those that a gate fails first, then those
+// that are worse, then those that are better, the largest difference first, and then the others.
+func (c *Comparison) lines() (all []line) {
+	for i := range c.Cells {
+		for j := range c.Cells[i].Figures {
+			if c.Cells[i].Why == "" {
+				all = append(all, line{&c.Cells[i].Figures[j], &c.Cells[i]})
+			}
+		}
+	}
+	rank := func(l line) (int, float64) {
+		size := 0.0
+		if l.Ratio != nil && *l.Ratio > 0 {
+			size = -math.Abs(math.Log(*l.Ratio))
+		}
+		switch {
+		case l.Verdict == Worse && l.Gate:
+			return 0, size
+		case l.Verdict == Worse:
+			return 1, size
+		case l.Verdict == Better:
+			return 2, size
+		}
+		return 3, 0
+	}
+	slices.SortStableFunc(all, func(a, b line) int {
+		ra, sa := rank(a)
+		rb, sb := rank(b)
+		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(sa, sb))
+	})
+	return all
+}
+
+// cells are the cells of the metric's row.
+func (l *line) cells() []document.Cell {
+	ratio, interval := document.Text("-"), document.Text("")
+	if l.Ratio != nil {
+		ratio = document.Number(*l.Ratio, fmt.Sprintf("%.3f", *l.Ratio))
+		if l.Low != nil && l.High != nil {
+			interval.Text = bound(*l.Low) + " to " + bound(*l.High)
+		}
+	}
+	verdict := document.Text(l.said())
+	if l.Verdict == Worse {
+		verdict.Style = document.Bad
+	}
+	value := func(v *float64) document.Cell {
+		if v == nil {
+			return document.Text("-")
+		}
+		return document.Number(*v, l.kind.text(*v))
+	}
+	name := l.Name
+	if !l.kind.whole {
+		name = l.operation().String() + " " + l.Name
+	}
+	return []document.Cell{
+		document.Text(name), value(l.Base), value(l.New), ratio,
+		{Range: l.drawn()},
+		interval,
+		document.Text(l.limit()), verdict,
+	}
+}
+
+// drawn is the ratio as a range from a half to the double: the box is what is within the limit.
+func (f *Figure) drawn() *document.Range {
+	if f.Ratio == nil || *f.Ratio <= 0 {
+		return nil
+	}
+	at := func(v float64) float64 { return min(2, max(0.5, v)) }
+	r := &document.Range{Quarter: 1 / (1 + f.Limit), ThreeQuarters: 1 + f.Limit, Median: at(*f.Ratio), Mean: 1}
+	r.Low, r.High = r.Median, r.Median
+	if f.Low != nil && f.High != nil {
+		r.Low, r.High = at(*f.Low), at(*f.High)
+	}
+	return r
+}
+
+// doubt is why some metrics are inconclusive: how many, and which.
+type doubt struct{ count, names string }
+
+// unclear are the reasons of metrics that are inconclusive and have no interval.
+func (c *Comparison) unclear() (all []doubt) {
+	of := map[string][]string{}
+	var whys []string
+	for _, l := range c.lines() {
+		if l.Verdict != CannotTell || l.Why == "" || l.kind.timed() && l.Low != nil {
+			continue
+		}
+		if of[l.Why] == nil {
+			whys = append(whys, l.Why)
+		}
+		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.operation().String()+" "+l.Name)
+	}
+	for _, why := range whys {
+		names := of[why]
+		all = append(all, doubt{words.Plural(len(names), "metric") + ": " + why, why + ": " + strings.Join(names, ", ")})
+	}
+	return all
+}
+
+func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
+
+// Conclusion is the result of the comparison in one line.
+func (c *Comparison) Conclusion() string {
+	n := c.Verdicts()
+	counts := fmt.Sprintf("%d worse, %d better, %d the same, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
+	apart := 0
+	for _, cell := range c.Cells {
+		if cell.Why != "" {
+			apart++
+		}
+	}
+	if apart > 0 {
+		counts += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
+	}
+	switch {
+	case len(c.Regressions) > 0:
+		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
+	case n[CannotTell]+apart > 0:
+		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
+	}
+	return "No regression. Metrics: " + counts + "."
+}
+
+// trials says how many there are and how they were compared.
+func (c *Comparison) trials() string {
+	base, fresh := 0, 0
+	for _, cell := range c.Cells {
+		base, fresh = max(base, cell.BaseCount), max(fresh, cell.NewCount)
+	}
+	s := fmt.Sprintf("%d of base, %d of new, ", base, fresh)
+	switch {
+	case c.Paired:
+		return s + "interleaved: compared in pairs"
+	case c.Interleaved:
+		return s + "interleaved"
+	}
+	return s + "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
+}
+
+// legend explains the tables.
+func (c *Comparison) legend() string {
+	rule := "A timed metric is worse or better if its interval excludes 1 and its ratio is beyond the limit."
+	if !c.Interleaved {
+		rule = "A timed metric is worse or better if all of its interval is beyond the limit, and beyond twice the " +
+			"deviation between trials."
+	}
+	return "ratio is new/base. All intervals hold together with 95% confidence. limit is the smallest difference that matters; ! " +
+		"marks metrics that fail the comparison. " + rule +
+		" \"? 20 trials\" is inconclusive: about 20 trials of each side would decide."
+}
+
+// Describe names the version of a build and when it ran.
+func (b Build) Describe() string {
+	s := b.Name + ", mailbench " + b.Version
+	if b.Commit != "" {
+		s += " (" + b.Commit[:min(12, len(b.Commit))]
+		if b.Dirty {
+			s += ", changed"
+		}
+		s += ")"
+	}
+	s += ", " + b.Go + ", " + b.Started
+	if b.Runs > 1 {
+		s += ", " + words.Plural(b.Runs, "run")
+	}
+	return s
+}
+
+// bound writes a bound of an interval.
+func bound(v float64) string {
+	if v >= 100 {
+		return ">100"
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+func (f *Figure) limit() string {
+	mark := ""
+	if f.Gate {
+		mark = "!"
+	}
+	return strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%" + mark
+}
+
+// said is the verdict, and how many trials it would take to decide.
+func (f *Figure) said() string {
+	s := string(f.Verdict)
+	switch {
+	case f.Verdict == Worse:
+		s = "WORSE"
+	case f.Needed > 999:
+		s = "? >999 trials"
+	case f.Needed > 0:
+		s = fmt.Sprintf("? %d trials", f.Needed)
+	case f.Verdict == CannotTell:
+		s = "inconclusive"
+	}
+	if f.Exact {
+		s += ", exact"
+	}
+	return s
+}
