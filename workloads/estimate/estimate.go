@@ -22,31 +22,35 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Estimate is what a workload will do with one model on one engine.
+// Estimate is what a workload will do with one model on one engine. Its JSON is a part of that of a dry run.
 type Estimate struct {
-	Users, Folders, Messages int
-	Bytes                    float64 // bytes of raw mail in the load
-	Phases                   []Phase
+	Users    int     `json:"users"`
+	Folders  int     `json:"folders"`
+	Messages int     `json:"messages"`
+	Bytes    float64 `json:"mail_bytes"` // bytes of raw mail in the load
+	Phases   []Phase `json:"phases"`
 	// Delivered is how many messages the phases put into mailboxes; of those with a size of their own,
 	// how many of the mean size would be as large.
-	Delivered float64
-	has       int // number of messages that the data set has before the load
+	Delivered float64 `json:"-"`
+	has       int     // number of messages that the data set has before the load
 }
 
 // Phase is what a phase will do.
 type Phase struct {
-	Name, Kind string
-	Operations float64 // expected number; 0: unknown, in a closed loop that ends after a time
-	Time       time.Duration
-	Closed     bool
-	AtMost     bool // Operations is an upper bound, since clients think between them
-	Ops        []Op // operations of the mix, the most frequent first
+	Name       string        `json:"phase"`
+	Kind       string        `json:"kind"`
+	Operations float64       `json:"operations"`        // expected number; 0: unknown, in a closed loop that ends after a time
+	AtMost     bool          `json:"at_most,omitempty"` // Operations is an upper bound, since clients think between them
+	Seconds    float64       `json:"seconds"`           // Time, once Round has set it
+	Ops        []Op          `json:"ops,omitempty"`     // operations of the mix, the most frequent first
+	Time       time.Duration `json:"-"`                 // a load: expected; a warm-up: at most
+	Closed     bool          `json:"-"`
 }
 
 // Op is how many operations of a kind there will be.
 type Op struct {
-	Name  string
-	Count float64
+	Name  string  `json:"op"`
+	Count float64 `json:"count"`
 }
 
 // A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
@@ -136,6 +140,18 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
 	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
 	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
+	}
+}
+
+// Round makes all counts whole numbers, for people.
+func (e *Estimate) Round() {
+	e.Bytes = math.Round(e.Bytes)
+	for i := range e.Phases {
+		p := &e.Phases[i]
+		p.Operations, p.Seconds = math.Round(p.Operations), p.Time.Seconds()
+		for j := range p.Ops {
+			p.Ops[j].Count = math.Round(p.Ops[j].Count)
+		}
 	}
 }
 

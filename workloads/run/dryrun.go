@@ -42,30 +42,8 @@ type Plan struct {
 
 // PlanPoint is what each combination does, at one point of a sweep.
 type PlanPoint struct {
-	Value    string      `json:"point,omitempty"` // the sweep's value at this point
-	Users    int         `json:"users"`
-	Folders  int         `json:"folders"`
-	Messages int         `json:"messages"`
-	Bytes    float64     `json:"mail_bytes"` // raw mail in the load
-	Phases   []PlanPhase `json:"phases"`
-
-	estimate *estimates.Estimate
-}
-
-// PlanPhase is what a phase does.
-type PlanPhase struct {
-	Name       string   `json:"phase"`
-	Kind       string   `json:"kind"`
-	Operations float64  `json:"operations"`        // expected; 0: as many as the engine can
-	AtMost     bool     `json:"at_most,omitempty"` // Operations is an upper bound
-	Seconds    float64  `json:"seconds"`           // a load: expected; a warm-up: at most
-	Ops        []PlanOp `json:"ops,omitempty"`     // the most frequent first
-}
-
-// PlanOp is how many operations of a kind a phase has.
-type PlanOp struct {
-	Op    string  `json:"op"`
-	Count float64 `json:"count"`
+	Value string `json:"point,omitempty"` // the sweep's value at this point
+	*estimates.Estimate
 }
 
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
@@ -109,8 +87,12 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	}
 	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
 	for i := range points {
-		e := estimates.Of(points[i].workload, points[i].census, points[i].source)
-		p.Points = append(p.Points, planPoint(&points[i], e))
+		one := PlanPoint{Estimate: estimates.Of(points[i].workload, points[i].census, points[i].source)}
+		one.Round()
+		if points[i].number > 0 {
+			one.Value = points[i].value
+		}
+		p.Points = append(p.Points, one)
 	}
 	took, err := c.time(points, p.Folder)
 	if err != nil {
@@ -136,24 +118,6 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	}
 	p.Fits = err == nil
 	return p, err
-}
-
-func planPoint(at *point, e *estimates.Estimate) PlanPoint {
-	p := PlanPoint{Users: e.Users, Folders: e.Folders, Messages: e.Messages, Bytes: math.Round(e.Bytes), estimate: e}
-	if at.number > 0 {
-		p.Value = at.value
-	}
-	for _, phase := range e.Phases {
-		one := PlanPhase{
-			Name: phase.Name, Kind: phase.Kind, Operations: math.Round(phase.Operations), AtMost: phase.AtMost,
-			Seconds: phase.Time.Seconds(),
-		}
-		for _, o := range phase.Ops {
-			one.Ops = append(one.Ops, PlanOp{o.Name, math.Round(o.Count)})
-		}
-		p.Phases = append(p.Phases, one)
-	}
-	return p
 }
 
 // nodes says what engines over the network need.
@@ -184,7 +148,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 		if one.Value != "" {
 			fmt.Fprintf(out, "With %s=%s: ", p.Sweep, one.Value)
 		}
-		if err := one.estimate.WriteText(out); err != nil {
+		if err := one.WriteText(out); err != nil {
 			return err
 		}
 		if i < len(p.Points)-1 {

@@ -32,7 +32,7 @@ const (
 // examined finds out how many rows the engine examines for an operation, if the engine tells that
 // only of calls that it traces: after the last phase a few of each operation are carried out by
 // one client, on the same data. What cannot be found out stays unknown, and is no failure.
-func (c *phases) examined(ctx context.Context) bool {
+func (c *combination) examined(ctx context.Context) bool {
 	tracer, ok := c.target.Store.(drivers.Tracer)
 	if !ok || c.runner.config.FindMax != nil {
 		return true
@@ -75,7 +75,7 @@ func (c *combination) cellOf(p *workloads.Phase) *results.Cell {
 // examine carries out a few operations with sessions that the engine traces, and notes the rows
 // that it examined. An engine that says it examined fewer rows than it returned counts other
 // things than the schema's rows, and tells nothing.
-func (c *phases) examine(
+func (c *combination) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
 	each := math.Ceil(examineRequests / max(1, op.Store.Calls))

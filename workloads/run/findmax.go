@@ -71,7 +71,7 @@ func valueOr[T ~int64 | ~float64](v, otherwise T) T {
 
 // maxSearch searches the highest rate of one measured phase.
 type maxSearch struct {
-	*phases
+	*combination
 	results.Search
 	phase    *workloads.Phase
 	messages int             // live messages before the first step
@@ -88,9 +88,9 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 
 // search finds the highest rate of a measured phase. Its cell is the last measurement at
 // that rate.
-func (c *phases) search(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	f, r := c.runner.config.FindMax, c.runner
-	s := maxSearch{phases: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
+	s := maxSearch{combination: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0,
 		From:    f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision, DefaultPrecision),
@@ -263,7 +263,7 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 		step.Refilled = int64(s.target.Live.Messages() - live)
 	}
 	s.progress(what+": settle", drive.Progress{Fraction: -1})
-	if s.settled, err = s.target.Settle(ctx); err != nil || !s.cold {
+	if s.found.settled, err = s.target.Settle(ctx); err != nil || !s.found.cold {
 		return err
 	}
 	_, err = s.target.Cool(ctx)

@@ -113,7 +113,7 @@ func TestFindMaxProves(t *testing.T) {
 // A step carries out as many operations as the default objectives need, also if the model lacks some
 // of the mix or messages were not found.
 func TestStepLength(t *testing.T) {
-	s := maxSearch{phases: (&combination{runner: &runner{config: &Config{FindMax: &FindMax{}}}, target: &subject.Target{}}).phases()}
+	s := maxSearch{combination: &combination{runner: &runner{config: &Config{FindMax: &FindMax{}}}, target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
 	s.target.Offers[workloads.List] = true
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }

@@ -358,10 +358,10 @@ func (c *combination) key(phase string) results.Key {
 }
 
 // blank is the cell of a phase before anything is known.
-func (c *phases) blank(p *workloads.Phase) results.Cell {
+func (c *combination) blank(p *workloads.Phase) results.Cell {
 	cell := results.Cell{
 		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]results.Op{},
-		Evidence: &results.Evidence{Settled: c.settled, Warm: c.warm}, Durability: c.durability(),
+		Evidence: &results.Evidence{Settled: c.found.settled, Warm: c.found.warm}, Durability: c.durability(),
 	}
 	now := time.Now()
 	times(&cell, now, now)
@@ -389,7 +389,7 @@ func times(cell *results.Cell, began, ended time.Time) {
 }
 
 // notOffered is the cell of a phase whose population the model cannot hold.
-func (c *phases) notOffered(p *workloads.Phase) results.Cell {
+func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 	cell := c.blank(p)
 	cell.Evidence.NotOffered = c.target.NotOffered
 	for op := range workloads.NumOps {
@@ -401,13 +401,13 @@ func (c *phases) notOffered(p *workloads.Phase) results.Cell {
 }
 
 // measured is the cell of a phase that ran operations.
-func (c *phases) measured(p *workloads.Phase, m *drive.Measurement, before *results.EngineInfo) results.Cell {
+func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before *results.EngineInfo) results.Cell {
 	cell := c.blank(p)
 	times(&cell, m.Began, m.Ended)
 	if m.Bulk {
 		cell.Durability = drivers.Memory.String()
 	}
-	m.Evidence.Settled, m.Evidence.Warm = c.settled, c.warm
+	m.Evidence.Settled, m.Evidence.Warm = c.found.settled, c.found.warm
 	cell.Offered, cell.Evidence, cell.Client = &m.Offered, &m.Evidence, &m.Client
 	cell.Ops, cell.Streams, cell.AllOps, cell.Timeline, cell.Gap = m.Ops, m.Streams, m.AllOps, m.Timeline, &m.Gap
 	cell.Before, cell.Engines = before, c.target.Observe()
@@ -421,7 +421,7 @@ func (c *phases) measured(p *workloads.Phase, m *drive.Measurement, before *resu
 
 // held is how many messages the point should have and how many are live. It is nil if the
 // population is not swept.
-func (c *phases) held() *results.Held {
+func (c *combination) held() *results.Held {
 	if s := c.runner.config.Workload.Sweep; s == nil || !s.Grows() {
 		return nil
 	}

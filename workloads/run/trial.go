@@ -42,7 +42,17 @@ type combination struct {
 	loaded   bool            // by an earlier trial
 	more     int             // phases that searches and traces have added to those of the workload
 	grows    bool            // the data set is that of the point before
+	found    found           // by the phases of the point under way
 	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
+}
+
+// found is what the phases of a point have found out for those that follow.
+type found struct {
+	median  time.Duration // service time of the warm-up
+	workers int           // how many workers the warm-up needed
+	settled bool          // the engine came to rest in the time allowed
+	warm    bool          // the service times of the warm-up became steady
+	cold    bool          // the phases that follow begin with cold caches
 }
 
 // run carries out all phases. The result has everything that was measured, whatever
@@ -51,15 +61,16 @@ func (c *combination) run(ctx context.Context) {
 	if c.shards != nil {
 		c.shards.Begin(c.trialName())
 	}
+	c.found = found{settled: true, warm: true}
 	if err := c.ready(ctx); err != nil {
 		c.giveUp(ctx, err)
-		c.phases().failed(ctx, &c.workload().Phases[0], err)
+		c.failed(ctx, &c.workload().Phases[0], err)
 		if c.target != nil {
 			c.close(ctx)
 		}
 		return
 	}
-	for p := c.phases(); p.run(ctx) && p.examined(ctx); p = c.phases() {
+	for c.allPhases(ctx) && c.examined(ctx) {
 		if c.sleeps(ctx) {
 			return
 		}
@@ -264,22 +275,10 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	add(c.runner.result, cell)
 }
 
-// phases are the phases of one point, and what they have found out for those that follow.
-type phases struct {
-	*combination
-	median  time.Duration // service time of the warm-up
-	workers int           // how many workers the warm-up needed
-	settled bool          // the engine came to rest in the time allowed
-	warm    bool          // the service times of the warm-up became steady
-	cold    bool          // the phases that follow begin with cold caches
-}
-
-// phases are the phases of the point under way.
-func (c *combination) phases() *phases { return &phases{combination: c, settled: true, warm: true} }
-
-// run carries out the workload's phases in order and says whether it came to
+// allPhases carries out the workload's phases in order and says whether it came to
 // the end.
-func (c *phases) run(ctx context.Context) bool {
+func (c *combination) allPhases(ctx context.Context) bool {
+	c.found = found{settled: true, warm: true}
 	for i := range c.workload().Phases {
 		own := c.runner.config.Shard.Own(c.workload().Phases[i])
 		p := &own
@@ -313,7 +312,7 @@ func (c *phases) run(ctx context.Context) bool {
 
 // endTogether waits until all shards have carried out their last phase. If one has not, because it
 // died, the phases of this one are no part of a whole run.
-func (c *phases) endTogether(ctx context.Context) bool {
+func (c *combination) endTogether(ctx context.Context) bool {
 	err := ctx.Err() // one that was interrupted in its last phase must not come to the barrier
 	if err == nil {
 		err = c.together(ctx, "end of phases")
@@ -326,7 +325,7 @@ func (c *phases) endTogether(ctx context.Context) bool {
 }
 
 // one carries out one phase and adds its cell.
-func (c *phases) one(ctx context.Context, p *workloads.Phase) (err error) {
+func (c *combination) one(ctx context.Context, p *workloads.Phase) (err error) {
 	switch p.Kind {
 	case workloads.Load:
 		return c.load(ctx, p)
@@ -347,7 +346,7 @@ func (c *phases) one(ctx context.Context, p *workloads.Phase) (err error) {
 
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
 // an interrupted load is completed.
-func (c *phases) load(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	populate := c.target.Populate
 	if c.grows {
 		populate = func(ctx context.Context) (*subject.Load, error) {
@@ -376,18 +375,18 @@ func (c *phases) load(ctx context.Context, p *workloads.Phase) error {
 }
 
 // rest carries out a phase without operations: settle or cold.
-func (c *phases) rest(ctx context.Context, p *workloads.Phase) (err error) {
+func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
 	began := time.Now()
-	if c.cold = p.Kind == workloads.Cold; c.cold {
+	if c.found.cold = p.Kind == workloads.Cold; c.found.cold {
 		cell.Evidence.NotCold, err = c.target.Cool(ctx)
 	} else {
-		c.settled, err = c.target.Settle(ctx)
+		c.found.settled, err = c.target.Settle(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	cell.Evidence.Settled = c.settled
+	cell.Evidence.Settled = c.found.settled
 	times(&cell, began, time.Now())
 	cell.Engines = c.target.Observe()
 	add(c.runner.result, cell)
@@ -411,7 +410,7 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 }
 
 // mixed carries out a warm-up or a measured phase.
-func (c *phases) mixed(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
 	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
@@ -426,18 +425,18 @@ func (c *phases) mixed(ctx context.Context, p *workloads.Phase) error {
 	}
 	add(c.runner.result, cell)
 	if p.Kind == workloads.Warmup {
-		c.warm = m.Steady || p.Operations > 0
-		c.median, c.workers = m.Median, m.Client.Workers
+		c.found.warm = m.Steady || p.Operations > 0
+		c.found.median, c.found.workers = m.Median, m.Client.Workers
 	}
 	return err
 }
 
 // spec says what to carry out in a phase.
-func (c *phases) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
+func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.workers,
-		MaxLag: r.config.maxLag(), Lateness: c.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
+		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
+		MaxLag: r.config.maxLag(), Lateness: c.found.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
 	}
 	if p.Kind == workloads.Load {
@@ -472,7 +471,7 @@ func (c *phases) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec
 
 // failed records why a phase could not be carried out, or not to its end. An error
 // after the run was interrupted is no failure.
-func (c *phases) failed(ctx context.Context, p *workloads.Phase, err error) {
+func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
 	if !isFailure(ctx, err) {
 		return
 	}
@@ -493,7 +492,7 @@ func (c *phases) failed(ctx context.Context, p *workloads.Phase, err error) {
 
 // interrupt carries out a phase that breaks operations off. Of several shards the first does. On an
 // engine that keeps nothing there is nothing to look at.
-func (c *phases) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
+func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
 	began := time.Now()
 	if !c.target.Caps.Discards && c.runner.config.Shard.Index <= 1 {
@@ -508,7 +507,7 @@ func (c *phases) interrupt(ctx context.Context, p *workloads.Phase) (err error) 
 
 // broken works on a store of its own, so that the data set stays as it is. The folder of that store
 // notes its namespace, and is gone when that is dropped.
-func (c *phases) broken(ctx context.Context, messages int) (all []results.Interrupted, err error) {
+func (c *combination) broken(ctx context.Context, messages int) (all []results.Interrupted, err error) {
 	config := c.targetConfig()
 	config.Keep, config.Ledger, config.Shards, config.Namespace = false, false, nil, ""
 	if config.Dir, err = os.MkdirTemp(c.runner.data.path, filepath.Base(c.dir)+"-interrupt-*"); err != nil {
