@@ -109,39 +109,22 @@ func (u unset[T]) String() string {
 	return u.bounded.String()
 }
 
-// list is the value of a flag that names several things, separated by commas. No other character has a
-// meaning in it. The flag can be repeated.
-type list struct {
-	value *[]string
-	given bool
-}
-
-// Set implements pflag.Value.
-func (l *list) Set(s string) error {
-	if !l.given {
-		*l.value, l.given = []string{}, true // what it has by default goes
-	}
-	if s != "" {
-		*l.value = append(*l.value, strings.Split(s, ",")...)
-	}
-	return nil
-}
-
-// String implements pflag.Value. Help texts show it as the default.
-func (l *list) String() string {
-	if len(*l.value) == 0 {
-		return ""
-	}
-	return "[" + strings.Join(*l.value, ",") + "]"
-}
-
-// Type implements pflag.Value.
-func (l *list) Type() string { return "LIST" }
-
-// bindList binds a flag with a list, which is value if the flag is not given.
+// bindList binds a flag that names several things, separated by commas, and can be repeated. No other
+// character has a meaning in it. The list is value if the flag is not given.
 func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, value ...string) {
 	*to = value
-	flags.VarP(&list{value: to}, name, short, usage)
+	flags.FuncP(name, short, usage, func(s string) error {
+		if !flags.Changed(name) {
+			*to = []string{}
+		}
+		if s != "" {
+			*to = append(*to, strings.Split(s, ",")...)
+		}
+		return nil
+	})
+	if len(value) > 0 {
+		flags.Lookup(name).DefValue = "[" + strings.Join(value, ",") + "]"
+	}
 }
 
 // config turns the flags into the runner's configuration.

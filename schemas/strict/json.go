@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 )
 
@@ -38,7 +37,7 @@ func JSON(text []byte, into any, known ...string) error {
 		}
 		return fmt.Errorf("%.20q is not JSON", text[at:])
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), typeName(kind.Type), found(kind.Value))
+		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), jsonName(kind.Type.Kind().String()), jsonName(kind.Value))
 	}
 	if field, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
 		return Unknown("field", strings.Trim(field, `"`), known...)
@@ -46,34 +45,21 @@ func JSON(text []byte, into any, known ...string) error {
 	return err
 }
 
-// typeName is what JSON must have for a Go type.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a text"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object {…}"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Float64:
-		return "a number"
-	}
-	return "a whole number"
-}
-
-// found is what a JSON value is, such as "a number 1e999".
-func found(value string) string {
-	switch kind, _, _ := strings.Cut(value, " "); kind {
-	case "bool":
-		return "true or false"
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
+// jsonName is the name of a kind of JSON values, or of a Go kind that takes them.
+func jsonName(kind string) string {
+	switch kind {
 	case "string":
 		return "a text"
+	case "slice", "array":
+		return "a list"
+	case "struct", "map", "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	case "number", "float64":
+		return "a number"
+	case "int", "int64", "uint64":
+		return "a whole number"
 	}
-	return "a " + value
+	return strings.TrimPrefix(kind, "number ") // one that the type does not hold, such as 1e999
 }

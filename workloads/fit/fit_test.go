@@ -169,9 +169,9 @@ func trace(t *testing.T, w *workloads.Workload) *Sample {
 		if !ok {
 			return s
 		}
-		l := replay.Line{Time: replay.Seconds(due.Seconds()), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder), Messages: replay.Whole(o.Messages)}
+		l := replay.Line{Time: replay.Seconds(due.Seconds()), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder), Messages: float64(o.Messages)}
 		if o.Op == workloads.Deliver {
-			l.Size = replay.Whole(3000 + o.N%4000)
+			l.Size = float64(3000 + o.N%4000)
 			for _, u := range o.Recipients {
 				l.Recipients = append(l.Recipients, plan.Address(u))
 			}

@@ -252,9 +252,9 @@ type Line struct {
 	Op         string   `json:"op"`
 	Folder     string   `json:"folder"`
 	To         string   `json:"to"`         // move and label: the other folder
-	Size       Whole    `json:"size"`       // deliver: bytes of the whole message
+	Size       float64  `json:"size"`       // deliver: bytes of the whole message; some programs write 4711.0
 	Recipients []string `json:"recipients"` // deliver: the users it goes to; empty: to User
-	Messages   Whole    `json:"messages"`   // move, delete and flag: number of messages
+	Messages   float64  `json:"messages"`   // move, delete and flag: number of messages
 }
 
 // Seconds is a time in seconds.
@@ -285,25 +285,6 @@ func (s *Seconds) UnmarshalJSON(b []byte) error {
 	if *s < firstTime || *s > lastTime {
 		return fmt.Errorf("time %.60s is out of range; expected a date in years 1 to 9999, or as many seconds", b)
 	}
-	return nil
-}
-
-// Whole is a whole number. Some programs write it as 4711.0.
-type Whole int64
-
-// mostWhole is the largest number up to which a float64 holds all whole ones.
-const mostWhole = 1 << 53
-
-// UnmarshalJSON reads a whole number.
-func (w *Whole) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		return nil
-	}
-	v, err := strconv.ParseFloat(string(b), 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || v != math.Trunc(v) {
-		return fmt.Errorf("size and messages must be whole numbers, found %.60s", b)
-	}
-	*w = Whole(max(-mostWhole, min(v, mostWhole)))
 	return nil
 }
 
@@ -346,6 +327,8 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 	return nil
 }
 
+func wholeTo(v, most float64) bool { return v >= 0 && v <= most && v == math.Trunc(v) }
+
 // parseLine reads a line, and checks all that can be checked without the lines before it.
 func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 	l.Time = Seconds(math.NaN()) // no number of JSON
@@ -364,10 +347,10 @@ func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 		err = strict.Unknown("operation", l.Op, workloads.OpNames()...)
 	case math.IsNaN(float64(l.Time)):
 		err = errors.New("no time; " + timeForm)
-	case l.Size < 0 || l.Size > Whole(workloads.MaxMessage):
-		err = fmt.Errorf("size is %d, expected 0 to %d", l.Size, int64(workloads.MaxMessage))
-	case l.Messages < 0 || l.Messages > workloads.MaxMessages:
-		err = fmt.Errorf("messages is %d, expected 0 to %d", l.Messages, workloads.MaxMessages)
+	case !wholeTo(l.Size, float64(workloads.MaxMessage)):
+		err = fmt.Errorf("size must be a whole number from 0 to %d, found %v", int64(workloads.MaxMessage), l.Size)
+	case !wholeTo(l.Messages, workloads.MaxMessages):
+		err = fmt.Errorf("messages must be a whole number from 0 to %d, found %v", workloads.MaxMessages, l.Messages)
 	}
 	return l, op, err
 }

@@ -96,7 +96,7 @@ func TestLines(t *testing.T) {
 		`{"time": "2300-01-01T00:00:00.5Z", "user": "a", "op": "list"}`
 	var got []string
 	err := Read(t.Context(), "x", strings.NewReader(text), func(l *Line, op workloads.Op) error {
-		got = append(got, fmt.Sprintf("%.1f %s %d %d", float64(l.Time), op, l.Size, l.Messages))
+		got = append(got, fmt.Sprintf("%.1f %s %v %v", float64(l.Time), op, l.Size, l.Messages))
 		return nil
 	})
 	want := "[-62135596800.0 deliver 4711 0 -5.0 deliver 1000 0 0.0 delete 0 2 10413792000.5 list 0 0]"
@@ -124,19 +124,19 @@ func TestErrors(t *testing.T) {
 		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time must be a number or a text, found [1]",
 		`{"time": 1, "user": 5, "op": "list"}`:                                                       "user must be a text, found a number",
 		`{"time": 1, "user": "a", "op": true}`:                                                       "op must be a text, found true or false",
-		`{"time": 1, "user": "a", "op": "deliver", "size": 4711.5}`:                                  "size and messages must be whole numbers, found 4711.5",
-		`{"time": 1, "user": "a", "op": "deliver", "size": "4711"}`:                                  "must be whole numbers, found \"4711\"",
-		`{"time": 1, "user": "a", "op": "deliver", "size": 1e999}`:                                   "size is 9007199254740992, expected 0 to",
+		`{"time": 1, "user": "a", "op": "deliver", "size": 4711.5}`:                                  "size must be a whole number from 0 to ",
+		`{"time": 1, "user": "a", "op": "deliver", "size": "4711"}`:                                  "size must be a number, found a text",
+		`{"time": 1, "user": "a", "op": "deliver", "size": 1e999}`:                                   "size must be a number, found 1e999",
 		`{"time": 1, "user": "a", "op": "deliver", "recipients": ["", "b"]}`:                         ":1: a recipient is empty",
 		`{"time": 1, "user": "a", "op": "deliver", "recipients": [1]}`:                               "recipients must be a text, found a number",
 		`{"time": 1, "user": "a", "op": "deliver", "recipients": "b"}`:                               "recipients must be a list, found a text",
-		`[{"time": 1, "user": "a", "op": "list"}]`:                                                   "it must be an object {…}, found a list",
+		`[{"time": 1, "user": "a", "op": "list"}]`:                                                   "it must be an object, found a list",
 		`{"time": 1, "user": "a"`:                                                                    "the JSON has no end",
 		`{"time": 1, "user": "` + strings.Repeat("a", 1<<20) + `", "op": "list"}`:                    ":1: the line has more than 1048576 bytes",
 		"\x00\x00": `:1: not a line of a trace: "\x00\x00" is not JSON`,
 		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: "noon" is not a time`,
-		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:    ":1: size is -1",
-		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`: ":1: messages is 5000",
+		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:    ":1: size must be a whole number from 0 to ",
+		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`: ":1: messages must be a whole number from 0 to 1000, found 5000",
 		`time,user,op`: ":1: not a line of a trace",
 	} {
 		w := workload(t, text, "")
