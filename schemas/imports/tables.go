@@ -143,9 +143,15 @@ func (im *importer) index(x cql.Index) error {
 	}
 	switch class := x.Using[strings.LastIndexByte(x.Using, '.')+1:]; {
 	case strings.EqualFold(class, "sai"), class == "StorageAttachedIndex":
-		hint(t, "indexes", "sai")
+		if len(t.Indexes) == 1 {
+			hint(t, "indexes", "sai") // of the table, so of its other indexes that say nothing else
+		} else if t.Hints["cassandra"]["indexes"] != "sai" {
+			more = append(more, "USING 'sai'")
+		}
 	case class != "" && class != "legacy_local_table":
 		more = append(more, "USING '"+x.Using+"'")
+	case t.Hints["cassandra"]["indexes"] == "sai":
+		more = append(more, "USING 'legacy_local_table'")
 	}
 	if x.Options != "" {
 		more = append(more, "WITH OPTIONS = "+x.Options)

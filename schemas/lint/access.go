@@ -134,7 +134,8 @@ func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 		}
 	}
 	part, _, _ := strings.Cut(text, "(")
-	_, class, _ := strings.Cut(text, "USING ")
+	_, class, _ := strings.Cut(text, "USING '")
+	class, _, _ = strings.Cut(class, "'")
 	class = cmp.Or(class, t.Hints[cassandra]["indexes"])
 	switch op {
 	case "contains key":
@@ -153,7 +154,9 @@ func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	return false
 }
 
-func plainIndex(class string) bool { return class == "" || class == "legacy" }
+func plainIndex(class string) bool {
+	return class == "" || class == "legacy" || class == "legacy_local_table"
+}
 
 // through returns the patterns that an index answers.
 func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern {

@@ -41,10 +41,13 @@ type LiveColumn struct {
 	Position   int
 }
 
+// customIndex is what Cassandra calls an index that has a class.
+const customIndex = "CUSTOM"
+
 // IndexKindOf returns the kind of an index: legacy, sai, or its class.
 func IndexKindOf(kind, class string) string {
 	switch {
-	case kind != "CUSTOM":
+	case kind != customIndex, class == "legacy_local_table":
 		return legacyIndex
 	case strings.EqualFold(class, sai) || strings.HasSuffix(class, "StorageAttachedIndex"):
 		return sai

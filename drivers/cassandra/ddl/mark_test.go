@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -40,4 +41,61 @@ func FuzzMark(f *testing.F) {
 		}
 		schemas.Diff(s, other)
 	})
+}
+
+// TestImportedIndexes: a keyspace does not differ from the schema that was imported of it, whatever its indexes are
+// over and of which class they are; and no statement drops an index of a class that mailbench does not know.
+func TestImportedIndexes(t *testing.T) {
+	const sasi = "org.apache.cassandra.index.sasi.SASIIndex"
+	s, err := schemas.Parse("a.yaml", []byte(`schema: 1
+name: s
+native: cassandra
+tables:
+  x:
+    partition: [a text, b int]
+    clustering: [c int]
+    columns: {v: text, w: int, m: 'map<text,text>', l: 'frozen<list<text>>', n: 'set<text>'}
+    indexes: {of_b: [b], of_c: [c], of_v: [v], of_w: [w], of_m: [m], of_l: [l], of_n: [n]}
+    hints: {cassandra: {indexes: sai}}
+    other: {index of_v: "USING '`+sasi+`' WITH OPTIONS = {'mode': 'CONTAINS'}", index of_m: keys(m) USING 'legacy_local_table',
+      index of_l: full(l)}
+    at: a.cql:1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Stored(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &LiveKeyspace{Name: "k", Tables: map[string]*LiveTable{"x": {
+		Indexes: map[string]string{
+			"of_b": "b", "of_c": "c", "of_v": "v", "of_w": "w", "of_m": "keys(m)", "of_l": "full(l)", "of_n": "values(n)",
+		},
+		Kinds: map[string]bool{"legacy": true, "sai": true, sasi: true},
+		Columns: []LiveColumn{
+			{Name: "a", Type: "text", Kind: "partition_key"},
+			{Name: "b", Type: "int", Kind: "partition_key", Position: 1},
+			{Name: "c", Type: "int", Kind: "clustering", Order: "asc"},
+			{Name: "v", Type: "text", Kind: "regular", Position: -1},
+			{Name: "w", Type: "int", Kind: "regular", Position: -1},
+			{Name: "m", Type: "map<text, text>", Kind: "regular", Position: -1},
+			{Name: "l", Type: "frozen<list<text>>", Kind: "regular", Position: -1},
+			{Name: "n", Type: "set<text>", Kind: "regular", Position: -1},
+		},
+	}}}
+	k.MarkAs(nil)
+	for _, d := range schemas.Diff(want, k.Schema("s")) {
+		if kind := d.Kind; kind != schemas.DifferentSetting || strings.Contains(d.String(), "indexes") {
+			t.Errorf("%s", d)
+		}
+	}
+	m := &comparison{Definition: &Definition{Keyspace: "k"}}
+	td := TableDefinition{Name: "x", Indexes: []IndexDefinition{{Name: "of_v", Column: s.Tables[0].Column("v")}}}
+	for _, have := range []string{sasi, "legacy, " + sasi, "legacy, sai"} {
+		f := schemas.Difference{Want: "legacy", Have: have}
+		if stmts := strings.Join(m.setting(td, indexesHint, f), "\n"); strings.Contains(stmts, "DROP") {
+			t.Errorf("for %s: %s", have, stmts)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,16 +24,23 @@ func Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !t.OneColumn(x) })
+		said := sch.Table(t.Name)
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
+			return !t.OneColumn(x) && (said.Imported == nil || len(x.Columns) > 1)
+		})
+		kinds := map[string]bool{kind: true}
+		if said.Imported != nil {
+			kinds = asCQL(said, t.Indexes, kind)
+		}
 		t.Hints = nil
 		if t.Header() {
 			continue
 		}
 		settings := map[string]string{schemas.ExpirySetting: "0"}
 		if len(t.Indexes) > 0 {
-			settings[indexesHint] = kind
+			settings[indexesHint] = strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
 		}
-		more, err := carried(sch.Table(t.Name)) // Canonical leaves out what it says under "other"
+		more, err := carried(said) // Canonical leaves out what it says under "other"
 		if err != nil {
 			return nil, err
 		}
@@ -45,6 +53,32 @@ func Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		t.Hints = map[string]map[string]string{EngineName: settings}
 	}
 	return own, nil
+}
+
+// asCQL gives the indexes of an imported table the targets that CQL has, such as full(tags), and returns their
+// kinds. What schema import carries of an index is "TARGET USING 'CLASS'"; without it the kind is that of the hint.
+func asCQL(t *schemas.Table, indexes []*schemas.Index, kind string) map[string]bool {
+	kinds := make(map[string]bool)
+	for _, x := range indexes {
+		own := kind
+		if c := x.Columns[0].Column; len(x.Columns) == 1 && c.Type.Collection() && c.Type.Foreign == "" {
+			x.Columns[0].Column = &schemas.Column{Name: "values(" + c.Name + ")"}
+		}
+		for _, s := range t.Other {
+			if s.Name != "index "+x.Name {
+				continue
+			}
+			target, using, _ := strings.Cut(s.Text, "USING ")
+			if target = strings.TrimSpace(target); strings.HasSuffix(target, ")") {
+				x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
+			}
+			if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
+				own = IndexKindOf(customIndex, class)
+			}
+		}
+		kinds[own] = true
+	}
+	return kinds
 }
 
 // addSettings adds an option: a number, or the fields of a map.
