@@ -32,7 +32,7 @@ func TestGuessed(t *testing.T) {
 		if words[0] != "--set" && words[0] != "--trials" && words[0] != "--model" && words[0] != "--sweep" {
 			continue
 		}
-		if status, err := try(append([]string{"run", "--dry-run"}, words...)...); status != exitOK {
+		if status, err := try(append([]string{"run", "--dry-run", "--set", "population.users=3"}, words...)...); status != exitOK {
 			t.Errorf("run %s: exit status %d, %s", g.use, status, err)
 		}
 	}
