@@ -29,6 +29,10 @@ release: ## build the archives of a release into dist (VERSION=v0.1.0), with che
 test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
 	.ci/test -timeout 15m
 
+.PHONY: campaigns
+campaigns: ## kill mailbench and engines under load, and audit what is left, with real engines where Java and Maven are
+	MAILBENCH_CAMPAIGNS=1 .ci/test -timeout 15m
+
 # Not the tests that compile mailbench anew, kill it or fill its memory, nor those of many seconds.
 SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestFindMax$$|^TestRelease$$|^TestScripts$$/^(compare_(ci|turns)|ci_uses)$$
 .PHONY: test-fast
@@ -41,6 +45,7 @@ SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 .PHONY: lint
 lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of lines, go.mod, shell syntax
 	$(GO) vet ./...
+	$(GO) vet -tags campaigns ./cmd/campaigns
 	@for system in $(SYSTEMS); do \
 		echo "go vet for $$system"; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./...; \

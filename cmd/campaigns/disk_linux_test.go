@@ -1,3 +1,5 @@
+//go:build campaigns
+
 package campaigns
 
 import (
