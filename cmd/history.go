@@ -135,11 +135,7 @@ func (f *historyFlags) page(out io.Writer, h *history.History) error {
 	if err := page.History(&text, h, len(f.metrics) > 0); err != nil {
 		return err
 	}
-	if f.file == "-" {
-		_, err := out.Write(text.Bytes())
-		return err
-	}
-	return writePage(f.file, text.Bytes(), f.overwrite)
+	return writeOutput(out, f.file, text.Bytes(), f.overwrite)
 }
 
 func metricNames() []string {

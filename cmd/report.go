@@ -86,21 +86,13 @@ says so.`,
 			if err := page.Write(&text, sources...); err != nil {
 				return err
 			}
-			if file == "-" {
-				_, err := cmd.OutOrStdout().Write(text.Bytes())
-				return err
-			}
 			if file == "" {
 				file = severalPage
 				if len(args) == 1 {
 					file = filepath.Join(args[0], page.HTMLFile)
 				}
 			}
-			if err := writePage(file, text.Bytes(), overwrite); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), file)
-			return err
+			return writeNamed(cmd.OutOrStdout(), file, text.Bytes(), overwrite)
 		},
 	}
 	f := c.Flags()
@@ -176,17 +168,15 @@ func writeReport(out io.Writer, format, dir, file string, force bool, v view) er
 	if err != nil {
 		return err
 	}
-	if file == "" || file == "-" {
-		_, err := out.Write(text.Bytes())
-		return err
+	return writeNamed(out, file, text.Bytes(), force)
+}
+
+// writeNamed is writeOutput, and prints the name of the file.
+func writeNamed(out io.Writer, file string, text []byte, overwrite bool) error {
+	err := writeOutput(out, file, text, overwrite)
+	if err == nil && file != "" && file != "-" {
+		_, err = fmt.Fprintln(out, file)
 	}
-	if _, err := os.Stat(file); !force && !errors.Is(err, fs.ErrNotExist) {
-		return usagef("%s is there already: name another file with -o, or overwrite it with --overwrite", file)
-	}
-	if err := writePage(file, text.Bytes(), true); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(out, file)
 	return err
 }
 
@@ -217,72 +207,52 @@ func printRun(out io.Writer, r *results.Run, v view) error {
 	return styled(out, text.String())
 }
 
-// writePage writes the page, over one of its own only.
-func writePage(file string, text []byte, force bool) error {
-	if err := noneOrPlain(file); err != nil { // before it is opened
+// writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if
+// overwrite is set, or if both are pages of mailbench. It is written under a temporary name first, so that
+// nobody sees half of it.
+func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error {
+	if file == "" || file == "-" {
+		_, err := out.Write(text)
 		return err
 	}
-	if !force {
-		if err := replaceable(file); err != nil {
-			return err
-		}
+	// A named pipe makes its writer wait forever, and a device is not to be replaced.
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return usagef("%s is no file to write to (%v); name another one", file, info.Mode().Type())
+	case err == nil && !overwrite && !page.Ours(text):
+		return usagef("%s is there already: name another file with -o, or overwrite it with --overwrite", file)
+	case err == nil && !overwrite && !ours(file):
+		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
 	}
-	if err := writeWhole(file, text); err != nil {
-		return fmt.Errorf("write page: %w", err)
+	target := file
+	if to, err := filepath.EvalSymlinks(file); err == nil {
+		target = to // a link stays one
 	}
-	return nil
-}
-
-// writeWhole writes a file under a temporary name first, so that nobody sees half of it.
-func writeWhole(file string, text []byte) error {
-	if err := noneOrPlain(file); err != nil {
-		return err
-	}
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target // a link stays one
-	}
-	name := filepath.Join(filepath.Dir(file), ".mailbench-"+rand.Text()+filepath.Ext(file))
+	name := filepath.Join(filepath.Dir(target), ".mailbench-"+rand.Text()+filepath.Ext(target))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("there is no folder %s", filepath.Dir(file))
+		return usagef("write %s: there is no folder %s", file, filepath.Dir(target))
 	} else if err != nil {
-		return missing(err)
+		return missing(fmt.Errorf("write %s: %w", file, err))
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(name, target)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return fmt.Errorf("write %s: %w", file, errors.Join(err, os.Remove(name)))
 	}
 	return nil
 }
 
-// noneOrPlain returns an error if there is something of that name that is no plain file: a named pipe makes
-// its writer wait for ever, and a device is not to be replaced.
-func noneOrPlain(file string) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return usagef("%s is no file to write to (%v); name another one", file, info.Mode().Type())
-	}
-	return nil
-}
-
-// replaceable returns an error if the file exists and mailbench has not written it.
-func replaceable(file string) error {
+// ours reports whether a file is a page of mailbench.
+func ours(file string) bool {
 	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("write page: %w", err)
+	if err != nil {
+		return false
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, page.HeadSize))
-	if err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	if !page.Ours(head) {
-		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
-	}
-	return nil
+	return err == nil && page.Ours(head)
 }

@@ -97,6 +97,9 @@ tables, and drops them. "mailbench merge" puts their results together.`,
 
 // createDir begins a run directory.
 func createDir(path string) (*results.Dir, error) {
+	if path == "-" {
+		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
+	}
 	dir, err := results.Create(path, runReports()...)
 	if errors.Is(err, results.ErrTaken) {
 		return nil, usage(err)

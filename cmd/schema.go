@@ -137,14 +137,10 @@ Without -o the diagram goes to standard output.`,
 			if err := write(&text, s, diagram.Kind(kind)); err != nil {
 				return usage(fmt.Errorf("%s: %w", args[0], err))
 			}
-			if file == "" || file == "-" {
-				_, err = cmd.OutOrStdout().Write(text.Bytes())
-				return err
-			}
 			if isFile(args[0]) && filepath.Clean(args[0]) == filepath.Clean(file) {
 				return usagef("--output %s is the schema itself; name another file", file)
 			}
-			return writeWhole(file, text.Bytes())
+			return writeOutput(cmd.OutOrStdout(), file, text.Bytes(), true)
 		},
 	}
 	f := c.Flags()
@@ -197,11 +193,7 @@ No engine is asked. Settings that matter to tables are the engine's own
 			if err != nil {
 				return usage(err)
 			}
-			if file != "" && file != "-" {
-				return writeWhole(file, []byte(text))
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-			return err
+			return writeOutput(cmd.OutOrStdout(), file, []byte(text), true)
 		},
 	}
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +68,7 @@ the lines of the CQL.`,
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
-	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write (default: standard output)")
+	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write, or standard output (-), as without it")
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
 	flags.BoolVar(&f.overwrite, "force", false, "")
@@ -100,12 +98,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	case f.engine == "" && f.saveCQL != "":
 		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
 	}
-	for _, file := range []string{f.out, f.saveCQL} {
-		if err := f.free(file); err != nil {
-			return err
-		}
-	}
-	sources, err := f.sources(cmd.Context(), known)
+	sources, err := f.sources(cmd.Context(), cmd.OutOrStdout(), known)
 	if err != nil {
 		return f.absent(err)
 	}
@@ -113,10 +106,10 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	if err != nil {
 		return usage(fmt.Errorf("import: %w", err))
 	}
-	if err := f.write(cmd.OutOrStdout(), f.out, r.Text); err != nil {
+	if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
 		return err
 	}
-	if f.out != "" { // else the output is the schema
+	if f.out != "" && f.out != "-" { // else the output is the schema
 		summarizeImport(cmd.OutOrStdout(), r)
 	}
 	for _, u := range r.Unread {
@@ -125,19 +118,8 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	return nil
 }
 
-// free refuses to replace a file unless --overwrite says so.
-func (f *importFlags) free(file string) error {
-	if file == "" || f.overwrite {
-		return nil
-	}
-	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return usagef("%s is there already; name another file, or overwrite it with --overwrite", file)
-	}
-	return nil
-}
-
 // sources reads the files, and the CQL of a live keyspace.
-func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.Source, error) {
+func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry) ([]imports.Source, error) {
 	var all []imports.Source
 	if f.engine != "" {
 		text, prepared, err := f.describe(ctx, known)
@@ -150,7 +132,7 @@ func (f *importFlags) sources(ctx context.Context, known registry) ([]imports.So
 		name := "DESCRIBE KEYSPACE " + f.keyspace
 		if f.saveCQL != "" {
 			name = f.saveCQL
-			if err := f.write(nil, f.saveCQL, []byte(text)); err != nil {
+			if err := writeOutput(out, f.saveCQL, []byte(text), f.overwrite); err != nil {
 				return nil, err
 			}
 		}
@@ -194,16 +176,6 @@ func (f *importFlags) describe(ctx context.Context, known registry) (text, prepa
 		prepared, err = d.Prepared(ctx, f.keyspace)
 	}
 	return text, prepared, err
-}
-
-// write writes a file whole, or to out if it has no name.
-func (f *importFlags) write(out io.Writer, file string, text []byte) (err error) {
-	if file == "" {
-		_, err = out.Write(text)
-	} else if err = writeWhole(file, text); err != nil {
-		err = fmt.Errorf("write %s: %w", file, err)
-	}
-	return err
 }
 
 // summarizeImport says what was imported.
