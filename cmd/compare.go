@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -141,9 +142,9 @@ const defaultTurns = 10
 // commands returns the command of each side: the user's words, "run" if it is missing, and the
 // arguments that all runs share.
 func (f *compareFlags) commands() (map[string][]string, error) {
-	workload, err := shellWords(f.workload)
+	workload, err := wordsOf("run", f.workload)
 	if err != nil {
-		return nil, usagef("--run %q: %w", f.workload, err)
+		return nil, err
 	}
 	all := map[string][]string{}
 	for side, text := range map[string]string{turns.Base: f.base, turns.New: f.new} {
@@ -159,12 +160,21 @@ func (f *compareFlags) commands() (map[string][]string, error) {
 	return all, nil
 }
 
+// wordsOf splits the value of a flag as a shell splits a command line.
+func wordsOf(flag, text string) ([]string, error) {
+	all, err := shellquote.Split(text)
+	if err != nil {
+		err = usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag, text)
+	}
+	return all, err
+}
+
 // command splits the command that a flag gives.
 func command(flag, text string) ([]string, error) {
-	line, err := shellWords(text)
+	line, err := wordsOf(flag, text)
 	switch {
 	case err != nil:
-		return nil, usagef("--%s %q: %w", flag, text, err)
+		return nil, err
 	case len(line) == 0:
 		return nil, usagef("--%s is empty: it takes a command such as bin/mailbench", flag)
 	}

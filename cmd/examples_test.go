@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -122,7 +123,7 @@ func example(t *testing.T, line string) {
 	line, _, _ = strings.Cut(line, "   ")
 	for command := range strings.SplitSeq(line, " && ") {
 		command, file, _ := strings.Cut(command, " > ")
-		args, err := shellWords(command)
+		args, err := shellquote.Split(command)
 		if err != nil {
 			t.Fatalf("example %q: %v", line, err)
 		}

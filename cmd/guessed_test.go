@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/kballard/go-shellquote"
 )
 
 // TestGuessed: each guess is refused with what does the same, and run takes that. Misspelt flags of run
@@ -25,7 +27,7 @@ func TestGuessed(t *testing.T) {
 				t.Errorf("run --%s: exit status %d, %s", guess, status, err)
 			}
 		}
-		words, err := shellWords(g.use)
+		words, err := shellquote.Split(g.use)
 		if err != nil {
 			t.Fatal(err)
 		}

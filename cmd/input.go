@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -187,51 +186,6 @@ func settingsOf(e *drivers.Engine) (rows [][]string) {
 
 // mostText is how many bytes a workload or schema file may have.
 const mostText = 32 << 20
-
-// shellWords splits a command line into words as a shell does, with 'quotes', "quotes" and \.
-// It has nothing else of a shell: no variables, patterns or pipes.
-func shellWords(line string) ([]string, error) {
-	var all []string
-	var word strings.Builder
-	var quote rune // open quote, or 0
-	begun, escaped := false, false
-	for _, r := range line {
-		switch {
-		case escaped:
-			if quote == '"' && r != '"' && r != '\\' {
-				word.WriteRune('\\')
-			}
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, begun = true, true
-		case quote != 0:
-			if r != quote {
-				word.WriteRune(r)
-			} else {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote, begun = r, true
-		case strings.ContainsRune(" \t\n", r):
-			if begun {
-				all = append(all, word.String())
-				word.Reset()
-				begun = false
-			}
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 || escaped {
-		return nil, errors.New("a quote is not closed, or nothing follows a \\")
-	}
-	if begun {
-		all = append(all, word.String())
-	}
-	return all, nil
-}
 
 // checkModels checks what a workload says of models. They are those of the registry, and the
 // schemas given, which may come from files.

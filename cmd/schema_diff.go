@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -180,10 +179,7 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 		}
 		return all
 	}
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return printJSON(out, struct {
 		Schema      string       `json:"schema"`
 		Engine      string       `json:"engine"`
 		Version     string       `json:"version"`

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -224,9 +223,7 @@ func (f *forecastFlags) report(
 func (f *forecastFlags) print(cmd *cobra.Command, reports []*forecast.Report) error {
 	out := cmd.OutOrStdout()
 	if f.asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(reports)
+		return printJSON(out, reports)
 	}
 	for i, r := range reports {
 		if i > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads/plan"
 )
@@ -91,12 +92,12 @@ func TestAuditsHaveOneRule(t *testing.T) {
 		exact bool
 		want  bool
 	}{
-		{modelAudit{Duplicated: 1, Unreferenced: 1}, true, false},
-		{modelAudit{Dangling: 1}, false, true},
-		{modelAudit{Dangling: 1, BrokenBodies: 1, remote: true}, false, false},
-		{modelAudit{Dangling: 1, remote: true}, true, true},
-		{modelAudit{CounterDrift: 1}, true, true},
-		{modelAudit{CounterDrift: 1}, false, false},
+		{modelAudit{Audit: models.Audit{Duplicated: 1, Unreferenced: 1}}, true, false},
+		{modelAudit{Audit: models.Audit{Dangling: 1}}, false, true},
+		{modelAudit{Audit: models.Audit{Dangling: 1, BrokenBodies: 1}, remote: true}, false, false},
+		{modelAudit{Audit: models.Audit{Dangling: 1}, remote: true}, true, true},
+		{modelAudit{Audit: models.Audit{CounterDrift: 1}}, true, true},
+		{modelAudit{Audit: models.Audit{CounterDrift: 1}}, false, false},
 		{modelAudit{Error: "corrupt row"}, false, true},
 		{modelAudit{Error: "too many open files", interrupted: true}, true, false},
 	} {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -233,20 +232,10 @@ func scratchFolder() (path string, remove func() error, err error) {
 	return path, folder.Remove, nil
 }
 
-// modelAudit is models.Audit in JSON.
+// modelAudit is the audit of a model, and what ended it before its end.
 type modelAudit struct {
-	Accounts     int64    `json:"accounts"`
-	Folders      int64    `json:"folders"`
-	Messages     int64    `json:"messages"`
-	Deleted      int64    `json:"deleted"`
-	Unreferenced int64    `json:"unreferenced"`
-	Dangling     int64    `json:"dangling"`
-	Duplicated   int64    `json:"duplicated"`
-	BrokenBodies int64    `json:"broken_bodies"`
-	BrokenOff    int64    `json:"broken_off,omitempty"`
-	CounterDrift int64    `json:"counter_drift"`
-	Notes        []string `json:"notes,omitempty"`
-	Error        string   `json:"error,omitempty"` // what ended the audit before its end
+	models.Audit
+	Error string `json:"error,omitempty"`
 
 	interrupted bool // by an engine that does not answer, a read that failed, or the user, and not by the data
 	remote      bool
@@ -290,8 +279,7 @@ func auditOf(
 		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
 	}
 	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
-	a := auditInJSON(found)
-	a.remote = !st.Capabilities().InProcess
+	a := &modelAudit{Audit: found, remote: !st.Capabilities().InProcess}
 	var stop error
 	if err != nil {
 		a.Error = err.Error()
@@ -301,14 +289,6 @@ func auditOf(
 		}
 	}
 	return a, errors.Join(stop, session.Close())
-}
-
-func auditInJSON(a models.Audit) *modelAudit {
-	return &modelAudit{
-		Accounts: a.Accounts, Folders: a.Folders, Messages: a.Messages, Deleted: a.Deleted, Unreferenced: a.Unreferenced,
-		Dangling: a.Dangling, Duplicated: a.Duplicated, BrokenBodies: a.BrokenBodies, BrokenOff: a.BrokenOff,
-		CounterDrift: a.CounterDrift, Notes: a.Notes,
-	}
 }
 
 // validated is what schema validate prints.
@@ -376,9 +356,7 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	out := cmd.OutOrStdout()
 	var err error
 	if f.json {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		err = e.Encode(v)
+		err = printJSON(out, v)
 	} else {
 		err = v.writeText(out)
 	}

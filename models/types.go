@@ -124,16 +124,17 @@ type Stats struct {
 // Audit counts what a model has stored, and the faults in it. The faults are 0 in
 // an undamaged store.
 type Audit struct {
-	Accounts, Folders int64
-	Messages          int64    // index entries that lead to a message
-	Deleted           int64    // deleted and not yet purged
-	Unreferenced      int64    // messages, bodies, attachments or names that nothing refers to
-	Dangling          int64    // index entries without their message, or messages without their index entry
-	Duplicated        int64    // messages in more than one folder where the model allows one
-	BrokenBodies      int64    // chunks missing or left over, length or checksum wrong
-	BrokenOff         int64    // writes into a blob store that were broken off: files that nobody sees
-	CounterDrift      int64    // sum of |counter − recount|
-	Notes             []string // the first faults of each kind by their keys: see Note
+	Accounts     int64    `json:"accounts"`
+	Folders      int64    `json:"folders"`
+	Messages     int64    `json:"messages"`             // index entries that lead to a message
+	Deleted      int64    `json:"deleted"`              // deleted and not yet purged
+	Unreferenced int64    `json:"unreferenced"`         // messages, bodies, attachments or names that nothing refers to
+	Dangling     int64    `json:"dangling"`             // index entries without their message, or messages without their index entry
+	Duplicated   int64    `json:"duplicated"`           // messages in more than one folder where the model allows one
+	BrokenBodies int64    `json:"broken_bodies"`        // chunks missing or left over, length or checksum wrong
+	BrokenOff    int64    `json:"broken_off,omitempty"` // interrupted writes into a blob store: files that nobody sees
+	CounterDrift int64    `json:"counter_drift"`        // sum of |counter − recount|
+	Notes        []string `json:"notes,omitempty"`      // the first faults of each kind by their keys: see Note
 }
 
 // Noted is how many faults of one kind an audit names.
