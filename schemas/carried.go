@@ -45,8 +45,20 @@ func (p *parser) from(f map[string]strict.Entry, where string) *Pos {
 	return &Pos{Line: line, Column: 1, File: text[:i]}
 }
 
-// lines moves the columns and indexes of a table to their lines in the file of at.
+// lines moves the columns and indexes of an imported table to their lines in the file of at, mostly that of the table.
 func (p *parser) lines(t *Table, f map[string]strict.Entry) {
+	if t.Imported != nil {
+		own := t.Clustering[t.Inherited:]
+		if t.Parent == nil {
+			own = t.Key()
+		}
+		for _, c := range slices.Concat(own, t.Static, t.Columns) {
+			c.Pos = *t.Imported
+		}
+		for _, x := range t.Indexes {
+			x.Pos = *t.Imported
+		}
+	}
 	e, ok := f["lines"]
 	if !ok {
 		return

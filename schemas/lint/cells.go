@@ -26,8 +26,12 @@ func cellRules() []*Rule {
 				case what != "":
 					c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what).Part = names(whole)
 				case len(whole) > 0:
-					c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
-						described(whole), names(t.Key())).Part = names(whole)
+					f := c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
+						described(whole), names(t.Key()))
+					f.Part = names(whole)
+					if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
+						f.Severity = Note // nothing says that it is content
+					}
 				}
 			})
 		},
@@ -40,7 +44,7 @@ func cellRules() []*Rule {
 					return
 				}
 				content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
-					return holds(p.Table, col) == "" && !unnumbered(p.Table, col) && !namesContent(p.Table, col)
+					return holds(p.Table, col) == "" && !namesContent(p.Table, col)
 				})
 				if len(content) == 0 {
 					return
@@ -104,8 +108,7 @@ func cellRules() []*Rule {
 // unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
 // called something small, the table does not say what its columns hold, and its key numbers no parts.
 func unnumbered(t *schemas.Table, c *schemas.Column) bool {
-	blobs := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
-	return blobs && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
+	return blobs(c) && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
 		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return serves(t, k, schemas.Chunk) })
 }
 
@@ -118,7 +121,7 @@ func namesSmall(c *schemas.Column) bool {
 		"version", "etag", "encoding", "format", "flag", "state", "status", "cursor", "checkpoint", "offset", "position",
 		"parent", "span", "trace", "time", "ts", "timestamp", "date", "bitmap", "mask", "count", "index", "hashes",
 	}
-	if named(c, []string{"body", "content", "file", "document", "attachment", "data"}) {
+	if named(c, []string{"body", "content", "file", "document", "attachment", "data", "payload"}) {
 		return false
 	}
 	words := wordsOf(c.Name)
@@ -128,11 +131,18 @@ func namesSmall(c *schemas.Column) bool {
 	})
 }
 
-// namesContent guesses whether a text holds content: the table does not say what its
-// columns hold, and the name does.
+// namesContent guesses whether a text or blob holds content: the table does not say what its
+// columns hold, the key numbers no parts of it, and the name says it.
 func namesContent(t *schemas.Table, c *schemas.Column) bool {
-	return c.Type.Kind == schemas.Text && c.Role == schemas.Plain && len(t.Rows) == 0 &&
-		named(c, []string{"body", "content", "html", "raw", "payload", "document", "attachment", "mime", "eml"})
+	text := named(c, []string{"body", "content", "html", "raw", "payload", "document", "attachment", "mime", "eml"})
+	blob := named(c, []string{"event", "snapshot", "file", "image", "photo", "picture", "video", "audio", "media", "pdf"})
+	return c.Type.Kind == schemas.Text && c.Role == schemas.Plain && len(t.Rows) == 0 && text ||
+		unnumbered(t, c) && (text || blob)
+}
+
+// blobs reports whether a column has bytes, or a collection of them.
+func blobs(c *schemas.Column) bool {
+	return c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
 }
 
 // listed reports whether a slice can return many rows.

@@ -213,6 +213,13 @@ func TestRemedies(t *testing.T) {
 		}
 		before := check(text)
 		for _, f := range before.Findings {
+			if p := parse(t, text).Pattern(f.Pattern); strings.HasPrefix(f.Do, "Declare the column in the order ") {
+				for _, o := range parse(t, text).Patterns {
+					if o.Kind == schemas.Slice && o.Table.Name == p.Table.Name && !o.Reverse && o.Index == nil && o.In == nil {
+						t.Errorf("%s: %s: %s: %s reads in the order as it is", name, &f, f.Do, o.Name)
+					}
+				}
+			}
 			what, ok := strings.CutPrefix(f.Do, "Remove the ")
 			if !ok || f.Rule.ID == "accept-unused" {
 				continue

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,8 +24,13 @@ func orderRules() []*Rule {
 		ID: "order-backwards", Severity: Warning,
 		check: func(c *checker) {
 			c.patterns(func(p *schemas.Pattern) {
-				if p.Reverse && !c.onlyFallback(p) {
-					c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
+				if !p.Reverse || c.onlyFallback(p) {
+					return
+				}
+				f := c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
+				if i := slices.IndexFunc(c.of(p.Table, schemas.Slice), forwards); i >= 0 {
+					f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.",
+						c.of(p.Table, schemas.Slice)[i].Name)
 				}
 			}, schemas.Slice)
 		},
@@ -40,6 +46,9 @@ func orderRules() []*Rule {
 		},
 	}}
 }
+
+// forwards reports whether a slice needs the clustering order as it is declared.
+func forwards(p *schemas.Pattern) bool { return !p.Reverse && p.Index == nil && p.In == nil }
 
 // readingOrder returns the columns that order the rows of a slice after those that it binds: of its
 // index, then of the primary key.

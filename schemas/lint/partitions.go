@@ -69,5 +69,5 @@ func partitionRules() []*Rule {
 // counts reports whether a scan returns the number of all rows, and no group of them.
 func counts(p *schemas.Pattern) bool {
 	number := strings.Contains(strings.ToLower(carried(p, "select")), "count(")
-	return number && carried(p, "group by") == "" && len(p.Filter) == 0
+	return number && carried(p, "group by") == "" && carried(p, "where") == "" && len(p.Filter) == 0
 }

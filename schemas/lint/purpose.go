@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -74,12 +75,13 @@ func serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 var (
 	timeWords = []string{
 		"minute", "hour", "day", "date", "week", "month", "quarter", "year", "decade", "ymd",
-		"yyyymmddhh", "yyyymmdd", "yyyymm", "yyyy", "yymmdd", "yymm", "yyyyww", "dt", "yyyymmddhhmm", "ymdh", "ym",
+		"yyyymmddhh", "yyyymmdd", "yyyymm", "yyyy", "yymmdd", "yymm", "yyyyww",
+		"yyyymmddhhmm", "ymdh", "ym", "wk", "yr", "dt",
 	}
 	bucketWords = []string{
 		"bucket", "period", "window", "epoch", "interval", "slot", "timeslot", "rowtime",
 	}
-	partitionWords = []string{"partition", "part", "partitionnr", "partitionno", "partitionnumber", "partitionid"}
+	partitionWords = []string{"partition", "part"}
 	chunkWords     = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
 	saltWords      = []string{"salt", "shard", "hash", "spread"}
 )
@@ -134,15 +136,21 @@ func numbered(c *schemas.Column) bool {
 // week comes again, and is none.
 func namesTime(c *schemas.Column) bool { return named(c, timeWords) && !named(c, []string{"of"}) }
 
-// prefixes are what real names have before a word without a sign between: subblock, timebucket, dpart.
-var prefixes = []string{"sub", "time", "date", "day", "hour", "month", "year", "d", "h", "m", "y", "row", "key"}
+// prefixes and suffixes are what real names have next to a word without a sign between: subblock, timebucket,
+// dpart, bucketid.
+var (
+	prefixes = []string{"sub", "time", "date", "day", "hour", "month", "year", "d", "h", "m", "y", "t", "row", "key"}
+	suffixes = []string{"s", "id", "nr", "no", "num", "number", "start"}
+)
 
 // named reports whether a name has one of the words: sentDate, days_2 and subblock have
 // date, day and block.
 func named(c *schemas.Column, words []string) bool {
 	return slices.ContainsFunc(wordsOf(c.Name), func(word string) bool {
 		word = strings.TrimRight(word, "0123456789")
-		if slices.Contains(words, word) || slices.Contains(words, strings.TrimSuffix(word, "s")) {
+		if slices.Contains(words, word) || slices.ContainsFunc(suffixes, func(suffix string) bool {
+			return len(word) > len(suffix)+2 && slices.Contains(words, strings.TrimSuffix(word, suffix))
+		}) {
 			return true
 		}
 		return slices.ContainsFunc(prefixes, func(prefix string) bool {
@@ -180,19 +188,29 @@ func (c *checker) ends(t *schemas.Table) bool {
 
 // expires reports whether the rows of a table have an end of their own: by a setting, or since each
 // statement that creates one gives it a time to live.
-func (c *checker) expires(t *schemas.Table) bool {
+func (c *checker) expires(t *schemas.Table) bool { return c.lives(t) != 0 }
+
+// lives returns after how many seconds the last of the rows that are written at a time expires: 0 is never,
+// and -1 not known.
+func (c *checker) lives(t *schemas.Table) (seconds float64) {
 	for _, settings := range t.Hints {
-		if ttl := settings[schemas.ExpirySetting]; ttl != "" && ttl != "0" {
-			return true
+		if ttl, err := strconv.ParseFloat(settings[schemas.ExpirySetting], 64); err == nil && ttl > 0 {
+			return ttl
 		}
 	}
-	creates := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
-		return p.Static || carried(p, "delete") != ""
-	})
-	return len(creates) > 0 && !slices.ContainsFunc(creates, func(p *schemas.Pattern) bool {
-		ttl := carried(p, "ttl")
-		return ttl == "" || ttl == "0"
-	})
+	for _, p := range c.of(t, schemas.Put, schemas.PutIf) {
+		ttl, err := strconv.ParseFloat(carried(p, "ttl"), 64)
+		switch {
+		case p.Static || carried(p, "delete") != "": // it creates no row
+		case carried(p, "ttl") == "" || err == nil && ttl == 0:
+			return 0
+		case err != nil || seconds < 0:
+			seconds = -1
+		default:
+			seconds = max(seconds, ttl)
+		}
+	}
+	return seconds
 }
 
 // growing returns the first clustering column, from the given one on, that gets a

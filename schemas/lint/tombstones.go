@@ -65,7 +65,7 @@ func tombstoneRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-				if deletes := c.of(t, schemas.Delete, schemas.Remove); err == nil && n == 0 && len(deletes) > 0 {
+				if deletes := c.deletes(t); err == nil && n == 0 && len(deletes) > 0 {
 					c.atTable(t, "gc_grace_seconds is 0, and %s deletes", patternNames(deletes))
 				}
 			})
@@ -75,7 +75,7 @@ func tombstoneRules() []*Rule {
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
 				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-				if deletes := c.of(t, schemas.Delete, schemas.Remove); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
+				if deletes := c.deletes(t); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
 					c.atTable(t, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes", n, patternNames(deletes))
 				}
 			})
@@ -84,9 +84,8 @@ func tombstoneRules() []*Rule {
 		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
 		check: func(c *checker) {
 			c.tables(func(t *schemas.Table) {
-				ttl, err := strconv.ParseFloat(t.Hints[cassandra][schemas.ExpirySetting], 64)
-				if window := windowOf(t); err == nil && window > 0 && ttl/window > mostWindows {
-					c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", ttl/window,
+				if window := windowOf(t); window > 0 && c.lives(t)/window > mostWindows {
+					c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/window,
 						time.Duration(window)*time.Second)
 				}
 			})
@@ -129,6 +128,14 @@ func (c *checker) afterDeletes(yield func(p, del *schemas.Pattern)) {
 			}
 		}
 	}, schemas.Slice)
+}
+
+// deletes returns the patterns that delete rows of a table, or values of their columns.
+func (c *checker) deletes(t *schemas.Table) []*schemas.Pattern {
+	puts := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
+		return carried(p, "delete") == ""
+	})
+	return append(c.of(t, schemas.Delete, schemas.Remove), puts...)
 }
 
 // drained returns the pattern that deletes the rows which a slice reads first, or nil.
