@@ -54,8 +54,6 @@ func appendCell(dst, row []byte, family string, qualifier []byte, o *op, kind by
 	switch {
 	case o.early:
 		stamp = first
-	case o.until > 0:
-		stamp = o.until
 	case o.beyond:
 		stamp = beyond
 	}

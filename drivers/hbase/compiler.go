@@ -1,7 +1,6 @@
 package hbase
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -75,6 +74,5 @@ func (c *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	st := &statement{compiler: c, Plan: plan.Of(p), parts: parts}
-	st.tracked = slices.ContainsFunc(parts, func(part *statement) bool { return part.tracked })
 	return st, st.checkAtomic()
 }

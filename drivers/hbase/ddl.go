@@ -43,11 +43,6 @@ func (a *admin) attach(ctx context.Context, l *layout) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range slices.Clone(l.roots) { // another program's tables have no entries: scans run instead
-		if _, ok := there.tables[r.name]; !ok {
-			l.dropIndex(r.schema)
-		}
-	}
 	if err := drivers.Readable(l.stored(), there.schema); err != nil {
 		return err
 	}
@@ -63,26 +58,20 @@ func (a *admin) create(ctx context.Context, l *layout) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	// A table that exists has the tables of its entries, so they come first.
-	for _, entries := range []bool{true, false} {
-		var g errgroup.Group
-		for _, r := range missing {
-			if (l.indexedBy(r.schema) != nil) != entries {
-				continue
-			}
-			g.Go(func() error {
-				return crash.Guard(func() error {
-					err := a.createTable(ctx, l, r, r.splits(a.preSplit, a.users))
-					if isClass(err, "TableExistsException") {
-						return a.await(ctx, r.name) // another client creates it
-					}
-					return err
-				})
+	var g errgroup.Group
+	for _, r := range missing {
+		g.Go(func() error {
+			return crash.Guard(func() error {
+				err := a.createTable(ctx, l, r, r.splits(a.preSplit, a.users))
+				if isClass(err, "TableExistsException") {
+					return a.await(ctx, r.name) // another client creates it
+				}
+				return err
 			})
-		}
-		if err := g.Wait(); err != nil {
-			return err
-		}
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	if missing, err = a.missing(ctx, l); err == nil && len(missing) > 0 {
 		err = fmt.Errorf("somebody else dropped table %s while it was being created", missing[0].name)
@@ -103,10 +92,6 @@ func (a *admin) missing(ctx context.Context, l *layout) ([]*root, error) {
 	}
 	var roots []*root
 	for _, m := range tables {
-		if m.Kind == schemas.MissingIndex {
-			return nil, fmt.Errorf("its rows have no entries in an index; load the data again into new tables: %w",
-				drivers.Conflict([]schemas.Difference{m}))
-		}
 		t := l.schema.Table(m.Table).Root()
 		if slices.ContainsFunc(there.Tables, func(o *schemas.Table) bool { return o.Root().Name == t.Name }) {
 			return nil, drivers.Conflict([]schemas.Difference{m})
@@ -115,9 +100,6 @@ func (a *admin) missing(ctx context.Context, l *layout) ([]*root, error) {
 		if !slices.Contains(roots, r) {
 			roots = append(roots, r)
 		}
-	}
-	for _, r := range roots { // their entries: see create
-		roots = append(roots, l.entriesBelow(r)...)
 	}
 	return roots, nil
 }

@@ -29,9 +29,8 @@ type rowDecoder struct {
 
 	tolerant bool // a value that cannot be decoded becomes a broken one
 
-	exists bool   // the row exists
-	newest uint64 // HBase's latest timestamp of a column of the row that is no collection
-	cells  bool   // the HBase row has some cell
+	exists bool // the row exists
+	cells  bool // the HBase row has some cell
 
 	// The collection whose cells take is reading.
 	at    *wanted
@@ -46,7 +45,7 @@ type rowDecoder struct {
 func (d *rowDecoder) begin(v *view, vals []drivers.Value) {
 	d.view, d.vals = v, vals
 	clear(vals)
-	d.exists, d.cells, d.at, d.newest = false, false, nil, 0
+	d.exists, d.cells, d.at = false, false, nil
 	d.elems, d.arena = d.elems[:0], d.arena[:0]
 }
 
@@ -72,7 +71,7 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 			}
 			return nil
 		case len(c.qualifier) == n:
-			d.exists, d.newest = d.exists || w.exists, max(d.newest, stamp)
+			d.exists = d.exists || w.exists
 			var err error
 			d.vals[w.at], err = d.value(w.typ.Kind, c.value)
 			return err

@@ -21,11 +21,7 @@
 // a Scan. HBase cannot read a row's cells backwards, so the driver reads the range and
 // keeps its end; the hint "order: reversed" stores the cells the other way round.
 //
-// Indexes: HBase has none. An index over plain columns is a table of entries by value, beside that of the
-// rows. A write that may change an entry reads the old row, puts the new entry, writes the row and deletes
-// the old entry, as four requests: what interrupts it leaves an entry over, and no row without one. Reads go
-// by the entries and check each row. CheckIndexes finds what is left over. Clients that write one row at the
-// same time may leave an entry over; three at once may leave a row without one, which CheckIndexes finds too.
+// Indexes: HBase has none, and the driver makes none: the fallback that a schema declares runs.
 //
 // Writes: all changes of one HBase row are one mutation, so a batch is atomic only within
 // one HBase row. Of other batches, the rows of one part go in one request to each region server,

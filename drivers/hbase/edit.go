@@ -45,10 +45,9 @@ type op struct {
 	from, to int    // the qualifier is arena[from:to] of the edit
 	stamp    uint64 // written before the value, unless it is 0
 	value    drivers.Value
-	marker   bool   // the cell's value is marker, and not value
-	early    bool   // the cell is hidden by any other cell of its column that is not deleted
-	until    uint64 // a delete that hides only cells up to this timestamp, unless it is 0
-	beyond   bool   // a delete that also hides cells whose timestamps are ahead of the clock
+	marker   bool // the cell's value is marker, and not value
+	early    bool // the cell is hidden by any other cell of its column that is not deleted
+	beyond   bool // a delete that also hides cells whose timestamps are ahead of the clock
 	delta    int64
 }
 

@@ -35,9 +35,6 @@ func (st *statement) Explain() ([]string, error) {
 	if p.Kind == schemas.Batch {
 		return st.explainBatch()
 	}
-	if l := st.lookup; l != nil {
-		return st.explainLookup(l)
-	}
 	args := drivers.Example(p)
 	fixed := append([]drivers.Value(nil), args[:len(p.By)]...)
 	if st.Layout.In >= 0 {
@@ -63,27 +60,10 @@ func (st *statement) Explain() ([]string, error) {
 		line += ", for each element"
 	}
 	lines := []string{line, "  that is " + drivers.InWords(p)}
-	if st.tracked {
-		lines = append(lines, "  before it a Get of the old row and a Put of its new index entry, after it a Delete of the old one")
-	}
 	for _, c := range p.Filter {
 		lines = append(lines, fmt.Sprintf("  the region server leaves out rows in which %s differs", c.Name))
 	}
 	return lines, nil
-}
-
-// explainLookup writes what a read through an index asks for.
-func (st *statement) explainLookup(l *lookup) ([]string, error) {
-	entries, err := l.first.Explain()
-	if err != nil {
-		return nil, err
-	}
-	return []string{
-		entries[0], "  that is " + drivers.InWords(st.Pattern()),
-		fmt.Sprintf("then Get of %s, family %s: the row of each entry, all in one request to a server", st.table.hbase,
-			st.table.family),
-		"  a row that does not have the entry's values is left out",
-	}, nil
 }
 
 // explainKeys writes the row key or the range of row keys, and for a wide row also the

@@ -2,7 +2,6 @@ package hbase
 
 import (
 	"math"
-	"slices"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -59,31 +58,9 @@ func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
 	s.Cells = 1
 	s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
 	e.columns(&s, row, t.family, r.Cells)
-	for i := range t.indexes {
-		s.Cells++
-		s.Bytes += t.indexes[i].bytes(r) + bloomBytes
-	}
 	s = e.blocks(s)
 	s.Bytes += bloomBytes
 	return s
-}
-
-// bytes sizes the entry of a row. Rows with an empty value are counted as if they had one, too.
-func (x *index) bytes(r *forecast.Row) float64 {
-	sizes := make([]float64, len(x.from))
-	for i, at := range x.from {
-		if at < len(r.Key) {
-			sizes[i] = r.Key[at]
-			continue
-		}
-		name := x.entries.key[i].Name
-		if at := slices.IndexFunc(r.Cells, func(c forecast.Cell) bool { return c.Column.Name == name }); at >= 0 {
-			sizes[i] = r.Cells[at].Bytes
-		}
-	}
-	n := len(x.entries.row)
-	row, qualifier := keyBytes(x.entries.row, sizes[:n]), keyBytes(x.entries.rest, sizes[n:])
-	return cellBytes(row, x.entries.family, qualifier, float64(len(marker)))
 }
 
 // columns adds a cell for each column or element.
@@ -159,9 +136,6 @@ func (e forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
 		return 0 // its cells are in the other table's files
 	}
 	files := 1.0
-	if tb := e.tables[t]; tb != nil {
-		files += float64(len(tb.indexes))
-	}
 	if len(t.Static) > 0 {
 		files++
 	}

@@ -49,9 +49,6 @@ type table struct {
 	// noMarker is true if any cell makes a row exist (hint marker: none): another program
 	// writes the rows, and mailbench only reads them.
 	noMarker bool
-
-	indexes []index    // those that the driver keeps
-	old     *statement // reads the indexed columns of one row; nil without indexes
 }
 
 // wide reports whether the table's rows are cells of a wide HBase row.
@@ -91,10 +88,6 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	if err := drivers.Portable(s); err != nil {
 		return nil, err
 	}
-	s, entries, err := withEntries(s)
-	if err != nil {
-		return nil, err
-	}
 	l := &layout{schema: s, tables: make(map[*schemas.Table]*table), unsigned: make(map[*schemas.Column]bool)}
 	byRoot := make(map[*schemas.Table]*root)
 	for _, t := range s.Tables {
@@ -118,7 +111,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 		l.tables[t] = tb
 	}
 	l.countAdded()
-	return l, l.addIndexes(entries)
+	return l, nil
 }
 
 // place lays out one table. The tables that it is nested in come first.

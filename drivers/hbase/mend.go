@@ -33,12 +33,6 @@ func (m *mender) mend(f schemas.Difference) []string {
 			return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(staticFamily, r.families[staticFamily]))}
 		}
 		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
-	case schemas.MissingIndex:
-		commands := m.recreate(r, "rows have no entries in the index")
-		if x := tb.kept(f.Part); x != nil {
-			commands = append(commands, create(m.descriptor(m.rootOf(x.entries.schema), m.namespace), nil))
-		}
-		return commands
 	case schemas.ExtraColumn:
 		return []string{"# HBase has no columns to remove: cells of this name are not read"}
 	case schemas.DifferentSetting, schemas.DifferentExpiry:

@@ -31,10 +31,6 @@ type statement struct {
 	write []operand // the columns of a write
 	lists []wanted  // the list columns of a remove; at is the position of the argument
 	parts []*statement
-
-	lookup  *lookup    // a read goes through an index
-	tracked bool       // a write may change entries of indexes; of a batch: one of its parts may
-	found   *statement // reads the rows that a tracked delete must search for
 }
 
 // operand is a column that a write changes and the position of its argument.
@@ -48,17 +44,11 @@ func (st *statement) compile() error {
 	p := st.Pattern()
 	switch {
 	case p.Index != nil:
-		return st.throughIndex()
+		return fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
 	case !p.Kind.Reads():
-		if err := st.compileWrite(); err != nil {
-			return err
-		}
-		return st.compileTracked()
+		return st.compileWrite()
 	}
-	if err := st.compileRead(); err != nil {
-		return err
-	}
-	return st.throughFilter()
+	return st.compileRead()
 }
 
 // family returns the family of the statement's rows and its columns.

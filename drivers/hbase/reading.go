@@ -58,9 +58,6 @@ type reading struct {
 func (r *reading) read(ctx context.Context, st *statement, args []drivers.Value,
 	yield func(row []drivers.Value) error,
 ) (err error) {
-	if st.lookup != nil {
-		return r.readThrough(ctx, st, args, yield)
-	}
 	r.prepareRow(st)
 	r.ctx, r.st, r.args, r.yield, r.left, r.yielded = ctx, st, args, yield, st.Limit(args), nil
 	// A scan of a whole table is an audit. It must not push what is measured out of the cache.

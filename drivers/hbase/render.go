@@ -61,10 +61,6 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
 	}
 	for _, x := range of.Indexes {
-		if own := tb.kept(x.Name); own != nil {
-			t.Comment(fmt.Sprintf("Index %s is the table %s below: HBase has no indexes.", x.Name, own.entries.schema.Name))
-			continue
-		}
 		t.Comment(fmt.Sprintf("Index %s is left out: HBase has no indexes.", x.Name))
 	}
 }

@@ -106,11 +106,5 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	if len(parts) == 0 {
 		return nil
 	}
-	if !st.tracked {
-		return st.Named(s.writing.batch(ctx, st, parts))
-	}
-	_, err = s.writing.tracked(ctx, st.parts, parts, func(parts []drivers.Call) (drivers.Result, error) {
-		return drivers.Result{Applied: true}, s.writing.batch(ctx, st, parts)
-	})
-	return st.Named(err)
+	return st.Named(s.writing.batch(ctx, st, parts))
 }

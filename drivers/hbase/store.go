@@ -115,8 +115,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	})
 }
 
-// Stored implements drivers.Store. HBase keeps every table, and those
-// indexes that have a table of entries. The settings
+// Stored implements drivers.Store. HBase keeps every table and no index. The settings
 // of a table are its layout hints and all settings of its family. Those of the family
 // of its static columns begin with "static.".
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {

@@ -13,13 +13,12 @@ import (
 const tablesKey = "\ntables:\n"
 
 // tablesText writes a root table and the tables nested in it in the schema language, without
-// the indexes that the driver does not keep and the hints for other engines.
+// indexes and the hints for other engines.
 func (l *layout) tablesText(r *root) string {
 	own := schemas.Canonical(l.schema)
 	own.Tables = slices.DeleteFunc(own.Tables, func(t *schemas.Table) bool { return t.Root().Name != r.schema.Name })
 	for _, t := range own.Tables {
-		tb := l.tables[l.schema.Table(t.Name)]
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return tb == nil || tb.kept(x.Name) == nil })
+		t.Indexes = nil
 		maps.DeleteFunc(t.Hints, func(engine string, _ map[string]string) bool { return engine != engineName })
 	}
 	_, tables, _ := strings.Cut(string(schemas.Format(own)), tablesKey)
@@ -44,18 +43,12 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	known := make(map[string]bool) // "HBase table:family"
 	for _, t := range own.Tables {
 		tb := l.tables[l.schema.Table(t.Name)]
-		t.Hints = nil
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
-			return tb == nil || tb.kept(x.Name) == nil || families[string(tb.kept(x.Name).entries.hbase)] == nil
-		})
+		t.Hints, t.Indexes = nil, nil
 		if tb == nil { // a row header stores nothing: it exists if a nested table does
 			continue
 		}
 		live := families[string(tb.hbase)]
 		known[string(tb.hbase)+":"+tb.family] = true
-		if l.indexedBy(tb.schema) != nil { // it is what the other table's index is in HBase
-			continue
-		}
 		if live[tb.family] == nil {
 			t.Columns, t.Static = nil, nil
 			continue

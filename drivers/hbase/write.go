@@ -12,16 +12,6 @@ import (
 
 // write runs a statement that writes and is no batch.
 func (w *writing) write(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	if !st.tracked {
-		return w.writeRow(ctx, st, args)
-	}
-	return w.tracked(ctx, []*statement{st}, []drivers.Call{{Args: args}}, func([]drivers.Call) (drivers.Result, error) {
-		return w.writeRow(ctx, st, args)
-	})
-}
-
-// writeRow is write without the entries of indexes.
-func (w *writing) writeRow(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	applied := drivers.Result{Applied: true}
 	if st.searches() {
 		return applied, w.deleteFound(ctx, st, args)
