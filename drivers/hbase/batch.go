@@ -206,3 +206,205 @@ func (w *writing) runGroup(ctx context.Context, sl *slot, m *multi, group []step
 }
 
 var rowSeed = maphash.MakeSeed()
+
+// maxJoined is how many bytes of arguments the parts of one step have at most together.
+const maxJoined = 2 << 20
+
+func (st *statement) class() class {
+	switch {
+	case st.Pattern().Kind == schemas.PutIf:
+		return dependsOnCells
+	case st.deletesRow():
+		return deletesRows
+	case st.Pattern().Kind == schemas.Add:
+		return addsToCells
+	}
+	return writesCells
+}
+
+// plan makes steps of the parts of a batch. All parts are checked before the
+// first is sent.
+func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
+	w.steps = w.steps[:0]
+	edits := 1 // w.edits[0] is for deleteFound
+	for i := range parts {
+		part, args := st.parts[parts[i].Part], parts[i].Args
+		with, err := w.deletesWithHost(part, args)
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		if part.searches() && !with {
+			w.steps = append(w.steps, step{search: part, args: args})
+			continue
+		}
+		e := w.edit(edits, part.table)
+		if err := part.put(e, args); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		if err := e.check(); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		size := 0
+		for i := range args {
+			size += args[i].Size()
+		}
+		next := step{edit: edits, kinds: 1 << parts[i].Part, class: part.class(), bytes: size}
+		if last := w.joinable(e, next); last != nil {
+			to := &w.edits[last.edit]
+			to.append(e)
+			last.bytes += size
+			last.kinds |= next.kinds
+			continue
+		}
+		if next.conditions, err = part.conditions(e, args); err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		w.steps = append(w.steps, next)
+		edits++
+	}
+	for i := range w.steps {
+		if w.steps[i].search == nil {
+			w.edits[w.steps[i].edit].mergeChanges()
+		}
+	}
+	return w.steps, nil
+}
+
+// deletesWithHost reports whether the part deletes rows of a nested table in a shared family,
+// and the last step deletes the row that they are nested in (see deletedWith).
+func (w *writing) deletesWithHost(part *statement, args []drivers.Value) (ok bool, err error) {
+	t := part.table
+	if t.host == nil || !part.deletesRow() || len(w.steps) == 0 || w.steps[len(w.steps)-1].search != nil {
+		return false, nil
+	}
+	last := &w.edits[w.steps[len(w.steps)-1].edit]
+	if w.key, err = appendKey(w.key[:0], t.row, args[:len(t.row)]); err != nil {
+		return false, err
+	}
+	return bytes.Equal(last.table, t.hbase) && bytes.Equal(last.row, w.key) && last.deletesRow(t), nil
+}
+
+// joinable returns the last step if the edit can join it, else nil.
+func (w *writing) joinable(e *edit, next step) *step {
+	if len(w.steps) == 0 {
+		return nil
+	}
+	last := &w.steps[len(w.steps)-1]
+	if last.search != nil || last.class != next.class || next.class == dependsOnCells ||
+		last.bytes+next.bytes > maxJoined {
+		return nil
+	}
+	if to := &w.edits[last.edit]; !bytes.Equal(to.table, e.table) || !bytes.Equal(to.row, e.row) {
+		return nil
+	}
+	return last
+}
+
+// append appends the changes of another edit of the same row.
+func (e *edit) append(next *edit) {
+	at := len(e.arena)
+	e.arena = append(e.arena, next.arena...)
+	for _, o := range next.ops {
+		o.from, o.to = o.from+at, o.to+at
+		e.ops = append(e.ops, o)
+	}
+}
+
+func (w *writing) run(ctx context.Context, sl *slot, st *step) error {
+	if st.search != nil {
+		return st.search.Named(w.deleteFound(ctx, st.search, st.args))
+	}
+	e := &w.edits[st.edit]
+	if len(st.conditions) == 0 {
+		_, err := sl.apply(ctx, e, nil, &w.cluster.wal)
+		return err
+	}
+	for _, c := range st.conditions {
+		if applied, err := sl.apply(ctx, e, c, &w.cluster.wal); applied || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts at once.
+func (st *statement) checkAtomic() error {
+	a := st.Pattern().Atomic
+	for i := 0; i < len(st.parts) && a != schemas.AtomicNone; i++ {
+		if err := st.parts[i].atomic(a, st.parts, i); err != nil {
+			return fmt.Errorf("atomic: %s: %w: %w", a, err, drivers.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// atomic returns an error if the statement, which is parts[at], cannot be in one edit of an
+// HBase row together with the parts before it.
+func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) error {
+	p, t := st.Pattern(), st.table
+	switch {
+	case a == schemas.AtomicAll:
+		return errors.New("HBase changes only one row atomically")
+	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
+		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
+	case st.searches() && !slices.ContainsFunc(parts, st.deletedWith):
+		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
+	case p.Kind == schemas.PutIf || p.ReturnsNew:
+		return fmt.Errorf("part %s depends on the stored row", p.Name)
+	}
+	for _, o := range parts[:at+1] {
+		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
+			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
+		}
+		if o.table.family != t.family || o.Pattern().Static != p.Static {
+			continue
+		}
+		if st.deletesRow() != o.deletesRow() {
+			return fmt.Errorf("one of the parts %s and %s deletes the row, and HBase would also delete what the other writes",
+				o.Pattern().Name, p.Name)
+		}
+		if o.table == t && (p.Kind == schemas.Add) != (o.Pattern().Kind == schemas.Add) {
+			return fmt.Errorf("one of the parts %s and %s adds to columns of a table, and the other writes to it",
+				o.Pattern().Name, p.Name)
+		}
+	}
+	return nil
+}
+
+// rowColumns returns how many columns of the primary key are in the HBase row key.
+func (st *statement) rowColumns() int {
+	if st.Pattern().Static {
+		return len(st.table.static)
+	}
+	return len(st.table.row)
+}
+
+// deletesRow reports whether the statement deletes a family of an HBase row.
+func (st *statement) deletesRow() bool {
+	p := st.Pattern()
+	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
+}
+
+// deletedWith reports whether one deletion of a family does what both statements do: st
+// deletes all rows of a nested table below a row, other deletes that row, and both tables
+// share the family. Without other, st would have to search for its cells.
+func (st *statement) deletedWith(other *statement) bool {
+	return st.table.host != nil && st.table.host == other.table && st.deletesRow() && other.deletesRow() &&
+		!other.searches()
+}
+
+// searches reports whether the write must first find what it deletes. One delete of HBase
+// removes a column, a family or a whole row, but not several rows.
+func (st *statement) searches() bool {
+	p, t := st.Pattern(), st.table
+	switch p.Kind {
+	case schemas.Remove:
+		return true
+	case schemas.Delete:
+		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.host == nil && t.isWideRow(len(p.By))) {
+			return false
+		}
+		return p.Scope != schemas.ScopeRow
+	}
+	return false
+}

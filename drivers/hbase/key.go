@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -144,4 +145,231 @@ func checkRow(row []byte) error {
 		return errors.New("an empty row key")
 	}
 	return nil
+}
+
+// Values are written as HBase's own class Bytes does: numbers in 4 or 8 big-endian bytes, true
+// as -1 and false as 0 in one byte, UUIDs in 16 bytes, text and blobs as they are.
+//
+// In conditions HBase takes an empty value for an absent one, so no stored value is empty. An
+// empty text or blob is the five bytes of escapeEmpty. A null is escapeNull, where a cell is a
+// row and must exist. A blob that happens to begin with escape gets escapeValue before it. A
+// text cannot begin with escape, since 0xFF never occurs in UTF-8.
+const (
+	escape      = "\xff\x00mb"
+	escapeEmpty = escape + "e"
+	escapeNull  = escape + "n"
+	escapeValue = escape + "v"
+	// escapeNever is a value that no cell has. A cell compared with it is either absent or
+	// different.
+	escapeNever = escape + "x"
+)
+
+var errValue = errors.New("a value that mailbench did not write")
+
+// appendValue appends a value that is no collection.
+func appendValue(dst []byte, v drivers.Value) []byte {
+	switch v.Kind() {
+	case schemas.Null:
+		return append(dst, escapeNull...)
+	case schemas.Text, schemas.Blob:
+		b := v.Raw()
+		if len(b) == 0 {
+			return append(dst, escapeEmpty...)
+		}
+		if escaped(b) {
+			dst = append(dst, escapeValue...)
+		}
+		return append(dst, b...)
+	case schemas.Int:
+		return binary.BigEndian.AppendUint32(dst, uint32(v.Int64()))
+	case schemas.Boolean:
+		return append(dst, byte(-v.Int64()))
+	case schemas.UUID, schemas.TimeUUID:
+		u := v.UUIDBytes()
+		return append(dst, u[:]...)
+	default:
+		return binary.BigEndian.AppendUint64(dst, uint64(v.Int64()))
+	}
+}
+
+// valueLen returns how many bytes appendValue appends.
+func valueLen(v drivers.Value) int {
+	switch v.Kind() {
+	case schemas.Null:
+		return len(escapeNull)
+	case schemas.Text, schemas.Blob:
+		b := v.Raw()
+		if len(b) == 0 {
+			return len(escapeEmpty)
+		}
+		if escaped(b) {
+			return len(escapeValue) + len(b)
+		}
+		return len(b)
+	default:
+		return v.Size()
+	}
+}
+
+func escaped(b []byte) bool { return len(b) >= len(escape) && string(b[:len(escape)]) == escape }
+
+// decodeValue undoes appendValue. The value shares src's bytes.
+func decodeValue(kind schemas.Kind, src []byte) (drivers.Value, error) {
+	if escaped(src) {
+		switch rest := src[len(escape):]; {
+		case string(rest) == "n":
+			return drivers.Value{}, nil
+		case kind != schemas.Text && kind != schemas.Blob:
+		case string(rest) == "e":
+			return drivers.Bytes(kind, rest[:0]), nil
+		case bytes.HasPrefix(rest, []byte("v")):
+			return drivers.Bytes(kind, rest[1:]), nil
+		}
+	}
+	switch kind {
+	case schemas.Text, schemas.Blob:
+		if len(src) > 0 && !escaped(src) {
+			return drivers.Bytes(kind, src), nil
+		}
+	case schemas.Int:
+		if len(src) == 4 {
+			return drivers.Int(int32(binary.BigEndian.Uint32(src))), nil
+		}
+	case schemas.Boolean:
+		if len(src) == 1 {
+			return drivers.Boolean(src[0] != 0), nil
+		}
+	case schemas.UUID, schemas.TimeUUID:
+		if len(src) == 16 {
+			return drivers.ID(kind, [16]byte(src)), nil
+		}
+	default:
+		if len(src) == 8 {
+			return drivers.Number(kind, int64(binary.BigEndian.Uint64(src))), nil
+		}
+	}
+	return drivers.Value{}, fmt.Errorf("%w: %d bytes for a %s", errValue, len(src), kind)
+}
+
+// bounds is a range of row keys, or of qualifiers in a row. It includes lower and
+// excludes upper; an empty upper is no end.
+type bounds struct {
+	lower, upper, prefix, scratch []byte
+	none                          bool // the range is empty
+}
+
+// set sets the range to the keys that begin with lead and the fixed columns, within the
+// call's from, to and after. If after has more columns than the key, the caller
+// must compare the others.
+func (b *bounds) set(st *statement, lead string, parts []keyPart, fixed, args []drivers.Value) (err error) {
+	n := len(fixed)
+	if b.prefix, err = appendKey(append(b.prefix[:0], lead...), parts, fixed); err != nil {
+		return err
+	}
+	b.none = false
+	b.lower = append(b.lower[:0], b.prefix...)
+	b.upper = append(b.upper[:0], b.prefix...)
+	b.upper = keyAfter(b.upper, parts, n)
+	if n == 0 { // also in a shared family: nothing sorts after the keys that begin with lead
+		b.upper = b.upper[:0]
+	}
+	p := st.Pattern()
+	if n == len(parts) {
+		return nil
+	}
+	if p.From != nil && !args[st.Layout.From].IsNull() {
+		if err := b.narrowTo(parts, n, args[st.Layout.From], !parts[n].desc, p.From.Open); err != nil {
+			return err
+		}
+	}
+	if p.To != nil && !args[st.Layout.To].IsNull() {
+		if err := b.narrowTo(parts, n, args[st.Layout.To], parts[n].desc, p.To.Open); err != nil {
+			return err
+		}
+	}
+	if len(p.After) > 0 {
+		return b.after(st, parts, n, args[st.Layout.After:st.Layout.After+len(p.After)])
+	}
+	return nil
+}
+
+// narrowTo moves the first or the last end of the range to v, a value of column n. A closed
+// end keeps the keys with v itself.
+func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
+	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
+		return err
+	}
+	if first == open { // the end is after the keys with v
+		b.scratch = keyAfter(b.scratch, parts, n+1)
+		if len(b.scratch) == 0 {
+			b.none = b.none || first
+			return nil
+		}
+	}
+	b.narrow(b.scratch, first)
+	return nil
+}
+
+// after narrows the range to the keys that follow, in reading order, those that
+// begin with the values.
+func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value) (err error) {
+	if first, err := allNull(vs); first || err != nil {
+		return err
+	}
+	over := len(vs) > len(parts)-n
+	if over {
+		vs = vs[:len(parts)-n]
+	}
+	if b.scratch, err = appendKey(append(b.scratch[:0], b.prefix...), parts[n:], vs); err != nil {
+		return err
+	}
+	if !st.backward && !over {
+		b.scratch = keyAfter(b.scratch, parts, n+len(vs))
+		if len(b.scratch) == 0 {
+			b.none = true
+			return nil
+		}
+	}
+	b.narrow(b.scratch, !st.backward)
+	return nil
+}
+
+// allNull reports whether after is null, so that the read begins at the start.
+func allNull(vs []drivers.Value) (bool, error) {
+	nulls := 0
+	for i := range vs {
+		if vs[i].IsNull() {
+			nulls++
+		}
+	}
+	if nulls > 0 && nulls < len(vs) {
+		return false, errors.New("after must be null in all its columns or in none")
+	}
+	return nulls > 0, nil
+}
+
+// narrow moves one end of the range inwards to the key.
+func (b *bounds) narrow(key []byte, first bool) {
+	switch {
+	case first && bytes.Compare(key, b.lower) > 0:
+		b.lower = append(b.lower[:0], key...)
+	case !first && (len(b.upper) == 0 || bytes.Compare(key, b.upper) < 0):
+		b.upper = append(b.upper[:0], key...)
+		b.none = b.none || len(key) == 0
+	}
+}
+
+// part narrows the range to that of a part of a scan.
+func (b *bounds) part(st *statement) {
+	if st.from != nil {
+		b.narrow(st.from, true)
+	}
+	if st.to != nil {
+		b.narrow(st.to, false)
+	}
+}
+
+// empty reports whether nothing can be in the range.
+func (b *bounds) empty() bool {
+	return b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
 }

@@ -2,11 +2,16 @@ package hbase
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -126,3 +131,252 @@ var anyBatchable hrpc.Batchable = func() *hrpc.Get {
 	}
 	return g
 }()
+
+// slots are the slots of one worker: one, and more for what a pattern runs in parallel.
+type slots struct {
+	cluster *cluster
+	slot    *slot
+	more    []*slot
+}
+
+// parallel returns n slots for parallel calls.
+func (s *slots) parallel(n int) []*slot {
+	for len(s.more) < n {
+		sl := s.cluster.newSlot()
+		sl.tally = s.slot.tally
+		s.more = append(s.more, sl)
+	}
+	return s.more[:n]
+}
+
+// take returns what calls have cost since the last take, and forgets it.
+func (s *slots) take() drivers.Cost {
+	c := s.slot.cost.Take()
+	for _, sl := range s.more {
+		own := sl.cost.Take()
+		c.Add(&own)
+	}
+	return c
+}
+
+// examined counts rows that HBase has read. They are those that it returned, unless a filter has
+// dropped some: see scanRange.told.
+func (s *slots) examined(rows int) { s.slot.cost.Cost.RowsExamined += int64(rows) }
+
+func (s *slots) close() {
+	s.slot.close()
+	for _, sl := range s.more {
+		sl.close()
+	}
+}
+
+// call is one request to a region server or to the master. It implements gohbase's
+// interface for calls: gohbase finds the region, sends the request and waits.
+// gohbase's own calls allocate an object for each cell, and lack what this driver
+// needs: several kinds of mutation at once, nonces, a limit on rows, conditions on
+// several columns, table descriptors.
+//
+// A slot uses its call again and again. It drops a failed one, because gohbase may
+// still hold it.
+type call struct {
+	ctx        context.Context
+	method     string // of HBase's service
+	table, key []byte // gohbase finds the region by them
+	region     hrpc.RegionInfo
+	request    proto.Message
+	place      *pb.RegionSpecifier // part of the request: filled in when the region is known
+	cells      []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
+	response   proto.Message
+	block      []byte // cells that followed the response, in the same form
+	result     chan hrpc.RPCResult
+
+	// Requests and responses of the common methods, and room for cells.
+	get      getCall
+	scan     scanCall
+	mutate   mutateCall
+	cellsBuf []byte
+
+	once     bool                    // it must not be sent twice, because it could take effect twice
+	sent     bool                    // it was sent
+	sendings int64                   // how often gohbase has sent it
+	answered bool                    // a response arrived, not an exception
+	conn     hrpc.RegionClient       // the connection it was last sent over
+	stop     context.CancelCauseFunc // ends ctx
+}
+
+var _ hrpc.Call = (*call)(nil)
+
+// errLost ends a call that must not be sent twice when its answer is lost.
+var errLost = errors.New("the region server's answer was lost")
+
+var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
+
+func newCall() *call { return &call{result: make(chan hrpc.RPCResult, 1)} }
+
+// begin prepares the call for a request to the region of a row.
+func (c *call) begin(method string, table, key []byte) {
+	c.method, c.table, c.key = method, table, key
+	c.cells, c.once, c.place = nil, false, nil
+}
+
+// Table implements hrpc.Call, as do the methods below.
+func (c *call) Table() []byte { return c.table }
+
+// Name returns the method of HBase's service.
+func (c *call) Name() string { return c.method }
+
+// Description returns what traces and metrics call it.
+func (c *call) Description() string { return c.method }
+
+// Key returns the row that the call is sent to.
+func (c *call) Key() []byte { return c.key }
+
+// Context returns what ends the call.
+func (c *call) Context() context.Context { return c.ctx }
+
+// Region returns the region that the call is sent to.
+func (c *call) Region() hrpc.RegionInfo { return c.region }
+
+// SetRegion is called each time before gohbase sends the call. It ends a call that
+// must not take effect twice if the server may have executed it: a response could
+// not be read, or the connection has failed. If the connection still works, the
+// server has refused the call, and gohbase may send it again.
+func (c *call) SetRegion(r hrpc.RegionInfo) {
+	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
+		c.stop(errLost)
+	}
+	c.region, c.conn = r, r.Client()
+}
+
+// ToProto returns the request for the region.
+func (c *call) ToProto() proto.Message {
+	c.sent = true
+	c.sendings++
+	if c.place != nil {
+		c.place.Type, c.place.Value = regionName, c.region.Name()
+	}
+	return c.request
+}
+
+// SerializeCellBlocks returns the request and appends the cells that follow it.
+func (c *call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
+	if len(c.cells) > 0 {
+		blocks = append(blocks, c.cells)
+	}
+	return c.ToProto(), blocks, uint32(len(c.cells))
+}
+
+// CellBlocksEnabled reports that cells follow their request.
+func (c *call) CellBlocksEnabled() bool { return true }
+
+// NewResponse returns what the response is read into.
+func (c *call) NewResponse() proto.Message {
+	c.answered = true
+	proto.Reset(c.response)
+	return c.response
+}
+
+// DeserializeCellBlocks keeps the cells that followed the response. It need not copy
+// them, because gohbase makes a new buffer for each response. If calls are batched,
+// the cells of other calls follow in the same buffer.
+func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (uint32, error) {
+	size := len(b)
+	var result *pb.Result
+	switch r := response.(type) {
+	case *pb.GetResponse:
+		result = r.Result
+	case *pb.MutateResponse:
+		result = r.Result
+	default:
+		c.block = b
+		return uint32(size), nil
+	}
+	size, err := sizeOfCells(b, int(result.GetAssociatedCellCount()))
+	if err != nil {
+		return 0, err
+	}
+	c.block = b[:size:size]
+	return uint32(size), nil
+}
+
+// ResultChan returns where gohbase puts the outcome.
+func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }
+
+// callTimeout bounds each call of a slot by the timeout setting: gohbase itself
+// would look for a region for ever. It reuses its context as long as calls
+// succeed and have the same parent, so that most calls allocate none.
+type callTimeout struct {
+	timeout time.Duration
+	last    time.Time // the call is one of several that share a timeout, which ends then
+	parent  context.Context
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	timer   *time.Timer
+}
+
+// start starts the timer of a call. The context that it returns ends with its
+// parent or after the timeout.
+func (t *callTimeout) start(parent context.Context) (context.Context, context.CancelCauseFunc) {
+	timeout := t.timeout
+	if !t.last.IsZero() {
+		timeout = time.Until(t.last)
+	}
+	if t.ctx != nil && t.parent == parent && t.ctx.Err() == nil {
+		t.timer.Reset(timeout)
+		return t.ctx, t.cancel
+	}
+	t.end()
+	t.parent = parent
+	t.ctx, t.cancel = context.WithCancelCause(parent)
+	cancel := t.cancel
+	t.timer = time.AfterFunc(timeout, func() { cancel(errTimeout) })
+	return t.ctx, t.cancel
+}
+
+// until makes the next calls share a timeout, which ends at that time; the zero time
+// gives each call its own again.
+func (t *callTimeout) until(last time.Time) { t.last = last }
+
+// stop stops the timer after a call. If the timer has just fired, the context
+// cannot be used again.
+func (t *callTimeout) stop() {
+	if !t.timer.Stop() {
+		t.end()
+	}
+}
+
+func (t *callTimeout) end() {
+	if t.ctx != nil {
+		t.timer.Stop()
+		t.cancel(nil)
+	}
+	t.parent, t.ctx, t.cancel, t.timer = nil, nil, nil, nil
+}
+
+// The first and the longest pause before a change of one row is sent again. gohbase, too,
+// begins with 16 ms when it sends other calls again.
+const (
+	firstPause   = 16 * time.Millisecond
+	longestPause = time.Second
+)
+
+// backoff spaces out the attempts of one change that HBase refuses for now. All of them,
+// and the pauses between, share the timeout of one call.
+type backoff struct {
+	deadline time.Time
+	pause    time.Duration
+	attempts int
+}
+
+// wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
+// to a half of it, so that refused clients do not come back all at once. If no time is left
+// for another attempt, wait returns the refusal, which says that nothing was applied.
+func (b *backoff) wait(ctx context.Context, refused *javaError) error {
+	b.attempts++
+	b.pause = min(max(2*b.pause, firstPause), longestPause)
+	pause := b.pause/2 + rand.N(b.pause/2)
+	if time.Until(b.deadline) <= pause {
+		return fmt.Errorf("%w (refused %d times, until the timeout)", refused, b.attempts)
+	}
+	return sleep(ctx, pause)
+}

@@ -1,8 +1,18 @@
 package hbase
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -259,4 +269,197 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 	}
 	defer s.leave()
 	return newTraced(newSession(s.cluster, s.compiler)), nil
+}
+
+// loads is the sum of what the region servers last reported for the regions of the schemas
+// applied to this store. servers counts all live region servers.
+type loads struct {
+	servers, regions, diskBytes int64
+	heaps                       []string // the largest heap of each live server in MiB, each size once
+	host                        string   // a region server and its info port
+	info                        uint32
+}
+
+// loads asks the master for the loads. HBase reports sizes in whole MiB.
+func (f *fleet) loads(ctx context.Context) (l loads, err error) {
+	status, err := f.status(ctx)
+	if err != nil {
+		return l, err
+	}
+	ours := f.compiler.names()
+	for _, live := range status.GetLiveServers() {
+		l.servers++
+		l.host, l.info = live.GetServer().GetHostName(), live.GetServerLoad().GetInfoServerPort()
+		if heap := fmt.Sprint(live.GetServerLoad().GetMaxHeap_MB()); !slices.Contains(l.heaps, heap) {
+			l.heaps = append(l.heaps, heap)
+		}
+		for _, r := range live.GetServerLoad().GetRegionLoads() {
+			if ours[tableOf(string(r.GetRegionSpecifier().GetValue()))] {
+				l.regions++
+				l.diskBytes += int64(r.GetStorefileSize_MB()) << 20
+			}
+		}
+	}
+	return l, nil
+}
+
+// resultSettings are the settings of families that results have, by their names there. That of
+// compression stands beside the compression of other engines.
+var resultSettings = map[string]string{
+	"compression": "COMPRESSION", "table_bloom": "BLOOMFILTER", "table_encoding": "DATA_BLOCK_ENCODING",
+	"table_block_size": "BLOCKSIZE", "table_versions": "VERSIONS",
+}
+
+// descriptors returns settings of the families of the applied schemas. Apply has compared them
+// with the descriptors in HBase. A setting that differs between families has each value, with the
+// families that have one of the rarer.
+func (c *compiler) descriptors() map[string]string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	settings := make(map[string]string)
+	for name, setting := range resultSettings {
+		families := make(map[string][]string) // value → families
+		for _, l := range c.layouts {
+			for _, r := range l.roots {
+				for family, s := range r.families {
+					value := strings.ToLower(s[setting])
+					families[value] = append(families[value], r.schema.Name+":"+family)
+				}
+			}
+		}
+		values := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(families[b]), len(families[a])), cmp.Compare(a, b))
+		})
+		for i, value := range values {
+			if i > 0 {
+				slices.Sort(families[value])
+				values[i] += " (" + strings.Join(families[value], " ") + ")"
+			}
+		}
+		if len(values) > 0 {
+			settings[name] = strings.Join(values, ", ")
+		}
+	}
+	return settings
+}
+
+// observe returns what the client can see. It does not report replication: HDFS replicates, and
+// HBase's clients cannot see it. The log and the garbage collector are those of one region server, asked once:
+// HBase gives all of them one configuration.
+func (f *fleet) observe() drivers.Observation {
+	o := drivers.Observation{
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
+		Settings: f.effective(),
+	}
+	maps.Copy(o.Settings, f.compiler.descriptors())
+	if f.enter() != nil {
+		return o
+	}
+	defer f.leave()
+	l, err := f.loads(context.Background()) // bounded by the timeout
+	if err != nil {
+		return o
+	}
+	o.DiskBytes = l.diskBytes
+	slices.Sort(l.heaps)
+	f.info.Do(func() { f.serverWAL, f.serverGC = serverSettings(context.Background(), l.host, l.info) })
+	o.Settings["server_wal"], o.Settings["server_gc"] = f.serverWAL, f.serverGC
+	o.Settings["server_heap_mb"] = strings.Join(l.heaps, ", ")
+	o.Settings["region_servers"] = strconv.FormatInt(l.servers, 10)
+	o.Settings["regions"] = strconv.FormatInt(l.regions, 10)
+	return o
+}
+
+// untold begins what stands in place of a setting that the servers do not tell.
+const untold = "not told"
+
+// infoTimeout bounds what a region server's info port is asked, once, so that a port behind a firewall
+// holds nothing up for long. A Java that has just begun takes seconds for its first page.
+const infoTimeout = 5 * time.Second
+
+// maxInfo bounds an answer of an info port. All of HBase's configuration is about 150 KB.
+const maxInfo = 8 << 20
+
+// serverSettings returns the log and the garbage collector of a region server. HBase's calls do not
+// tell them, the pages of the server's info port do. Where there is none, the values say why.
+func serverSettings(ctx context.Context, host string, port uint32) (wal, gc string) {
+	if port == 0 || port > 65535 { // -1
+		why := untold + ": the info port is off"
+		return why, why
+	}
+	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
+	defer cancel()
+	at := "http://" + net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
+	var conf struct {
+		Properties []struct{ Key, Value string }
+	}
+	wal = readInfo(ctx, at+"/conf?format=json", &conf)
+	values := make(map[string]string)
+	for _, p := range conf.Properties {
+		values[p.Key] = p.Value
+	}
+	if provider := values["hbase.wal.provider"]; wal == "" && provider != "" {
+		wal = provider
+		if values["hbase.wal.hsync"] == "true" {
+			wal += ", hsync"
+		}
+	} else if wal == "" {
+		wal = untold + ": its configuration has no hbase.wal.provider"
+	}
+	var beans struct {
+		Beans []struct {
+			Name string // of the bean and then, in upper case, the attribute of the collector, such as G1 Young Generation
+		}
+	}
+	if gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=GarbageCollector,name=*", &beans); gc != "" {
+		return wal, gc
+	}
+	var names []string
+	for _, b := range beans.Beans {
+		names = append(names, collectorOf(b.Name))
+	}
+	slices.Sort(names)
+	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), untold+": its JMX has no collector")
+}
+
+// collectors are Java's garbage collectors, as -XX:+Use…GC names them, by how the names of their beans
+// begin. A collector has a bean for each kind of its work.
+var collectors = map[string]string{
+	"G1 ": "G1", "PS ": "Parallel", "Copy": "Serial", "MarkSweepCompact": "Serial", "ZGC": "Z", "Shenandoah": "Shenandoah",
+	"ParNew": "ConcMarkSweep", "ConcurrentMarkSweep": "ConcMarkSweep",
+}
+
+func collectorOf(bean string) string {
+	for prefix, name := range collectors {
+		if strings.HasPrefix(bean, prefix) {
+			return name
+		}
+	}
+	return bean
+}
+
+// plainClient asks info ports: directly, and nowhere else than where the master says they are.
+var plainClient = &http.Client{
+	Transport:     &http.Transport{DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// readInfo reads a page of an info port, or says why it cannot.
+func readInfo(ctx context.Context, url string, into any) (why string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return untold + ": " + err.Error()
+	}
+	answer, err := plainClient.Do(r)
+	if err != nil {
+		return untold + ": its info port does not answer"
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Sprintf("%s: its info port answers %d", untold, answer.StatusCode)
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxInfo)).Decode(into); err != nil {
+		return untold + ": its info port answers no JSON"
+	}
+	return ""
 }

@@ -1,11 +1,18 @@
 package hbase
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -125,5 +132,221 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 			value = "0"
 		}
 		settings[prefix+name] = strings.ToLower(value)
+	}
+}
+
+// catalog reads which tables an HBase has.
+type catalog struct {
+	*cluster
+	namespace string
+	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
+	dotted    bool   // keyspace is no namespace of HBase, but how names of tables begin, up to a dot
+}
+
+// findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
+// names of tables. It is a namespace if there is one with tables, or neither.
+func (c *catalog) findDotted(ctx context.Context) error {
+	if c.keyspace == "" || c.keyspace == hbaseNamespace || strings.HasPrefix(c.keyspace, drivers.Prefix) {
+		return nil
+	}
+	in, err := c.describe(ctx, c.keyspace+":")
+	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
+		return err
+	}
+	begin, err := c.describe(ctx, c.keyspace+".")
+	c.dotted = len(begin) > 0
+	return err
+}
+
+// prefix returns how the names of a schema's HBase tables begin in this store.
+func (c *catalog) prefix(schema string) string {
+	switch {
+	case c.keyspace == "":
+		return prefixOf(c.namespace, schema)
+	case c.keyspace == hbaseNamespace:
+		return ""
+	case strings.HasPrefix(c.keyspace, drivers.Prefix) || c.dotted:
+		return c.keyspace + "."
+	}
+	return c.keyspace + ":"
+}
+
+// describe returns the descriptors of all tables whose names begin with prefix, by
+// their names. Those of the default namespace are named without it.
+func (c *catalog) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
+	var answer pb.GetTableDescriptorsResponse
+	in := tableName(prefix)
+	request := &pb.GetTableDescriptorsRequest{
+		Regex:     proto.String(regexp.QuoteMeta(string(in.Qualifier)) + ".*"),
+		Namespace: proto.String(string(in.Namespace)),
+	}
+	if err := c.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
+		return nil, err
+	}
+	all := make(map[string]TableDescription)
+	for _, t := range answer.GetTableSchema() {
+		name := string(t.GetTableName().GetQualifier())
+		if n := string(t.GetTableName().GetNamespace()); n != hbaseNamespace {
+			name = n + ":" + name
+		}
+		d := TableDescription{
+			Name: name, Attributes: settingsOf(t.GetAttributes(), t.GetConfiguration()),
+			Families: make(map[string]familySettings),
+		}
+		for _, f := range t.GetColumnFamilies() {
+			d.Families[string(f.GetName())] = settingsOf(f.GetAttributes(), f.GetConfiguration())
+		}
+		all[d.Name] = d
+	}
+	return all, nil
+}
+
+// inspect inspects a schema. If no table of it exists, it returns a schema without
+// tables.
+func (c *catalog) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	prefix := c.prefix(name)
+	there, err := c.describe(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range slices.Sorted(maps.Keys(there)) {
+		d := there[table]
+		if err := d.foreign(); err != nil {
+			return nil, err
+		}
+		of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]
+		if c.keyspace == "" && (of != name || in != c.namespace) {
+			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
+		}
+	}
+	return c.read(name, prefix, there)
+}
+
+// foundTables are the HBase tables whose names begin with the store's prefix for a schema.
+type foundTables struct {
+	schema   *schemas.Schema             // all of them, in canonical form
+	tables   map[string]TableDescription // those whose columns are known, by their names in HBase
+	others   []string                    // names in HBase of the tables of which only the name is known
+	unmarked []string                    // names in HBase of the schema's tables that lack mailbench's mark
+}
+
+// find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
+// families, so find assumes that a table without a mark is laid out as the schema says.
+func (c *catalog) find(ctx context.Context, l *layout) (*foundTables, error) {
+	prefix := c.prefix(l.schema.Name)
+	there, err := c.describe(ctx, prefix)
+	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
+		return nil, err
+	}
+	if prefix == "" { // in the namespace default, mailbench's own tables belong to other schemas
+		maps.DeleteFunc(there, func(table string, _ TableDescription) bool {
+			return strings.HasPrefix(table, drivers.Prefix)
+		})
+	}
+	f := &foundTables{tables: there}
+	for _, table := range slices.Sorted(maps.Keys(there)) {
+		d := there[table]
+		if d.foreign() == nil && d.marks(strings.TrimPrefix(table, prefix)) {
+			continue
+		}
+		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
+		if i < 0 {
+			delete(there, table)
+			f.others = append(f.others, table)
+			continue
+		}
+		f.unmarked = append(f.unmarked, table)
+		d.Attributes[attrTables] = l.tablesText(l.roots[i])
+	}
+	if f.schema, err = c.read(l.schema.Name, prefix, there); err != nil {
+		return nil, err
+	}
+	for _, table := range f.others {
+		f.schema.Tables = append(f.schema.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
+	}
+	f.schema = schemas.Canonical(f.schema)
+	return f, nil
+}
+
+// marks reports whether the mark belongs to the root table of that name. If somebody cloned
+// the table, its mark is that of the original.
+func (d TableDescription) marks(name string) bool {
+	sch, err := schemas.Parse(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+	return err == nil && sch.Tables[0].Root().Name == name
+}
+
+// read reads the tables of a schema out of their descriptors.
+func (c *catalog) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
+	if len(there) == 0 {
+		return &schemas.Schema{Name: name}, nil
+	}
+	text := "schema: 1\nname: " + name + tablesKey
+	families := make(map[string]map[string]familySettings)
+	for _, table := range slices.Sorted(maps.Keys(there)) {
+		text += there[table].Attributes[attrTables]
+		families[table] = there[table].Families
+	}
+	sch, err := schemas.Parse("HBase at "+c.contact[0], []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	dropIndexes(sch)
+	l, err := newLayout(prefix, sch)
+	if err != nil {
+		return nil, err
+	}
+	return l.withFamilies(families), nil
+}
+
+// dropIndexes removes the indexes, and the tables of their entries, which an earlier mailbench made.
+func dropIndexes(s *schemas.Schema) {
+	for _, t := range slices.Clone(s.Tables) {
+		for _, x := range t.Indexes {
+			entries := strings.ReplaceAll(t.Name, ".", "_") + "_" + x.Name
+			s.Tables = slices.DeleteFunc(s.Tables, func(t *schemas.Table) bool { return t.Name == entries })
+		}
+		t.Indexes = nil
+	}
+}
+
+// namespaces returns the namespaces of all tables that mailbench made.
+func (c *catalog) namespaces(ctx context.Context) ([]string, error) {
+	all, err := c.describe(ctx, drivers.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, d := range all {
+		if d.foreign() == nil {
+			names = append(names, d.Attributes[attrNamespace])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// absent is the error for tables of which none exists. It names the namespaces that do, and what names of
+// tables begin with, up to their first dot, as Options.Keyspace takes them.
+func (c *catalog) absent(ctx context.Context, schema string) error {
+	name := c.keyspace
+	if name == "" {
+		name = strings.TrimSuffix(c.prefix(schema), ".")
+	}
+	var answer pb.GetTableNamesResponse
+	request := &pb.GetTableNamesRequest{Regex: proto.String(".*")}
+	if err := c.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	there := make(map[string]bool)
+	for _, t := range answer.GetTableNames() {
+		in, table := string(t.GetNamespace()), string(t.GetQualifier())
+		if begin, _, dotted := strings.Cut(table, "."); in == hbaseNamespace && dotted {
+			in = begin
+		}
+		there[in] = true
+	}
+	return &drivers.AbsentError{
+		What: "namespace", Name: name, Where: "with tables at " + strings.Join(c.contact, ", "),
+		There: slices.Sorted(maps.Keys(there)),
 	}
 }
