@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -86,14 +88,8 @@ func (w *writer) arrivals(times []float64, what string) {
 
 // gaps writes the kind of arrivals that fits the gaps.
 func (w *writer) gaps(gaps []float64) {
-	n, mean, square := float64(len(gaps)), 0.0, 0.0
-	for _, g := range gaps {
-		mean += g / n
-	}
-	for _, g := range gaps {
-		square += (g - mean) * (g - mean) / n
-	}
-	variation, distance := math.Sqrt(square)/mean, exponential(gaps)
+	mean, deviation := stat.PopMeanStdDev(gaps, nil)
+	variation, distance := deviation/mean, exponential(gaps)
 	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap",
 		words.Plural(len(gaps), "gap"), distance, variation)
 	switch {

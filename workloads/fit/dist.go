@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -100,8 +103,7 @@ func (s sample) distance(cdf func(x float64) float64) (worst float64) {
 
 func (s sample) uniform() candidate {
 	d := random.Uniform{Low: s.low(), High: s.high()}
-	low, width := float64(d.Low)-0.5, float64(d.High-d.Low)+1
-	return candidate{"uniform", d, s.distance(func(x float64) float64 { return within((x - low) / width) })}
+	return candidate{"uniform", d, s.distance(distuv.Uniform{Min: float64(d.Low) - 0.5, Max: float64(d.High) + 0.5}.CDF)}
 }
 
 // z99 is the 99th percentile of the standard normal distribution.
@@ -109,22 +111,19 @@ const z99 = 2.3263478740408408
 
 // lognormal has the mean and the deviation of the values' logarithms.
 func (s sample) lognormal() candidate {
-	n, mu, square := float64(len(s)), 0.0, 0.0
-	for _, v := range s {
-		mu += math.Log(float64(v)) / n
+	logs := make([]float64, len(s))
+	for i, v := range s {
+		logs[i] = math.Log(float64(v))
 	}
-	for _, v := range s {
-		d := math.Log(float64(v)) - mu
-		square += d * d / n
-	}
-	d := random.Lognormal{Median: round3(math.Exp(mu)), P99: round3(math.Exp(mu + z99*math.Sqrt(square)))}
+	mu, sigma := stat.PopMeanStdDev(logs, nil)
+	d := random.Lognormal{Median: round3(math.Exp(mu)), P99: round3(math.Exp(mu + z99*sigma))}
 	d.P99 = max(d.P99, d.Median+1)
-	sigma := math.Log(float64(d.P99)/float64(d.Median)) / z99
+	by := distuv.LogNormal{Mu: math.Log(float64(d.Median)), Sigma: math.Log(float64(d.P99)/float64(d.Median)) / z99}
 	return candidate{"lognormal", d, s.distance(func(x float64) float64 {
 		if x < 1 { // a value below 1 becomes 1
 			return 0
 		}
-		return 0.5 * math.Erfc(-math.Log(x/float64(d.Median))/sigma/math.Sqrt2)
+		return by.CDF(x)
 	})}
 }
 
@@ -319,12 +318,9 @@ func empiricalShare(d random.Empirical, x float64) float64 {
 // the same mean. It sorts the gaps.
 func exponential(gaps []float64) (worst float64) {
 	slices.Sort(gaps)
-	n, mean := float64(len(gaps)), 0.0
-	for _, g := range gaps {
-		mean += g / n
-	}
+	n, by := float64(len(gaps)), distuv.Exponential{Rate: 1 / stat.Mean(gaps, nil)}
 	for i, g := range gaps {
-		p := 1 - math.Exp(-g/mean)
+		p := by.CDF(g)
 		worst = max(worst, math.Abs(p-float64(i)/n), math.Abs(p-float64(i+1)/n))
 	}
 	return worst
@@ -333,14 +329,8 @@ func exponential(gaps []float64) (worst float64) {
 // uneven reports whether counts differ by more than chance: whether chi-square is more than
 // five standard deviations above its mean.
 func uneven(counts []float64) bool {
-	mean, chi, k := 0.0, 0.0, float64(len(counts)-1)
-	for _, c := range counts {
-		mean += c / float64(len(counts))
-	}
-	for _, c := range counts {
-		chi += (c - mean) * (c - mean) / mean
-	}
-	return chi > k+5*math.Sqrt(2*k)
+	even, k := slices.Repeat([]float64{stat.Mean(counts, nil)}, len(counts)), float64(len(counts)-1)
+	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
 }
 
 func within(p float64) float64 { return min(max(p, 0), 1) }
