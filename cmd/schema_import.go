@@ -2,15 +2,19 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -22,10 +26,24 @@ import (
 // importFlags are the flags of schema import as they were given.
 type importFlags struct {
 	storeFlags
-	cql, queries []string
+	cqlFlags
 	out, saveCQL string
 	prepared     bool
 	overwrite    bool
+}
+
+// cqlFlags name CQL, and say what may be in it.
+type cqlFlags struct {
+	cql, queries []string
+	allowUnread  bool
+}
+
+func (f *cqlFlags) bindCQL(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.cql, "cql", nil,
+		"`FILE` with the CREATE statements of the keyspace, a folder or pattern of migrations (can be repeated)")
+	flags.StringArrayVar(&f.queries, "queries", nil,
+		"`FILE` with the statements of the application, a folder or pattern (can be repeated)")
+	flags.BoolVar(&f.allowUnread, "allow-unread", false, "a statement that cannot be read is no error")
 }
 
 func newSchemaImport(known registry) *cobra.Command {
@@ -52,19 +70,22 @@ With --prepared the statements are also those that clients have prepared on the
 node that answers. HBase does not store columns and types: its tables begin with
 a schema file, as "mailbench schema show" prints them.
 
-What the schema language cannot say is carried through under "other", and what
-cannot be read is named on stderr: nothing is dropped. Findings of lint point at
-the lines of the CQL.`,
+Several files, a folder or a pattern are migrations: CREATE, ALTER and DROP are
+applied in their order, and the last definition of each table is imported.
+
+What the schema language cannot say is carried through under "other". A statement
+that cannot be read, or that names a table or column that is not there, is named
+on stderr and leads to exit status 3, unless --allow-unread accepts it. Findings
+of lint point at the lines of the CQL.`,
 		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
-  mailbench schema import --cql schema.cql --keyspace shop
+  mailbench schema import --cql migrations/ --queries 'src/*.cql' --keyspace shop
   mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&f.cql, "cql", nil, "`FILE` with the CREATE statements of the keyspace (can be repeated)")
-	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with the statements of the application (can be repeated)")
+	f.bindCQL(flags)
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
@@ -115,7 +136,19 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	for _, u := range r.Unread {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
 	}
+	printPassed(cmd.ErrOrStderr(), r)
+	if n := len(r.Unread); n > 0 && !f.allowUnread {
+		return statusError{exitBroken, fmt.Errorf("%s could not be read and is not checked; correct the CQL, or add "+
+			"--allow-unread", words.Plural(n, "statement"))}
+	}
 	return nil
+}
+
+// printPassed names what defines no table of the keyspace and is no access to one.
+func printPassed(w io.Writer, r *imports.Result) {
+	for _, u := range r.Passed {
+		fmt.Fprintf(w, "%s:%d: not judged: %s\n", u.File, u.Line, u.Reason)
+	}
 }
 
 // sources reads the files, and the CQL of a live keyspace.
@@ -142,8 +175,42 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 	return append(all, files...), err
 }
 
+// digits are the numbers in names of migrations: V10 comes after V9.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// migrations returns the files that a name stands for, in the order in which they are applied: those of a
+// folder or pattern by their numbers, without what would take them back (NAME.down.cql).
+func migrations(name string) (files []string, err error) {
+	pattern := name
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		pattern = filepath.Join(name, "*.cql")
+	} else if err == nil || !strings.ContainsAny(name, "*?[") {
+		return []string{name}, nil
+	}
+	if files, err = filepath.Glob(pattern); err != nil {
+		return nil, usagef("read CQL: %s: %w", name, err)
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".down.cql") })
+	if len(files) == 0 {
+		return nil, usagef("read CQL: there is no file %s", pattern)
+	}
+	padded := func(s string) string {
+		return digits.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprintf("%020s", n) })
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(padded(a), padded(b)) })
+	return files, nil
+}
+
 // readSources reads files of CQL.
-func readSources(files []string) (all []imports.Source, err error) {
+func readSources(names []string) (all []imports.Source, err error) {
+	var files []string
+	for _, name := range names {
+		more, err := migrations(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
 	for _, file := range files {
 		if strings.HasSuffix(file, ".cq4") {
 			return nil, usagef("read CQL: %s is a full query log as Cassandra keeps it; \"fqltool dump %s\" prints the text "+
@@ -180,7 +247,7 @@ func (f *importFlags) describe(ctx context.Context, known registry) (text, prepa
 
 // summarizeImport says what was imported.
 func summarizeImport(w io.Writer, r *imports.Result) {
-	carried := len(r.Schema.Other)
+	carried := len(r.Schema.Other) - len(r.Unread)
 	for _, t := range r.Schema.Tables {
 		carried += len(t.Other)
 	}

@@ -104,8 +104,8 @@ func createDesign(t *testing.T, s *gocql.Session, name, from, keyspace string) s
 	run("CREATE KEYSPACE " + keyspace + " WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}")
 	t.Cleanup(func() { run("DROP KEYSPACE " + keyspace) })
 	for stmt := range strings.SplitSeq(comments.ReplaceAllString(text, ""), ";") {
-		made := cql.Parse(stmt)
-		if len(made.Tables)+len(made.Types) == 0 {
+		made := cql.Parse("", stmt)
+		if len(made.Definitions) == 0 || made.Definitions[0].Create == nil || made.Definitions[0].Create.Keyspace != nil {
 			continue
 		}
 		for _, word := range []string{"TABLE ", "TYPE "} { // a session has no USE

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -20,6 +21,8 @@ import (
 // lintFlags are the flags of schema lint as they were given.
 type lintFlags struct {
 	workloadFlags
+	cqlFlags
+	keyspace   string // of CQL with several
 	from       string // the workload that sizes come from, or ""
 	format     string
 	asJSON     bool
@@ -49,6 +52,7 @@ It knows a finding of imported CQL by the text of the statement.`,
 		Example: `  mailbench schema lint
   mailbench schema lint james --all
   mailbench schema lint mine.yaml -e cassandra,hbase
+  mailbench schema lint --cql schema.cql --queries queries.cql
   mailbench schema lint datastax --workload workday --set population.users=1000
   mailbench schema lint mine.yaml --format sarif > lint.sarif
   mailbench schema lint mine.yaml --format github
@@ -62,7 +66,10 @@ It knows a finding of imported CQL by the text of the statement.`,
 	flags.SortFlags = false
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
-	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json, sarif (SARIF 2.1.0) or github (annotations of GitHub Actions)")
+	f.bindCQL(flags)
+	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of the CQL to check (default: the only one)")
+	flags.StringVar(&f.format, "format", "text",
+		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
@@ -91,14 +98,14 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
 		return err
 	}
-	if formats := []string{"text", "json", "sarif", "github"}; !slices.Contains(formats, f.format) {
+	if formats := []string{"text", "json", "sarif", "junit", "github"}; !slices.Contains(formats, f.format) {
 		return usage(unknown("format", f.format, formats))
 	}
 	engines, err := lintEngines(f.engines)
 	if err != nil {
 		return err
 	}
-	read, err := known.schemas(args)
+	read, err := f.read(cmd.ErrOrStderr(), known, args)
 	if err != nil {
 		return err
 	}
@@ -108,7 +115,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
-		o := lint.Options{Engines: engines, Hints: known.checkHints}
+		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
 		if mail != nil {
 			if err := known.checkModels(mail.from, s); err != nil {
 				return err
@@ -136,6 +143,8 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 		err = lint.WriteJSON(out, reports)
 	case "sarif":
 		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
+	case "junit":
+		err = lint.WriteJUnit(out, reports)
 	case "github":
 		for _, r := range reports {
 			if err = r.WriteGitHub(out, f.all); err != nil {
@@ -157,6 +166,28 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 		return fmt.Errorf("print the report: %w", err)
 	}
 	return f.verdict(reports)
+}
+
+// read returns the schemas that are named, or that of the CQL.
+func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*schemas.Schema, error) {
+	switch {
+	case len(f.cql) == 0 && len(f.queries) == 0 && f.keyspace == "":
+		return known.schemas(args)
+	case len(f.cql) == 0:
+		return nil, usagef("no tables named; add --cql FILE")
+	case len(args) > 0:
+		return nil, usagef("--cql and %s both name tables; leave one out", args[0])
+	}
+	sources, err := readSources(slices.Concat(f.cql, f.queries))
+	if err != nil {
+		return nil, err
+	}
+	r, err := imports.Import(f.keyspace, sources...)
+	if err != nil {
+		return nil, usage(fmt.Errorf("read CQL: %w", err))
+	}
+	printPassed(stderr, r)
+	return []*schemas.Schema{r.Schema}, nil
 }
 
 // verdict is an error if a report has findings that fail.

@@ -254,7 +254,7 @@ func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
 // whose name is relative to the variant's folder.
 func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 	if strings.EqualFold(filepath.Ext(file), ".cql") {
-		return nil, usagef("%s is CQL; \"mailbench schema import --cql %s -o NAME.yaml\" makes a schema of it", file, file)
+		return nil, usagef("%s is CQL; \"mailbench schema lint --cql %s\" checks it, \"schema import\" makes a schema of it", file, file)
 	}
 	s, err := readSchema(file, func(base string) (*schemas.Schema, error) {
 		if !isFile(base) {

@@ -1,6 +1,8 @@
 package schemas
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +94,48 @@ func (b *block) other(all []Setting) {
 		settings.add(s.Name, textNode(s.Text))
 	}
 	b.add("other", settings.node())
+}
+
+// ViewOf is the setting of an imported materialized view; its text is the table that the view is of.
+const ViewOf = "materialized view of"
+
+// View returns the table that an imported table is a materialized view of, or "".
+func (t *Table) View() string {
+	for _, s := range t.Other {
+		if s.Name == ViewOf {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+// unreadAt is the name of a setting of a schema that is a statement which could not be read.
+var unreadAt = regexp.MustCompile(`^(.+):(\d+)(?: \(\d+\))?$`)
+
+// AddUnread notes a statement that could not be imported, with its place. The reason is the first line of
+// the text.
+func (s *Schema) AddUnread(pos Pos, reason, text string) {
+	name := fmt.Sprintf("%s:%d", pos.File, pos.Line)
+	n := 1
+	for _, o := range s.Other {
+		if o.Name == name || strings.HasPrefix(o.Name, name+" (") {
+			n++
+		}
+	}
+	if n > 1 {
+		name = fmt.Sprintf("%s (%d)", name, n)
+	}
+	s.Other = append(s.Other, Setting{Name: name, Text: reason + "\n" + strings.Join(strings.Fields(text), " ")})
+}
+
+// Unread returns the place of a statement that could not be imported; ok is false for any other setting.
+func (s Setting) Unread() (pos Pos, ok bool) {
+	m := unreadAt.FindStringSubmatch(s.Name)
+	if m == nil {
+		return pos, false
+	}
+	line, err := strconv.Atoi(m[2])
+	return Pos{File: m[1], Line: line, Column: 1}, err == nil
 }
 
 // Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the

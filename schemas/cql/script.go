@@ -1,106 +1,76 @@
 package cql
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// A Script is what a CQL text creates and asks, in its order.
+// A Script is what a CQL text defines and asks, in its order.
 type Script struct {
-	Keyspaces  []Keyspace
-	Tables     []Table
-	Types      []UserType
-	Indexes    []Index
-	Statements []Statement
-	Unread     []Unread
+	Definitions []Definition
+	Statements  []Statement
+	Unread      []Unread
+	Passed      []Unread // what defines no table and reads no row, such as CREATE ROLE
 
 	use string // the keyspace of names that do not say it
 }
 
-// A Keyspace is a CREATE KEYSPACE.
-type Keyspace struct {
-	Name    string
-	Line    int
-	Options []Option
-}
-
-// A Name is that of a table, type or index; Keyspace is "" if the text does not say it.
-type Name struct{ Keyspace, Name string }
-
-// A Column is a column of a table or a field of a user-defined type.
-type Column struct {
-	Name   string
-	Type   string // as CQL writes it, in one form: map<text, frozen<address>>
-	Static bool
-	Line   int
-}
-
-// A Table is a CREATE TABLE.
-type Table struct {
-	Name
-	Line      int
-	Columns   []Column
-	Partition []string // the columns of the partition key
-	Cluster   []Order  // the clustering columns, with their order
-	Options   []Option
-	Comments  []string // on the lines right above, without their dashes
-}
-
-// An Order is a clustering column with its order.
-type Order struct {
-	Column     string
-	Descending bool
-}
-
-// An Option is one setting of a table; Value is CQL as the text has it.
-type Option struct {
-	Name, Value string
-	Line        int
-}
-
-// A UserType is a CREATE TYPE.
-type UserType struct {
-	Name
-	Line   int
-	Fields []Column
-}
-
-// An Index is a CREATE INDEX. Target is the indexed column, or KEYS, VALUES,
-// ENTRIES or FULL of one, in Part. Using is the class of a custom index or "".
-type Index struct {
-	Name
-	Table        Name
-	Line         int
-	Target, Part string
-	Using        string
-	Options      string // CQL as the text has it, or ""
-}
-
 // An Unread statement is one that the package could not read whole.
 type Unread struct {
-	Line   int    // where the fault is
-	Text   string // the statement
+	Pos    lexer.Position // where the fault is
+	Text   string         // the statement
 	Reason string
 }
 
-// Parse reads the statements of source. A statement is in the Script whole,
-// or it is Unread. It ends at a semicolon, or where the next line begins another one.
-func Parse(source string) Script {
+// mostNested is how many brackets may be open. A deeper text is no CQL of an application.
+const mostNested = 100
+
+// Parse reads the statements of source. A statement is in the Script whole, or it is Unread. It ends at a
+// semicolon, or where the next line begins another one.
+func Parse(file, source string) Script {
 	var s Script
-	tokens, notes := lex(source)
+	tokens, notes := lex(file, source)
 	for len(tokens) > 0 {
-		end := length(tokens)
-		if end > 0 {
-			p := &parser{source: source, tokens: tokens[:end], use: s.use}
-			s.add(p, above(notes, tokens[0].line))
+		if end := length(tokens); end > 0 {
+			s.add(source, tokens[:end], above(notes, tokens[0].Pos.Line))
+			tokens = tokens[end:]
 		}
-		tokens = tokens[end:]
-		if len(tokens) > 0 && tokens[0].is(";") {
+		if len(tokens) > 0 && tokens[0].Value == ";" {
 			tokens = tokens[1:]
 		}
 	}
 	return s
+}
+
+// lex divides source into tokens and leaves out spaces and comments. notes are the comments that have a
+// line of their own, by that line.
+func lex(file, source string) (tokens []lexer.Token, notes map[int]string) {
+	notes = make(map[int]string)
+	in, err := words.LexString(file, source)
+	for err == nil {
+		var t lexer.Token
+		if t, err = in.Next(); err != nil || t.EOF() {
+			break
+		}
+		switch t.Type {
+		case spaceToken:
+			continue
+		case commentToken:
+			if len(tokens) == 0 || tokens[len(tokens)-1].Pos.Line < t.Pos.Line {
+				notes[t.Pos.Line] = strings.TrimSpace(strings.TrimLeft(t.Value, "-/"))
+			}
+			continue
+		}
+		tokens = append(tokens, t)
+	}
+	return tokens, notes
 }
 
 // above returns the comments on the lines right above a line.
@@ -116,92 +86,181 @@ func above(notes map[int]string, line int) []string {
 	}
 }
 
+// is reports whether tokens begin with words; "" is any word.
+func is(tokens []lexer.Token, words ...string) bool {
+	for i, w := range words {
+		if i == len(tokens) || w != "" && !strings.EqualFold(tokens[i].Value, w) {
+			return false
+		}
+	}
+	return true
+}
+
 // length returns how many tokens the first statement has, without its semicolon.
-func length(tokens []token) int {
-	p := parser{tokens: tokens}
-	batch := p.accept("begin", "batch") || p.accept("begin", "logged", "batch") ||
-		p.accept("begin", "unlogged", "batch") || p.accept("begin", "counter", "batch")
+func length(tokens []lexer.Token) int {
+	isBatch := is(tokens, "begin", "batch") || is(tokens, "begin", "", "batch")
 	depth := 0
 	for i, t := range tokens {
 		switch {
-		case batch:
-			if i > 0 && t.is("batch") && tokens[i-1].is("apply") {
+		case isBatch:
+			if i > 0 && is(tokens[i-1:], "apply", "batch") {
 				return i + 1
 			}
-		case t.is(";"):
+		case t.Value == ";":
 			return i
-		case i > 0 && depth == 0 && t.line > tokens[i-1].line && begins(t) && !tokens[i-1].is("as"):
+		case i > 0 && depth == 0 && t.Pos.Line > tokens[i-1].Pos.Line && begins(tokens[i:]) && !is(tokens[i-1:], "as"):
 			return i
-		case t.is("("), t.is("["), t.is("{"):
+		case slices.Contains([]string{"(", "[", "{"}, t.Value):
 			depth++
-		case t.is(")"), t.is("]"), t.is("}"):
+		case slices.Contains([]string{")", "]", "}"}, t.Value):
 			depth--
 		}
 	}
 	return len(tokens)
 }
 
-// begins reports whether a statement can begin with a token.
-func begins(t token) bool {
-	return t.kind == word && slices.Contains([]string{
-		"select", "insert", "update", "delete", "begin", "create", "alter", "drop", "truncate", "use",
-	}, t.text)
+// begins reports whether a statement can begin with a token. ALTER and DROP are also parts of one.
+func begins(tokens []lexer.Token) bool {
+	switch first := strings.ToLower(tokens[0].Value); first {
+	case "alter", "drop":
+		kinds := []string{"table", "columnfamily", "type", "keyspace", "schema", "index", "materialized", "role", "user"}
+		return len(tokens) > 2 && slices.Contains(kinds, strings.ToLower(tokens[1].Value)) && tokens[2].Value != ";"
+	default:
+		return slices.Contains([]string{"select", "insert", "update", "delete", "begin", "create", "truncate", "use", "grant"}, first)
+	}
 }
 
-func (s *Script) add(p *parser, comments []string) {
-	before := *s
-	line := p.tokens[0].line
-	p.last = p.tokens[0]
-	p.statement = p.source[p.tokens[0].at:p.tokens[len(p.tokens)-1].end]
-	if st, ok := p.statementOf(); ok {
+// passed matches the first words of statements that change no table and are no access to one.
+var passed = regexp.MustCompile(`^(?:(?:create|alter|drop) (?:or replace )?` +
+	`(?:function|aggregate|role|user|trigger|service_level|service level|identity)|grant|revoke|list|describe|desc|` +
+	`consistency|source|login|tracing|paging|attach|detach)\b`)
+
+func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
+	last := tokens[len(tokens)-1]
+	end := last.Pos
+	end.Advance(last.Value)
+	text := source[tokens[0].Pos.Offset:end.Offset]
+	r := reading{source: source, use: s.use}
+	var first []string
+	for _, t := range tokens[:min(len(tokens), 4)] {
+		first = append(first, strings.ToLower(t.Value))
+	}
+	if m := passed.FindString(strings.Join(first, " ")); m != "" {
+		s.Passed = append(s.Passed, Unread{tokens[0].Pos, text, strings.ToUpper(m) + " is neither a table nor an access to one"})
+		return
+	}
+	parsed, err := parse(tokens, end)
+	if err != nil {
+		r.fail(err.Position(), "%s", reason(err, first))
+	} else if parsed.Use != "" {
+		s.use = parsed.Use
+		return
+	}
+	var st Statement
+	if r.fault == nil && parsed.Definition == nil {
+		st = r.statement(parsed, tokens[0].Pos, text)
+	} else if r.fault == nil {
+		parsed.Definition.Text, parsed.Definition.Comments = text, comments
+		r.define(parsed.Definition)
+	}
+	switch {
+	case r.fault != nil:
+		r.fault.Text = text
+		s.Unread = append(s.Unread, *r.fault)
+	case parsed.Definition != nil:
+		s.Definitions = append(s.Definitions, *parsed.Definition)
+	default:
 		st.Comments = comments
 		s.Statements = append(s.Statements, st)
-	} else {
-		s.create(p, line, comments)
-	}
-	if p.reason == "" && len(p.tokens) > 0 {
-		p.fail(fmt.Sprintf("expected the end of the statement, found %q", p.tokens[0].text))
-	}
-	if p.reason != "" {
-		*s = before
-		s.Unread = append(s.Unread, Unread{Line: p.fault, Text: p.statement, Reason: p.reason})
 	}
 }
 
-// create reads what is no SELECT and no write.
-func (s *Script) create(p *parser, line int, comments []string) {
-	switch {
-	case p.accept("create", "table"), p.accept("create", "columnfamily"):
-		t := p.table(line)
-		t.Comments = comments
-		s.Tables = append(s.Tables, t)
-	case p.accept("create", "type"):
-		s.Types = append(s.Types, p.userType(line))
-	case p.accept("create", "index"), p.accept("create", "custom", "index"):
-		s.Indexes = append(s.Indexes, p.index(line))
-	case p.accept("create", "keyspace"), p.accept("create", "schema"):
-		s.Keyspaces = append(s.Keyspaces, p.createKeyspace(line))
-	case p.accept("use"):
-		s.use = p.ident()
-	default:
-		p.fail("not a CREATE KEYSPACE, TABLE, TYPE or INDEX, and no SELECT, INSERT, UPDATE, DELETE or BATCH")
-	}
-}
-
-// join writes tokens of a type in one form.
-func join(tokens []token) string {
-	var b strings.Builder
+// parse reads the tokens of one statement. To the grammar a word is in lower case, a quoted name has no
+// quotes, and a Space that ends each token says where.
+func parse(tokens []lexer.Token, end lexer.Position) (*anything, participle.Error) {
+	var all replay
+	var depth, open int
 	for _, t := range tokens {
+		raw := t
 		switch {
-		case t.kind == quoted:
-			b.WriteString(`"` + strings.ReplaceAll(t.text, `"`, `""`) + `"`)
-		case t.kind == text:
-			b.WriteString(`'` + strings.ReplaceAll(t.text, `'`, `''`) + `'`)
-		case t.is(","):
-			b.WriteString(", ")
-		default:
-			b.WriteString(t.text)
+		case t.Type == badToken:
+			return nil, participle.Errorf(t.Pos, "a quote or comment that nothing closes, or a strange character: %.20q", t.Value)
+		case t.Type == identToken:
+			if t.Value = strings.ToLower(t.Value); reserved[t.Value] {
+				t.Type = reservedToken
+			}
+		case t.Type == quotedToken:
+			t.Value = strings.ReplaceAll(t.Value[1:len(t.Value)-1], `""`, `"`)
+		case t.Type == signToken && strings.ContainsAny(t.Value, "([{<"):
+			if t.Value[0] != '<' {
+				open++
+			}
+			if depth++; depth > mostNested {
+				return nil, participle.Errorf(t.Pos, "more than %d brackets in each other", mostNested)
+			}
+		case t.Type == signToken && strings.ContainsAny(t.Value, ")]}>"):
+			if t.Value[0] != '>' {
+				open--
+			}
+			depth = max(depth-1, 0)
 		}
+		space := lexer.Token{Type: spaceToken, Pos: raw.Pos}
+		space.Pos.Advance(raw.Value)
+		all = append(all, t, space)
 	}
-	return b.String()
+	all = append(all, lexer.EOFToken(end))
+	in, err := lexer.Upgrade(&all, spaceToken)
+	if err != nil {
+		return nil, participle.Wrapf(end, err, "read tokens")
+	}
+	parsed, err := grammar.ParseFromLexer(in)
+	switch {
+	case err == nil:
+		return parsed, nil
+	case open != 0:
+		return nil, participle.Errorf(err.(participle.Error).Position(), "the brackets do not match")
+	}
+	return nil, err.(participle.Error)
+}
+
+// replay gives tokens to the grammar once more.
+type replay []lexer.Token
+
+func (r *replay) Next() (lexer.Token, error) {
+	t := (*r)[0]
+	if len(*r) > 1 {
+		*r = (*r)[1:]
+	}
+	return t, nil
+}
+
+// expected finds what the grammar expects first.
+var expected = regexp.MustCompile(`^unexpected token .*? \(expected [(~!]*("[^"]+"|\w+|<\w+>)`)
+
+// parts are the words of CQL for parts of the grammar. A part that begins with one of several words has the first.
+var parts = map[string]string{
+	"<ident>": "a name", "<quoted>": "a name", "Name": "a name", "Named": "a name", "Type": "a type", "Column": "a column",
+	`"?"`: "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
+	"Using": "TTL or TIMESTAMP", `"ttl"`: "TTL or TIMESTAMP", "Assignment": "a change", "Element": "a column", "Option": "a setting",
+}
+
+// reason says in the words of CQL what the grammar did not expect.
+func reason(err error, first []string) string {
+	var u *participle.UnexpectedTokenError
+	if !errors.As(err, &u) {
+		return strings.TrimPrefix(err.(participle.Error).Message(), ": ")
+	}
+	found := fmt.Sprintf("found %q", u.Unexpected.Value)
+	if u.Unexpected.EOF() {
+		found = "found the end of the statement"
+	}
+	m := expected.FindStringSubmatch(u.Message())
+	switch {
+	case m == nil && u.Unexpected.Value == first[0], m != nil && slices.Contains([]string{"Create", "Alter", "Drop"}, m[1]):
+		return fmt.Sprintf("%s is not read; expected CREATE, ALTER or DROP of a table, type or index, SELECT, INSERT, UPDATE, "+
+			"DELETE, BATCH or TRUNCATE", strings.ToUpper(strings.Join(first[:min(len(first), 2)], " ")))
+	case m == nil:
+		return "expected the end of the statement, " + found
+	}
+	return fmt.Sprintf("expected %s, %s", cmp.Or(parts[m[1]], m[1]), found)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/participle/v2/lexer"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -86,11 +87,11 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 	"BEGIN UNLOGGED BATCH USING TIMESTAMP 1\nINSERT INTO t (a) VALUES (1);\nDELETE FROM t WHERE a = 1\nAPPLY BATCH": {
 		Kind: cql.Batch, Batch: "unlogged", Using: []cql.Using{{"timestamp", cql.Term{Text: "1"}}}, Parts: []cql.Statement{
 			{
-				Kind: cql.Insert, Table: cql.Name{"", "t"}, Line: 2, Text: "INSERT INTO t (a) VALUES (1)",
+				Kind: cql.Insert, Table: cql.Name{"", "t"}, Pos: lexer.Position{Line: 2}, Text: "INSERT INTO t (a) VALUES (1)",
 				Columns: []string{"a"}, Values: []cql.Term{{Text: "1"}},
 			},
 			{
-				Kind: cql.Delete, Table: cql.Name{"", "t"}, Line: 3, Text: "DELETE FROM t WHERE a = 1",
+				Kind: cql.Delete, Table: cql.Name{"", "t"}, Pos: lexer.Position{Line: 3}, Text: "DELETE FROM t WHERE a = 1",
 				Where: []cql.Relation{{Columns: []string{"a"}, Op: "=", Terms: []cql.Term{{Text: "1"}}, Text: "a = 1"}},
 			},
 		},
@@ -99,11 +100,11 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 
 func TestStatements(t *testing.T) {
 	for text, want := range statements {
-		want.Text, want.Line = text, 1
-		got := cql.Parse(text)
+		want.Text, want.Pos.Line = text, 1
+		got := cql.Parse("", text)
 		if len(got.Unread) > 0 || len(got.Statements) != 1 {
 			t.Errorf("%s: %+v", text, got)
-		} else if diff := cmp.Diff(want, got.Statements[0], cmpopts.IgnoreUnexported(cql.Statement{})); diff != "" {
+		} else if diff := cmp.Diff(want, got.Statements[0], cmpopts.IgnoreUnexported(cql.Statement{}), cmpopts.IgnoreFields(lexer.Position{}, "Offset", "Column")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
@@ -139,7 +140,7 @@ func TestIn(t *testing.T) {
 		},
 		{`DELETE FROM t WHERE a = 1`, `DELETE FROM t WHERE a = 1`, nil},
 	} {
-		s := cql.Parse("-- a comment\n " + c.text).Statements[0]
+		s := cql.Parse("", "-- a comment\n "+c.text).Statements[0]
 		if got := s.In("Shop"); got != c.in {
 			t.Errorf("%s\nin a keyspace: %s", c.text, got)
 		}
@@ -152,7 +153,7 @@ func TestIn(t *testing.T) {
 // TestLines: statements need no semicolon if each begins on a line of its own, and know
 // the comments right above them.
 func TestLines(t *testing.T) {
-	s := cql.Parse(`USE shop;
+	s := cql.Parse("", `USE shop;
 -- far: away
 
 -- page: the newest
@@ -171,7 +172,7 @@ SELECT c FROM t`)
 	}
 	var lines []int
 	for _, st := range s.Statements {
-		lines = append(lines, st.Line)
+		lines = append(lines, st.Pos.Line)
 	}
 	if want := []int{6, 8, 9, 9, 10, 14}; !cmp.Equal(lines, want) {
 		t.Fatalf("lines %v, want %v", lines, want)
@@ -186,23 +187,30 @@ SELECT c FROM t`)
 
 func TestUnreadStatements(t *testing.T) {
 	for text, reason := range map[string]string{
-		"SELECT FROM t":                                 `expected "from"`,
-		"SELECT a FROM t WHERE a ~ 1":                   "comparison",
-		"SELECT a FROM t WHERE expr(i, 'x')":            `comparison, found "("`,
-		"SELECT a FROM t WHERE a = x":                   `expected a value, found "x"`,
-		"SELECT a FROM t LIMIT":                         "where a value should be",
-		"SELECT a FROM t x":                             "end of the statement",
-		"INSERT INTO t (a, b) VALUES (1)":               "2 columns and 1 values",
-		"INSERT INTO t (a) VALUES (1) USING NODE 1":     "TTL or TIMESTAMP",
-		"UPDATE t SET a = b + 1 WHERE a = 1":            `expected a value, found "b"`,
-		"UPDATE t SET a = 1":                            `expected "where"`,
-		"DELETE a t WHERE a = 1":                        `expected "from"`,
-		"BEGIN BATCH APPLY BATCH":                       "without statements",
-		"BEGIN BATCH SELECT a FROM t; APPLY BATCH":      "a batch holds",
-		"CREATE MATERIALIZED VIEW v AS SELECT a FROM t": "not a CREATE",
-		"ALTER TABLE t ADD a int":                       "not a CREATE",
+		"SELECT FROM t":                             `expected a value, found "from"`,
+		"SELECT a, FROM t":                          `expected "from", found ","`,
+		"SELECT a FROM t WHERE a ~ 1":               `a strange character: "~"`,
+		"SELECT a FROM t WHERE expr(i, 'x')":        `expected a comparison, found "("`,
+		"SELECT a FROM t WHERE a = x":               `expected a value, found "x"`,
+		"SELECT a FROM t WHERE (a, b) > (?, f(c))":  `expected a value, found "c"`,
+		"SELECT a FROM t WHERE a IN (1, 2":          "the brackets do not match",
+		"SELECT a FROM t LIMIT":                     "expected a value, found the end of the statement",
+		"SELECT a FROM t x":                         "expected the end of the statement",
+		"SELECT a FROM t WHERE a = ? b = ?":         `expected the end of the statement, found "b"`,
+		"INSERT INTO t (a, b) VALUES (1)":           "2 columns and 1 values",
+		"INSERT INTO t (a) VALUES (:from)":          `expected a name, found "from"`,
+		"INSERT INTO t (a) VALUES (1) USING NODE 1": "TTL or TIMESTAMP",
+		"UPDATE t SET a = b + 1 WHERE a = 1":        `expected a value, found "b"`,
+		"UPDATE t SET a = 1":                        `expected "where"`,
+		"DELETE a t WHERE a = 1":                    `expected "from"`,
+		"BEGIN BATCH APPLY BATCH":                   "without statements",
+		"BEGIN BATCH SELECT a FROM t; APPLY BATCH":  `expected "apply", found "select"`,
+		"ALTER TABLE t PLACE a":                     `expected "add", found "place"`,
+		"DROP t":                                    "DROP T is not read",
+		"MERGE INTO t":                              "MERGE INTO is not read",
+		"SELECT a FROM t WHERE a = " + strings.Repeat("(", 200) + strings.Repeat(")", 200): "more than 100 brackets",
 	} {
-		s := cql.Parse(text + ";\nSELECT a FROM t")
+		s := cql.Parse("", text+";\nSELECT a FROM t")
 		if len(s.Unread) != 1 || !strings.Contains(s.Unread[0].Reason, reason) || s.Unread[0].Text != text {
 			t.Errorf("%s: unread %+v", text, s.Unread)
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/cql"
 )
@@ -30,12 +32,12 @@ type Result struct {
 	Text       []byte // the schema's file
 	Statements int    // how many were read: several equal ones are one pattern
 	Unread     []Unread
+	Passed     []Unread    // what defines no table of the keyspace and is no access to one
 	Read       []Statement // the statements that were read, in their order
 }
 
 // Statement is a statement that was read, with its pattern.
 type Statement struct {
-	File string
 	cql.Statement
 	Pattern *schemas.Pattern
 }
@@ -51,32 +53,33 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	scripts, logs := make([]cql.Script, len(sources)), make([]bool, len(sources))
 	for i, s := range sources {
 		s.Text, logs[i] = fromLog(strings.ToValidUTF8(s.Text, "\uFFFD")) // the schema file is UTF-8
-		scripts[i] = cql.Parse(s.Text)
+		scripts[i] = cql.Parse(s.File, s.Text)
+		for _, u := range scripts[i].Unread {
+			im.unread(u.Pos, u.Text, u.Reason)
+		}
+		for _, u := range scripts[i].Passed {
+			im.pass(u.Pos, u.Text, u.Reason)
+		}
 	}
-	if err := im.chooseKeyspace(scripts); err != nil {
+	catalog := im.catalog(scripts)
+	if err := im.chooseKeyspace(catalog); err != nil {
 		return nil, err
 	}
 	im.schema.Name = schemaName(im.keyspace, sources)
-	for i, s := range scripts {
-		im.file = sources[i].File
-		for _, u := range s.Unread {
-			im.unread(u.Line, u.Text, u.Reason)
-		}
-		im.create(s)
-	}
+	im.create(catalog)
 	im.nest()
 	for i, s := range scripts {
-		im.file = sources[i].File
 		foreign := make(map[string]bool) // what a log has of other keyspaces is named once a keyspace
 		for _, st := range s.Statements {
-			if err := im.statement(st); err != nil {
-				if logs[i] && !im.own(st.Table) {
-					if foreign[err.Error()] {
-						continue
-					}
-					foreign[err.Error()] = true
-				}
-				im.unread(st.Line, st.Text, err.Error())
+			own := st.Kind == cql.Batch || im.own(st.Table)
+			switch err := im.statement(st); {
+			case own && err != nil:
+				im.unread(st.Pos, st.Text, err.Error())
+			case !own && !(logs[i] && foreign[st.Table.Keyspace]):
+				foreign[st.Table.Keyspace] = true
+				im.pass(st.Pos, st.Text, err.Error())
+			case st.Kind == cql.Truncate && own:
+				im.pass(st.Pos, st.Text, "TRUNCATE is no access pattern")
 			}
 		}
 	}
@@ -86,11 +89,23 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	return im.finish()
 }
 
+// catalog applies the definitions of all sources in their order, so that the last one of each table counts.
+func (im *importer) catalog(scripts []cql.Script) *cql.Catalog {
+	var c cql.Catalog
+	for _, s := range scripts {
+		for _, d := range s.Definitions {
+			if err := c.Apply(d); err != nil {
+				im.unread(d.Pos, d.Text, err.Error())
+			}
+		}
+	}
+	return &c
+}
+
 type importer struct {
 	res      *Result
 	schema   *schemas.Schema
 	keyspace string
-	file     string                    // the source that is read
 	tables   map[string]*schemas.Table // by their names in CQL
 	shapes   map[string]*schemas.Pattern
 	named    map[string]bool // patterns whose names the sources say
@@ -99,13 +114,11 @@ type importer struct {
 }
 
 // chooseKeyspace finds the only keyspace that has tables.
-func (im *importer) chooseKeyspace(scripts []cql.Script) error {
+func (im *importer) chooseKeyspace(c *cql.Catalog) error {
 	var names []string
-	for _, s := range scripts {
-		for _, t := range s.Tables {
-			if k := t.Keyspace; k != "" && !slices.Contains(names, k) {
-				names = append(names, k)
-			}
+	for _, t := range c.Tables {
+		if k := t.Keyspace; k != "" && !slices.Contains(names, k) {
+			names = append(names, k)
 		}
 	}
 	switch {
@@ -133,8 +146,9 @@ func schemaName(keyspace string, sources []Source) string {
 
 // SchemaName makes a name of a schema of that of a keyspace.
 func SchemaName(name string) string {
-	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_.-0123456789")
-	return cmp.Or(name[:min(len(name), maxName)], "imported")
+	name = strings.TrimLeft(notName.ReplaceAllString(name, "_"), "_.-0123456789")
+	name = strings.TrimRight(name[:min(len(name), maxName)], "_.-")
+	return cmp.Or(name, "imported")
 }
 
 // own reports whether a name is of the keyspace that is imported.
@@ -142,12 +156,16 @@ func (im *importer) own(n cql.Name) bool {
 	return n.Keyspace == "" || im.keyspace == "" || n.Keyspace == im.keyspace
 }
 
-func (im *importer) at(line int) *schemas.Pos {
-	return &schemas.Pos{File: filepath.ToSlash(im.file), Line: line, Column: 1}
+func at(pos lexer.Position) *schemas.Pos {
+	return &schemas.Pos{File: filepath.ToSlash(pos.Filename), Line: pos.Line, Column: 1}
 }
 
-func (im *importer) unread(line int, text, reason string) {
-	im.res.Unread = append(im.res.Unread, Unread{im.file, line, text, reason})
+func (im *importer) unread(pos lexer.Position, text, reason string) {
+	im.res.Unread = append(im.res.Unread, Unread{pos.Filename, pos.Line, text, reason})
+}
+
+func (im *importer) pass(pos lexer.Position, text, reason string) {
+	im.res.Passed = append(im.res.Passed, Unread{pos.Filename, pos.Line, text, reason})
 }
 
 // nothing is the error of sources without tables.
@@ -162,13 +180,8 @@ func (im *importer) nothing() error {
 
 // finish adds what could not be read to the schema, and reads the schema's text.
 func (im *importer) finish() (*Result, error) {
-	taken := make(map[string]int)
 	for _, u := range im.res.Unread {
-		key := fmt.Sprintf("%s:%d", filepath.ToSlash(u.File), u.Line)
-		if taken[key]++; taken[key] > 1 {
-			key = fmt.Sprintf("%s (%d)", key, taken[key])
-		}
-		im.schema.Other = append(im.schema.Other, schemas.Setting{Name: key, Text: u.Reason + ": " + u.Text})
+		im.schema.AddUnread(schemas.Pos{File: filepath.ToSlash(u.File), Line: u.Line}, u.Reason, u.Text)
 	}
 	im.res.Text = schemas.Format(im.schema)
 	s, err := schemas.Parse(im.schema.Name+".yaml", im.res.Text)

@@ -69,7 +69,7 @@ func read(t *testing.T, keyspace string, files ...string) *imports.Result {
 const table = `CREATE TABLE t (a int, b text, c timeuuid, d timeuuid, e int, f map<text, int>, g list<int>, h text,
   s int static, "1x" int, PRIMARY KEY ((a, b), c, d)) WITH CLUSTERING ORDER BY (c DESC, d DESC);
 CREATE INDEX ON t (h);
-CREATE TABLE n (k text PRIMARY KEY, x counter);
+CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k);
 `
 
 // TestStatements: what each statement is as a pattern, without its place.
@@ -130,7 +130,8 @@ func TestUnread(t *testing.T) {
 		"UPDATE n SET x = 1 WHERE x = 1":                     "the whole key",
 		"DELETE FROM n WHERE x = 1":                          "partition key",
 		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH": "line 5: there is no table m",
-		"DROP TABLE n":                                       "not a CREATE",
+		"DROP TABLE nn":                                      "there is no table nn",
+		"INSERT INTO v (x, k) VALUES (1, 2)":                 "v is a materialized view of p: Cassandra refuses writes",
 		"SELECT x FROM n WHERE k = ? ORDER BY x":             "ORDER BY x: Cassandra sorts by clustering columns only",
 		"SELECT x FROM n WHERE k = ? ORDER BY y":             "ORDER BY y: Cassandra sorts by clustering columns only",
 		"UPDATE n SET x = 0 WHERE k = ?":                     "Cassandra only adds to a counter",

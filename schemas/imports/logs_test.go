@@ -142,7 +142,7 @@ func TestLogs(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 		var unread []string
-		for _, u := range r.Unread {
+		for _, u := range slices.Concat(r.Unread, r.Passed) {
 			unread = append(unread, fmt.Sprintf("%d: %s", u.Line, u.Reason))
 		}
 		if got := strings.Join(unread, "; "); got != c.unread {

@@ -13,7 +13,7 @@ import (
 // and others. It returns the mark that mailbench leaves in the comment of its own tables.
 func options(t *schemas.Table, all []cql.Option) (marked mark) {
 	for _, o := range all {
-		value := unquote(o.Value)
+		value := cql.Unquote(o.Value)
 		ok := true
 		switch o.Name {
 		case "comment":
@@ -54,13 +54,6 @@ var (
 	fraction = regexp.MustCompile(`^(0\.[0-9]*[1-9]|1(\.0)?)$`)
 	pair     = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*'?([^'\s=]+)'?\s*$`)
 )
-
-func unquote(text string) string {
-	if len(text) > 1 && text[0] == '\'' {
-		return strings.ReplaceAll(text[1:len(text)-1], "''", "'")
-	}
-	return text
-}
 
 // mapWords writes {'class': 'A', 'b': 'c'} as A b=c, the form of hints. ok is false if a value
 // cannot be a word.

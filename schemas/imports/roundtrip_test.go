@@ -130,11 +130,11 @@ func (m *asCQL) batch(p *schemas.Pattern, calls []string) string {
 	const stamp = " USING TIMESTAMP ?" // the driver's own
 	for i, line := range calls[1 : len(calls)-1] {
 		if p.Atomic != schemas.AtomicAll && p.Atomic != schemas.AtomicNone {
-			line = marker.ReplaceAllString(line, `"$1" = :$1`)
+			line = marker.ReplaceAllString(line, `"$1" = :of_$1`)
 			if into, values, ok := strings.Cut(line, ") VALUES ("); ok {
 				_, columns, _ := strings.Cut(into, "(")
 				for _, c := range strings.Split(columns, ", ") {
-					values = strings.Replace(values, "?", ":"+strings.Trim(c, `"`), 1)
+					values = strings.Replace(values, "?", ":of_"+strings.Trim(c, `"`), 1)
 				}
 				line = into + ") VALUES (" + values
 			}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/cql"
 )
@@ -16,9 +18,12 @@ func (im *importer) statement(st cql.Statement) error {
 	if st.Kind != cql.Batch && !im.own(st.Table) {
 		return fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
 	}
+	if st.Kind == cql.Truncate && im.tables[st.Table.Name] != nil {
+		return nil
+	}
 	p, err := im.patternOf(st, readNotes(st.Comments, false))
 	if err == nil {
-		im.res.Read = append(im.res.Read, Statement{im.file, st, p})
+		im.res.Read = append(im.res.Read, Statement{st, p})
 	}
 	return err
 }
@@ -32,14 +37,14 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := im.refused([]*schemas.Table{patterns[0].Table}, placed(im, patterns, st.Line)...); err != nil {
+	if err := im.refused([]*schemas.Table{patterns[0].Table}, placed(patterns, st.Pos)...); err != nil {
 		return nil, err
 	}
 	im.res.Statements++
 	if len(patterns) == 1 {
 		return im.add(patterns[0], n), nil
 	}
-	whole := &schemas.Pattern{Kind: schemas.Batch, Atomic: schemas.AtomicRow, Imported: im.at(st.Line)}
+	whole := &schemas.Pattern{Kind: schemas.Batch, Atomic: schemas.AtomicRow, Imported: at(st.Pos)}
 	for _, p := range patterns {
 		part := notes{}
 		if n.name != "" {
@@ -102,9 +107,9 @@ func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
 }
 
 // placed gives patterns the place of their statement, and names for a check.
-func placed(im *importer, patterns []*schemas.Pattern, line int) []*schemas.Pattern {
+func placed(patterns []*schemas.Pattern, pos lexer.Position) []*schemas.Pattern {
 	for i, p := range patterns {
-		p.Imported = im.at(line)
+		p.Imported = at(pos)
 		p.Name = fmt.Sprintf("p%d", i)
 	}
 	return patterns
@@ -213,7 +218,7 @@ func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
 
 // batch adds a batch with its parts.
 func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
-	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: im.at(st.Line)}
+	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: at(st.Pos)}
 	var parts []*schemas.Pattern
 	var tables []*schemas.Table
 	for _, part := range st.Parts {
@@ -222,9 +227,9 @@ func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
 		}
 		patterns, err := im.patterns(part)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", part.Line, err)
+			return nil, fmt.Errorf("line %d: %w", part.Pos.Line, err)
 		}
-		for _, p := range placed(im, patterns, part.Line) {
+		for _, p := range placed(patterns, part.Pos) {
 			parts = append(parts, unconditional(p, whole))
 			if !slices.Contains(tables, p.Table) {
 				tables = append(tables, p.Table)

@@ -13,38 +13,37 @@ import (
 // maxName is how many characters a name of the language has at most.
 const maxName = 48
 
-// create adds the types, tables and indexes of a source.
-func (im *importer) create(s cql.Script) {
-	for _, k := range s.Keyspaces {
+// create adds the types, tables and indexes of the keyspace.
+func (im *importer) create(c *cql.Catalog) {
+	for _, k := range c.Keyspaces {
 		if k.Name == im.keyspace || im.keyspace == "" {
 			for _, o := range k.Options {
 				im.schema.Other = append(im.schema.Other, schemas.Setting{Name: o.Name, Text: o.Value})
 			}
 		}
 	}
-	for _, u := range s.Types {
+	for _, u := range c.Types {
 		if im.own(u.Name) {
 			im.userType(u)
 		}
 	}
-	for _, t := range s.Tables {
+	for _, t := range c.Tables {
 		if im.own(t.Name) {
 			im.table(t)
 		}
 	}
-	for _, x := range s.Indexes {
+	for _, x := range c.Indexes {
 		if im.own(x.Table) {
 			if err := im.index(x); err != nil {
-				im.unread(x.Line, "CREATE INDEX "+x.Name.Name+" ON "+x.Table.Name+" ("+x.Target+")", err.Error())
+				im.unread(x.Pos, "CREATE INDEX "+x.Name.Name+" ON "+x.Table.Name+" ("+x.Target+")", err.Error())
 			}
 		}
 	}
 }
 
-// typeOf returns a type. The names of types are those of CQL, without quotes.
-func typeOf(text string) schemas.Type { return schemas.TypeOfCQL(strings.ReplaceAll(text, `"`, "")) }
+func typeOf(t cql.Type) schemas.Type { return schemas.TypeOfCQL(t.String()) }
 
-func (im *importer) userType(u cql.UserType) {
+func (im *importer) userType(u *cql.UserType) {
 	own := &schemas.UserType{Name: u.Name.Name}
 	for _, f := range u.Fields {
 		own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
@@ -53,31 +52,34 @@ func (im *importer) userType(u cql.UserType) {
 	column := &schemas.Column{Name: "a", Type: schemas.Type{Kind: schemas.Int}, Role: schemas.Partition}
 	if err := im.refused([]*schemas.Table{{Name: "a", Partition: []*schemas.Column{column}}}); err != nil {
 		im.schema.Types = im.schema.Types[:len(im.schema.Types)-1]
-		im.unread(u.Line, "CREATE TYPE "+u.Name.Name, err.Error())
+		im.unread(u.Pos, "CREATE TYPE "+u.Name.Name, err.Error())
 	}
 }
 
-func (im *importer) table(ct cql.Table) {
-	t := &schemas.Table{Name: ct.Name.Name, Imported: im.at(ct.Line)}
+func (im *importer) table(ct *cql.Table) {
+	t := &schemas.Table{Name: ct.Name.Name, Imported: at(ct.Pos)}
 	for _, c := range ct.Columns {
-		col := &schemas.Column{Name: c.Name, Type: typeOf(c.Type), Pos: *im.at(c.Line)}
+		col := &schemas.Column{Name: c.Name, Type: typeOf(c.Type), Pos: *at(c.Pos)}
 		switch {
 		case c.Static:
 			col.Role = schemas.Static
 			t.Static = append(t.Static, col)
-		case !slices.Contains(ct.Partition, c.Name) && !ct.Clusters(c.Name):
+		case !slices.Contains(ct.Key(), c.Name):
 			t.Columns = append(t.Columns, col)
 		}
 	}
 	key := func(name string, role schemas.Role, desc bool) *schemas.Column {
-		c := ct.Columns[slices.IndexFunc(ct.Columns, func(c cql.Column) bool { return c.Name == name })]
-		return &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *im.at(c.Line)}
+		c := ct.Column(name)
+		return &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *at(c.Pos)}
 	}
 	for _, name := range ct.Partition {
 		t.Partition = append(t.Partition, key(name, schemas.Partition, false))
 	}
 	for _, o := range ct.Cluster {
 		t.Clustering = append(t.Clustering, key(o.Column, schemas.Clustering, o.Descending))
+	}
+	if ct.View != nil {
+		t.Other = append(t.Other, schemas.Setting{Name: schemas.ViewOf, Text: ct.View.Base.Name})
 	}
 	if m := options(t, ct.Options); m.Table != "" {
 		im.marks[t] = m
@@ -98,28 +100,24 @@ func (im *importer) table(ct cql.Table) {
 			if c := t.Column(name); c != nil {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
 			} else {
-				im.unread(ct.Line, "-- "+purpose.String()+": "+name,
+				im.unread(ct.Pos, "-- "+purpose.String()+": "+name,
 					fmt.Sprintf("the comment above it says %s: %s, and table %s has no such column", purpose, name, t.Name))
 			}
 		}
 	}
-	err := im.refused([]*schemas.Table{t})
-	if err == nil && im.tables[t.Name] != nil {
-		err = fmt.Errorf("there is a table %s already", t.Name)
-	}
-	if err != nil {
-		im.unread(ct.Line, "CREATE TABLE "+t.Name, err.Error())
+	if err := im.refused([]*schemas.Table{t}); err != nil {
+		im.unread(ct.Pos, "CREATE TABLE "+t.Name, err.Error())
 		return
 	}
 	for _, text := range n.rows {
-		im.rows = append(im.rows, rows{t, text, *im.at(ct.Line)})
+		im.rows = append(im.rows, rows{t, text, *at(ct.Pos)})
 	}
 	im.tables[ct.Name.Name] = t
 	im.schema.Tables = append(im.schema.Tables, t)
 }
 
 // index adds an index to its table.
-func (im *importer) index(x cql.Index) error {
+func (im *importer) index(x *cql.Index) error {
 	t := im.tables[x.Table.Name]
 	if t == nil {
 		return fmt.Errorf("there is no table %s", x.Table.Name)
@@ -130,7 +128,7 @@ func (im *importer) index(x cql.Index) error {
 	}
 	own := &schemas.Index{
 		Name:    cmp.Or(x.Name.Name, strings.Join([]string{t.Name, x.Target, "idx"}, "_")), // as Cassandra does
-		Columns: []schemas.IndexColumn{{Column: c}}, Pos: *im.at(x.Line),
+		Columns: []schemas.IndexColumn{{Column: c}}, Pos: *at(x.Pos),
 	}
 	t.Indexes = append(t.Indexes, own)
 	if err := im.refused([]*schemas.Table{t}); err != nil {

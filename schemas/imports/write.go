@@ -13,7 +13,9 @@ import (
 // writes makes patterns of an INSERT, UPDATE or DELETE. Most are one. A statement that
 // changes columns in several ways, or static and plain ones, is several.
 func (im *importer) writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern, err error) {
-	switch {
+	switch base := t.View(); {
+	case base != "":
+		return nil, fmt.Errorf("%s is a materialized view of %s: Cassandra refuses writes", t.Name, base)
 	case st.Kind == cql.Insert:
 		all, err = insert(t, st)
 	case st.Kind == cql.Delete && len(st.Delete) == 0:

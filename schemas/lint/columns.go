@@ -50,13 +50,22 @@ func columnRules() []*Rule {
 				u := c.uses(t)
 				for _, col := range slices.Concat(t.Static, t.Columns) {
 					switch {
-					case !u.writes || u.written[col]:
+					case !u.writes || u.written[col] || t.View() != "":
 					case !u.read[col] && !indexed(t, col):
 						f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
 						f.Do = "Remove the column, or name it in the patterns that need it."
 					default:
 						c.atColumn(t, col, "no pattern writes column %s", col.Name)
 					}
+				}
+			})
+		},
+	}, {
+		ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
+		check: func(c *checker) {
+			c.tables(func(t *schemas.Table) {
+				if base := t.View(); base != "" {
+					c.atTable(t, "is a materialized view of %s, from which it can differ", base)
 				}
 			})
 		},
@@ -83,6 +92,15 @@ type uses struct {
 
 func (c *checker) uses(t *schemas.Table) uses {
 	u := uses{read: make(map[*schemas.Column]bool), written: make(map[*schemas.Column]bool)}
+	u.writes = t.View() != "" // with its base
+	for _, v := range c.schema.Tables {
+		if v.View() == t.Name {
+			u.reads = true
+			for _, col := range slices.Concat(v.Key(), v.Columns) {
+				u.read[t.Column(col.Name)] = true
+			}
+		}
+	}
 	for _, p := range c.schema.Patterns {
 		if p.Table != t {
 			continue

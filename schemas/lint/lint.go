@@ -41,6 +41,8 @@ type Options struct {
 	// Hints says what is wrong with a table's hints for an engine (drivers.Engine.CheckHints).
 	// nil: hints are not checked.
 	Hints func(engine string, t *schemas.Table) error
+	// AllowUnread accepts that a part of the imported CQL could not be read.
+	AllowUnread bool
 }
 
 // Facts says what engines do with one schema (drivers.Facts).
@@ -87,6 +89,9 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
 	for i := range found {
 		found[i].File, found[i].Page = cmp.Or(found[i].File, s.File), found[i].Rule.Page()
+		if found[i].Rule.ID == unreadStatement && o.AllowUnread {
+			found[i].Accepted = "--allow-unread"
+		}
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
@@ -160,9 +165,22 @@ func each(s *schemas.Schema, yield func(a schemas.Acceptance, where string, at a
 
 const unusedAcceptance = "accept-unused"
 
+// unreadStatement is the rule about CQL that schema import could not read.
+const unreadStatement = "unread"
+
 func acceptRules() []*Rule {
 	return []*Rule{{
 		ID: unusedAcceptance, Severity: Warning,
+	}, {
+		ID: unreadStatement, Severity: Error,
+		check: func(c *checker) {
+			for _, s := range c.schema.Other {
+				if pos, ok := s.Unread(); ok {
+					reason, text, _ := strings.Cut(s.Text, "\n")
+					c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
+				}
+			}
+		},
 	}}
 }
 

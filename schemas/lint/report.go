@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -118,6 +119,54 @@ func (r *Report) WriteGitHub(w io.Writer, all bool) error {
 	return nil
 }
 
+// WriteJUnit writes reports in JUnit's XML, as most CI systems read it: a suite is a schema, and each error or
+// warning that is not accepted is a failed test.
+func WriteJUnit(w io.Writer, reports []*Report) error {
+	type failure struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+	type test struct {
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		File    string   `xml:"file,attr"`
+		Line    int      `xml:"line,attr,omitempty"`
+		Failure *failure `xml:"failure,omitempty"`
+	}
+	type suite struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Cases    []test `xml:"testcase"`
+	}
+	all := struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Suites  []suite  `xml:"testsuite"`
+	}{}
+	for _, r := range reports {
+		s := suite{Name: r.Name, Cases: []test{{Class: r.Name, Name: "schema lint", File: r.File}}}
+		for _, f := range r.Findings {
+			if f.fails() {
+				text := fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), &f, f.Do)
+				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), f.File, f.Line, &failure{f.Severity.String(), f.Message, text}})
+			}
+		}
+		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1
+		all.Suites = append(all.Suites, s)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
 // fails reports whether a finding is an error or warning that neither the schema nor a baseline accepts.
 func (f *Finding) fails() bool { return f.Accepted == "" && !f.Known && f.Severity > Note }
 
@@ -147,7 +196,10 @@ func (f *Finding) String() string {
 
 // subject is what a finding is about, in words.
 func (f *Finding) subject() string {
-	if f.Pattern != "" {
+	switch {
+	case f.Rule.ID == unreadStatement:
+		return fmt.Sprintf("%.60s", f.Statement)
+	case f.Pattern != "":
 		return "pattern " + f.Pattern
 	}
 	return "table " + f.Table

@@ -93,7 +93,7 @@ const runsOfRead = 5
 // ask runs one statement if it only reads, and no more than a page of rows.
 func ask(ctx context.Context, asker drivers.Asker, keyspace string, s *imports.Statement) (Statement, error) {
 	r := Statement{
-		File: s.File, Line: s.Line, Text: strings.Join(strings.Fields(s.Text), " "),
+		File: s.Pos.Filename, Line: s.Pos.Line, Text: strings.Join(strings.Fields(s.Text), " "),
 		Pattern: trace.Pattern{Name: s.Pattern.Name},
 	}
 	switch {

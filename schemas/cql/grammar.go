@@ -1,0 +1,320 @@
+package cql
+
+import (
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// words divides CQL into tokens. The last rule is what no token begins with, or a quote or comment that
+// nothing closes.
+var words = lexer.MustSimple([]lexer.SimpleRule{
+	{Name: "Space", Pattern: `[\s\p{Z}\x{feff}]+`},
+	{Name: "Comment", Pattern: `(?:--|//)[^\n]*|/\*(?s:.*?)\*/`},
+	{Name: "String", Pattern: `'(?:[^']|'')*'|\$\$(?s:.*?)\$\$`},
+	{Name: "Quoted", Pattern: `"(?:[^"]|"")*"`},
+	{Name: "Number", Pattern: `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|[0-9](?:[eE][+-][0-9]|[\w.])*`},
+	{Name: "Ident", Pattern: `[A-Za-z_]\w*`},
+	{Name: "Sign", Pattern: `<=|>=|!=|\+=|-=|[(){}\[\]<>,;.:=?*+\-/%]`},
+	{Name: "Bad", Pattern: `(?s:['"].*|/\*.*|\$\$.*|.)`},
+	{Name: "Reserved", Pattern: `\bno text has this\b`}, // what an Ident becomes by its text
+})
+
+var (
+	spaceToken, commentToken = words.Symbols()["Space"], words.Symbols()["Comment"]
+	identToken, quotedToken  = words.Symbols()["Ident"], words.Symbols()["Quoted"]
+	reservedToken, signToken = words.Symbols()["Reserved"], words.Symbols()["Sign"]
+	badToken                 = words.Symbols()["Bad"]
+)
+
+// reserved are the words that are no names without quotes (Cassandra 5.0, ReservedKeywords).
+var reserved = map[string]bool{
+	"add": true, "allow": true, "alter": true, "and": true, "apply": true, "asc": true, "authorize": true, "batch": true,
+	"begin": true, "by": true, "columnfamily": true, "create": true, "delete": true, "desc": true, "describe": true,
+	"drop": true, "entries": true, "execute": true, "from": true, "full": true, "grant": true, "if": true, "in": true,
+	"index": true, "infinity": true, "insert": true, "into": true, "is": true, "keyspace": true, "limit": true,
+	"materialized": true, "modify": true, "nan": true, "norecursive": true, "not": true, "null": true, "of": true,
+	"on": true, "or": true, "order": true, "primary": true, "rename": true, "revoke": true, "schema": true,
+	"select": true, "set": true, "table": true, "to": true, "token": true, "truncate": true, "unlogged": true,
+	"update": true, "use": true, "using": true, "view": true, "where": true, "with": true,
+}
+
+// grammar reads one statement. An error within the first tokens of a part that may be absent is known
+// only at the end; after more than these tokens nothing else can be meant.
+var grammar = participle.MustBuild[anything](participle.Lexer(words), participle.UseLookahead(4))
+
+type (
+	anything struct {
+		Definition *Definition `parser:"  @@"`
+		Use        string      `parser:"| 'use' @(Ident|Quoted)"`
+		Truncate   *Name       `parser:"| 'truncate' 'table'? @@"`
+		Select     *selection  `parser:"| @@"`
+		Write      *write      `parser:"| @@"`
+		Batch      *batch      `parser:"| @@"`
+	}
+
+	selection struct {
+		JSON           bool       `parser:"'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"`
+		Distinct       bool       `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
+		Columns        []expr     `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"`
+		From           named      `parser:"'from' @@"`
+		Where          []relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
+		GroupBy        []expr     `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
+		OrderBy        []ordering `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
+		PerPartition   *expr      `parser:"( 'per' 'partition' 'limit' @@ )?"`
+		Limit          *expr      `parser:"( 'limit' @@ )?"`
+		AllowFiltering bool       `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )?"` // the cache is ScyllaDB's
+		Using          []using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+	}
+	ordering struct {
+		Column     string `parser:"@(Ident|Quoted)"`
+		Near       *expr  `parser:"( 'ann' 'of' @@"`
+		Descending bool   `parser:"| @'desc' | 'asc' )?"`
+	}
+
+	write struct {
+		Pos    lexer.Position
+		EndPos lexer.Position
+		Insert *insertion `parser:"  'insert' 'into' @@"`
+		Update *update    `parser:"| 'update' @@"`
+		Delete *deletion  `parser:"| 'delete' @@"`
+	}
+	insertion struct {
+		Table       Name     `parser:"@@"`
+		JSON        *expr    `parser:"( 'json' @@ ( 'default' ( 'unset' | 'null' ) )?"`
+		Columns     []string `parser:"| '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')'"`
+		Values      []expr   `parser:"'values' '(' @@ ( ',' @@ )* ')' )"`
+		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
+		Using       []using  `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+	}
+	update struct {
+		Table    Name         `parser:"@@"`
+		Using    []using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Set      []assignment `parser:"'set' @@ ( ',' @@ )*"`
+		Where    []relation   `parser:"'where' @@ ( 'and' @@ )*"`
+		IfExists bool         `parser:"( 'if' ( @'exists'"`
+		If       []relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
+	}
+	assignment struct {
+		Pos      lexer.Position
+		EndPos   lexer.Position
+		Column   value  `parser:"@@"`
+		Operator string `parser:"@( '=' | '+=' | '-=' )"`
+		Value    expr   `parser:"@@"`
+	}
+	deletion struct {
+		Columns  []expr     `parser:"( @@ ( ',' @@ )* )?"`
+		Table    Name       `parser:"'from' @@"`
+		Using    []using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Where    []relation `parser:"'where' @@ ( 'and' @@ )*"`
+		IfExists bool       `parser:"( 'if' ( @'exists'"`
+		If       []relation `parser:"| @@ ( 'and' @@ )* ) )?"`
+	}
+	batch struct {
+		Kind  string  `parser:"'begin' @( 'unlogged' | 'logged' | 'counter' )? 'batch'"`
+		Using []using `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Parts []write `parser:"( @@ ';'? )* 'apply' 'batch'"`
+	}
+	using struct {
+		Name  string `parser:"@( 'ttl' | 'timestamp' | 'timeout' )"`
+		Value expr   `parser:"@@"`
+	}
+
+	named struct {
+		Pos   lexer.Position
+		Table Name `parser:"@@"`
+	}
+	relation struct {
+		Pos     lexer.Position
+		EndPos  lexer.Position
+		Token   bool     `parser:"( @'token'? ( '('"`
+		Tuple   []string `parser:"@(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' )"`
+		Column  string   `parser:"| @(Ident|Quoted)"`
+		Element *expr    `parser:"( '[' @@ ']'"`
+		Field   string   `parser:"| '.' @(Ident|Quoted) )? )"`
+		Between []expr   `parser:"( 'between' @@ 'and' @@"`
+		NotNull bool     `parser:"| 'is' @'not' 'null'"`
+		Op      string   `parser:"| @( '=' | '<=' | '>=' | '!=' | '<' | '>' | 'like' | 'in' | 'contains' 'key'? )"`
+		Value   *expr    `parser:"@@ )"`
+	}
+
+	// An expr is a value, a selector of a SELECT, or a sum of them. Where only a value can stand, no
+	// column may be in it.
+	expr struct {
+		Pos      lexer.Position
+		EndPos   lexer.Position
+		First    value   `parser:"@@"`
+		Operator string  `parser:"( @( '+' | '-' | '*' | '/' | '%' )"` // all of them
+		Rest     []value `parser:"@@ )*"`
+	}
+	value struct {
+		Pos     lexer.Position
+		Cast    *Type   `parser:"( (?= '(' (Ident|Quoted) (')'|'<')) (?! '(' ('true'|'false')) '(' @@ ')' )? ( '-' | '+' )*"`
+		Marker  bool    `parser:"( @( '?' | ':' (Ident|Quoted) )"`
+		Literal string  `parser:"| @( String | Number | 'null' | 'nan' | 'infinity' | 'true' | 'false' )"`
+		Tuple   *list   `parser:"| '(' @@ ')'"`
+		List    *list   `parser:"| '[' @@ ']'"`
+		Entries []entry `parser:"| '{' ( @@ ( ',' @@ )* )? '}'"`
+		Call    *list   `parser:"| ('token'|Ident|Quoted) ( '.' (Ident|Quoted) )? '(' @@ ')'"`
+		Column  string  `parser:"| @(Ident|Quoted)"`
+		Element *expr   `parser:"( '[' @@ ']'"`
+		Field   string  `parser:"| '.' @(Ident|Quoted) )? )"`
+	}
+	list struct {
+		Of []expr `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ )* )?"`
+	}
+	entry struct { // of a set, a map or a user-defined type
+		Key   *expr `parser:"@@"`
+		Value *expr `parser:"( ':' @@ )?"`
+	}
+)
+
+// Definitions.
+type (
+	// A Definition creates, changes or drops something.
+	Definition struct {
+		Pos      lexer.Position
+		Create   *Create `parser:"  'create' @@"`
+		Alter    *Alter  `parser:"| 'alter' @@"`
+		Drop     *Drop   `parser:"| 'drop' @@"`
+		Text     string
+		Comments []string // on the lines right above, without their dashes
+	}
+
+	// Create has one of its fields.
+	Create struct {
+		Keyspace *Keyspace `parser:"  ( 'keyspace' | 'schema' ) @@"`
+		Table    *Table    `parser:"| ( 'table' | 'columnfamily' ) @@"`
+		Type     *UserType `parser:"| 'type' @@"`
+		Index    *Index    `parser:"| 'custom'? 'index' @@"`
+		View     *Table    `parser:"| 'materialized' 'view' @@"`
+	}
+
+	// Alter has one change. Kind is table, type, keyspace or materializedview.
+	Alter struct {
+		Kind     string   `parser:"@( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' | 'materialized' 'view' )"`
+		IfExists bool     `parser:"( @'if' 'exists' )?"`
+		Name     Name     `parser:"@@"`
+		Add      []Column `parser:"( 'add' ( 'if' 'not' 'exists' )? ( '(' @@ ( ',' @@ )* ')' | @@ ( ',' @@ )* )"`
+		Compact  bool     `parser:"| 'drop' @'compact' 'storage'"`
+		Drop     []string `parser:"| 'drop' ( 'if' 'exists' )? ( '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' | @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ) ( 'using' 'timestamp' Number )?"`
+		Rename   []rename `parser:"| 'rename' ( 'if' 'exists' )? @@ ( 'and' @@ )*"`
+		Retype   *retype  `parser:"| 'alter' ( 'if' 'exists' )? @@"`
+		Options  []Option `parser:"| 'with' @@ ( 'and' @@ )* )"`
+	}
+	rename struct {
+		From string `parser:"@(Ident|Quoted) 'to'"`
+		To   string `parser:"@(Ident|Quoted)"`
+	}
+	retype struct {
+		Column string `parser:"@(Ident|Quoted)"`
+		Type   *Type  `parser:"( 'type' @@"`
+		Mask   *value `parser:"| 'masked' 'with' @@ | 'drop' 'masked' )"`
+	}
+
+	// Drop drops what Kind says: table, type, keyspace, index or materializedview.
+	Drop struct {
+		Kind     string `parser:"@( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' | 'index' | 'materialized' 'view' )"`
+		IfExists bool   `parser:"( @'if' 'exists' )?"`
+		Name     Name   `parser:"@@"`
+	}
+
+	// A Keyspace is a CREATE KEYSPACE.
+	Keyspace struct {
+		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
+		Name        string   `parser:"@(Ident|Quoted)"`
+		Options     []Option `parser:"'with' @@ ( 'and' @@ )*"`
+	}
+
+	// A Name is that of a table, type or index; Keyspace is "" if the text does not say it.
+	Name struct {
+		Keyspace string `parser:"( @(Ident|Quoted) '.' )?"`
+		Name     string `parser:"@(Ident|Quoted)"`
+	}
+
+	// A Table is a CREATE TABLE, or a CREATE MATERIALIZED VIEW: then View says of what.
+	Table struct {
+		Pos         lexer.Position
+		IfNotExists bool `parser:"( @'if' 'not' 'exists' )?"`
+		Name
+		View     *View     `parser:"( 'as' @@"`
+		Elements []element `parser:"| '(' @@ ( ',' @@ )* ','? ')' )"`
+		Options  []Option  `parser:"( 'with' @@ ( 'and' @@ )* )?"`
+
+		Columns   []Column
+		Partition []string // the columns of the partition key
+		Cluster   []Order  // the clustering columns, with their order
+		Comments  []string // on the lines right above, without their dashes
+	}
+	element struct {
+		Key    *key    `parser:"  'primary' 'key' @@"`
+		Column *Column `parser:"| @@"`
+	}
+	key struct { // (a, b) or ((a, b), c)
+		Partition []string `parser:"'(' ( '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' | @(Ident|Quoted) )"`
+		Cluster   []string `parser:"( ',' @(Ident|Quoted) )* ')'"`
+	}
+
+	// A View is what a materialized view selects.
+	View struct {
+		Columns []string   `parser:"'select' ( '*' | @(Ident|Quoted) ( ',' @(Ident|Quoted) )* )"`
+		Base    Name       `parser:"'from' @@"`
+		Where   []relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
+		Key     key        `parser:"'primary' 'key' @@"`
+	}
+
+	// A Column is a column of a table or a field of a user-defined type.
+	Column struct {
+		Pos     lexer.Position
+		Name    string `parser:"@(Ident|Quoted)"`
+		Type    Type   `parser:"@@"`
+		Static  bool   `parser:"@'static'?"`
+		Mask    *value `parser:"( 'masked' 'with' @@ )?"`
+		Primary bool   `parser:"( @'primary' 'key' )?"`
+	}
+
+	// A Type is one of Cassandra's, or a user-defined one, which is of the table's keyspace.
+	Type struct {
+		Name string `parser:"( (Ident|Quoted) '.' )? @( Ident | 'set' | Quoted | String | Number )"`
+		Args []Type `parser:"( '<' @@ ( ',' @@ )* '>' )?"`
+	}
+
+	// An Order is a clustering column with its order.
+	Order struct {
+		Column     string `parser:"@(Ident|Quoted)"`
+		Descending bool   `parser:"( @'desc' | 'asc' )?"`
+	}
+
+	// An Option is one setting of a table; Value is CQL as the text has it.
+	Option struct {
+		Pos     lexer.Position
+		Order   []Order `parser:"  'clustering' 'order' 'by' '(' @@ ( ',' @@ )* ')'"`
+		Compact bool    `parser:"| @'compact' 'storage'"`
+		Dropped *Column `parser:"| 'dropped' 'column' 'record' @@ ( 'using' 'timestamp' Number )?"`
+		Name    string  `parser:"| @(Ident|Quoted)"`
+		Expr    *expr   `parser:"'=' @@"`
+		Value   string
+	}
+
+	// A UserType is a CREATE TYPE.
+	UserType struct {
+		Pos         lexer.Position
+		IfNotExists bool `parser:"( @'if' 'not' 'exists' )?"`
+		Name
+		Fields []Column `parser:"'(' @@ ( ',' @@ )* ','? ')'"`
+	}
+
+	// An Index is a CREATE INDEX. Target is the indexed column, or KEYS, VALUES, ENTRIES or FULL of one, in
+	// Part. Using is the class of a custom index or "".
+	Index struct {
+		Pos         lexer.Position
+		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
+		Name        Name     `parser:"@@? 'on'"`
+		Table       Name     `parser:"@@"`
+		Local       []string `parser:"'(' ( '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' ',' )?"` // of ScyllaDB: the partition key
+		Part        string   `parser:"( @( 'keys' | 'values' | 'entries' | 'full' ) '('"`
+		Target      string   `parser:"@(Ident|Quoted) ')' | @(Ident|Quoted) ) ')'"`
+		Using       string   `parser:"( 'using' @(String|Ident) )?"`
+		With        []Option `parser:"( 'with' @@ ( 'and' @@ )* )?"`
+		Options     string   // CQL as the text has it, or ""
+	}
+)
