@@ -189,9 +189,9 @@ type (
 		View     *Table    `parser:"| 'materialized' 'view' @@"`
 	}
 
-	// Alter has one change. Kind is table, type, keyspace or materializedview.
+	// Alter has one change. Kind is table, type, keyspace or view.
 	Alter struct {
-		Kind     string   `parser:"@( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' | 'materialized' 'view' )"`
+		Kind     string   `parser:"( @( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' ) | 'materialized' @'view' )"`
 		IfExists bool     `parser:"( @'if' 'exists' )?"`
 		Name     Name     `parser:"@@"`
 		Add      []Column `parser:"( 'add' ( 'if' 'not' 'exists' )? ( '(' @@ ( ',' @@ )* ')' | @@ ( ',' @@ )* )"`
@@ -211,9 +211,9 @@ type (
 		Mask   *value `parser:"| 'masked' 'with' @@ | 'drop' 'masked' )"`
 	}
 
-	// Drop drops what Kind says: table, type, keyspace, index or materializedview.
+	// Drop drops what Kind says: table, type, keyspace, index or view.
 	Drop struct {
-		Kind     string `parser:"@( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' | 'index' | 'materialized' 'view' )"`
+		Kind     string `parser:"( @( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' | 'index' ) | 'materialized' @'view' )"`
 		IfExists bool   `parser:"( @'if' 'exists' )?"`
 		Name     Name   `parser:"@@"`
 	}

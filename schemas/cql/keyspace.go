@@ -273,7 +273,7 @@ func (c *Catalog) drop(d *Drop) error {
 		delete(d.Name.same)
 	}
 	if n == 0 && !d.IfExists {
-		return fmt.Errorf("there is no %s %s", strings.Replace(d.Kind, "materializedview", "materialized view", 1), d.Name.Name)
+		return fmt.Errorf("there is no %s %s", d.Kind, d.Name.Name)
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func (c *Catalog) alter(a *Alter) error {
 	case options == nil && a.IfExists:
 		return nil
 	case options == nil:
-		return fmt.Errorf("ALTER: there is no %s %s", strings.Replace(a.Kind, "materializedview", "materialized view", 1), a.Name.Name)
+		return fmt.Errorf("ALTER: there is no %s %s", a.Kind, a.Name.Name)
 	}
 	for _, o := range a.Options {
 		*options = append(slices.DeleteFunc(*options, func(p Option) bool { return p.Name == o.Name }), o)

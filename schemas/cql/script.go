@@ -126,7 +126,8 @@ func begins(tokens []lexer.Token) bool {
 		kinds := []string{"table", "columnfamily", "type", "keyspace", "schema", "index", "materialized", "role", "user"}
 		return len(tokens) > 2 && slices.Contains(kinds, strings.ToLower(tokens[1].Value)) && tokens[2].Value != ";"
 	default:
-		return slices.Contains([]string{"select", "insert", "update", "delete", "begin", "create", "truncate", "use", "grant"}, first)
+		all := []string{"select", "insert", "update", "delete", "begin", "create", "truncate", "use", "grant"}
+		return slices.Contains(all, first)
 	}
 }
 
@@ -146,7 +147,8 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 		first = append(first, strings.ToLower(t.Value))
 	}
 	if m := passed.FindString(strings.Join(first, " ")); m != "" {
-		s.Passed = append(s.Passed, Unread{tokens[0].Pos, text, strings.ToUpper(m) + " is neither a table nor an access to one"})
+		why := strings.ToUpper(m) + " is neither a table nor an access to one"
+		s.Passed = append(s.Passed, Unread{tokens[0].Pos, text, why})
 		return
 	}
 	parsed, err := parse(tokens, end)
@@ -256,7 +258,7 @@ func reason(err error, first []string) string {
 	}
 	m := expected.FindStringSubmatch(u.Message())
 	switch {
-	case m == nil && u.Unexpected.Value == first[0], m != nil && slices.Contains([]string{"Create", "Alter", "Drop"}, m[1]):
+	case m == nil && u.Unexpected.Value == first[0], m != nil && (m[1] == "Create" || m[1] == "Alter" || m[1] == "Drop"):
 		return fmt.Sprintf("%s is not read; expected CREATE, ALTER or DROP of a table, type or index, SELECT, INSERT, UPDATE, "+
 			"DELETE, BATCH or TRUNCATE", strings.ToUpper(strings.Join(first[:min(len(first), 2)], " ")))
 	case m == nil:

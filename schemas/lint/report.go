@@ -149,7 +149,8 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 		for _, f := range r.Findings {
 			if f.fails() {
 				text := fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), &f, f.Do)
-				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), f.File, f.Line, &failure{f.Severity.String(), f.Message, text}})
+				failed := &failure{f.Severity.String(), f.Message, text}
+				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), f.File, f.Line, failed})
 			}
 		}
 		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1
