@@ -12,28 +12,26 @@ import (
 func cellRules() []*Rule {
 	return []*Rule{{
 		ID: "content-in-one-cell", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				var whole []*schemas.Column
-				what := ""
-				for _, col := range slices.Concat(t.Static, t.Columns) {
-					if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
-						what = cmp.Or(what, content)
-						whole = append(whole, col)
-					}
+		table: func(c *checker, t *schemas.Table) {
+			var whole []*schemas.Column
+			what := ""
+			for _, col := range slices.Concat(t.Static, t.Columns) {
+				if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
+					what = cmp.Or(what, content)
+					whole = append(whole, col)
 				}
-				switch {
-				case what != "":
-					c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what).Part = names(whole)
-				case len(whole) > 0:
-					f := c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
-						described(whole), names(t.Key()))
-					f.Part = names(whole)
-					if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
-						f.Severity = Note // nothing says that it is content
-					}
+			}
+			switch {
+			case what != "":
+				c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what).Part = names(whole)
+			case len(whole) > 0:
+				f := c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
+					described(whole), names(t.Key()))
+				f.Part = names(whole)
+				if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
+					f.Severity = Note // nothing says that it is content
 				}
-			})
+			}
 		},
 	}, {
 		ID: "list-reads-content", Severity: Warning,
@@ -63,44 +61,41 @@ func cellRules() []*Rule {
 		},
 	}, {
 		ID: "collection-listed", Severity: Note,
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				if !listed(p) || c.onlyFallback(p) {
-					return
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if !listed(p) || c.onlyFallback(p) {
+				return
+			}
+			for _, col := range p.Columns {
+				grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
+				if grows && len(p.Table.Rows) == 0 {
+					c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
 				}
-				for _, col := range p.Columns {
-					grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
-					if grows && len(p.Table.Rows) == 0 {
-						c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
-					}
-				}
-			}, schemas.Slice)
+			}
 		},
 	}, {
 		ID: "collection-grows", Severity: Warning,
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				for _, col := range p.Columns {
-					if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
-						c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
-					}
+		kinds: []schemas.PatternKind{schemas.Append},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			for _, col := range p.Columns {
+				if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
+					c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
 				}
-			}, schemas.Append)
+			}
 		},
 	}, {
 		ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				var replaced []*schemas.Column
-				for _, col := range p.Columns {
-					if col.Type.Collection() {
-						replaced = append(replaced, col)
-					}
+		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			var replaced []*schemas.Column
+			for _, col := range p.Columns {
+				if col.Type.Collection() {
+					replaced = append(replaced, col)
 				}
-				if len(replaced) > 0 {
-					c.atPattern(p, "writes a tombstone for each of (%s), %d a row", names(replaced), len(replaced))
-				}
-			}, schemas.Put, schemas.PutIf)
+			}
+			if len(replaced) > 0 {
+				c.atPattern(p, "writes a tombstone for each of (%s), %d a row", names(replaced), len(replaced))
+			}
 		},
 	}}
 }

@@ -60,10 +60,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Numbers == nil && o.Facts != nil && forecast.Own(s) {
-		var err error
-		if o.Numbers, err = NumbersOf(s, nil, o.Facts); err != nil {
-			return nil, err
-		}
+		o.Numbers, _ = NumbersOf(s, nil, o.Facts) // nil if the schema lacks something; schema forecast says what
 	}
 	r := &Report{
 		Schema: s, Name: s.Name, File: s.File, Engines: o.Engines,
@@ -105,17 +102,17 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	c := &checker{schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints}
 	for _, r := range Rules() {
-		if r.check == nil || r.Numbers && o.Numbers == nil {
+		if r.Numbers && o.Numbers == nil {
 			continue
 		}
 		c.rule, c.engine = r, ""
 		if r.Engines == nil {
-			r.check(c)
+			r.run(c)
 			continue
 		}
 		for _, c.engine = range engines {
 			if slices.Contains(r.Engines, c.engine) {
-				r.check(c)
+				r.run(c)
 			}
 		}
 	}

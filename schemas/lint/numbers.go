@@ -45,7 +45,7 @@ func NumbersOf(s *schemas.Schema, people *forecast.Population, facts Facts) (*Nu
 			n.Cells[t.Name] = t.LargestCell()
 			for _, g := range t.Groups {
 				n.Partitions[name] = append(n.Partitions[name], Partitions{
-					Table: t.Name, Each: g.Each, Median: sizeOf(g, 0.5, years), Largest: sizeOf(g, 1, years),
+					Table: t.Name, Each: g.Each, Median: g.Quantile(0.5, years).Size, Largest: g.Quantile(1, years).Size,
 				})
 			}
 		}
@@ -53,22 +53,13 @@ func NumbersOf(s *schemas.Schema, people *forecast.Population, facts Facts) (*Nu
 	return n, nil
 }
 
-// sizeOf is the size of the partition of a quantile after some years.
-func sizeOf(g *forecast.Group, quantile, years float64) Size {
-	p := g.Quantile(quantile, years)
-	return Size{Bytes: p.Bytes, Rows: p.Rows, Cells: p.Cells}
-}
-
 // Partitions are the partitions of a table that hold the rows of one user, one
 // folder, one message and so on. In HBase they are the rows of an HBase table.
 type Partitions struct {
 	Table           string
 	Each            string // user, folder, message, attachment, piece or all
-	Median, Largest Size
+	Median, Largest forecast.Size
 }
-
-// Size is how large a partition is.
-type Size struct{ Bytes, Rows, Cells float64 }
 
 // The sizes that rules compare with.
 const (
@@ -118,21 +109,17 @@ func sizeRules() []*Rule {
 		},
 	}, {
 		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
-					c.atTable(t, "the largest cell has %s; %s takes %s", words.Size(n), c.engine, words.Size(mostCell[c.engine]))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
+				c.atTable(t, "the largest cell has %s; %s takes %s", words.Size(n), c.engine, words.Size(mostCell[c.engine]))
+			}
 		},
 	}, {
 		ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
-					c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
+				c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
+			}
 		},
 	}, {
 		ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
@@ -151,7 +138,7 @@ func sizeRules() []*Rule {
 	}}
 }
 
-func tooLarge(s Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
+func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
 
 // partitions calls yield for the partitions of all tables on the checker's engine.
 func (c *checker) partitions(yield func(*schemas.Table, Partitions)) {
@@ -164,10 +151,8 @@ func (c *checker) partitions(yield func(*schemas.Table, Partitions)) {
 
 // String says how large the partitions are.
 func (p Partitions) String() string {
-	return fmt.Sprintf("the largest partition of a %s has %s; the median has %s", p.Each, p.Largest, p.Median)
-}
-
-// String writes a size in words.
-func (s Size) String() string {
-	return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
+	size := func(s forecast.Size) string {
+		return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
+	}
+	return fmt.Sprintf("the largest partition of a %s has %s; the median has %s", p.Each, size(p.Largest), size(p.Median))
 }

@@ -1,11 +1,15 @@
 package lint
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mailbench/mailbench/schemas/forecast"
+)
 
 // TestNumbers: each rule that needs numbers finds something from the number on that it
 // names, and nothing below.
 func TestNumbers(t *testing.T) {
-	largest := func(s Size) Numbers {
+	largest := func(s forecast.Size) Numbers {
 		return Numbers{Partitions: map[string][]Partitions{
 			cassandra: {{Table: "t", Each: "folder", Largest: s}}, hbase: {{Table: "t", Each: "folder", Largest: s}},
 		}}
@@ -21,19 +25,19 @@ func TestNumbers(t *testing.T) {
 		want         string
 	}{
 		{
-			"partition-over-aim", cassandra, largest(Size{Bytes: 10.1e6, Rows: 99}), largest(Size{Bytes: 9.9e6, Rows: 99}),
+			"partition-over-aim", cassandra, largest(forecast.Size{Bytes: 10.1e6, Rows: 99}), largest(forecast.Size{Bytes: 9.9e6, Rows: 99}),
 			"the largest partition of a folder has 10.1MB, 99 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
-			"large-partition", cassandra, largest(Size{Bytes: 5e6, Rows: 100_001}), largest(Size{Bytes: 99e6, Rows: 100_000}),
+			"large-partition", cassandra, largest(forecast.Size{Bytes: 5e6, Rows: 100_001}), largest(forecast.Size{Bytes: 99e6, Rows: 100_000}),
 			"the largest partition of a folder has 5.00MB, 100001 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
-			"impossible-partition", cassandra, largest(Size{Cells: 1<<31 + 1}), largest(Size{Cells: 1 << 31}),
+			"impossible-partition", cassandra, largest(forecast.Size{Cells: 1<<31 + 1}), largest(forecast.Size{Cells: 1 << 31}),
 			"the largest partition of a folder has 0B, 0 rows and 2147483649 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{
-			"impossible-partition", hbase, largest(Size{Bytes: 1.1e9}), largest(Size{Bytes: 1e9}),
+			"impossible-partition", hbase, largest(forecast.Size{Bytes: 1.1e9}), largest(forecast.Size{Bytes: 1e9}),
 			"the largest partition of a folder has 1.10GB, 0 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
 		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5MB; hbase takes 10.5MB"},

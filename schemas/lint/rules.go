@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	page "github.com/mailbench/mailbench/docs/rules"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
@@ -48,7 +49,31 @@ type Rule struct {
 	Source string // source of the fact or the figure
 	Do     string // how to mend it
 
-	check func(*checker)
+	// What it judges: one pattern after another of the kinds (nil: all), each table, each index with the first
+	// of its columns that is not in the partition key, or the schema.
+	kinds   []schemas.PatternKind
+	pattern func(*checker, *schemas.Pattern)
+	table   func(*checker, *schemas.Table)
+	index   func(*checker, *schemas.Table, *schemas.Index, *schemas.Column)
+	check   func(*checker)
+}
+
+// run lets the rule judge what it is about.
+func (r *Rule) run(c *checker) {
+	switch {
+	case r.check != nil:
+		r.check(c)
+	case r.table != nil:
+		c.tables(func(t *schemas.Table) { r.table(c, t) })
+	case r.index != nil:
+		c.indexes(func(t *schemas.Table, x *schemas.Index, first *schemas.Column) { r.index(c, t, x, first) })
+	case r.pattern != nil:
+		for _, p := range c.schema.Patterns {
+			if r.kinds == nil || slices.Contains(r.kinds, p.Kind) {
+				r.pattern(c, p)
+			}
+		}
+	}
 }
 
 const (

@@ -15,41 +15,39 @@ import (
 func tombstoneRules() []*Rule {
 	return []*Rule{{
 		ID: "queue", Severity: Warning,
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				switch del := c.drained(p); {
-				case del != nil && limited(p):
-					c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
-				case del != nil:
-					c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
-				}
-			}, schemas.Slice)
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			switch del := c.drained(p); {
+			case del != nil && limited(p):
+				c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
+			case del != nil:
+				c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
+			}
 		},
 	}, {
 		ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				t, at := p.Table, boundKeys(p)
-				if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
-					return
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			t, at := p.Table, boundKeys(p)
+			if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
+				return
+			}
+			if !c.expires(t) || c.drained(p) != nil || windows(t) {
+				return
+			}
+			next := t.Key()[at]
+			later := slices.IndexFunc(t.Key()[at+1:], timed)
+			switch {
+			case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
+				c.atPattern(p, "reads rows of %s in the order of %s: expired ones lie among the others", t.Name, next.Name)
+			case timed(next) && oldestFirst(p):
+				f := c.atPattern(p, "reads the oldest rows of %s first, which are those that expire", t.Name)
+				if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
+					return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
+				}) {
+					f.Severity = Note
 				}
-				if !c.expires(t) || c.drained(p) != nil || windows(t) {
-					return
-				}
-				next := t.Key()[at]
-				later := slices.IndexFunc(t.Key()[at+1:], timed)
-				switch {
-				case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
-					c.atPattern(p, "reads rows of %s in the order of %s: expired ones lie among the others", t.Name, next.Name)
-				case timed(next) && oldestFirst(p):
-					f := c.atPattern(p, "reads the oldest rows of %s first, which are those that expire", t.Name)
-					if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
-						return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
-					}) {
-						f.Severity = Note
-					}
-				}
-			}, schemas.Slice)
+			}
 		},
 	}, {
 		ID: "tombstones-newest", Severity: Warning,
@@ -62,45 +60,37 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-				if deletes := c.deletes(t); err == nil && n == 0 && len(deletes) > 0 {
-					c.atTable(t, "gc_grace_seconds is 0, and %s deletes", patternNames(deletes))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
+			if deletes := c.deletes(t); err == nil && n == 0 && len(deletes) > 0 {
+				c.atTable(t, "gc_grace_seconds is 0, and %s deletes", patternNames(deletes))
+			}
 		},
 	}, {
 		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-				if deletes := c.deletes(t); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
-					c.atTable(t, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes", n, patternNames(deletes))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
+			if deletes := c.deletes(t); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
+				c.atTable(t, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes", n, patternNames(deletes))
+			}
 		},
 	}, {
 		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if window := windowOf(t); window > 0 && c.lives(t)/window > mostWindows {
-					c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/window,
-						time.Duration(window)*time.Second)
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if window := windowOf(t); window > 0 && c.lives(t)/window > mostWindows {
+				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/window,
+					time.Duration(window)*time.Second)
+			}
 		},
 	}, {
 		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if !windows(t) {
-					return
-				}
-				if changes := c.changes(t); len(changes) > 0 {
-					c.atTable(t, "its compaction is by time windows, and %s changes or deletes rows", patternNames(changes))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if !windows(t) {
+				return
+			}
+			if changes := c.changes(t); len(changes) > 0 {
+				c.atTable(t, "its compaction is by time windows, and %s changes or deletes rows", patternNames(changes))
+			}
 		},
 	}, {
 		ID: "tombstones-read", Severity: Note,

@@ -12,120 +12,107 @@ import (
 func writeRules() []*Rule {
 	return []*Rule{{
 		ID: "read-before-write", Severity: Note,
-		check: func(c *checker) {
-			for _, p := range c.schema.Patterns {
-				if why := readsFirst(p); why != "" {
-					c.atPattern(p, "%s", why)
-				}
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if why := readsFirst(p); why != "" {
+				c.atPattern(p, "%s", why)
 			}
 		},
 	}, {
 		ID: "null-written", Severity: Note, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				if null := carried(p, "null"); null != "" {
-					c.atPattern(p, "writes null, a tombstone, to %s of %s", null, p.Table.Name)
-				}
-			}, schemas.Put, schemas.PutIf)
+		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if null := carried(p, "null"); null != "" {
+				c.atPattern(p, "writes null, a tombstone, to %s of %s", null, p.Table.Name)
+			}
 		},
 	}, {
 		ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
-					c.atPattern(p, "changes one row of %s (%s) under a condition", p.Table.Name, fixed)
-				}
-			}, schemas.Put, schemas.PutIf, schemas.Delete)
+		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
+				c.atPattern(p, "changes one row of %s (%s) under a condition", p.Table.Name, fixed)
+			}
 		},
 	}, {
 		ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				conditional := c.of(t, schemas.PutIf)
-				plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
-					func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
-				if len(conditional) > 0 && len(plain) > 0 {
-					c.atTable(t, "a condition guards the writes of %s, and none those of %s", patternNames(conditional),
-						patternNames(plain))
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			conditional := c.of(t, schemas.PutIf)
+			plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
+				func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
+			if len(conditional) > 0 && len(plain) > 0 {
+				c.atTable(t, "a condition guards the writes of %s, and none those of %s", patternNames(conditional),
+					patternNames(plain))
+			}
 		},
 	}, {
 		ID: "time-as-key", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				own := t.Clustering[t.Inherited:]
-				named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
-					switch col.Type.Kind {
-					case schemas.Timestamp, schemas.Int, schemas.Boolean:
-						return false
-					}
-					return true
-				})
-				at := slices.IndexFunc(own, func(col *schemas.Column) bool {
-					return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
-				})
-				puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
-				if at >= 0 && !named && len(puts) > 0 {
-					f := c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
-						own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
-					if series(t) {
-						f.Severity = Note
-					}
+		table: func(c *checker, t *schemas.Table) {
+			own := t.Clustering[t.Inherited:]
+			named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
+				switch col.Type.Kind {
+				case schemas.Timestamp, schemas.Int, schemas.Boolean:
+					return false
 				}
+				return true
 			})
+			at := slices.IndexFunc(own, func(col *schemas.Column) bool {
+				return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
+			})
+			puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
+			if at >= 0 && !named && len(puts) > 0 {
+				f := c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
+					own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
+				if series(t) {
+					f.Severity = Note
+				}
+			}
 		},
 	}, {
 		ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
-					return add.Columns[0].Type.Kind != schemas.Counter
-				})
-				if len(counters) > 0 {
-					c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
-				}
-			}, schemas.Delete)
+		kinds: []schemas.PatternKind{schemas.Delete},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
+				return add.Columns[0].Type.Kind != schemas.Counter
+			})
+			if len(counters) > 0 {
+				c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
+			}
 		},
 	}, {
 		ID: "copy-not-deleted", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				deletes := c.of(t, schemas.Delete)
-				if len(deletes) == 0 {
-					return
+		table: func(c *checker, t *schemas.Table) {
+			deletes := c.of(t, schemas.Delete)
+			if len(deletes) == 0 {
+				return
+			}
+			c.tables(func(copied *schemas.Table) {
+				if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
+					len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
+					(c.putTogether(t, copied) || repeats(t, copied)) {
+					c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
+						t.Name, patternNames(deletes))
 				}
-				c.tables(func(copied *schemas.Table) {
-					if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
-						len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
-						(c.putTogether(t, copied) || repeats(t, copied)) {
-						c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
-							t.Name, patternNames(deletes))
-					}
-				})
 			})
 		},
 	}, {
 		ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
-				together := p.Atomic == schemas.AtomicAll ||
-					p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
-				if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
-					c.atPattern(p, "one batch writes a row of %s for each %s, in several partitions",
-						p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
-				}
-			}, schemas.Batch)
+		kinds: []schemas.PatternKind{schemas.Batch},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
+			together := p.Atomic == schemas.AtomicAll ||
+				p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
+			if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
+				c.atPattern(p, "one batch writes a row of %s for each %s, in several partitions",
+					p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
+			}
 		},
 	}, {
 		ID: "batch-spreads", Severity: Note,
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
-					c.atPattern(p, "%s", c.guarantee(p))
-				}
-			}, schemas.Batch)
+		kinds: []schemas.PatternKind{schemas.Batch},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
+				c.atPattern(p, "%s", c.guarantee(p))
+			}
 		},
 	}}
 }

@@ -1,0 +1,229 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// partitionRules are about how many partitions answer a pattern.
+func partitionRules() []*Rule {
+	return []*Rule{{
+		ID: "scan-all", Severity: Note,
+		kinds: []schemas.PatternKind{schemas.Scan},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
+				c.atPattern(p, "reads every partition of %s", p.Table.Name)
+			}
+		},
+	}, {
+		ID: "count-all", Severity: Warning,
+		kinds: []schemas.PatternKind{schemas.Scan},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if counts(p) {
+				c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
+			}
+		},
+	}, {
+		ID: "scan-filter", Severity: Error,
+		kinds: []schemas.PatternKind{schemas.Scan},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
+				c.atPattern(p, "reads every partition of %s to find rows by %s", p.Table.Name, names(a.dropped))
+			}
+		},
+	}, {
+		ID: "index-all-nodes", Severity: Warning,
+		kinds: []schemas.PatternKind{schemas.Slice, schemas.Scan},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
+				var through []string
+				for _, x := range a.indexes {
+					through = append(through, x.Name)
+				}
+				c.atPattern(p, "reads from every node through index %s, since it does not bind the partition key (%s)",
+					list(through), names(p.Table.Partition))
+			}
+		},
+	}, {
+		ID: "many-partitions", Severity: Warning,
+		kinds: []schemas.PatternKind{schemas.Get, schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			switch {
+			case p.In == nil || p.In.Role != schemas.Partition || p.Parallel > 0:
+			case p.Imported != nil:
+				c.atPattern(p, "reads a partition of %s for each %s in one query, so that a single node gathers them",
+					p.Table.Name, p.In.Name)
+			default:
+				c.atPattern(p, "reads a partition of %s for each %s, one after another", p.Table.Name, p.In.Name)
+			}
+		},
+	}}
+}
+
+// counts reports whether a scan returns the number of all rows, and no group of them.
+func counts(p *schemas.Pattern) bool {
+	number := strings.Contains(strings.ToLower(carried(p, "select")), "count(")
+	return number && carried(p, "group by") == "" && carried(p, "where") == "" && len(p.Filter) == 0
+}
+
+// orderRules are about where the order of a pattern's rows comes from.
+func orderRules() []*Rule {
+	return []*Rule{{
+		ID: "order-by-index", Severity: Warning,
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
+				c.atPattern(p, "is in the order of (%s), which index %s has and the primary key of %s (%s) has not",
+					names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
+			}
+		},
+	}, {
+		ID: "order-backwards", Severity: Warning,
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if !p.Reverse || c.onlyFallback(p) {
+				return
+			}
+			f := c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
+			if i := slices.IndexFunc(c.of(p.Table, schemas.Slice), forwards); i >= 0 {
+				f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.",
+					c.of(p.Table, schemas.Slice)[i].Name)
+			}
+		},
+	}, {
+		ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
+				c.atPattern(p, "is in the order of (%s), so the client reads all rows of %s that it may return, and sorts them",
+					directed(order), p.Table.Name)
+			}
+		},
+	}}
+}
+
+// forwards reports whether a slice needs the clustering order as it is declared.
+func forwards(p *schemas.Pattern) bool { return !p.Reverse && p.Index == nil && p.In == nil }
+
+// readingOrder returns the columns that order the rows of a slice after those that it binds: of its
+// index, then of the primary key.
+func readingOrder(p *schemas.Pattern) (order []schemas.IndexColumn) {
+	if p.Index != nil {
+		order = slices.Clone(p.Index.Columns)
+	}
+	for _, k := range p.Table.Key() {
+		if !slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Column == k }) {
+			order = append(order, schemas.IndexColumn{Column: k, Desc: k.Desc})
+		}
+	}
+	return slices.DeleteFunc(order, func(c schemas.IndexColumn) bool {
+		return slices.Contains(p.By, c.Column) || c.Column == p.In
+	})
+}
+
+// mixed reports whether some columns ascend and others descend.
+func mixed(order []schemas.IndexColumn) bool {
+	return slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Desc != order[0].Desc })
+}
+
+func directed(order []schemas.IndexColumn) string {
+	var words []string
+	for _, c := range order {
+		word := c.Column.Name
+		if c.Desc {
+			word += " desc"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// orderedBy returns the columns of an index that order the rows of a slice through
+// it, or nil if the primary key orders them as well.
+func orderedBy(p *schemas.Pattern) []*schemas.Column {
+	if p.Index == nil {
+		return nil
+	}
+	var by []*schemas.Column
+	for _, ic := range p.Index.Columns[len(p.By):] {
+		by = append(by, ic.Column)
+	}
+	key := p.Table.Key()
+	if len(p.By) <= len(key) && slices.Equal(p.By, key[:len(p.By)]) && len(by) <= len(key)-len(p.By) &&
+		slices.Equal(by, key[len(p.By):len(p.By)+len(by)]) {
+		return nil
+	}
+	return by
+}
+
+// indexRules are about secondary indexes.
+func indexRules() []*Rule {
+	return []*Rule{{
+		ID: "index-unused", Severity: Warning,
+		index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+			if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 {
+				c.atIndex(t, x, "no pattern reads through index %s", x.Name)
+			}
+		},
+	}, {
+		ID: "index-is-key", Severity: Warning,
+		index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+			key := t.Key()
+			if len(x.Columns) < len(t.Partition) {
+				return
+			}
+			for i, ic := range x.Columns {
+				if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
+					return
+				}
+			}
+			c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
+		},
+	}, {
+		ID: "index-few-values", Severity: Warning,
+		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+			if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
+				c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
+					x.Name, first.Name, names(t.Partition))
+			}
+		},
+	}, {
+		ID: "index-many-values", Severity: Warning,
+		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+			if first != nil && unique(t, first) && c.everyNode(t, x) {
+				const what = "nearly every row of %s has a %s %s of its own, and index %s is read without the partition key (%s)"
+				c.atIndex(t, x, what, t.Name, first.Type, first.Name, x.Name, names(t.Partition))
+			}
+		},
+	}}
+}
+
+// indexes calls yield for every index with the first of its columns that is not in
+// the partition key; nil if all are.
+func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *schemas.Column)) {
+	c.tables(func(t *schemas.Table) {
+		for _, x := range t.Indexes {
+			var first *schemas.Column
+			for _, ic := range x.Columns {
+				if first == nil && ic.Column.Role != schemas.Partition {
+					first = ic.Column
+				}
+			}
+			yield(t, x, first)
+		}
+	})
+}
+
+// everyNode reports whether some pattern reads through the index without the
+// partition key.
+func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
+	for _, p := range c.through(t, x) {
+		if !bindsPartition(p) {
+			return true
+		}
+	}
+	return false
+}
