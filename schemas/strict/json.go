@@ -37,7 +37,8 @@ func JSON(text []byte, into any, known ...string) error {
 		}
 		return fmt.Errorf("%.20q is not JSON", text[at:])
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), jsonName(kind.Type.Kind().String()), jsonName(kind.Value))
+		want := jsonName(kind.Type.Kind().String())
+		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), want, jsonName(kind.Value))
 	}
 	if field, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
 		return Unknown("field", strings.Trim(field, `"`), known...)
