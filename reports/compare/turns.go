@@ -1,18 +1,15 @@
 package compare
 
 import (
-	"math"
 	"slices"
+
+	"github.com/mailbench/mailbench/reports/growth"
 )
 
 // Trials of one number draw the same operations on both sides. A counted figure of such trials
 // differs by the code and by what operations found by chance. The trials themselves tell how
 // large that chance is: single operations differ much more from each other, since they are of
 // unlike messages.
-
-// tellMillionth are the quantiles of Student's distribution beyond which lies a millionth, on both
-// sides together, by degrees of freedom from 3 on. With more than 12 the last one holds.
-var tellMillionth = [...]float64{130.2, 49.5, 28.5, 20, 15.8, 13.3, 11.6, 10.5, 9.7, 9.1}
 
 // pairedMeans are the means of a counted figure in the trials of both sides, trial by trial. They
 // are nil if the sides do not have the same trials, each with the same number of operations, or
@@ -43,18 +40,12 @@ func (p *pair) pairedMeans(s operation, f *figure) (base, new []float64) {
 // pairedError is how far the mean of the differences may be from what more trials would give, with
 // a millionth of a doubt: 0 if all trials have the same difference.
 func pairedError(base, new []float64) float64 {
-	differences, n := make([]float64, len(base)), float64(len(base))
-	mean := 0.0
+	differences := make([]float64, len(base))
 	for i := range base {
 		differences[i] = new[i] - base[i]
-		mean += differences[i] / n
 	}
-	squares := 0.0
-	for _, d := range differences {
-		squares += (d - mean) * (d - mean)
-	}
-	free := len(base) - 1
-	return tellMillionth[min(free, len(tellMillionth)+2)-3] * math.Sqrt(squares/float64(free)/n)
+	_, half := growth.Mean(differences, 1e-6)
+	return half
 }
 
 // compareTurns compares a counted figure by the means of paired trials. It returns false if there

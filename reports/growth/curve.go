@@ -57,7 +57,7 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 	case len(c.x) < Fewest:
 		return slope, math.Inf(1)
 	}
-	return slope, Student(len(c.x)-2) * math.Sqrt(variance)
+	return slope, Student(len(c.x)-2, 0.05) * math.Sqrt(variance)
 }
 
 // straight reports whether the points lie as near to the least-squares line of a slope as their errors say.
@@ -129,7 +129,7 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	if exact {
 		most += normal * normal * max(1, best/float64(max(1, free)))
 	} else {
-		t := Student(free)
+		t := Student(free, 0.05)
 		most += t * t * max(errorLeast*errorLeast, best/float64(free))
 	}
 	low, high = math.NaN(), math.NaN()

@@ -38,17 +38,7 @@ func Compare(a, b Series, timed bool) (d Difference, ok bool) {
 	if d.Trials = len(logs); d.Trials == 0 {
 		return d, false
 	}
-	var mean, squares float64
-	for _, l := range logs {
-		mean += l / float64(d.Trials)
-	}
-	for _, l := range logs {
-		squares += (l - mean) * (l - mean)
-	}
-	half := math.Inf(1)
-	if d.Trials > 1 {
-		half = growth.Student(d.Trials-1) * math.Sqrt(squares/float64(d.Trials-1)/float64(d.Trials))
-	}
+	mean, half := growth.Mean(logs, 0.05)
 	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
 	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
 	return d, true
