@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -14,16 +15,7 @@ func (o *Op) Add(b *Op) {
 	n, m := o.Count, b.Count
 	o.Store.add(n, &b.Store, m)
 	o.Patterns = addPatterns(o.Patterns, n, b.Patterns, m)
-	o.Count += b.Count
-	o.NotFound += b.NotFound
-	o.Failed += b.Failed
-	o.Unknown += b.Unknown
-	o.Dropped += b.Dropped
-	o.NoTarget += b.NoTarget
-	o.TooLarge += b.TooLarge
-	o.Clamped += b.Clamped
-	o.Queued += b.Queued
-	o.Rate += b.Rate
+	add(o, b)
 	if slices.Index(supports, b.Support) > slices.Index(supports, o.Support) {
 		o.Support = b.Support
 	}
@@ -49,16 +41,8 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 	if n+m == 0 {
 		return
 	}
-	mean := func(x, y float64) float64 { return (x*float64(n) + y*float64(m)) / float64(n+m) }
-	sum := StoreCost{
-		Calls: mean(s.Calls, b.Calls), Retries: mean(s.Retries, b.Retries),
-		Throttled: mean(s.Throttled, b.Throttled), Backoff: mean(s.Backoff, b.Backoff),
-		RowsRead: mean(s.RowsRead, b.RowsRead), RowsWritten: mean(s.RowsWritten, b.RowsWritten),
-		BytesRead: mean(s.BytesRead, b.BytesRead), BytesWritten: mean(s.BytesWritten, b.BytesWritten),
-		BytesAdded: mean(s.BytesAdded, b.BytesAdded),
-		BlobCalls:  mean(s.BlobCalls, b.BlobCalls), BlobBytesRead: mean(s.BlobBytesRead, b.BlobBytesRead),
-		BlobBytesWritten: mean(s.BlobBytesWritten, b.BlobBytesWritten),
-	}
+	sum := *s
+	sum.mean(float64(n), b, float64(m))
 	sum.CallsDeviation = addDeviations(n, s.Calls, s.CallsDeviation, m, b.Calls, b.CallsDeviation)
 	sum.RowsDeviation = addDeviations(n, s.RowsRead+s.RowsWritten, s.RowsDeviation,
 		m, b.RowsRead+b.RowsWritten, b.RowsDeviation)
@@ -71,6 +55,7 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 // addExamined sets the rows examined of n operations with the cost a and of m with the cost b.
 // They are known if those of each operation are.
 func (s *StoreCost) addExamined(a *StoreCost, n int64, b *StoreCost, m int64) {
+	s.RowsExamined, s.Traced, s.ExaminedDeviation = nil, 0, 0
 	switch {
 	case m == 0:
 		s.RowsExamined, s.Traced, s.ExaminedDeviation = a.RowsExamined, a.Traced, a.ExaminedDeviation
@@ -153,88 +138,29 @@ func addErrors(a, b []ErrorCount) []ErrorCount {
 }
 
 // Add adds what the schedule of another load generator asked for at the same time.
-func (o *Offered) Add(b *Offered) {
-	o.Due += b.Due
-	o.Skipped += b.Skipped
-	o.Replaced += b.Replaced
-	o.NoTarget += b.NoTarget
-	o.Dropped += b.Dropped
-	o.Span, o.LastStart = max(o.Span, b.Span), max(o.LastStart, b.LastStart)
-	o.Rate += b.Rate
-	o.Achieved += b.Achieved
-}
+func (o *Offered) Add(b *Offered) { add(o, b) }
 
 // Add adds what another load generator used at the same time. Processors, memory and workers
 // are sums; shares and losses become those of the worst generator. Limits stay those of c.
-func (c *ClientInfo) Add(b *ClientInfo) {
-	c.Workers += b.Workers
-	c.Processors += b.Processors
-	c.Capacity += b.Capacity
-	c.CPUSeconds += b.CPUSeconds
-	c.GCSeconds += b.GCSeconds
-	c.PeakRSS += b.PeakRSS
-	c.CPUShare = max(c.CPUShare, b.CPUShare)
-	c.OthersShare = max(c.OthersShare, b.OthersShare)
-	c.StealShare = max(c.StealShare, b.StealShare)
-	c.Throttled = max(c.Throttled, b.Throttled)
-	c.SchedP99 = max(c.SchedP99, b.SchedP99)
-	c.GCPauses = max(c.GCPauses, b.GCPauses)
-}
+func (c *ClientInfo) Add(b *ClientInfo) { add(c, b) }
 
 // Add adds what another load generator showed at the same time. Counts are sums; times are
 // those of the worst generator. What follows from all generators together stays as it is:
 // Occupancy, Windows, Lags, Trend, Delays, Shards, Held, and the distribution of the hiccups.
 func (e *Evidence) Add(b *Evidence) {
-	e.InProcess, e.Beside = e.InProcess || b.InProcess, e.Beside || b.Beside
-	e.Discards = e.Discards || b.Discards
-	e.Settled, e.Warm = e.Settled && b.Settled, e.Warm && b.Warm
-	e.NotCold, e.NotOffered = cmp.Or(e.NotCold, b.NotCold), cmp.Or(e.NotOffered, b.NotOffered)
-	e.Load = cmp.Or(e.Load, b.Load)
-	e.Missed += b.Missed
-	e.Messages += b.Messages
-	e.Copies += b.Copies
-	e.MailBytes += b.MailBytes
-	e.Lateness = max(e.Lateness, b.Lateness)
-	e.Started += b.Started
-	e.Late += b.Late
-	e.Queued += b.Queued
-	e.Crowded += b.Crowded
-	e.Cap += b.Cap
-	e.LargeWaits += b.LargeWaits
-	e.Own += b.Own
-	e.Service += b.Service
-	e.ServiceFree, e.ServiceQueued = max(e.ServiceFree, b.ServiceFree), max(e.ServiceQueued, b.ServiceQueued)
+	add(e, b)
 	if b.Hiccups != nil {
 		if e.Hiccups == nil {
 			e.Hiccups = &Hiccups{}
 		}
-		e.Hiccups.Count += b.Hiccups.Count
-		e.Hiccups.Total = max(e.Hiccups.Total, b.Hiccups.Total)
-		e.Hiccups.Stopped = max(e.Hiccups.Stopped, b.Hiccups.Stopped)
+		add(e.Hiccups, b.Hiccups)
 	}
 }
 
-// Add adds the sizes of another store of the same engine. What one of them does not tell is not
-// known of both. Version and Settings stay those of i.
+// Add adds the sizes of another store of the same engine. A size that one of them does not report is
+// not known of both. Version and Settings stay those of i.
 func (i *EngineInfo) Add(b *EngineInfo) {
-	for _, n := range []struct{ to, from *int64 }{
-		{&i.DiskBytes, &b.DiskBytes},
-		{&i.LogBytes, &b.LogBytes},
-		{&i.CacheBytes, &b.CacheBytes},
-		{&i.CompactionDebt, &b.CompactionDebt},
-		{&i.WrittenBytes, &b.WrittenBytes},
-		{&i.ReadBytes, &b.ReadBytes},
-		{&i.Tombstones, &b.Tombstones},
-	} {
-		if *n.to >= 0 && *n.from >= 0 {
-			*n.to += *n.from
-		} else {
-			*n.to = -1
-		}
-	}
-	i.TombstonesRead = max(i.TombstonesRead, b.TombstonesRead)
-	i.RowCacheReads, i.RowCacheHits = max(i.RowCacheReads, b.RowCacheReads), max(i.RowCacheHits, b.RowCacheHits)
-	i.CPU = max(i.CPU, b.CPU) // both saw the same processes
+	add(i, b)
 	i.AddMissing(b)
 }
 
@@ -250,43 +176,66 @@ func (i *EngineInfo) AddMissing(b *EngineInfo) {
 // Add adds what the audit of another shard found. Common says that both audited one store: what
 // each found in all of it is then not added up, and the larger number holds.
 func (a *Audit) Add(b *Audit, common bool) {
-	for _, n := range []struct{ to, from *int64 }{
-		{&a.Delivered, &b.Delivered},
-		{&a.Deleted, &b.Deleted},
-		{&a.Verified, &b.Verified},
-		{&a.Lost, &b.Lost},
-		{&a.Corrupt, &b.Corrupt},
-		{&a.Resurrected, &b.Resurrected},
-		{&a.Unknown, &b.Unknown},
-		{&a.BadUIDs, &b.BadUIDs},
-		{&a.Unread, &b.Unread},
-	} {
-		*n.to += *n.from
+	store := "sum"
+	if common {
+		store = "max"
 	}
-	for _, n := range []struct{ to, from *int64 }{
-		{&a.Accounts, &b.Accounts},
-		{&a.Folders, &b.Folders},
-		{&a.Messages, &b.Messages},
-		{&a.Purgeable, &b.Purgeable},
-		{&a.Unreferenced, &b.Unreferenced},
-		{&a.Dangling, &b.Dangling},
-		{&a.Duplicated, &b.Duplicated},
-		{&a.BrokenBodies, &b.BrokenBodies},
-		{&a.BrokenOff, &b.BrokenOff},
-		{&a.CounterDrift, &b.CounterDrift},
-	} {
-		if common {
-			*n.to = max(*n.to, *n.from)
-		} else {
-			*n.to += *n.from
+	addFields(a, b, store)
+	for _, text := range []struct {
+		to  *string
+		add string
+	}{{&a.Fault, b.Fault}, {&a.Error, b.Error}} {
+		if !strings.Contains(*text.to, text.add) {
+			*text.to = strings.TrimPrefix(*text.to+"; "+text.add, "; ")
 		}
 	}
-	a.Interrupted, a.Exact = a.Interrupted || b.Interrupted, a.Exact && b.Exact
-	if !strings.Contains(a.Fault, b.Fault) {
-		a.Fault = strings.TrimPrefix(a.Fault+"; "+b.Fault, "; ")
-	}
-	if !strings.Contains(a.Error, b.Error) {
-		a.Error = strings.TrimPrefix(a.Error+"; "+b.Error, "; ")
-	}
 	a.Notes = append(a.Notes, b.Notes...)
+}
+
+// add adds the fields of b to those of a. The tag add of a field says how: sum, max, size (a sum that is
+// -1 if a part is negative), store (a sum), or (true, or the first text), and. Other fields stay as they are.
+func add[T any](a, b *T) { addFields(a, b, "sum") }
+
+// addFields is add with the rule for the fields store.
+func addFields[T any](a, b *T, store string) {
+	sum, other := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range sum.NumField() {
+		rule := sum.Type().Field(i).Tag.Get("add")
+		if rule == "" {
+			continue
+		} else if rule == "store" {
+			rule = store
+		}
+		switch x, y := sum.Field(i), other.Field(i); x.Kind() {
+		case reflect.Bool:
+			x.SetBool(x.Bool() && y.Bool() || rule == "or" && (x.Bool() || y.Bool()))
+		case reflect.String:
+			x.SetString(cmp.Or(x.String(), y.String()))
+		case reflect.Float64:
+			x.SetFloat(joined(rule, x.Float(), y.Float()))
+		default:
+			x.SetInt(joined(rule, x.Int(), y.Int()))
+		}
+	}
+}
+
+func joined[N int64 | float64](rule string, a, b N) N {
+	switch {
+	case rule == "max":
+		return max(a, b)
+	case rule == "size" && (a < 0 || b < 0):
+		return -1
+	}
+	return a + b
+}
+
+// mean makes the fields of s with the tag add:"mean", means of n operations, those of these and m others.
+func (s *StoreCost) mean(n float64, b *StoreCost, m float64) {
+	sum, other := reflect.ValueOf(s).Elem(), reflect.ValueOf(b).Elem()
+	for i := range sum.NumField() {
+		if sum.Type().Field(i).Tag.Get("add") == "mean" {
+			x := sum.Field(i)
+			x.SetFloat((x.Float()*n + other.Field(i).Float()*m) / (n + m))
+		}
+	}
 }

@@ -13,32 +13,32 @@ type Audit struct {
 	Fault string `json:"fault,omitempty"`
 	// Error is why the audit was interrupted: what it did not reach is not verified.
 	Error       string `json:"error,omitempty"`
-	Delivered   int64  `json:"delivered"` // acknowledged deliveries in the ledger
-	Deleted     int64  `json:"deleted"`   // acknowledged deletions
-	Verified    int64  `json:"verified"`  // deliveries found byte for byte as they were delivered
-	Lost        int64  `json:"lost"`
-	Corrupt     int64  `json:"corrupt"`
-	Resurrected int64  `json:"resurrected"`        // acknowledged deletions whose message is still there
-	Unknown     int64  `json:"unknown"`            // outcome unknown when written: present or absent, both are right
-	BadUIDs     int64  `json:"bad_uids,omitempty"` // UIDs given twice in a folder, or not ascending
-	Unread      int64  `json:"unread,omitempty"`   // not checked, because the engine answered with an error
+	Delivered   int64  `json:"delivered" add:"sum"` // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted" add:"sum"`   // acknowledged deletions
+	Verified    int64  `json:"verified" add:"sum"`  // deliveries found byte for byte as they were delivered
+	Lost        int64  `json:"lost" add:"sum"`
+	Corrupt     int64  `json:"corrupt" add:"sum"`
+	Resurrected int64  `json:"resurrected" add:"sum"`        // acknowledged deletions whose message is still there
+	Unknown     int64  `json:"unknown" add:"sum"`            // unknown when written: present or absent, both are right
+	BadUIDs     int64  `json:"bad_uids,omitempty" add:"sum"` // UIDs given twice in a folder, or not ascending
+	Unread      int64  `json:"unread,omitempty" add:"sum"`   // not checked, because the engine answered with an error
 	// Interrupted says that operations were broken off on an engine where an
 	// operation of several writes is not all or nothing. Such operations may leave
 	// dangling references and broken bodies; nothing acknowledged is wrong then.
-	Interrupted bool `json:"interrupted,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty" add:"or"`
 	// Exact says that no operation on the data set was broken off or is of unknown outcome, on any
 	// engine: counters that are written apart from what they count must be exact then.
-	Exact        bool     `json:"exact,omitempty"`
-	Accounts     int64    `json:"accounts"`
-	Folders      int64    `json:"folders"`
-	Messages     int64    `json:"messages"`
-	Purgeable    int64    `json:"purgeable"`
-	Unreferenced int64    `json:"unreferenced"`
-	Dangling     int64    `json:"dangling"`
-	Duplicated   int64    `json:"duplicated"`
-	BrokenBodies int64    `json:"broken_bodies"`
-	BrokenOff    int64    `json:"broken_off,omitempty"` // writes of blobs that were broken off: files that nobody sees
-	CounterDrift int64    `json:"counter_drift"`        // sum of what all counters are off by
+	Exact        bool     `json:"exact,omitempty" add:"and"`
+	Accounts     int64    `json:"accounts" add:"store"`
+	Folders      int64    `json:"folders" add:"store"`
+	Messages     int64    `json:"messages" add:"store"`
+	Purgeable    int64    `json:"purgeable" add:"store"`
+	Unreferenced int64    `json:"unreferenced" add:"store"`
+	Dangling     int64    `json:"dangling" add:"store"`
+	Duplicated   int64    `json:"duplicated" add:"store"`
+	BrokenBodies int64    `json:"broken_bodies" add:"store"`
+	BrokenOff    int64    `json:"broken_off,omitempty" add:"store"` // interrupted writes of blobs: orphaned files
+	CounterDrift int64    `json:"counter_drift" add:"store"`        // sum of what all counters are off by
 	Notes        []string `json:"notes,omitempty"`
 }
 

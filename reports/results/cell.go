@@ -87,70 +87,70 @@ type Cell struct {
 // out operations that the model does not offer (Skipped) and operations that found
 // nothing to work on (NoTarget).
 type Offered struct {
-	Due      int64 `json:"due"`                // operations that were due, or that clients began
-	Skipped  int64 `json:"skipped"`            // due, but not offered by the model
-	Replaced int64 `json:"replaced,omitempty"` // part of Due, in place of operations that the model does not offer
-	NoTarget int64 `json:"no_target"`          // due, but there was no live message to work on
-	Dropped  int64 `json:"dropped"`            // due, but never started
+	Due      int64 `json:"due" add:"sum"`                // operations that were due, or that clients began
+	Skipped  int64 `json:"skipped" add:"sum"`            // due, but not offered by the model
+	Replaced int64 `json:"replaced,omitempty" add:"sum"` // part of Due, instead of unsupported operations
+	NoTarget int64 `json:"no_target" add:"sum"`          // due, but there was no live message to work on
+	Dropped  int64 `json:"dropped" add:"sum"`            // due, but never started
 	// Span is the length of the schedule in seconds, up to where the phase was
 	// stopped. LastStart is when the last operation was started, in seconds since
 	// the phase began.
-	Span      float64 `json:"span_seconds"`
-	LastStart float64 `json:"last_start_seconds"`
-	Rate      float64 `json:"rate"`     // operations a second that were due
-	Achieved  float64 `json:"achieved"` // operations a second that were carried out, whatever their outcome
+	Span      float64 `json:"span_seconds" add:"max"`
+	LastStart float64 `json:"last_start_seconds" add:"max"`
+	Rate      float64 `json:"rate" add:"sum"`     // operations a second that were due
+	Achieved  float64 `json:"achieved" add:"sum"` // operations a second that were carried out, whatever their outcome
 }
 
 // Evidence is what a phase showed about the generator and the store. Verdicts rest
 // on it. Times are nanoseconds.
 type Evidence struct {
-	InProcess bool   `json:"in_process"`         // engine and generator share a process
-	Beside    bool   `json:"beside"`             // they share a machine, in processes of their own
-	Discards  bool   `json:"discards"`           // the engine keeps nothing
-	Settled   bool   `json:"settled"`            // the store came to rest before the phase
-	Warm      bool   `json:"warm"`               // service times became steady before the phase
-	NotCold   string `json:"not_cold,omitempty"` // why the caches could not be dropped, or ""
+	InProcess bool   `json:"in_process" add:"or"`         // engine and generator share a process
+	Beside    bool   `json:"beside" add:"or"`             // they share a machine, in processes of their own
+	Discards  bool   `json:"discards" add:"or"`           // the engine keeps nothing
+	Settled   bool   `json:"settled" add:"and"`           // the store came to rest before the phase
+	Warm      bool   `json:"warm" add:"and"`              // service times became steady before the phase
+	NotCold   string `json:"not_cold,omitempty" add:"or"` // why the caches could not be dropped, or ""
 	// NotOffered says why the model cannot hold the workload's population. It is
 	// empty if the model can.
-	NotOffered string `json:"not_offered,omitempty"`
+	NotOffered string `json:"not_offered,omitempty" add:"or"`
 	// Missed is how many of a load's Messages could not be delivered.
-	Missed   int64 `json:"missed,omitempty"`
-	Messages int64 `json:"messages,omitempty"`
+	Missed   int64 `json:"missed,omitempty" add:"sum"`
+	Messages int64 `json:"messages,omitempty" add:"sum"`
 	// Copies is how many messages a load put into folders, and MailBytes is their size as mail. A
 	// message with several recipients counts for each.
-	Copies    int64 `json:"copies,omitempty"`
-	MailBytes int64 `json:"mail_bytes,omitempty"`
+	Copies    int64 `json:"copies,omitempty" add:"sum"`
+	MailBytes int64 `json:"mail_bytes,omitempty" add:"sum"`
 	// Load says how a load used an existing data set: it added to the set, or went on with an
 	// interrupted load. It is empty if the data set is new.
-	Load string `json:"load,omitempty"`
+	Load string `json:"load,omitempty" add:"or"`
 	// Held is how many live messages there were in a measured phase of a sweep of the population.
 	Held *Held `json:"held,omitempty"`
 
 	// An operation is late if it starts more than Lateness after it was due. Late
 	// counts operations that were late although a worker was free. Queued counts
 	// operations that were late because all workers were busy.
-	Lateness int64 `json:"lateness_ns"`
-	Started  int64 `json:"started"`
-	Late     int64 `json:"late"`
-	Queued   int64 `json:"queued"`
+	Lateness int64 `json:"lateness_ns" add:"max"`
+	Started  int64 `json:"started" add:"sum"`
+	Late     int64 `json:"late" add:"sum"`
+	Queued   int64 `json:"queued" add:"sum"`
 	// Crowded counts the operations of Queued that were late because the client has too few
 	// workers: there were as many as it may have, and the calls of those workers took no longer
 	// than usual. Cap is how many workers it may have; ClientInfo says how many there were.
-	Crowded int64 `json:"crowded,omitempty"`
-	Cap     int   `json:"workers_cap,omitempty"`
+	Crowded int64 `json:"crowded,omitempty" add:"sum"`
+	Cap     int   `json:"workers_cap,omitempty" add:"sum"`
 	// LargeWaits counts operations whose start waited for memory, because other operations on
 	// large messages had it.
-	LargeWaits int64 `json:"large_waits,omitempty"`
+	LargeWaits int64 `json:"large_waits,omitempty" add:"sum"`
 	// Own is the time that workers spent between two operations when the next was
 	// due already: they made it, wrote the ledger, or recorded times. Service is the
 	// time that store and model took for the same operations.
-	Own     int64 `json:"own_ns"`
-	Service int64 `json:"service_ns"`
+	Own     int64 `json:"own_ns" add:"sum"`
+	Service int64 `json:"service_ns" add:"sum"`
 	// ServiceFree is the lower quartile of the service times of operations that were ok and
 	// found a free worker. ServiceQueued is the median of those that found none. They are 0
 	// if there were too few operations to tell.
-	ServiceFree   int64 `json:"service_free_ns"`
-	ServiceQueued int64 `json:"service_queued_ns"`
+	ServiceFree   int64 `json:"service_free_ns" add:"max"`
+	ServiceQueued int64 `json:"service_queued_ns" add:"max"`
 	// Occupancy is the part of the workers' time that they spent in calls.
 	Occupancy float64 `json:"occupancy"`
 
@@ -194,10 +194,10 @@ const TrendMost = 1000
 // Hiccups are times in which the load generator's process could not run. A thread
 // sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
 type Hiccups struct {
-	Count    int64   `json:"count"`
-	Total    int64   `json:"total_ns"`
-	Stopped  int64   `json:"stopped_ns"` // part of Total in which the process neither ran nor waited for a processor
-	Lateness Latency `json:"lateness"`   // how late the thread woke, over all its sleeps
+	Count    int64   `json:"count" add:"sum"`
+	Total    int64   `json:"total_ns" add:"max"`
+	Stopped  int64   `json:"stopped_ns" add:"max"` // part of Total in which it neither ran nor waited for a processor
+	Lateness Latency `json:"lateness"`             // how late the thread woke, over all its sleeps
 }
 
 // Delays compare the response times of all operations of a cell with those that they
@@ -215,40 +215,40 @@ type Delays struct {
 // not tell it.
 type EngineInfo struct {
 	Version        string `json:"version,omitempty"`
-	DiskBytes      int64  `json:"disk_bytes"`
-	LogBytes       int64  `json:"log_bytes,omitempty"` // write-ahead log, part of DiskBytes; 0: not known
-	CacheBytes     int64  `json:"cache_bytes"`
-	CompactionDebt int64  `json:"compaction_debt_bytes"`
-	WrittenBytes   int64  `json:"written_bytes"`
-	ReadBytes      int64  `json:"read_bytes"` // bytes from disk of this machine, since the store was opened
+	DiskBytes      int64  `json:"disk_bytes" add:"size"`
+	LogBytes       int64  `json:"log_bytes,omitempty" add:"size"` // write-ahead log, part of DiskBytes; 0: not known
+	CacheBytes     int64  `json:"cache_bytes" add:"size"`
+	CompactionDebt int64  `json:"compaction_debt_bytes" add:"size"`
+	WrittenBytes   int64  `json:"written_bytes" add:"size"`
+	ReadBytes      int64  `json:"read_bytes" add:"size"` // bytes from disk of this machine, since the store was opened
 	// CPU is the processor time of the engine's processes on this machine since they began, in
 	// nanoseconds; 0: not known.
-	CPU            int64 `json:"cpu_ns,omitempty"`
-	Tombstones     int64 `json:"tombstones"`
-	TombstonesRead int64 `json:"tombstones_read_most,omitempty"` // that one read met; 0: not known
+	CPU            int64 `json:"cpu_ns,omitempty" add:"max"`
+	Tombstones     int64 `json:"tombstones" add:"size"`
+	TombstonesRead int64 `json:"tombstones_read_most,omitempty" add:"max"` // that one read met; 0: not known
 	// RowCacheReads asked the engine's cache of rows since it began, and RowCacheHits of them found
 	// their row; 0: it has none, or does not tell.
-	RowCacheReads int64             `json:"row_cache_reads,omitempty"`
-	RowCacheHits  int64             `json:"row_cache_hits,omitempty"`
+	RowCacheReads int64             `json:"row_cache_reads,omitempty" add:"max"`
+	RowCacheHits  int64             `json:"row_cache_hits,omitempty" add:"max"`
 	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
 	Settings      map[string]string `json:"settings,omitempty"`
 }
 
 // ClientInfo is what the load generator used during a phase, and its limits.
 type ClientInfo struct {
-	Workers    int     `json:"workers"`    // the most that there were at one time
-	Processors int     `json:"processors"` // processors that the process may use
-	Capacity   float64 `json:"capacity"`   // the least of Processors, GOMAXPROCS and the CPU quota
-	CPUSeconds float64 `json:"cpu_seconds"`
-	CPUShare   float64 `json:"cpu_share"` // of Capacity
+	Workers    int     `json:"workers" add:"sum"`    // the most that there were at one time
+	Processors int     `json:"processors" add:"sum"` // processors that the process may use
+	Capacity   float64 `json:"capacity" add:"sum"`   // the least of Processors, GOMAXPROCS and the CPU quota
+	CPUSeconds float64 `json:"cpu_seconds" add:"sum"`
+	CPUShare   float64 `json:"cpu_share" add:"max"` // of Capacity
 	// share of all processors that other processes and the hypervisor took; negative: not known
-	OthersShare float64 `json:"others_share"`
-	StealShare  float64 `json:"steal_share"`  // share of all processors that the hypervisor took
-	Throttled   int64   `json:"throttled_ns"` // time in which the CPU quota stopped the process
-	SchedP99    int64   `json:"sched_p99_ns"` // how long goroutines waited for a processor
-	GCPauses    int64   `json:"gc_pause_ns"`
-	GCSeconds   float64 `json:"gc_cpu_seconds"` // as the runtime estimates it
-	PeakRSS     int64   `json:"peak_rss_bytes"` // the most memory of the process so far; 0: not known
+	OthersShare float64 `json:"others_share" add:"max"`
+	StealShare  float64 `json:"steal_share" add:"max"`  // share of all processors that the hypervisor took
+	Throttled   int64   `json:"throttled_ns" add:"max"` // time in which the CPU quota stopped the process
+	SchedP99    int64   `json:"sched_p99_ns" add:"max"` // how long goroutines waited for a processor
+	GCPauses    int64   `json:"gc_pause_ns" add:"max"`
+	GCSeconds   float64 `json:"gc_cpu_seconds" add:"sum"` // as the runtime estimates it
+	PeakRSS     int64   `json:"peak_rss_bytes" add:"sum"` // the most memory of the process so far; 0: not known
 	Limits      Limits  `json:"limits"`
 }
 

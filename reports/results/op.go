@@ -10,13 +10,13 @@ import "maps"
 type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
 	Seconds float64               `json:"seconds"` // length of the interval
-	OK      int64                 `json:"ok"`
-	Failed  int64                 `json:"failed"`
-	Unknown int64                 `json:"unknown"`
-	Dropped int64                 `json:"dropped"`
+	OK      int64                 `json:"ok" add:"sum"`
+	Failed  int64                 `json:"failed" add:"sum"`
+	Unknown int64                 `json:"unknown" add:"sum"`
+	Dropped int64                 `json:"dropped" add:"sum"`
 	P50     int64                 `json:"p50"`
-	P99     int64                 `json:"p99"`
-	Max     int64                 `json:"max"`
+	P99     int64                 `json:"p99" add:"max"`
+	Max     int64                 `json:"max" add:"max"`
 	Ops     map[string]OpInterval `json:"ops,omitempty"`
 	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
 }
@@ -24,8 +24,8 @@ type Interval struct {
 // Add adds what became of other operations, of the same time or of the time that follows. P50
 // becomes the mean, weighted by operations, and P99 the larger of both.
 func (in *Interval) Add(b *Interval) {
-	in.P50, in.P99, in.Max = meanOf(in.P50, in.OK, b.P50, b.OK), max(in.P99, b.P99), max(in.Max, b.Max)
-	in.OK, in.Failed, in.Unknown, in.Dropped = in.OK+b.OK, in.Failed+b.Failed, in.Unknown+b.Unknown, in.Dropped+b.Dropped
+	in.P50 = meanOf(in.P50, in.OK, b.P50, b.OK)
+	add(in, b)
 	in.Ops, in.Streams = addOps(in.Ops, b.Ops), addOps(in.Streams, b.Streams)
 }
 
@@ -57,13 +57,8 @@ func addOps(a, b map[string]OpInterval) map[string]OpInterval {
 
 // Add adds what became of other operations, as Interval.Add does.
 func (o *OpInterval) Add(b *OpInterval) {
-	o.P50, o.P99, o.Max = meanOf(o.P50, o.OK, b.P50, b.OK), max(o.P99, b.P99), max(o.Max, b.Max)
-	o.OK += b.OK
-	o.NotFound += b.NotFound
-	o.Failed += b.Failed
-	o.Unknown += b.Unknown
-	o.Dropped += b.Dropped
-	o.TooLarge += b.TooLarge
+	o.P50 = meanOf(o.P50, o.OK, b.P50, b.OK)
+	add(o, b)
 }
 
 // meanOf is the mean of two values, weighted by their operations.
@@ -76,15 +71,15 @@ func meanOf(a, n, b, m int64) int64 {
 
 // OpInterval is what became of one operation within an interval.
 type OpInterval struct {
-	OK       int64 `json:"ok,omitempty"`
-	NotFound int64 `json:"not_found,omitempty"`
-	Failed   int64 `json:"failed,omitempty"`
-	Unknown  int64 `json:"unknown,omitempty"`
-	Dropped  int64 `json:"dropped,omitempty"`
-	TooLarge int64 `json:"too_large,omitempty"`
+	OK       int64 `json:"ok,omitempty" add:"sum"`
+	NotFound int64 `json:"not_found,omitempty" add:"sum"`
+	Failed   int64 `json:"failed,omitempty" add:"sum"`
+	Unknown  int64 `json:"unknown,omitempty" add:"sum"`
+	Dropped  int64 `json:"dropped,omitempty" add:"sum"`
+	TooLarge int64 `json:"too_large,omitempty" add:"sum"`
 	P50      int64 `json:"p50,omitempty"`
-	P99      int64 `json:"p99,omitempty"`
-	Max      int64 `json:"max,omitempty"`
+	P99      int64 `json:"p99,omitempty" add:"max"`
+	Max      int64 `json:"max,omitempty" add:"max"`
 }
 
 // Gap is a time in which no operation was ok.
@@ -107,18 +102,18 @@ const (
 // Op is one operation of one cell. Count is how many were ok; only they are in the
 // latency figures.
 type Op struct {
-	Count    int64   `json:"count"`
-	NotFound int64   `json:"not_found"`
-	Failed   int64   `json:"failed"`              // known to have changed nothing
-	Unknown  int64   `json:"unknown"`             // timed out: may have changed something
-	Dropped  int64   `json:"dropped"`             // due, but never started
-	NoTarget int64   `json:"no_target,omitempty"` // found no live message to work on
-	TooLarge int64   `json:"too_large,omitempty"`
-	Clamped  int64   `json:"clamped,omitempty"` // latencies beyond the histogram's range, counted at its end
+	Count    int64   `json:"count" add:"sum"`
+	NotFound int64   `json:"not_found" add:"sum"`
+	Failed   int64   `json:"failed" add:"sum"`              // known to have changed nothing
+	Unknown  int64   `json:"unknown" add:"sum"`             // timed out: may have changed something
+	Dropped  int64   `json:"dropped" add:"sum"`             // due, but never started
+	NoTarget int64   `json:"no_target,omitempty" add:"sum"` // found no live message to work on
+	TooLarge int64   `json:"too_large,omitempty" add:"sum"`
+	Clamped  int64   `json:"clamped,omitempty" add:"sum"` // latencies beyond the histogram's range, counted at its end
 	Support  Support `json:"support"`
 	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
 	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
-	Rate     float64 `json:"rate"`               // ok operations a second
+	Rate     float64 `json:"rate" add:"sum"`     // ok operations a second
 	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
 	// do not have it.
 	Latency  *Latency `json:"latency,omitempty"`
@@ -128,7 +123,7 @@ type Op struct {
 	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
 	// service times, and ServiceFree is the service times of the others; both are left out if
 	// there are none.
-	Queued        int64    `json:"queued,omitempty"`
+	Queued        int64    `json:"queued,omitempty" add:"sum"`
 	ServiceFree   *Latency `json:"service_free,omitempty"`
 	ServiceQueued *Latency `json:"service_queued,omitempty"`
 	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
@@ -209,30 +204,30 @@ type Latency struct {
 
 // StoreCost is what one operation asked of the store, on average.
 type StoreCost struct {
-	Calls float64 `json:"calls"` // requests that went to the engine, without Retries
+	Calls float64 `json:"calls" add:"mean"` // requests that went to the engine, without Retries
 	// Retries are further attempts of requests. How many there are depends on the machine.
-	Retries float64 `json:"retries,omitempty"`
+	Retries float64 `json:"retries,omitempty" add:"mean"`
 	// Throttled are requests that the engine refused because the client may not ask for so much in
 	// a time. Backoff is how long the driver waited after them, in nanoseconds.
-	Throttled float64 `json:"throttled,omitempty"`
-	Backoff   float64 `json:"backoff_ns,omitempty"`
+	Throttled float64 `json:"throttled,omitempty" add:"mean"`
+	Backoff   float64 `json:"backoff_ns,omitempty" add:"mean"`
 	// RowsExamined are the rows and index entries that the engine read, returned or not. It is
 	// left out if nobody knows. Traced is of how many operations it is the mean, if the engine
 	// only told it of some that were traced after the phase; 0: of all measured operations.
 	RowsExamined *float64 `json:"rows_examined,omitempty"`
 	Traced       int64    `json:"rows_examined_traced,omitempty"`
-	RowsRead     float64  `json:"rows_read"` // rows that the engine returned
-	RowsWritten  float64  `json:"rows_written"`
-	BytesRead    float64  `json:"bytes_read"`
-	BytesWritten float64  `json:"bytes_written"`
+	RowsRead     float64  `json:"rows_read" add:"mean"` // rows that the engine returned
+	RowsWritten  float64  `json:"rows_written" add:"mean"`
+	BytesRead    float64  `json:"bytes_read" add:"mean"`
+	BytesWritten float64  `json:"bytes_written" add:"mean"`
 	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
 	// patterns, tables and columns that are additions.
-	BytesAdded float64 `json:"bytes_added,omitempty"`
+	BytesAdded float64 `json:"bytes_added,omitempty" add:"mean"`
 	// BlobCalls are what a model asked of a store of blobs outside of the engine; the bytes are part
 	// of BytesRead and BytesWritten.
-	BlobCalls        float64 `json:"blob_calls,omitempty"`
-	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty"`
-	BlobBytesWritten float64 `json:"blob_bytes_written,omitempty"`
+	BlobCalls        float64 `json:"blob_calls,omitempty" add:"mean"`
+	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty" add:"mean"`
+	BlobBytesWritten float64 `json:"blob_bytes_written,omitempty" add:"mean"`
 	// The deviations are standard deviations between operations. Rows and bytes are those
 	// read and written together.
 	CallsDeviation float64 `json:"calls_deviation,omitempty"`
