@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Caller is what the mailbox of every model runs its statements with: a session, and
@@ -161,3 +164,149 @@ type NoRaw struct{}
 
 // Raw implements Mailbox.
 func (NoRaw) Raw(context.Context, *Folder, Handle, io.Writer) (int64, error) { return 0, ErrNotOffered }
+
+// KeepBuffer is the size in bytes of the largest buffer that a mailbox keeps after
+// use. Otherwise each of many workers could keep a message of 25 MB.
+const KeepBuffer = 256 << 10
+
+// Reuse returns b for its next use: empty, or nil if it has grown too large.
+func Reuse(b []byte) []byte {
+	if cap(b) > KeepBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
+// Arena keeps copies of values that a store yields, since those are valid only
+// until the yield returns. The copies are valid until Reset.
+type Arena struct {
+	bytes  []byte
+	values []drivers.Value
+}
+
+// Reset makes the arena empty.
+func (a *Arena) Reset() {
+	a.bytes = Reuse(a.bytes)
+	clear(a.values) // they refer to bytes
+	a.values = a.values[:0]
+}
+
+// Bytes returns a copy of b.
+func (a *Arena) Bytes(b []byte) []byte {
+	// If append allocates a larger array, earlier copies keep the old one. It would copy a
+	// large array, so a new one begins instead.
+	if n := len(a.bytes); n > KeepBuffer/2 && cap(a.bytes)-n < len(b) {
+		a.bytes = make([]byte, 0, max(len(b), KeepBuffer))
+	}
+	at := len(a.bytes)
+	a.bytes = append(a.bytes, b...)
+	return slices.Clip(a.bytes[at:])
+}
+
+// Value returns a deep copy of v.
+func (a *Arena) Value(v drivers.Value) drivers.Value {
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		return drivers.Bytes(v.Kind(), a.Bytes(v.Raw()))
+	case schemas.Set:
+		return drivers.SetOf(a.Values(v.Elems()))
+	case schemas.List:
+		return drivers.ListOf(a.Values(v.Elems()))
+	case schemas.Map:
+		return drivers.MapOf(a.Values(v.Elems()))
+	default:
+		return v
+	}
+}
+
+// Values returns copies of vs, which must not be collections.
+func (a *Arena) Values(vs []drivers.Value) []drivers.Value {
+	at := len(a.values)
+	for i := range vs {
+		a.values = append(a.values, a.Value(vs[i]))
+	}
+	return slices.Clip(a.values[at:])
+}
+
+// Row returns a copy of a row, collections included.
+func (a *Arena) Row(row []drivers.Value) []drivers.Value {
+	at := len(a.values)
+	a.values = append(a.values, row...)
+	copied := slices.Clip(a.values[at:])
+	for i := range row {
+		copied[i] = a.Value(row[i])
+	}
+	return copied
+}
+
+// Calls collects the parts of a batch in buffers that it reuses.
+type Calls struct {
+	List []drivers.Call
+	args []drivers.Value
+}
+
+// Reset empties the list.
+func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
+
+// forget empties the list and clears its buffers.
+func (c *Calls) forget() {
+	clear(c.List[:cap(c.List)])
+	clear(c.args[:cap(c.args)])
+	c.Reset()
+}
+
+// Add adds a call of a part of the batch. part is its position in the batch.
+func (c *Calls) Add(part int, args ...drivers.Value) {
+	at := len(c.args)
+	// If append allocates a larger array, earlier calls keep the old one.
+	c.args = append(c.args, args...)
+	c.List = append(c.List, drivers.Call{Part: part, Args: c.args[at:len(c.args):len(c.args)]})
+}
+
+// Holder says how much memory its calls take, so that a caller with many mailboxes can limit
+// how many calls on large messages run at a time.
+type Holder interface {
+	// Holds returns what the calls on a message will hold, from its sizes alone.
+	Holds(m *mail.Message) Holding
+}
+
+// Holding is how many bytes of memory the calls on a message hold at once: the bytes that the
+// model reads or encodes, and the engine's copy of them. A model that puts a message into one
+// row holds all of it. A model that streams holds a few chunks.
+type Holding struct {
+	Deliver, Open, Attachment, Move int64
+	// Row is for any other call that reads the message's row, such as a listing: an engine
+	// may keep a row in one piece.
+	Row int64
+}
+
+// Reading is the most that a call holds on a message that is there already.
+func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move, h.Row) }
+
+// LargeMessage is how many bytes an operation holds without asking whether there is room.
+const LargeMessage = 1 << 20
+
+// Packed is a Holding in one byte, for the ledger. It rounds up to 1 MiB times a power of two.
+// The high four bits are the exponent for calls that read the message, the low four bits for
+// calls that read its row. It is 0 if both are at most LargeMessage.
+type Packed uint8
+
+// Pack packs h. A delivery does not count.
+func Pack(h Holding) Packed {
+	return exponent(max(h.Open, h.Attachment, h.Move))<<4 | exponent(h.Row)
+}
+
+// exponent is the least e, 15 at most, for which n is at most 1<<e MiB.
+func exponent(n int64) Packed { return Packed(min(bits.Len64(uint64(max(0, n-1))>>20), 15)) }
+
+// Holding returns the packed holding, rounded up.
+func (p Packed) Holding() (h Holding) {
+	if e := p >> 4; e > 0 {
+		h.Open = LargeMessage << e
+		h.Attachment, h.Move = h.Open, h.Open
+	}
+	if e := p & 15; e > 0 {
+		h.Row = LargeMessage << e
+	}
+	return h
+}

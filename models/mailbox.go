@@ -1,9 +1,12 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -263,4 +266,76 @@ type Poster interface {
 // add what is missing, nor a recount and a change of the account.
 type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
+}
+
+// Handles is a buffer for sorting the handles of one call.
+type Handles []Handle
+
+// Distinct returns ErrNotFound if hs names a message twice: an operation that removes
+// messages would not find it the second time.
+func (s *Handles) Distinct(hs []Handle) error {
+	if len(hs) < 2 {
+		return nil
+	}
+	*s = append((*s)[:0], hs...)
+	slices.SortFunc(*s, func(a, b Handle) int { return bytes.Compare(a[:], b[:]) })
+	for i := 1; i < len(*s); i++ {
+		if (*s)[i] == (*s)[i-1] {
+			return fmt.Errorf("a message is named twice: %w", ErrNotFound)
+		}
+	}
+	return nil
+}
+
+// Partly makes err an error of unknown outcome. An operation returns it if it has
+// done a part of its work. The result holds the text of err but does not wrap it:
+// a caller that finds ErrNotFound would believe that nothing was changed.
+func Partly(err error) error {
+	if err == nil || errors.Is(err, drivers.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w, done in part: %v", drivers.ErrUnknown, err)
+}
+
+// Withdraw calls undo to remove what a failed operation has written, and returns
+// why, the reason of the failure. If undo fails, the result is ErrUnknown too. An
+// operation of unknown outcome is not undone, since it may have succeeded.
+func Withdraw(ctx context.Context, why error, undo func(ctx context.Context) error) error {
+	if errors.Is(why, drivers.ErrUnknown) {
+		return why
+	}
+	// The operation may have failed because ctx was cancelled.
+	if err := undo(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
+	}
+	return why
+}
+
+// Variant returns the model on a variant of its schema ("variant of" in package schemas). The
+// code is the same: a variant has all patterns that the model runs. Name and doc are those of
+// the variant.
+func (m Model) Variant(schema func() (*schemas.Schema, error)) (Model, error) {
+	s, err := schema()
+	if err != nil {
+		return m, err
+	}
+	if schemas.BaseOf(s.Name) != m.Name {
+		return m, fmt.Errorf("schema %s is no variant of model %s", s.Name, m.Name)
+	}
+	m.Name, m.Doc, m.Schema = s.Name, s.Doc, schema
+	return m, nil
+}
+
+// Variants returns the model's variants that mailbench brings along, in alphabetical
+// order of their names.
+func (m Model) Variants() ([]Model, error) {
+	var all []Model
+	for _, name := range schemas.BundledVariants(m.Name) {
+		v, err := m.Variant(func() (*schemas.Schema, error) { return schemas.Bundled(name) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // conditions tests put-if, and deletes with a condition.
@@ -205,6 +207,169 @@ func race(s *suite) {
 			if won := i == winner; o.applied && !won || won && !o.applied && !o.unknown {
 				s.Errorf("race %d: the row is of session %d, and session %d: applied %v", n, winner, i, o.applied)
 			}
+		}
+	}
+}
+
+// deletes tests every scope of delete. It removes all that it names, and nothing else.
+func deletes(t testing.TB, open Open) {
+	c := begin(t, open, "composite.yaml").client()
+	for i, d := range []struct {
+		pattern string
+		vals    []any
+		goes    func(k cell) bool
+	}{
+		{"drop", []any{0, "a", 0}, func(k cell) bool { return k == cell{0, "a", 0} }},
+		{"drop", []any{0, "a", 9}, func(k cell) bool { return false }},
+		{"drop", []any{300, "", 1}, func(k cell) bool { return k == cell{300, "", 1} }},
+		{"drop_x", []any{-1}, func(k cell) bool { return k.x == -1 }},
+		{"drop_x", []any{9}, func(k cell) bool { return false }},
+		{"drop_xy", []any{0, "a"}, func(k cell) bool { return k.x == 0 && k.y == "a" }},
+		{"drop_xy", []any{0, ""}, func(k cell) bool { return k.x == 0 && k.y == "" }},
+		{"drop_all", nil, everywhere},
+	} {
+		a := fmt.Sprint("p", i)
+		neighbours := []any{a, -1, a, 1, a + "\x00", 0, a + "0", 0}
+		for j := 0; j < len(neighbours); j += 2 {
+			c.write("put", neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)
+		}
+		fillGrid(c, a, 0)
+		c.write(d.pattern, append([]any{a, 0}, d.vals...)...)
+		stays := where(a, 0, func(k cell) bool { return !d.goes(k) })
+		c.expect(stays, "all", a, 0)
+		for j := 0; j < len(neighbours); j += 2 {
+			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j],
+				neighbours[j+1])
+		}
+		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // a delete of nothing is no error
+		c.expect(stays, "all", a, 0)
+		fillGrid(c, a, 0) // rows that are put after the delete stay
+		c.expect(where(a, 0, everywhere), "all", a, 0)
+	}
+}
+
+// ties tests writes that follow each other within a clock tick of any engine. The later
+// one counts.
+func ties(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	for i := range 100 {
+		k := i % 3
+		c.write("put_a", "p", k, fmt.Sprint("old", i))
+		c.write("drop", "p", k)
+		if i%10 == 0 {
+			c.expect(nil, "several", "p", list{k})
+		}
+		c.write("put_a", "p", k, fmt.Sprint(i))
+		c.expect([]string{row(k, fmt.Sprint(i))}, "several", "p", list{k})
+	}
+	c.write("drop_all", "p")
+	c.write("put_a", "p", 2, "after a partition")
+	c.expect([]string{row(2, "after a partition")}, "all", "p")
+	c.write("put_a", "p", 2, "z")
+	c.write("put_a", "p", 2, "a") // the smaller value, at the same time
+	c.expect([]string{"2 a"}, "all", "p")
+	c.write("put_a", "p", 2, nil)
+	c.write("put_a", "p", 2, "after null")
+	c.write("drop_all", "p")
+	c.expect(nil, "all", "p")
+	// A row is deleted and put again, as when a message is moved away and back.
+	for range 50 {
+		c.write("put_a", "q", 1, "m")
+		c.write("drop", "p", 1)
+		c.write("put_a", "p", 1, "m")
+		c.write("drop", "q", 1)
+	}
+	c.expect([]string{"1 m"}, "all", "p")
+	c.expect(nil, "all", "q")
+}
+
+// ReadOnly tests the contract of a store that is open for reading only. It applies a
+// schema to a store with the options o, and opens the store again. keyspace returns the
+// full name of the keyspace of a schema's tables. It is nil if the engine has none.
+func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(schema string) string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	open := func(t testing.TB, o drivers.Options) drivers.Store {
+		t.Helper()
+		st, err := e.Open(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	w := &suite{TB: t, ctx: ctx, schema: parse(t, "rows.yaml"), store: open(t, o)}
+	w.caps = w.store.Capabilities()
+	closed := func(st drivers.Store) {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if a, ok := w.store.(drivers.Admin); ok { // the engine can have several stores open on one place
+		defer closed(w.store)
+		defer func() {
+			if err := a.Drop(ctx); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	if err := w.store.Apply(ctx, w.schema); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("write", func(t *testing.T) { // the client closes when this subtest ends
+		w := *w
+		w.TB = t
+		w.prepare()
+		w.client().write("put_a", "p", 1, "kept")
+	})
+	if _, ok := w.store.(drivers.Admin); !ok {
+		closed(w.store)
+	}
+
+	places := []drivers.Options{o}
+	if keyspace != nil {
+		named := o
+		named.Keyspace = keyspace(w.schema.Name)
+		if st, err := e.Open(ctx, named); err == nil {
+			t.Errorf("keyspace %s was opened for writing", named.Keyspace)
+			closed(st)
+		}
+		named.Namespace = ""
+		places = append(places, named)
+	}
+	for _, place := range places {
+		place.ReadOnly = true
+		t.Run("read "+place.Keyspace, func(t *testing.T) {
+			st := open(t, place)
+			t.Cleanup(func() { closed(st) })
+			r := &suite{TB: t, ctx: ctx, schema: w.schema, store: st, caps: st.Capabilities()}
+			r.onlyReads(parse(t, "nested.yaml"), place.Keyspace != "")
+		})
+	}
+}
+
+// onlyReads reads the row that ReadOnly wrote, and checks that all writes are refused.
+func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
+	s.Helper()
+	if err := s.store.Apply(s.ctx, absent); err == nil {
+		s.Errorf("a schema that is not there was applied")
+	}
+	if there, err := s.store.Inspect(s.ctx, absent.Name); err == nil &&
+		(!named || there.Table(absent.Tables[0].Name) != nil) {
+		s.Errorf("a schema was created")
+	}
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		s.Fatal(err)
+	}
+	s.prepare()
+	s.client().expect([]string{"1 kept"}, "all", "p")
+	for _, p := range s.schema.Patterns {
+		if _, err := s.store.Prepare(s.ctx, p); !p.Kind.Reads() && !errors.Is(err, drivers.ErrReadOnly) {
+			s.Errorf("pattern %s, which writes, was prepared: %v", p.Name, err)
+		}
+	}
+	if a, ok := s.store.(drivers.Admin); ok {
+		if err := a.Drop(s.ctx); !errors.Is(err, drivers.ErrReadOnly) {
+			s.Errorf("drop: %v", err)
 		}
 	}
 }

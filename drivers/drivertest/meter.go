@@ -1,9 +1,13 @@
 package drivertest
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // meter tests what sessions and their meter count. How many requests a batch is, and how many rows
@@ -117,4 +121,208 @@ func meter(t testing.TB, open Open) {
 	between("a put-if that is applied and one that is not",
 		drivers.Cost{Calls: 2, RowsExamined: 1, RowsWritten: 1, BytesWritten: 1 + 4 + 1 + 8 + 1},
 		drivers.Cost{Calls: 2, RowsExamined: 2})
+}
+
+// traces tests the sessions of a [drivers.Tracer].
+func traces(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	tracer, ok := c.store.(drivers.Tracer)
+	if !ok {
+		t.Skip("the store is no Tracer")
+	}
+	numbered(c, "p", 10)
+	for k := 1; k <= 4; k++ {
+		c.write("drop", "p", k)
+	}
+	session, err := tracer.Traced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	traced := &client{suite: c.suite, fail: t, session: drivers.NewMeter(session)}
+	work := func(runs ...func()) []drivers.Work {
+		var calls []int64
+		for _, run := range runs {
+			session.Begin()
+			run()
+			calls = append(calls, traced.session.Take().Calls)
+		}
+		all, err := session.Work(c.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != len(runs) {
+			t.Fatalf("Work returned %d pieces of work, expected %d", len(all), len(runs))
+		}
+		for i := range all {
+			if all[i].Requests != calls[i] {
+				t.Errorf("piece of work %d took %d requests, and the session counted %d", i, all[i].Requests, calls[i])
+			}
+		}
+		return all
+	}
+	all := work(
+		func() { traced.expectCount(1, "get_a", "p", 7) },
+		func() { traced.expectCount(1, "first", "p") },
+		func() { traced.expectCount(6, "scan") },
+	)
+	get, first, scan := all[0], all[1], all[2]
+	for k := 11; k <= 13; k++ { // an engine may take two requests to put some columns of a new row
+		c.write("put_a", "p", k, "old")
+	}
+	c.write("put_a", "q", 1, "old")
+	all = work(
+		func() { traced.write("put_a", "p", 11, "a") },
+		func() {
+			if err := traced.batch("several_puts", with(0, "p", 12, "a"), with(0, "p", 13, "b"),
+				with(0, "q", 1, "c")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	)
+	put, several := all[0], all[1]
+	if get.Requests != 1 || get.Rows != 1 {
+		t.Errorf("a get: %+v, want one request and one row", get)
+	}
+	if passed := max(first.Tombstones, first.Hidden); first.Rows < 1 || passed >= 0 && passed < 4 {
+		t.Errorf("a read behind four deleted rows: %+v", first)
+	}
+	if scan.Rows < 6 || scan.Rows <= get.Rows {
+		t.Errorf("a scan of six rows: %+v", scan)
+	}
+	if max(get.Tombstones, 0)+max(get.Hidden, 0) > 0 {
+		t.Errorf("a get of a row that was written once: %+v", get)
+	}
+	if c.caps.InProcess {
+		return
+	}
+	// An engine sends the parts one by one, or together. Nodes are -1 where it does not tell.
+	if put.Requests != 1 || put.Nodes == 0 || several.Requests != 3 && several.Requests != 1 || several.Nodes == 0 {
+		t.Errorf("a put: %+v, and three in a batch that is not atomic: %+v", put, several)
+	}
+	if rest := work(); len(rest) != 0 {
+		t.Errorf("Work returned work a second time: %+v", rest)
+	}
+}
+
+// RunShared runs all topics over one store. It is for an engine that is slow to create
+// tables. The first topic that reads a schema file applies the schema, and the topics
+// after it begin with empty tables.
+func RunShared(t *testing.T, st drivers.Store) {
+	s := &shared{Store: st, applied: make(map[string]*suite)}
+	Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
+}
+
+// shared is a store with the schemas that topics have applied, by file and replaced words.
+type shared struct {
+	drivers.Store
+	applied map[string]*suite
+}
+
+// begin empties the tables of the schema that a topic before has applied. If there is
+// none, it applies the topic's own schema.
+func (sh *shared) begin(s *suite, file string, pairs []string) {
+	s.Helper()
+	s.store, s.shared = sh.Store, true
+	key := file + strings.Join(pairs, ",")
+	if before := sh.applied[key]; before != nil {
+		s.schema, s.set = before.schema, before.set
+		if err := Empty(s.ctx, s.store, s.schema); err != nil {
+			s.Fatal(err)
+		}
+		return
+	}
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		s.Fatal(err)
+	}
+	s.prepare()
+	sh.applied[key] = s
+}
+
+// Empty deletes every partition of every table of a schema that was applied.
+func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
+	session, err := st.Session()
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, t := range s.Tables {
+		if t.Header() {
+			continue
+		}
+		scans := []*schemas.Pattern{schemas.ScanOf(t)}
+		if len(t.Static) > 0 {
+			scans = append(scans, schemas.StaticScanOf(t))
+		}
+		for _, scan := range scans {
+			if err := emptyTable(ctx, st, session, scan); err != nil {
+				return fmt.Errorf("empty table %s: %w", t.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// emptyTable deletes the partitions that a scan finds.
+func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, scan *schemas.Pattern) error {
+	scan.Columns = scan.Table.Partition
+	read, err := st.Prepare(ctx, scan)
+	if err != nil {
+		return err
+	}
+	remove, err := st.Prepare(ctx, &schemas.Pattern{
+		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: scan.Table, By: scan.Table.Partition,
+	})
+	if err != nil {
+		return err
+	}
+	var keys [][]drivers.Value
+	seen := make(map[string]bool)
+	err = session.Read(ctx, read, nil, func(row []drivers.Value) error {
+		if !seen[line(row)] {
+			seen[line(row)] = true
+			keys = append(keys, drivers.ListOf(row).Clone().Elems())
+		}
+		return nil
+	})
+	for _, key := range keys {
+		if err == nil {
+			_, err = session.Write(ctx, remove, key)
+		}
+	}
+	return err
+}
+
+// OpenLive opens a store of an engine that is reached over the network. It drops the
+// store's namespace when the test ends. On a busy machine an answer may take as long as
+// patience: no contract is about the time that an engine takes.
+func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
+	t.Helper()
+	settings := make(map[string]string, len(o.Settings)+2)
+	for _, s := range e.Settings {
+		if s.Name == "timeout" || s.Name == "connect_timeout" {
+			settings[s.Name] = patience.String()
+		}
+	}
+	for name, value := range o.Settings {
+		settings[name] = value
+	}
+	o.Settings = settings
+	st, err := e.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drivers.Drop(context.Background(), st); err != nil {
+			t.Errorf("drop the namespace: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return st
 }

@@ -2,10 +2,13 @@ package drivertest
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Tests use these identifiers where any will do.
@@ -122,4 +125,121 @@ func refused(c *client) {
 		c.Errorf("a put that was run by Read returned no error")
 	}
 	c.expect([]string{"1 kept"}, "all", "refused")
+}
+
+// statics tests static columns. They have one value for each partition, beside its rows.
+func statics(t testing.TB, open Open) {
+	c := begin(t, open, "statics.yaml").client()
+	c.expect(nil, "title", "p", 1)
+	c.write("put", "p", 1, 1, "a")
+	c.write("put", "p", 1, 2, "b")
+	c.expect([]string{"2 b null", "1 a null"}, "titled", "p", 1)
+	c.write("retitle", "p", 1, "T", 5)
+	c.expect([]string{"p 1 T 5"}, "title", "p", 1)
+	c.expect([]string{"2 b T", "1 a T"}, "titled", "p", 1)
+	c.expect([]string{"2 b", "1 a"}, "rows", "p", 1) // the static columns make no row
+	c.expect([]string{"1 T a"}, "one", "p", 1, 1)
+	c.write("retitle_only", "p", 1, "U")
+	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
+	c.expect([]string{"2 b U", "1 a U"}, "titled", "p", 1)
+
+	c.write("retitle", "p", 0, "neighbour", nil)
+	c.write("retitle", "p", 2, "", 0)
+	c.write("put", "p", 0, 1, "n")
+	c.expect([]string{`p 2 "" 0`}, "title", "p", 2) // a partition of nothing but statics
+	c.expect(nil, "titled", "p", 2)
+	c.write("put", "q", 1, 1, "no title")
+	c.same([]string{"p 1 U 5", "p 0 neighbour null", `p 2 "" 0`}, "titles")
+	c.same([]string{"p 1 1 U", "p 1 2 U", "p 0 1 neighbour", "q 1 1 null"}, "scan")
+
+	// Static columns stay when rows are deleted, and go with their partition.
+	c.write("drop", "p", 1, 1)
+	c.write("drop", "p", 1, 2)
+	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
+	c.expect(nil, "titled", "p", 1)
+	c.write("put", "p", 1, 3, "c")
+	c.expect([]string{"3 c U"}, "titled", "p", 1)
+	c.write("drop_all", "p", 1)
+	c.expect(nil, "titled", "p", 1)
+	c.expect(nil, "title", "p", 1)
+	c.expect([]string{"p 0 neighbour null"}, "title", "p", 0)
+	c.expect([]string{"1 n neighbour"}, "titled", "p", 0)
+	c.same([]string{"p 0 neighbour null", `p 2 "" 0`}, "titles")
+	c.write("put", "p", 1, 4, "d")
+	c.expect([]string{"4 d null"}, "titled", "p", 1) // the old title does not come back
+}
+
+// splits tests scans in parts: together they yield each row once.
+func splits(t testing.TB, open Open) {
+	c := begin(t, open, "nested.yaml").client()
+	sp, ok := c.store.(drivers.Splitter)
+	if !ok {
+		t.Skip("the store does not split scans")
+	}
+	for u := range 12 {
+		for m := range 3 {
+			user := fmt.Sprintf("user%02d@example.com", u)
+			c.write("put_chunk", user, "f", m, 0, []byte{byte(u)})
+			c.write("put_message", user, "f", m, "s", m)
+			c.write("put_meta", user, m, "name", "v")
+		}
+	}
+	for _, table := range []string{"chunk", "message", "meta", "body"} {
+		scan, err := c.store.Prepare(c.ctx, schemas.ScanOf(c.schema.Table(table)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := c.parts(scan)
+		for _, n := range []int{1, 2, 7, 64} {
+			parts, err := sp.Split(c.ctx, scan, n)
+			if err != nil {
+				t.Fatalf("split %s into %d: %v", table, n, err)
+			}
+			if got := c.parts(parts...); !slices.Equal(got, whole) {
+				t.Errorf("%d parts of %s yield\n%q\nthe scan\n%q", len(parts), table, got, whole)
+			}
+			if ranger, ok := c.store.(drivers.Ranger); ok {
+				var ranges []string
+				for _, p := range parts {
+					ranges = append(ranges, ranger.Range(p))
+				}
+				again, err := ranger.Within(c.ctx, scan, ranges)
+				if err != nil {
+					t.Fatalf("parts of %s within %q: %v", table, ranges, err)
+				}
+				for i, p := range parts {
+					if got, want := c.parts(again[i]), c.parts(p); !slices.Equal(got, want) {
+						t.Errorf("%s within %s yields\n%q\nthe part\n%q", table, ranges[i], got, want)
+					}
+				}
+				if _, err := ranger.Within(c.ctx, scan, []string{"nothing"}); err == nil {
+					t.Errorf("%s within no range: no error", table)
+				}
+			}
+			filled := 0
+			for _, p := range parts {
+				filled += min(len(c.parts(p)), 1)
+			}
+			if len(parts) == 0 || len(parts) > n || n > 1 && len(whole) > 0 && filled < 2 {
+				t.Errorf("%s was split into %d parts, %d of them with rows; asked for %d", table, len(parts), filled, n)
+			}
+		}
+	}
+}
+
+// parts reads scans and returns their rows in alphabetical order.
+func (c *client) parts(scans ...drivers.Statement) []string {
+	c.Helper()
+	var rows []string
+	for _, scan := range scans {
+		err := c.session.Read(c.ctx, scan, nil, func(row []drivers.Value) error {
+			rows = append(rows, line(row))
+			return nil
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	slices.Sort(rows)
+	return rows
 }

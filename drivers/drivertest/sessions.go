@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,4 +212,154 @@ func concurrency(t testing.TB, open Open) {
 		}
 		c.expect(want, "all", fmt.Sprint("own", i))
 	}
+}
+
+// Closing tests the contract of Close. Close waits for calls under way, refuses later
+// calls, and leaves no goroutine or open file of the store in the process. Closing opens
+// its stores with o, one after another. It must not run beside other tests of the process.
+func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
+	times := 20
+	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make check CHECK=opens
+		times = n
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(times)*5*time.Second)
+	defer cancel()
+	if e.Remote {
+		OpenLive(t, e, o) // drops the namespace in the end
+	}
+	schema := parse(t, "rows.yaml")
+	open := func(t *testing.T) *suite {
+		t.Helper()
+		st, err := e.Open(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &suite{TB: t, ctx: ctx, schema: schema, store: st, caps: st.Capabilities()}
+		if err := st.Apply(ctx, s.schema); err != nil {
+			t.Fatal(err)
+		}
+		s.prepare()
+		return s
+	}
+	t.Run("read", func(t *testing.T) { open(t).closeUnderRead() })
+	t.Run("writes", func(t *testing.T) {
+		s := open(t)
+		written := s.closeUnderWrites()
+		again := open(t)
+		again.client().expectCount(written, "all", "writes")
+		again.close()
+	})
+	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
+}
+
+func (s *suite) close() {
+	s.Helper()
+	if err := s.store.Close(); err != nil {
+		s.Errorf("close the store: %v", err)
+	}
+}
+
+// closeUnderRead closes the store while a read is between two rows.
+func (s *suite) closeUnderRead() {
+	c := s.client()
+	c.write("put_a", "read", 1, "x")
+	closed := make(chan error, 1)
+	err := c.session.Read(s.ctx, c.statement("all"), c.args("all", []any{"read"}), func([]drivers.Value) error {
+		go func() { closed <- s.store.Close() }()
+		select {
+		case <-closed:
+			s.Errorf("the store was closed under a read")
+			closed <- nil
+		case <-time.After(100 * time.Millisecond):
+		}
+		return nil
+	})
+	if err != nil {
+		s.Errorf("the read under way: %v", err)
+	}
+	if err := <-closed; err != nil {
+		s.Errorf("close: %v", err)
+	}
+	if _, err := c.lines("all", "read"); !errors.Is(err, drivers.ErrClosed) {
+		s.Errorf("a read of a closed store: %v, expected ErrClosed", err)
+	}
+	if _, err := s.store.Session(); !errors.Is(err, drivers.ErrClosed) {
+		s.Errorf("a session of a closed store: %v, expected ErrClosed", err)
+	}
+	s.close() // again
+}
+
+// closeUnderWrites closes the store while workers write to it, and returns how many rows
+// they wrote. Each write succeeds or fails with ErrClosed.
+func (s *suite) closeUnderWrites() int {
+	const workers, before = 4, 40
+	var written atomic.Int64
+	var g sync.WaitGroup
+	for i := range workers {
+		c := s.client()
+		g.Go(func() {
+			for k := i; ; k += workers {
+				_, err := c.try("put_a", "writes", k, "x")
+				if err == nil {
+					written.Add(1)
+					continue
+				}
+				if !errors.Is(err, drivers.ErrClosed) || errors.Is(err, drivers.ErrUnknown) {
+					s.Errorf("a write while the store is closed: %v, expected success or ErrClosed", err)
+				}
+				return
+			}
+		})
+	}
+	for written.Load() < before && s.ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	s.close()
+	g.Wait()
+	return int(written.Load())
+}
+
+// opens opens and closes a store so many times. It fails if goroutines or open files
+// of the process remain.
+func opens(t *testing.T, times int, openAndClose func()) {
+	openAndClose() // a client library starts some goroutines once for each process
+	goroutines, files := settled(t, runtime.NumGoroutine()), openFiles()
+	for range times {
+		openAndClose()
+	}
+	if n := settled(t, goroutines); n > goroutines {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines before, %d after %d opens:\n%s", goroutines, n, times, stacks[:runtime.Stack(stacks, true)])
+	}
+	if n := openFiles(); n > files {
+		t.Errorf("%d open files and connections before, %d after %d opens", files, n, times)
+	}
+	t.Logf("%d opens: %d goroutines, %d open files", times, goroutines, files)
+}
+
+// settled waits until at most the wanted number of goroutines run, or until the number
+// has not fallen for 5 s. Goroutines of closed connections take a moment to end.
+func settled(t *testing.T, wanted int) int {
+	t.Helper()
+	n := runtime.NumGoroutine()
+	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
+		now := runtime.NumGoroutine()
+		if now <= wanted {
+			return now
+		}
+		if now < n {
+			n, since = now, time.Now()
+		}
+	}
+	return n
+}
+
+// openFiles returns how many files and connections the process has open. It returns 0
+// on systems without /proc/self/fd.
+func openFiles() int {
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(all)
 }

@@ -1,3 +1,16 @@
+// Package drivertest tests the contract of every engine. It is one suite over any
+// [drivers.Store]. A driver's test is one call:
+//
+//	func TestContract(t *testing.T) { drivertest.Run(t, open) }
+//
+// Each topic reads one schema of this package, gives it a name of its own, and asks for
+// a store with that schema applied. All topics can share an engine that is slow to
+// start. The suite learns from Capabilities and Prepare what an engine lacks, never from
+// its name.
+//
+// The suite keeps the caller's side of the contract as strictly as the contract
+// allows. It overwrites arguments when a call has returned, and copies rows before
+// yield returns. Every call goes through a [drivers.Meter].
 package drivertest
 
 import (
@@ -270,4 +283,151 @@ func (c *client) same(want []string, pattern string, vals ...any) {
 		c.fail.Fatalf("%s %v yields, sorted,\n  %s\nexpected\n  %s", pattern, clip(vals), strings.Join(got, "\n  "),
 			strings.Join(want, "\n  "))
 	}
+}
+
+// Open returns a store to which the schema was applied. The suite closes its
+// sessions, never the store: Open leaves that to t.Cleanup, or shares the store.
+type Open func(t testing.TB, s *schemas.Schema) drivers.Store
+
+// Topic is one part of the contract.
+type Topic struct {
+	Name string
+	Run  func(t testing.TB, open Open)
+}
+
+// Topics returns the parts of the contract, simple ones first.
+func Topics() []Topic {
+	return []Topic{
+		{"rows", rows},
+		{"apply", apply},
+		{"order", order},
+		{"composite", composite},
+		{"limits", limits},
+		{"paging", paging},
+		{"multiget", multiget},
+		{"filters", filters},
+		{"scans", scans},
+		{"splits", splits},
+		{"traces", traces},
+		{"keys", oddKeys},
+		{"values", oddValues},
+		{"narrow", narrow},
+		{"large", large},
+		{"sets", sets},
+		{"lists", lists},
+		{"maps", maps},
+		{"counters", counters},
+		{"returns", returns},
+		{"conditions", conditions},
+		{"batches", batches},
+		{"isolation", isolation},
+		{"statics", statics},
+		{"nested", nested},
+		{"family", family},
+		{"deletes", deletes},
+		{"ties", ties},
+		{"indexes", indexes},
+		{"fallbacks", fallbacks},
+		{"random indexes", randomIndexes},
+		{"sessions", sessions},
+		{"contexts", contexts},
+		{"concurrency", concurrency},
+		{"meter", meter},
+		{"random", random},
+	}
+}
+
+// Run tests that the stores which open returns keep the contract.
+func Run(t *testing.T, open Open) {
+	for _, topic := range Topics() {
+		t.Run(topic.Name, func(t *testing.T) { topic.Run(t, open) })
+	}
+}
+
+// apply tests Apply, Inspect and Prepare.
+func apply(t testing.TB, open Open) {
+	s := begin(t, open, "rows.yaml")
+	c := s.client()
+	c.write("put_a", "p", 1, "kept")
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		t.Fatalf("apply the schema again: %v", err)
+	}
+	c.expect([]string{"1 kept"}, "all", "p")
+
+	named := []string{"name: drivertest", "name: " + s.schema.Name}
+	other := parse(t, "rows.yaml", append(named, "n: bigint", "n: text")...)
+	if err := s.store.Apply(s.ctx, other); err == nil {
+		t.Errorf("a schema with another type in a column was applied over the one that is there")
+	}
+	other = parse(t, "rows.yaml", append(named, "clustering: [k int]", "clustering: [k int desc]")...)
+	if err := s.store.Apply(s.ctx, other); err == nil {
+		t.Errorf("a schema with another direction was applied over the one that is there")
+	}
+	c.expect([]string{"1 kept"}, "all", "p")
+
+	again := *s
+	again.schema = parse(t, "rows.yaml", named...) // another parse of what was applied
+	again.prepare()
+	again.client().write("put_a", "p", 2, "too")
+	again.client().expect([]string{"1 kept", "2 too"}, "all", "p")
+
+	for _, file := range []string{"nested.yaml", "statics.yaml", "collections.yaml", "indexes.yaml"} {
+		inspected(begin(t, open, file))
+	}
+	inspected(s)
+	if _, err := s.store.Inspect(s.ctx, "dt_nowhere"); err == nil {
+		t.Errorf("inspecting a schema that was never applied returned no error")
+	}
+	absent := parse(t, "rows.yaml")
+	if _, err := s.store.Prepare(s.ctx, absent.Pattern("get")); err == nil {
+		t.Errorf("a pattern of a schema that was not applied could be prepared")
+	} else if errors.Is(err, drivers.ErrUnsupported) {
+		t.Errorf("a pattern of a schema that was not applied: %v, expected another error than ErrUnsupported", err)
+	}
+}
+
+// inspected compares the schema that Inspect returns with the applied schema, and
+// with the schema that Stored returns.
+func inspected(s *suite) {
+	s.Helper()
+	got, err := s.store.Inspect(s.ctx, s.schema.Name)
+	if err != nil {
+		s.Fatalf("inspect %s: %v", s.schema.Name, err)
+	}
+	want := schemas.Canonical(s.schema)
+	for _, t := range want.Tables {
+		t.Hints = nil
+	}
+	for _, d := range schemas.Diff(want, got) {
+		if d.Kind != schemas.MissingIndex || s.reads(d.Part) {
+			s.Errorf("Inspect differs from the schema that was applied: %s", d)
+		}
+	}
+	stored, err := s.store.Stored(s.schema)
+	if err != nil {
+		s.Fatalf("stored %s: %v", s.schema.Name, err)
+	}
+	for _, d := range schemas.Diff(stored, got) {
+		s.Errorf("Inspect differs from Stored: %s", d)
+	}
+	for what, form := range map[string]*schemas.Schema{"Inspect": got, "Stored": stored} {
+		if again := schemas.Canonical(form); string(schemas.Format(again)) != string(schemas.Format(form)) {
+			s.Errorf("what %s returns is not in canonical form:\n%s", what, schemas.Format(form))
+		}
+	}
+}
+
+// reads reports whether the engine reads through an index.
+func (s *suite) reads(index string) bool {
+	s.Helper()
+	for _, p := range s.schema.Patterns {
+		if p.Index == nil || p.Index.Name != index {
+			continue
+		}
+		st, err := s.store.Prepare(s.ctx, p)
+		if err == nil && st.Pattern() == p {
+			return true
+		}
+	}
+	return false
 }

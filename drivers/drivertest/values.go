@@ -1,11 +1,15 @@
 package drivertest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -190,4 +194,124 @@ func clip(vals []any) string {
 		}
 	}
 	return "(" + strings.Join(words, ", ") + ")"
+}
+
+// odd are texts that engines have been known to confuse.
+var odd = []string{
+	"", " ", "\x00", "\x00\x00", "a", "a\x00", "a\x00b", "A", "a ", " a", "null", "NULL", "'", `"`, "a'b", "%", "*",
+	"$1", "?", ":",
+	"a:b", "a/b", "a,b", "..", "a\tb", "a\nb", "a\r", "\x7f", "é", "e\u0301", "\uFEFF", "\uFFFD", "日本語",
+	"\U0001F4E7", "\U0010FFFF",
+	"user@example.com", strings.Repeat("k", 1000), strings.Repeat("k", 1000) + "\x00", strings.Repeat("é", 2000),
+}
+
+// oddKeys tests keys that are empty, binary, long or alike. All of them are different,
+// and sort by their bytes.
+func oddKeys(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	for i, k := range odd {
+		c.write("mark", "p", k)
+		c.write("put_single", k, []byte(k), fmt.Sprint(i), []byte(k))
+		if k != "" { // some engines take no empty partition key of one column
+			c.write("put_a", k, i, k)
+		}
+	}
+	var want []string
+	for _, k := range slices.Sorted(slices.Values(odd)) {
+		want = append(want, row(k))
+	}
+	c.expect(want, "marked", "p")
+	want = nil
+	for i, k := range odd {
+		c.expect([]string{row(k)}, "is_marked", "p", k)
+		c.expect([]string{row(k, []byte(k), fmt.Sprint(i), []byte(k))}, "get_single", k, []byte(k))
+		c.expect(nil, "get_single", k, []byte(k+"\x00!"))
+		if k != "" {
+			c.expect([]string{row(i, k)}, "all", k)
+		}
+		want = append(want, row(k, []byte(k), fmt.Sprint(i), []byte(k)))
+	}
+	c.same(want, "scan_single")
+
+	// These keys would be equal if their columns were only joined.
+	c.write("put_single", "ab", []byte("c"), "1", nil)
+	c.write("put_single", "a", []byte("bc"), "2", nil)
+	c.write("put_single", "abc", []byte{}, "3", nil)
+	c.write("put_single", "", []byte("abc"), "4", nil)
+	c.expect([]string{"ab 0x63 1 null"}, "get_single", "ab", []byte("c"))
+	c.expect([]string{"a 0x6263 2 null"}, "get_single", "a", []byte("bc"))
+	c.expect([]string{"abc 0x 3 null"}, "get_single", "abc", []byte{})
+	c.expect([]string{`"" 0x616263 4 null`}, "get_single", "", []byte("abc"))
+
+	for _, k := range odd {
+		c.write("unmark", "p", k)
+		c.expect(nil, "is_marked", "p", k)
+	}
+	c.expect(nil, "marked", "p")
+}
+
+// oddValues tests that each value comes back byte for byte, and that empty is not null.
+func oddValues(t testing.TB, open Open) {
+	c := begin(t, open, "rows.yaml").client()
+	for i, v := range odd {
+		c.write("put_ab", "p", i, v, []byte(v))
+	}
+	for i, v := range odd {
+		c.expect([]string{row(i, v)}, "several", "p", list{i})
+		c.expect([]string{row([]byte(v), i, v, "p")}, "get_shuffled", "p", i)
+	}
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	c.write("put_b", "p", 1000, all)
+	c.expect([]string{row(all, 1000, nil, "p")}, "get_shuffled", "p", 1000)
+	c.write("put_ab", "p", 1000, "", []byte{})
+	c.expect([]string{`0x 1000 "" p`}, "get_shuffled", "p", 1000)
+	c.write("put_ab", "p", 1000, nil, nil)
+	c.expect([]string{"null 1000 null p"}, "get_shuffled", "p", 1000)
+}
+
+// biggest bounds the cells and batches that the suite writes, in bytes.
+const biggest = 24 << 20
+
+// large tests large values, up to the limit in the engine's Capabilities and above it.
+func large(t testing.TB, open Open) {
+	s := begin(t, open, "rows.yaml")
+	c := s.client()
+	most := int64(biggest)
+	for _, limit := range []int64{s.caps.MaxCellBytes, s.caps.MaxRowBytes, s.caps.MaxBatchBytes} {
+		if limit > 0 && limit < most {
+			most = limit
+		}
+	}
+	noise := make([]byte, biggest)
+	src := rand.NewChaCha8([32]byte{1})
+	src.Read(noise)
+	for i, n := range []int64{64 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1, most - 4096} {
+		if n > most {
+			continue // the engine says that it takes no such cell
+		}
+		c.write("put_b", "p", i, noise[:n])
+		c.expect([]string{row(noise[:n], i, nil, "p")}, "get_shuffled", "p", i)
+		c.write("put_b", "p", i, []byte("small again"))
+		c.expect([]string{row([]byte("small again"), i, nil, "p")}, "get_shuffled", "p", i)
+	}
+	text := strings.Repeat("0123456789abcde\n", 1<<16)
+	c.write("put_a", "p", 9, text[:min(most-4096, int64(len(text)))])
+	c.expect([]string{row(9, text[:min(most-4096, int64(len(text)))])}, "several", "p", list{9})
+
+	if limit := s.caps.MaxKeyBytes; limit > 0 {
+		if _, err := c.try("put_b", strings.Repeat("k", limit+1), 1, []byte("x")); !errors.Is(err, drivers.ErrTooLarge) {
+			t.Errorf("a key of more than MaxKeyBytes (%d): %v, expected ErrTooLarge", limit, err)
+		}
+	}
+	if limit := s.caps.MaxCellBytes; limit > 0 && limit < biggest {
+		c.write("put_b", "over", 1, []byte("kept"))
+		_, err := c.try("put_b", "over", 1, bytes.Repeat([]byte("x"), int(limit)+1))
+		if !errors.Is(err, drivers.ErrTooLarge) {
+			t.Errorf("a cell of one byte more than MaxCellBytes (%d): %v, expected ErrTooLarge", limit, err)
+		}
+		c.expect([]string{"0x6b657074 1 null over"}, "get_shuffled", "over", 1)
+	}
 }

@@ -136,3 +136,198 @@ func (m *mailbox) attachmentRow(row []drivers.Value) (err error) {
 	m.written, err = models.WriteText(m.w, row[0].Raw())
 	return err
 }
+
+// Flag implements models.Mailbox. It adds the folder's owner to the viewers of a message, or
+// removes the owner.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+	if flag != models.Seen {
+		return models.ErrNotOffered
+	}
+	err := m.get(ctx, m.seenBy, f, h, m.onSeen)
+	if err == nil && m.read != on {
+		st := m.unseen
+		if on {
+			st = m.seen
+		}
+		err = m.writeSeen(ctx, st, f, h, f.Account.Address)
+	}
+	return m.FailedIn("flag", f, err)
+}
+
+func (m *mailbox) seenRow(row []drivers.Value) error {
+	m.read = m.isSeen(row[0])
+	return nil
+}
+
+// Seen implements models.Seer. It does not read the list, but it checks that the
+// message exists: an append to a deleted message would bring back an empty row.
+func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) error {
+	err := m.get(ctx, m.exists, f, h, m.onExists)
+	if err == nil {
+		err = m.writeSeen(ctx, m.seen, f, h, who)
+	}
+	return m.FailedIn("seen", f, err)
+}
+
+func (m *mailbox) existsRow([]drivers.Value) error { return nil }
+
+func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
+	who string,
+) error {
+	m.who[0] = drivers.Text(who)
+	_, err := m.S.Write(ctx, st, m.With(ref(f), idOf(h), drivers.ListOf(m.who[:])))
+	return err
+}
+
+// SeenBy implements models.Seer.
+func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle, yield func(who string) error) error {
+	err := m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
+		for _, who := range row[0].Elems() {
+			if err := yield(who.Str()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return m.FailedIn("seen by", f, err)
+}
+
+// several reads rows of messages of a conversation in one call, in the order of hs. take takes
+// the row of message m.at, which begins with its message_id. several returns ErrNotFound if one
+// is missing or named twice.
+func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.Folder, hs []models.Handle,
+	take func(row []drivers.Value) error,
+) error {
+	if err := m.Handles.Distinct(hs); err != nil || len(hs) == 0 {
+		return err
+	}
+	m.idList = m.idList[:0]
+	for _, h := range hs {
+		if h.IsZero() {
+			return models.ErrNotFound
+		}
+		m.idList = append(m.idList, idOf(h))
+	}
+	m.at, m.take = 0, take
+	err := m.S.Read(ctx, st, m.With(ref(f), drivers.ListOf(m.idList)), m.onSeveral)
+	m.take = nil
+	if err == nil && m.at < len(hs) {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// severalRow takes a row of several. If it is not of the next message, that one is missing.
+func (m *mailbox) severalRow(row []drivers.Value) error {
+	if m.at == len(m.idList) || row[0].UUIDBytes() != m.idList[m.at].UUIDBytes() {
+		return nil
+	}
+	err := m.take(row)
+	m.at++
+	return err
+}
+
+// Delete implements models.Mailbox.
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	err := m.several(ctx, m.existing, f, hs, m.onExists)
+	if err == nil && len(hs) > 0 {
+		err = m.deleteAll(ctx, f, hs)
+	}
+	return m.FailedIn("delete", f, err)
+}
+
+// Move implements models.Mailbox. It reads messages in one call, posts them in another conversation
+// in one batch and deletes them in one more. An interruption leaves messages in both; an audit counts them.
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	err := m.move(ctx, from, to, hs, handles)
+	m.whole = m.whole[:0]
+	m.Forget()
+	return m.FailedIn("move", from, err)
+}
+
+func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+	if from.Ref == to.Ref {
+		copy(handles, hs)
+		return m.several(ctx, m.existing, from, hs, m.onExists)
+	}
+	for moved := 0; moved < len(hs); {
+		err := m.readWhole(ctx, from, hs[moved:])
+		if n := len(m.whole); err == nil {
+			err = m.repost(ctx, from, to, hs[moved:moved+n])
+			if err == nil {
+				moved += copy(handles[moved:], hs[moved:moved+n])
+			}
+		}
+		switch {
+		case err != nil && moved > 0:
+			return models.Partly(err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// readWhole reads messages to post them again. It keeps those that come first, no more than
+// MaxRow bytes of them: another call reads the others.
+func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	m.Arena.Reset()
+	clear(m.whole)
+	m.whole, m.held = m.whole[:0], 0
+	return m.several(ctx, m.wholeMessages, f, hs, m.onWhole)
+}
+
+// wholeRow keeps a row with its columns in the order of post, behind its message_id.
+func (m *mailbox) wholeRow(row []drivers.Value) error {
+	for i := range row {
+		m.held += row[i].Size()
+	}
+	if len(m.whole) == m.at && (m.at == 0 || m.held <= models.MaxRow) {
+		m.whole = append(m.whole, m.Arena.Row(row))
+	}
+	return nil
+}
+
+// repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes
+// them from their own. A batch holds KeepBuffer bytes or one message.
+func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []models.Handle) error {
+	m.Calls.Reset()
+	held := 0
+	for i, row := range m.whole {
+		size := 0
+		for j := range row {
+			size += row[j].Size()
+		}
+		if held += size; held > models.KeepBuffer && len(m.Calls.List) > 0 {
+			if err := m.postAgain(ctx, i); err != nil {
+				return err
+			}
+			held = size
+		}
+		m.With(ref(to))
+		m.Calls.Add(only, m.Also(row...)...)
+	}
+	if err := m.postAgain(ctx, len(m.whole)); err != nil {
+		return err
+	}
+	return models.Partly(m.deleteAll(ctx, from, hs))
+}
+
+// postAgain posts the messages that were collected, up to message n of m.whole.
+func (m *mailbox) postAgain(ctx context.Context, n int) error {
+	posted := n - len(m.Calls.List)
+	err := m.S.Batch(ctx, m.reposts, m.Calls.List)
+	if m.Calls.Reset(); posted > 0 {
+		err = models.Partly(err)
+	}
+	return err
+}
+
+// deleteAll deletes messages of a conversation.
+func (m *mailbox) deleteAll(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	m.Calls.Reset()
+	for _, h := range hs {
+		m.Calls.Add(only, ref(f), idOf(h))
+	}
+	return m.S.Batch(ctx, m.deleteMessages, m.Calls.List)
+}

@@ -3,13 +3,17 @@ package elasticinbox
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // record is the super column of one message.
@@ -194,3 +198,230 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	}
 	return nil
 }
+
+// The document stores addresses as JSON: [["Name","a@b"],…]. Every message writes
+// two such lists, and every line of a listing reads one. The functions below
+// therefore use neither reflection nor allocation.
+
+const hexDigits = "0123456789abcdef"
+
+func appendAddresses(dst []byte, as ...mail.Address) []byte {
+	dst = append(dst, '[')
+	for i, a := range as {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '[')
+		dst = append(appendQuoted(dst, a.Name), ',')
+		dst = append(appendQuoted(dst, a.Address), ']')
+	}
+	return append(dst, ']')
+}
+
+func appendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		if c < ' ' {
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		} else {
+			dst = append(dst, '\\', c)
+		}
+		from = i + 1
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+var errAddresses = errors.New("not a JSON list of [name, address]")
+
+// appendFirstAddress appends the address (not the name) of the first pair of a
+// stored list, which may be empty. It accepts what appendAddresses writes and
+// nothing else.
+func appendFirstAddress(dst, list []byte) ([]byte, error) {
+	r := jsonReader{b: list}
+	at := len(dst)
+	r.expect('[')
+	for first := true; !r.failed && !r.next(']'); first = false {
+		if !first {
+			r.expect(',')
+		}
+		r.expect('[')
+		end := len(dst)
+		dst = r.quoted(dst)[:end] // the name, checked and dropped
+		r.expect(',')
+		if dst = r.quoted(dst); !first {
+			dst = dst[:end]
+		}
+		r.expect(']')
+	}
+	if r.failed || len(r.b) > 0 {
+		return dst[:at], errAddresses
+	}
+	return dst, nil
+}
+
+type jsonReader struct {
+	b      []byte
+	failed bool
+}
+
+// next skips c and returns true, if c comes next.
+func (r *jsonReader) next(c byte) bool {
+	if len(r.b) == 0 || r.b[0] != c {
+		return false
+	}
+	r.b = r.b[1:]
+	return true
+}
+
+func (r *jsonReader) expect(c byte) {
+	if !r.next(c) {
+		r.failed = true
+	}
+}
+
+// quoted appends the string that comes next.
+func (r *jsonReader) quoted(dst []byte) []byte {
+	r.expect('"')
+	from := 0
+	for i := 0; i < len(r.b) && !r.failed; i++ {
+		switch c := r.b[i]; {
+		case c == '"':
+			piece := r.b[from:i]
+			r.failed = !utf8.Valid(piece)
+			r.b = r.b[i+1:]
+			return append(dst, piece...)
+		case c < ' ':
+			r.failed = true
+		case c == '\\':
+			piece := r.b[from:i]
+			dst = append(dst, piece...)
+			c, n := unescape(r.b[i+1:])
+			if n == 0 || !utf8.Valid(piece) {
+				r.failed = true
+			}
+			dst = append(dst, c)
+			i += n
+			from = i + 1
+		}
+	}
+	r.failed = true
+	return dst
+}
+
+// unescape decodes what follows a backslash. It returns the byte and the length of the escape,
+// which is 0 if appendQuoted does not write it.
+func unescape(b []byte) (byte, int) {
+	switch {
+	case len(b) > 0 && (b[0] == '"' || b[0] == '\\'):
+		return b[0], 1
+	case len(b) >= 5 && string(b[:3]) == "u00" && (b[3] == '0' || b[3] == '1'):
+		for low := range hexDigits {
+			if b[4] == hexDigits[low] {
+				return (b[3]-'0')<<4 | byte(low), 5
+			}
+		}
+	}
+	return 0, 0
+}
+
+// label is a label's number: the Ref of a folder.
+type label int
+
+// Reserved labels. A user's own labels begin at firstOwn, which leaves room for the reserved
+// ones that the document does not show.
+const (
+	all      label = 0
+	inbox    label = 1
+	drafts   label = 2
+	firstOwn label = 21
+)
+
+func labelOf(f *models.Folder) label { return f.Ref.(label) }
+
+// Markers, as sub-columns of metadata.
+const (
+	seenMarker     = "m:1"
+	answeredMarker = "m:2"
+	purgeMark      = "l:purge" // named as address:purge is named after address:ID
+)
+
+// present is the value of the sub-column of a set label or marker.
+var present = drivers.Blob([]byte("true"))
+
+// The functions below build keys in m.text, where they stay valid until reset.
+
+// taken returns the bytes of m.text after from.
+func (m *mailbox) taken(from int) []byte { return m.text[from:len(m.text):len(m.text)] }
+
+func (m *mailbox) join(prefix string, l label) drivers.Value {
+	at := len(m.text)
+	m.text = append(m.text, prefix...)
+	m.text = append(m.text, ':')
+	m.text = strconv.AppendInt(m.text, int64(l), 10)
+	return drivers.TextBytes(m.taken(at))
+}
+
+// indexKey is the row of a label index, "address:1".
+func (m *mailbox) indexKey(address string, l label) drivers.Value { return m.join(address, l) }
+
+// labelColumn is the sub-column of a label, "l:1".
+func (m *mailbox) labelColumn(l label) drivers.Value { return m.join("l", l) }
+
+// purgeKey is the row of the purge index, "address:purge".
+func (m *mailbox) purgeKey(address string) drivers.Value {
+	at := len(m.text)
+	m.text = append(m.text, address...)
+	m.text = append(m.text, ":purge"...)
+	return drivers.TextBytes(m.taken(at))
+}
+
+// counterID is a label in a counter's composite name, "1".
+func (m *mailbox) counterID(l label) drivers.Value {
+	at := len(m.text)
+	m.text = strconv.AppendInt(m.text, int64(l), 10)
+	return drivers.TextBytes(m.taken(at))
+}
+
+// number is n in decimal.
+func (m *mailbox) number(n int64) drivers.Value {
+	at := len(m.text)
+	m.text = strconv.AppendInt(m.text, n, 10)
+	return drivers.Blob(m.taken(at))
+}
+
+// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The document does
+// not show the parameters, but the size of a block can be configured.
+func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
+	at := len(m.text)
+	m.text = append(m.text, "blob://db/"...)
+	m.text = appendUUID(m.text, id)
+	m.text = append(m.text, "?b="...)
+	m.text = strconv.AppendInt(m.text, int64(blocks), 10)
+	m.text = append(m.text, "&s="...)
+	m.text = strconv.AppendInt(m.text, int64(m.blockSize), 10)
+	return drivers.Blob(m.taken(at))
+}
+
+func appendUUID(dst []byte, u [16]byte) []byte {
+	for i, n := range [...]int{4, 6, 8, 10, 16} {
+		if i > 0 {
+			dst = append(dst, '-')
+		}
+		from := [...]int{0, 4, 6, 8, 10}[i]
+		dst = hex.AppendEncode(dst, u[from:n])
+	}
+	return dst
+}
+
+func handleOf(id [16]byte) (h models.Handle) {
+	copy(h[:], id[:])
+	return h
+}
+
+func messageOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:16])) }

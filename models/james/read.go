@@ -2,7 +2,10 @@ package james
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -86,3 +89,116 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 }
 
 func (m *mailbox) chunkRow(row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) }
+
+// record is the metadata of one message.
+type record struct {
+	uid             int64
+	found           bool
+	date            time.Time
+	size, chunkSize int64
+	flags           models.Flag
+	userFlags       []byte // kept in m.text
+	properties      []byte // its layout; kept in m.text
+}
+
+func (r *record) chunks() int64 { return chunksOf(r.size, r.chunkSize) }
+
+func chunksOf(size, chunk int64) int64 { return (size + chunk - 1) / chunk }
+
+// one reads a message's metadata, or returns ErrNotFound.
+func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
+	m.text = m.text[:0]
+	m.recs = append(m.recs[:0], record{uid: uidOf(h)})
+	m.at = 0
+	if err := m.S.Read(ctx, m.message, m.With(key(f), drivers.Bigint(uidOf(h))), m.onRecord); err != nil {
+		return nil, err
+	}
+	if !m.recs[0].found {
+		return nil, models.ErrNotFound
+	}
+	return &m.recs[0], nil
+}
+
+// several reads the metadata of messages into m.recs, in one multi-get. It returns
+// ErrNotFound if one is missing or named twice.
+func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if err := m.Handles.Distinct(hs); err != nil {
+		return err
+	}
+	m.text, m.uidList = m.text[:0], m.uidList[:0]
+	m.recs = slices.Grow(m.recs[:0], len(hs))
+	for _, h := range hs {
+		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
+		m.recs = append(m.recs, record{uid: uidOf(h)})
+	}
+	m.at = 0
+	if err := m.S.Read(ctx, m.messages, m.With(key(f), drivers.ListOf(m.uidList)), m.onRecord); err != nil {
+		return err
+	}
+	for i := range m.recs {
+		if !m.recs[i].found {
+			return models.ErrNotFound
+		}
+	}
+	return nil
+}
+
+// record takes a row of metadata. Rows come in the order asked for.
+func (m *mailbox) record(row []drivers.Value) error {
+	uid := row[0].Int64()
+	for m.at < len(m.recs) && m.recs[m.at].uid != uid {
+		m.at++
+	}
+	if m.at == len(m.recs) {
+		return fmt.Errorf("UID %d came out of turn", uid)
+	}
+	if row[2].IsNull() { // a flag of a deleted message
+		return nil
+	}
+	r := &m.recs[m.at]
+	*r = record{
+		uid: uid, found: true, date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
+		userFlags: m.keep(row[9].Raw()), properties: m.keep(row[10].Raw()),
+	}
+	for i, flag := range flags {
+		if row[4+i].Bool() {
+			r.flags |= flag
+		}
+	}
+	return nil
+}
+
+// flags are those of a row's columns, in their order.
+var flags = [...]models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
+
+// keep copies a value of a row to m.text.
+func (m *mailbox) keep(b []byte) []byte {
+	at := len(m.text)
+	m.text = append(m.text, b...)
+	return m.text[at:len(m.text):len(m.text)]
+}
+
+// chunkSizeOf returns the stored chunk size of a message. A message as the document has it
+// stores none, and has chunks of the configured size.
+func (m *mailbox) chunkSizeOf(v *drivers.Value) int64 {
+	if v.IsNull() && !v.Broken() {
+		return int64(m.chunkSize)
+	}
+	return v.Int64()
+}
+
+// columns is how many arguments a put of metadata has.
+const columns = 12
+
+// put returns the arguments that write a record as UID uid of f.
+func (r *record) put(f *models.Folder, uid int64) [columns]drivers.Value {
+	row := [...]drivers.Value{
+		key(f), drivers.Bigint(uid), drivers.Timestamp(r.date.UnixMicro()),
+		drivers.Bigint(r.size), drivers.Int(int32(r.chunkSize)),
+		10: drivers.TextBytes(r.userFlags), 11: drivers.Blob(r.properties),
+	}
+	for i, flag := range flags {
+		row[5+i] = drivers.Boolean(r.flags&flag != 0)
+	}
+	return row
+}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	stdmail "net/mail"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -283,4 +286,176 @@ func (p *Parser) name(l *leaf, n int) string {
 	}
 	p.names[name] = 0
 	return name
+}
+
+// Bounds of a message's date. Every text form of a date can hold them, so every model stores them.
+var (
+	MinDate = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	MaxDate = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+)
+
+// Bounded returns the date nearest to t that a message can have.
+func Bounded(t time.Time) time.Time {
+	switch {
+	case t.Before(MinDate):
+		return MinDate
+	case t.After(MaxDate):
+		return MaxDate
+	}
+	return t
+}
+
+// dateForm is a date of RFC 5322 and its obsolete forms, without comments. Blanks are single ones.
+var dateForm = regexp.MustCompile(`^(?:[A-Za-z]+ ?,? ?)?(\d{1,2}) ?([A-Za-z]{3}) ?(\d{2,9}) (\d{1,2}) ?: ?(\d{1,2})` +
+	`(?: ?: ?(\d{1,2})(?:\.\d+)?)?(?: ?([+-]\d{4})| ([A-Za-z]|[A-Za-z]{2}[A-Za-z0-9+/_-]+|UT|ut)|)$`)
+
+const months = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+// zones are the named zones of RFC 5322, in hours. All other names are UTC, and guessed.
+var zones = map[string]int{
+	"ut": 0, "gmt": 0, "utc": 0, "z": 0,
+	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+}
+
+// parseDate reads the value of a Date field. guessed: it has no zone, or one that is not known,
+// and is read as UTC. ok is false if it is no date, or is outside of the bounds.
+func parseDate(value string) (t time.Time, guessed, ok bool) {
+	f := dateForm.FindStringSubmatch(strings.Join(strings.Fields(withoutComments(value)), " "))
+	if f == nil {
+		return t, false, false
+	}
+	number := func(s string) int {
+		n, _ := strconv.Atoi(s)
+		return n
+	}
+	day, month, year := number(f[1]), strings.Index(months, strings.ToLower(f[2])), number(f[3])
+	switch {
+	case len(f[3]) == 2 && year < 50:
+		year += 2000
+	case len(f[3]) <= 3:
+		year += 1900
+	}
+	hour, minute, second := number(f[4]), number(f[5]), number(f[6])
+	zone, offset := f[7], 0
+	valid := true
+	if zone != "" {
+		minutes := number(zone[1:3])*60 + number(zone[3:])
+		if offset = minutes * 60; zone[0] == '-' {
+			offset = -offset
+		}
+		valid = number(zone[3:]) < 60
+	} else {
+		var hours int
+		zone = strings.ToLower(f[8])
+		hours, ok = zones[zone]
+		// A single letter is a military zone. These were defined wrongly, so RFC 5322 reads them as UTC, too.
+		offset, guessed = hours*3600, !ok
+	}
+	if month < 0 || month%3 != 0 || hour > 23 || minute > 59 || second > 60 || !valid {
+		return t, false, false
+	}
+	in := time.UTC
+	if offset != 0 {
+		in = time.FixedZone("", offset)
+	}
+	t = time.Date(year, time.Month(month/3+1), day, hour, minute, 0, 0, in)
+	if t.Day() != day || day == 0 {
+		return t, false, false
+	}
+	t = t.Add(time.Duration(second) * time.Second)
+	return t, guessed, Bounded(t).Equal(t)
+}
+
+var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}
+
+// people adds a list of addresses to people. If the standard library cannot parse it, each
+// address of it is read by itself.
+func (p *Parser) people(name, value string, people []Address) []Address {
+	room := maxAddresses - len(people)
+	list, err := addresses.ParseList(value)
+	if err == nil {
+		for _, a := range list[:min(len(list), room)] {
+			people = append(people, Address{Name: clean(a.Name), Address: clean(a.Address)})
+		}
+	} else if v := strings.TrimSpace(withoutComments(value)); v != "" && !emptyGroup(v) {
+		p.fault(BadAddresses, "%s %.60q: %s", name, value, err)
+		ones := divided(v)
+		for _, one := range ones[:min(len(ones), room)] {
+			if a := p.person(name, one); a != (Address{}) {
+				people = append(people, a)
+			}
+		}
+		list = make([]*stdmail.Address, len(ones))
+	}
+	if len(list) > room {
+		p.fault(BadAddresses, "%s has more than %d addresses", name, maxAddresses)
+	}
+	return people
+}
+
+// emptyGroup reports whether v is like undisclosed-recipients:;
+func emptyGroup(v string) bool {
+	before, ok := strings.CutSuffix(v, ";")
+	before = strings.TrimRight(before, " \t")
+	return ok && strings.IndexByte(before, ':') == len(before)-1
+}
+
+// divided divides a list at its commas and semicolons, but not between quotation marks or < and >.
+// A quotation mark or < without its other half is like any character.
+func divided(list string) (ones []string) {
+	add := func(one string) {
+		if one = strings.TrimSpace(one); one != "" {
+			ones = append(ones, one)
+		}
+	}
+	began, quotes, angles, group := 0, true, true, true
+	for i := 0; i < len(list); i++ {
+		end := -1
+		switch c := list[i]; {
+		case c == ',' || c == ';':
+			add(list[began:i])
+			began, group = i+1, true
+		case c == ':' && group:
+			began = i + 1 // the name of a group
+		case c == '@':
+			group = false
+		case c == '"' && quotes:
+			end = closing(list[i+1:])
+			quotes = end >= 0
+		case c == '<' && angles:
+			end = strings.IndexByte(list[i+1:], '>')
+			angles, group = end >= 0, false
+		}
+		if end >= 0 {
+			i += end + 1
+		}
+	}
+	add(list[began:])
+	return ones
+}
+
+// closing is where a quoted string ends, or -1.
+func closing(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+// person reads one address. What is between < and > is the address, and the rest its name.
+func (p *Parser) person(name, one string) Address {
+	if a, err := addresses.Parse(one); err == nil {
+		return Address{Name: clean(a.Name), Address: clean(a.Address)}
+	}
+	a := Address{Address: one}
+	if i := strings.LastIndexByte(one, '<'); i >= 0 {
+		in, _, _ := strings.Cut(one[i+1:], ">")
+		a = Address{Name: strings.Trim(strings.TrimSpace(one[:i]), `"`), Address: strings.TrimSpace(in)}
+	}
+	return Address{Name: p.decode(name, a.Name), Address: clean(a.Address)}
 }

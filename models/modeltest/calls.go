@@ -2,16 +2,22 @@ package modeltest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // testCalls compares the store calls of every operation, and all tables after them, with
@@ -325,4 +331,134 @@ func (sc *script) optional() {
 		})
 		sc.step("leave", func() error { return p.Leave(sc.ctx, joined) })
 	}
+}
+
+// Patterns checks that a model asks for every pattern that its schema declares, and for no
+// other. Asking for a pattern covers its parts and its fallback.
+func Patterns(t testing.TB, s *schemas.Schema, asked []string) {
+	t.Helper()
+	reached := map[string]bool{}
+	var reach func(p *schemas.Pattern)
+	reach = func(p *schemas.Pattern) {
+		reached[p.Name] = true
+		for _, part := range p.Parts {
+			reach(part.Pattern)
+		}
+		if p.Fallback != nil {
+			reach(p.Fallback)
+		}
+	}
+	for _, name := range asked {
+		p := s.Pattern(name)
+		if p == nil {
+			t.Errorf("the model asks for pattern %s, which schema %s does not declare", name, s.Name)
+			continue
+		}
+		reach(p)
+	}
+	for _, p := range s.Patterns {
+		if !reached[p.Name] {
+			t.Errorf("%s:%d: pattern %s is run by nothing", s.File, p.Pos.Line, p.Name)
+		}
+	}
+}
+
+// noting runs the rules that apply to the model. It fails the test if rules run a pattern that
+// no rule for real engines runs.
+func (s *suite) noting(t *testing.T, rules []rule) {
+	var n noted
+	offered := s.offered(t, rules)
+	for _, r := range offered {
+		s.each(t, r.name, func(t *testing.T) {
+			noting := *s
+			noting.open = n.by(r.where, s.open)
+			r.check(t, &noting)
+		})
+	}
+	t.Cleanup(func() { // after parallel rules
+		if n.rules < len(offered) || t.Failed() {
+			return // -run has left some out
+		}
+		for _, name := range slices.Sorted(maps.Keys(n.run[inProcess])) {
+			if !n.run[onEngines][name] {
+				t.Errorf("pattern %s is run by no rule that is run on real engines", name)
+			}
+		}
+	})
+}
+
+// noted has the patterns that the rules for real engines have run (onEngines), and those that
+// the others have run (inProcess).
+type noted struct {
+	mu    sync.Mutex
+	rules int // number of rules that began
+	run   [2]map[string]bool
+}
+
+// by returns an opener of stores whose sessions note which patterns are run.
+func (n *noted) by(w where, open opener) opener {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.rules++
+	w = min(w, onEngines)
+	if n.run[w] == nil {
+		n.run[w] = map[string]bool{}
+	}
+	return func(t testing.TB, s *schemas.Schema) drivers.Store {
+		return &notingStore{open(t, s), func(st drivers.Statement, _ int64) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.run[w][st.Pattern().Name] = true
+		}}
+	}
+}
+
+type notingStore struct {
+	drivers.Store
+	note func(drivers.Statement, int64)
+}
+
+// Session implements drivers.Store.
+func (s *notingStore) Session() (drivers.Session, error) {
+	session, err := s.Store.Session()
+	m := drivers.NewMeter(session)
+	m.Trace = s.note
+	return m, err
+}
+
+var update = flag.Bool("update-contract", false, "rewrite the golden files of testdata/contract")
+
+// compare compares text with a golden file. If they differ, it writes the text beside the file.
+func (s *suite) compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join(s.golden, "testdata", "contract", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test -run %s -update-contract writes it", err, t.Name())
+	}
+	if got == string(want) {
+		return
+	}
+	beside := path + ".new"
+	if !s.faulty {
+		if err := os.WriteFile(beside, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update-contract if it is right", path, i+1, g[i], w[i], beside)
+		}
+	}
+	t.Fatalf("%s: %d lines, want %d; all of it is in %s", path, len(g), len(w), beside)
 }

@@ -2,12 +2,24 @@ package modeltest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/gocql/gocql"
+
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/engines"
+	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -219,4 +231,196 @@ func bytesOf(args []drivers.Value) (n int64) {
 // arguments of two parts begin.
 func samePartition(a, b []drivers.Value, n int) bool {
 	return slices.EqualFunc(a[:n], b[:min(n, len(b))], drivers.Value.Equal)
+}
+
+// openEmbedded opens an engine for one test. It need not survive a crash of the machine.
+func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: dir, Durability: drivers.Process})
+	if err != nil {
+		t.Fatalf("open the embedded engine: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close the embedded engine: %v", err)
+		}
+	})
+	if err := st.Apply(t.Context(), s); err != nil {
+		t.Fatalf("apply schema %s: %v", s.Name, err)
+	}
+	return st
+}
+
+// onShared is the suite over one store, for an engine on which tables take long to make. Its
+// rules run one after another, and each begins with empty tables. Suites of several models may
+// run at once.
+func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
+	t.Helper()
+	schema, err := s.Model.Schema()
+	if err != nil {
+		t.Fatalf("schema of %s: %v", s.Model.Name, err)
+	}
+	if err := st.Apply(t.Context(), schema); err != nil {
+		t.Fatalf("apply schema %s: %v", schema.Name, err)
+	}
+	s.Model.Schema = func() (*schemas.Schema, error) { return schema, nil } // the schema that was applied
+	on := s.on(func(t testing.TB, s *schemas.Schema) drivers.Store {
+		if err := drivertest.Empty(t.Context(), st, s); err != nil {
+			t.Fatal(err)
+		}
+		return st
+	})
+	on.shared = true
+	return on
+}
+
+// RunLive runs, on each engine that is reached over the network, the rules that a real engine
+// can break. Each engine has a namespace for it. Tests that call RunLive have Live in their
+// names.
+func (s Suite) RunLive(t *testing.T) {
+	s.complete(t)
+	s.Damages = findable(s.Damages)
+	for _, e := range remote() {
+		t.Run(e.Name, func(t *testing.T) {
+			st := drivertest.OpenLive(t, e, drivers.Options{
+				Contact:   []string{live.Contact(t, e.Name)},
+				Namespace: newNamespace(),
+			})
+			shared := s.onShared(t, st)
+			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
+			t.Parallel() // engines run at once from here on, since no heap is measured any more
+			shared.run(t, rulesOn(onEngines))
+			shared.runDamages(t)
+		})
+	}
+}
+
+// RunValuesLive is RunValues on each engine that is reached over the network.
+func (s Suite) RunValuesLive(t *testing.T) {
+	s.complete(t)
+	for _, e := range remote() {
+		t.Run(e.Name, func(t *testing.T) {
+			st := drivertest.OpenLive(t, e, drivers.Options{
+				Contact:   []string{live.Contact(t, e.Name)},
+				Namespace: newNamespace(),
+			})
+			t.Parallel()
+			s.onShared(t, st).run(t, rulesOn(onEngines))
+		})
+	}
+}
+
+// findable returns one damage for each distinct list of findings of a check against the
+// schema. Engines differ in how they read rows, but audits are the same on all.
+func findable(all []Damage) []Damage {
+	var some []Damage
+	for _, d := range all {
+		same := func(o Damage) bool { return slices.Equal(o.Finds, d.Finds) }
+		if len(d.Finds) > 0 && !slices.ContainsFunc(some, same) {
+			some = append(some, d)
+		}
+	}
+	return some
+}
+
+// remote returns the engines that are reached over the network.
+func remote() []drivers.Engine {
+	return slices.DeleteFunc(engines.All(), func(e drivers.Engine) bool { return !e.Remote })
+}
+
+func newNamespace() string { return "m" + strings.ToLower(rand.Text()[:15]) }
+
+// RunQuorum runs the rules about several nodes on a cluster of three, with three replicas, at
+// quorum: numbers, counters and moves of workers that use different nodes. At the end it reads
+// new messages from all three replicas at once. Tests that call it have Quorum in their names.
+func (s Suite) RunQuorum(t *testing.T) {
+	s.complete(t)
+	// It makes tables faster. They would not survive a crash, but these nodes need not.
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Dcassandra.test.flush_local_schema_changes=false")
+	cluster := live.Cassandra3(t)
+	o := drivers.Options{
+		Contact: cluster.Contact(), Namespace: newNamespace(),
+		Settings: map[string]string{"replication": "3", "consistency": "QUORUM"},
+	}
+	st := drivertest.OpenLive(t, cassandra.Engine(), o)
+	if d := st.Capabilities().Durability; d != drivers.Quorum {
+		t.Errorf("durability is %s, want %s", d, drivers.Quorum)
+	}
+	shared := s.onShared(t, st)
+	shared.run(t, rulesOn(onNodes))
+	shared.checkReplicas(t, o)
+	filled := fill(shared.start(t, Sized(1000, 5)))
+	o.Settings["consistency"] = "ALL" // every replica must answer
+	every, err := cassandra.Engine().Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { every.Close() })
+	checkAgain(t, shared, every, filled)
+}
+
+// checkReplicas asks the cluster how many replicas the model's keyspace has.
+func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
+	t.Helper()
+	schema, err := s.Model.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyspace, err := cassandra.Keyspace(o.Namespace, schema.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := gocql.NewCluster(o.Contact...).CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	var replication map[string]string
+	rows := session.Query("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?", keyspace)
+	if err := rows.Scan(&replication); err != nil {
+		t.Fatalf("replication of keyspace %s: %v", keyspace, err)
+	}
+	delete(replication, "class")
+	for where, factor := range replication {
+		if factor != "3" || len(replication) != 1 {
+			t.Errorf("keyspace %s has %s replicas in %s, want 3 in one datacenter", keyspace, factor, where)
+		}
+	}
+}
+
+// fill delivers, flags, moves and deletes some messages.
+func fill(f *fixture) *differential {
+	diff := f.differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
+	for n := range 12 {
+		d := sample(n)
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*500, n)}}
+		diff.deliver(d.Message(), a.folders[0], b.folders[0])
+	}
+	ms := diff.live(a.folders[0])
+	diff.flag(ms[0], models.Seen, true)
+	diff.move(a.folders[0], a.folders[1], ms[1:4]...)
+	diff.delete(a.folders[0], ms[5:7]...)
+	return diff
+}
+
+// checkAgain compares a differential's reference with the model on another store.
+func checkAgain(t *testing.T, s *suite, st drivers.Store, diff *differential) {
+	t.Helper()
+	schema, err := s.Model.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Apply(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, suite: s, ctx: t.Context(), schema: schema, store: st}
+	o := Sized(1000, 5)
+	o.Now = diff.clock.now
+	other := diff.through(f.mailboxOf(f.bind(o)))
+	other.check()
 }

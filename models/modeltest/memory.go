@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
@@ -188,4 +189,106 @@ func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 		t.Fatalf("deliver 25 MB: %v", err)
 	}
 	s.checkHeap(t, "delivering", h.grown())
+}
+
+// testAllocations checks that no operation of the model allocates. It uses the null engine,
+// which stores nothing, so all allocations are the model's.
+func testAllocations(t *testing.T, m models.Model) {
+	const warm, runs = 100, 200
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			x := open(t, m, null.Engine(), nil)
+			messages := mailOf(8<<10, 4)
+			var hs []models.Handle
+			for i := range warm + runs + 1 {
+				hs = append(hs, x.deliver(messages[i%len(messages)]))
+			}
+			var err error
+			i := 0
+			next := func() {
+				if e := op.run(x, i, hs, messages); e != nil {
+					err = e
+				}
+				i++
+			}
+			for range warm { // until buffers have grown
+				next()
+			}
+			if op.name == "raw" && errors.Is(err, models.ErrNotOffered) {
+				return // the model has no whole messages
+			}
+			if n := testing.AllocsPerRun(runs, next); n != 0 || err != nil {
+				t.Errorf("%v allocations, error %v; want none", n, err)
+			}
+		})
+	}
+}
+
+// gigabyte is 1 GiB of generated content. No mail system accepts so much.
+type gigabyte struct{}
+
+// Size implements mail.Content.
+func (gigabyte) Size() int64 { return 1 << 30 }
+
+// ReadAt implements io.ReaderAt.
+func (g gigabyte) ReadAt(p []byte, off int64) (int, error) {
+	if off >= g.Size() {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), g.Size()-off)
+	for i := range p[:n] {
+		p[i] = byte(off + int64(i))
+	}
+	if n < int64(len(p)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// testGigabyte delivers a body, and then an attachment, of a gigabyte. A model that keeps it in
+// chunks streams it. A model that keeps it in a row returns ErrTooLarge without reading it.
+func testGigabyte(t *testing.T, s *suite) {
+	for _, attached := range []bool{false, true} {
+		f := s.start(t, models.Options{})
+		h := &heap{every: 64 << 20}
+		mb := f.bound.Mailbox(&thinSession{f.session(), h})
+		a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, what := sample(0).Message(), "body"
+		m.Raw = gigabyte{}
+		if large := (mail.Part{Name: "large.bin", Content: gigabyte{}}); attached {
+			what, m.Attachments = "attachment", []mail.Part{large}
+		} else {
+			m.Body.Content = gigabyte{}
+		}
+		refuses := s.Traits.WholeRows || s.Traits.KeepsBodies && !attached
+		if attached && !refuses && !s.Traits.KeepsBodies {
+			continue // the model keeps the raw message, which the body has tested
+		}
+		h.base = liveHeap()
+		h.peak = h.base
+		err = mb.Deliver(f.ctx, m, a.Folders, make([]models.Handle, 1))
+		if errors.Is(err, drivers.ErrTooLarge) != refuses || err != nil && !refuses {
+			t.Errorf("%s of a gigabyte: error is %v; want it refused: %t", what, err, refuses)
+		}
+		const most = 8 << 20
+		if grown := h.grown(); grown > most {
+			t.Errorf("%s of a gigabyte: %.1f MB of heap, at most %d MB are allowed", what, float64(grown)/(1<<20), most>>20)
+		} else {
+			t.Logf("%s of a gigabyte: %.1f MB of heap", what, float64(grown)/(1<<20))
+		}
+		if refuses {
+			for _, table := range f.schema.Tables {
+				for _, row := range f.scan(table) {
+					for _, v := range row {
+						if v.Size() > 1000 {
+							t.Errorf("%s of a gigabyte was refused, and table %s has a part of it", what, table.Name)
+						}
+					}
+				}
+			}
+		}
+	}
 }

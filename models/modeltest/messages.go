@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"mime"
 	"mime/quotedprintable"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
 
@@ -182,4 +186,202 @@ func noise(n, seed int) []byte {
 		b[i] = byte(x >> 9)
 	}
 	return b
+}
+
+// testAllMail: all mail of an account is listed once, newest first, with its numbers, whichever folders
+// show it; what is deleted is not, and neither is mail of others.
+func testAllMail(t *testing.T, s *suite) {
+	diff := s.start(t, models.Options{}).differential()
+	a, other := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
+	in, work := a.folders[0], a.folders[1]
+	var want []models.Handle
+	var sizes []int64
+	for n := range 30 {
+		m := sample(n).Message()
+		sizes = append(sizes, m.Raw.Size())
+		want = append(want, diff.deliver(m, a.folders[n%2])[0].got)
+	}
+	diff.deliver(sample(30).Message(), other.folders[0])
+	diff.move(in, work, diff.live(in)[2])
+	gone := diff.live(work)[4]
+	diff.delete(work, gone)
+	at := slices.Index(want, gone.got)
+	want, sizes = slices.Delete(want, at, at+1), slices.Delete(sizes, at, at+1)
+	all := diff.got.(models.AllMailer)
+	for _, limit := range []int{1, 7, 25, 100} {
+		got := entries(t, func(y func(*models.Entry) error) error {
+			return diff.got.List(diff.ctx, all.AllMail(a.got), models.Handle{}, limit, y)
+		})
+		seen := map[models.Handle]bool{}
+		for i, e := range got {
+			if seen[e.Handle] || !slices.Contains(want, e.Handle) || i > 0 && e.Date.After(got[i-1].Date) {
+				t.Errorf("all mail: message %d is there twice, not of the account, or newer than the one before", i)
+			}
+			seen[e.Handle] = true
+		}
+		if len(got) != min(limit, len(want)) {
+			t.Errorf("%d of all mail: %d messages", limit, len(got))
+		}
+	}
+	var bytes int64
+	for _, n := range sizes {
+		bytes += n
+	}
+	stats, err := diff.got.Stats(diff.ctx, all.AllMail(a.got))
+	if err != nil || stats.Messages != int64(len(want)) || stats.Bytes != bytes || !stats.Known.Has(models.KnowBytes) {
+		t.Errorf("totals %+v (%v), want %d messages of %d bytes", stats, err, len(want), bytes)
+	}
+	diff.check()
+}
+
+func testRangeReads(t *testing.T, s *suite) {
+	const chunk = 1000
+	f := s.start(t, Sized(chunk, 0))
+	diff := f.differential()
+	in := diff.user(diff.at("ann"), "INBOX").folders[0]
+	const size = 40*chunk + 500
+	raw := noise(size, 1)
+	m := diff.deliver(unparsable(start, raw), in)[0]
+
+	session, err := f.store.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	meter := drivers.NewMeter(session)
+	metered := f.bound.Mailbox(meter).(models.RangeReader)
+	for _, r := range [][2]int64{
+		{0, 0},
+		{0, 1},
+		{chunk - 1, 1},
+		{chunk - 1, 2},
+		{chunk, 1},
+		{chunk, chunk},
+		{1, chunk},
+		{chunk + 500, 3 * chunk},
+		{size - 1, 1},
+		{size - 1, 100},
+		{size, 5},
+		{size + 5*chunk, 5},
+		{0, size},
+		{0, 10 * size},
+		{7, size},
+	} {
+		off, n := r[0], r[1]
+		want := raw[min(off, size):min(off+n, size)]
+		var b bytes.Buffer
+		meter.Take()
+		got, err := metered.RawRange(diff.ctx, in.got, m.got, off, n, &b)
+		if err != nil {
+			t.Errorf("%d bytes from %d on: %v", n, off, err)
+			continue
+		}
+		if got != int64(len(want)) || !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%d bytes from %d on: %d bytes, says %d, want %d (equal: %v)", n, off, b.Len(), got, len(want),
+				bytes.Equal(b.Bytes(), want))
+		}
+		// Allow for a partial chunk at either end, and for the metadata.
+		if read, most := meter.Take().BytesRead, n+3*chunk; n < size/2 && read > most {
+			t.Errorf("%d bytes from %d on: read %d bytes from the store, at most %d are needed", n, off, read, most)
+		}
+	}
+	big := diff.deliver(unparsable(start, noise(400*chunk, 2)), in)[0] // more chunks than are written or deleted at once
+	diff.checkMessage(big)
+}
+
+func testUIDs(t *testing.T, s *suite) {
+	diff := s.start(t, models.Options{}).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
+	in, work := a.folders[0], a.folders[1]
+	// The differential checks each UID against all that were given before.
+	for n := range 5 {
+		diff.deliver(sample(n).Message(), in, work)
+	}
+	diff.delete(in, diff.live(in)[0])
+	diff.deliver(sample(5).Message(), in)
+	diff.move(in, work, diff.live(in)[0])
+	diff.deliver(sample(6).Message(), in)
+	diff.delete(in, diff.live(in)...)
+	diff.deliver(sample(7).Message(), in)
+	diff.check()
+}
+
+// testExpunge expunges ranges of several folders. In whichever order a store sorts folders,
+// most have a neighbour on either side.
+func testExpunge(t *testing.T, s *suite) {
+	diff := s.start(t, Sized(2000, 0)).differential()
+	a := diff.user(diff.at("ann"), "INBOX", "A", "B", "C", "D")
+	for n := range 8 {
+		d := sample(n)
+		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(2500, n)}}
+		diff.deliver(d.Message(), a.folders...)
+	}
+	for i, f := range a.folders[:4] {
+		ms := diff.live(f) // newest first: the highest UID is the first
+		switch i {
+		case 0: // all
+			diff.expungeUIDs(f, [2]uint64{}, [2]uint64{})
+		case 1: // from the middle, then what is left at either end
+			diff.expunge(f, ms[5], ms[2])
+			diff.checkFolder(f, 25)
+			diff.expunge(f, ms[7], ms[7])
+			diff.expunge(f, ms[0], ms[0])
+		case 2: // up to the third newest
+			diff.expungeUIDs(f, [2]uint64{0, diff.got.(models.UIDs).UID(ms[2].got)}, [2]uint64{0, diff.ref.UID(ms[2].ref)})
+		case 3: // nothing: the range is empty, or beyond what is there
+			diff.expunge(f, ms[2], ms[5])
+			diff.expungeUIDs(f, [2]uint64{1 << 40, 1 << 41}, [2]uint64{1 << 40, 1 << 41})
+		}
+		diff.check()
+	}
+	diff.deliver(sample(20).Message(), a.folders...)
+	diff.check()
+}
+
+func testSubscriptions(t *testing.T, s *suite) {
+	diff := s.start(t, models.Options{}).differential()
+	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("ann")+"2", "INBOX")
+	g := diff.got.(models.Subscriber)
+	for _, step := range []struct {
+		a      *account
+		folder string
+		on     bool
+	}{
+		{a, "INBOX", true},
+		{a, "Work", true},
+		{a, "Work", true},
+		{b, "no folder of hers", true},
+		{a, "Entwürfe/2024", true},
+		{a, "Work", false},
+		{a, "Work", false},
+		{b, "INBOX", false},
+	} {
+		if err := g.Subscribe(diff.ctx, step.a.got, step.folder, step.on); err != nil {
+			t.Fatalf("subscribe: %v", err)
+		}
+		if err := diff.ref.Subscribe(diff.ctx, step.a.ref, step.folder, step.on); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range diff.accounts {
+			got, want := subscriptions(t, diff, g, a.got), subscriptions(t, diff, diff.ref, a.ref)
+			if !slices.Equal(got, want) {
+				t.Errorf("subscriptions of %s: %q, want %q", a.ref.Address, got, want)
+			}
+		}
+	}
+	diff.check()
+}
+
+func subscriptions(t *testing.T, diff *differential, s models.Subscriber, a *models.Account) []string {
+	t.Helper()
+	var names []string
+	err := s.Subscriptions(diff.ctx, a, func(folder string) error {
+		names = append(names, folder)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("subscriptions: %v", err)
+	}
+	slices.Sort(names)
+	return names
 }

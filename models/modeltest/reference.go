@@ -1,14 +1,19 @@
 package modeltest
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Order is what a model sorts a folder by, newest first.
@@ -199,4 +204,155 @@ func (r *reference) compare(a, b *refEntry) int {
 		}
 	}
 	return int(int64(b.state.number) - int64(a.state.number))
+}
+
+// World is a model on an embedded engine of its own, for tests of one model that know
+// its tables. Its clock stands still unless a test advances it.
+type World struct {
+	testing.TB
+	Schema *schemas.Schema
+	Store  drivers.Store  // a test may put another in its place before Bind
+	Meter  *drivers.Meter // counts the calls of the last Mailbox
+
+	model models.Model
+	clock *clock
+}
+
+// NewWorld applies the model's schema to a new store.
+func NewWorld(t testing.TB, m models.Model) *World {
+	t.Helper()
+	w := &World{TB: t, model: m, clock: newClock()}
+	var err error
+	w.Schema, err = m.Schema()
+	w.Must(err)
+	w.Store = openEmbedded(t, w.Schema)
+	return w
+}
+
+// Must fails the test if there is an error.
+func (w *World) Must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Now returns the time of the model's clock.
+func (w *World) Now() time.Time { return w.clock.now() }
+
+// Advance advances the clock, or sets it back.
+func (w *World) Advance(d time.Duration) { w.clock.advance(d) }
+
+// Bind binds the model to the store, as another process would. The model has the
+// world's clock.
+func (w *World) Bind(o models.Options) models.Bound {
+	w.Helper()
+	o.Now = w.Now
+	p, err := drivers.PrepareAll(w.Context(), w.Store, w.Schema)
+	w.Must(err)
+	b, err := w.model.Bind(w.Context(), p, o)
+	w.Must(err)
+	return b
+}
+
+// Session opens a session that the end of the test closes.
+func (w *World) Session() drivers.Session {
+	w.Helper()
+	s, err := w.Store.Session()
+	w.Must(err)
+	w.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Mailbox returns the mailbox of one more worker, whose calls Meter counts.
+func (w *World) Mailbox(b models.Bound) models.Mailbox {
+	w.Helper()
+	w.Meter = drivers.NewMeter(w.Session())
+	return b.Mailbox(w.Meter)
+}
+
+// Rows reads a table without the model. The columns are those of schemas.ScanOf.
+func (w *World) Rows(table string) (rows [][]drivers.Value) {
+	w.Helper()
+	st, err := w.Store.Prepare(w.Context(), schemas.ScanOf(w.Schema.Table(table)))
+	w.Must(err)
+	w.Must(w.Session().Read(w.Context(), st, nil, func(row []drivers.Value) error {
+		rows = append(rows, drivers.ListOf(row).Clone().Elems())
+		return nil
+	}))
+	return rows
+}
+
+// dump writes down every row of every table, sorted. Long values are shown by
+// length and digest.
+func (f *fixture) dump() string {
+	var b strings.Builder
+	for _, table := range f.schema.Tables {
+		if !table.Header() {
+			f.dumpRows(&b, table, schemas.ScanOf(table))
+		}
+		if len(table.Static) > 0 {
+			f.dumpRows(&b, table, schemas.StaticScanOf(table))
+		}
+	}
+	return b.String()
+}
+
+func (f *fixture) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pattern) {
+	f.t.Helper()
+	var rows []string
+	err := f.session().Read(f.ctx, f.prepare(p), nil, func(row []drivers.Value) error {
+		var cells []string
+		for i, c := range p.Columns {
+			if !row[i].IsNull() {
+				cells = append(cells, c.Name+"="+show(row[i]))
+			}
+		}
+		rows = append(rows, strings.Join(cells, " "))
+		return nil
+	})
+	if err != nil {
+		f.t.Fatalf("scan %s: %v", table.Name, err)
+	}
+	slices.Sort(rows)
+	static := ""
+	if p.Static {
+		static = " (static)"
+	}
+	fmt.Fprintf(b, "%s%s: %d rows\n", table.Name, static, len(rows))
+	for _, r := range rows {
+		fmt.Fprintf(b, "\t%s\n", r)
+	}
+}
+
+// show writes a value for people. Texts and blobs of more than 60 bytes become length and
+// digest.
+func show(v drivers.Value) string {
+	const most = 60
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		switch raw := v.Raw(); {
+		case len(raw) > most:
+			return fmt.Sprintf("%d bytes %.4x", len(raw), sha256.Sum256(raw))
+		case v.Kind() == schemas.Blob:
+			return fmt.Sprintf("0x%x", raw)
+		default:
+			return fmt.Sprintf("%q", raw)
+		}
+	case schemas.UUID, schemas.TimeUUID:
+		u := v.UUIDBytes()
+		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+	case schemas.Boolean:
+		return fmt.Sprint(v.Bool())
+	case schemas.Timestamp:
+		return v.Time().Format("2006-01-02T15:04:05.000000Z")
+	case schemas.Set, schemas.List, schemas.Map:
+		var elems []string
+		for _, e := range v.Elems() {
+			elems = append(elems, show(e))
+		}
+		return "[" + strings.Join(elems, ", ") + "]"
+	default:
+		return fmt.Sprint(v.Int64())
+	}
 }
