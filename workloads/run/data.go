@@ -210,67 +210,49 @@ func least(
 	return e.Least(ctx, p.workload, p.source, m, engine)
 }
 
-// need is how much disk the run needs at once on engines, in bytes, beside what is there
+// need is how much disk the run needs at once on engines, in bytes, next to what is there
 // already. Each store is removed before the next one, unless its data stays. Need calls each
 // once for every point, with the size of its data set, if takes knows it.
 func (c *Config) need(
 	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes diskUse, each func(p *point, model,
 		engine string, bytes float64),
 ) (need float64, err error) {
-	for _, engine := range engines {
-		for _, m := range c.Models {
-			one, err := c.needOf(ctx, points, dir, m, engine, takes, each)
-			if err != nil {
-				return 0, err
-			}
-			if c.stays() {
-				need += one
-			} else {
-				need = max(need, one)
-			}
-		}
+	type dataset struct {
+		model, engine string
+		at            *point
 	}
-	return need, nil
-}
-
-// needOf is need for a model on an engine.
-func (c *Config) needOf(
-	ctx context.Context, points []point, dir string, m models.Model, engine drivers.Engine, takes diskUse,
-	each func(p *point, model, engine string, bytes float64),
-) (need float64, err error) {
+	whole := map[dataset]float64{}
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	whole := map[*point]float64{}
-	for trial := 1; trial <= c.trials(); trial++ {
-		all, err := c.series(points, data, m, engine, trial)
+	err = c.walk(points, data, func(m models.Model, engine drivers.Engine, s *series) error {
+		if !slices.ContainsFunc(engines, func(e drivers.Engine) bool { return e.Name == engine.Name }) {
+			return nil
+		}
+		ofPoints, err := s.estimates(data)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		for _, s := range all {
-			ofPoints, err := s.estimates(data)
-			if err != nil {
-				return 0, err
-			}
-			one := 0.0
-			for i, p := range s.points {
-				if _, ok := whole[p]; !ok {
-					bytes, ok, err := takes(ctx, ofPoints[i], p, m, engine)
-					if err != nil {
-						return 0, err
-					}
-					if whole[p] = bytes; ok {
-						each(p, m.Name, engine.Name, bytes)
-					}
+		one := 0.0
+		for i, p := range s.points {
+			of := dataset{m.Name, engine.Name, p}
+			if _, ok := whole[of]; !ok {
+				bytes, ok, err := takes(ctx, ofPoints[i], p, m, engine)
+				if err != nil {
+					return err
 				}
-				one += whole[p] * ofPoints[i].Added()
+				if whole[of] = bytes; ok {
+					each(p, m.Name, engine.Name, bytes)
+				}
 			}
-			if c.stays() {
-				need += one
-			} else {
-				need = max(need, one)
-			}
+			one += whole[of] * ofPoints[i].Added()
 		}
-	}
-	return need, nil
+		if c.stays() {
+			need += one
+		} else {
+			need = max(need, one)
+		}
+		return nil
+	})
+	return need, err
 }
 
 // noEach is for callers of need that want no sizes of points.

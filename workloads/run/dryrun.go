@@ -94,11 +94,15 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		}
 		p.Points = append(p.Points, one)
 	}
-	took, err := c.time(points, p.Folder)
+	times, err := c.times(points, &dataDir{path: p.Folder, temporary: c.DataDir == ""})
 	if err != nil {
 		return nil, err
 	}
-	p.Seconds = took.Seconds()
+	var all time.Duration
+	for _, t := range times {
+		all += t
+	}
+	p.Seconds = all.Seconds()
 	p.Need, err = c.need(ctx, points, p.Folder, c.Engines, files, func(at *point, model, engine string, bytes float64) {
 		one := PlanDisk{Model: model, Engine: engine, Bytes: math.Round(bytes)}
 		if at.number > 0 {

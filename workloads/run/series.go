@@ -126,24 +126,30 @@ func (c *Config) combinations(trials []int, each func(m models.Model, e drivers.
 	return nil
 }
 
-// estimates calls each with what every point of every combination will do, in the order of the run.
-func (c *Config) estimates(points []point, data *dataDir, each func(*estimates.Estimate)) error {
+// walk calls each with every data set of the run, in the order of the run. A run, a dry run, and estimates of time
+// and disk go the same way.
+func (c *Config) walk(
+	points []point, data *dataDir, each func(m models.Model, e drivers.Engine, s *series) error,
+) error {
 	return c.combinations(numbers(c.trials()), func(m models.Model, e drivers.Engine, trial int) error {
 		all, err := c.series(points, data, m, e, trial)
-		if err != nil {
-			return err
+		for i := 0; i < len(all) && err == nil; i++ {
+			err = each(m, e, &all[i])
 		}
-		for _, s := range all {
-			ofPoints, err := s.estimates(data)
-			if err != nil {
-				return err
-			}
-			for _, e := range ofPoints {
-				each(e)
-			}
-		}
-		return nil
+		return err
 	})
+}
+
+// times are how long each point of each combination is expected to take, in the order of the run.
+func (c *Config) times(points []point, data *dataDir) (all []time.Duration, err error) {
+	err = c.walk(points, data, func(_ models.Model, _ drivers.Engine, s *series) error {
+		ofPoints, err := s.estimates(data)
+		for _, e := range ofPoints {
+			all = append(all, e.Time())
+		}
+		return err
+	})
+	return all, err
 }
 
 // weights are about how many seconds each point of each combination takes, for the estimate of
@@ -152,14 +158,10 @@ func (r *runner) weights() (all []float64, err error) {
 	if len(r.points) < 2 && !r.config.reuses() {
 		return nil, nil
 	}
-	err = r.config.estimates(r.points, r.data, func(e *estimates.Estimate) { all = append(all, 1+e.Time().Seconds()) })
-	return all, err
-}
-
-// time is how long the phases of all combinations are expected to take.
-func (c *Config) time(points []point, dir string) (all time.Duration, err error) {
-	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	err = c.estimates(points, data, func(e *estimates.Estimate) { all += e.Time() })
+	times, err := r.config.times(r.points, r.data)
+	for _, t := range times {
+		all = append(all, 1+t.Seconds())
+	}
 	return all, err
 }
 
