@@ -85,8 +85,13 @@ func TestSchemaExamples(t *testing.T) {
 		"mine.yaml": james.Source, "archive.mbox": []byte("From a@b\nSubject: one\n\nbody\n"),
 		"schema.cql": []byte("-- rows: {each: order, per: {day: 10}, sizes: {total: 4}}\n" +
 			"CREATE TABLE shop.orders (id uuid PRIMARY KEY, total decimal);"),
-		"queries.cql": []byte("SELECT total FROM shop.orders WHERE id = ?"),
+		"queries.cql":      []byte("SELECT total FROM shop.orders WHERE id = ?"),
+		"migrations/1.cql": []byte("CREATE TABLE shop.orders (id uuid PRIMARY KEY, total decimal);"),
+		"src/queries.cql":  []byte("SELECT total FROM shop.orders WHERE id = ?"),
 	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +156,7 @@ func example(t *testing.T, line string) {
 			}
 		}
 		var out, errs bytes.Buffer
-		if status := execute(bundled(), args, &out, &errs); status != exitOK || errs.Len() > 0 || (out.Len() == 0 && !strings.Contains(line, " -o ")) {
+		if status := execute(bundled(), args, &out, &errs); status != exitOK || errs.Len() > 0 || (out.Len() == 0 && !strings.Contains(line, " -o ") && !strings.Contains(line, " github")) {
 			t.Errorf("example %q: status %d, %d bytes of output, and:\n%s", line, status, out.Len(), errs.Bytes())
 		}
 		if file != "" {
