@@ -89,7 +89,11 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 					return usagef("--%s needs --live or --queries", flag)
 				}
 			}
-			return explain(cmd.OutOrStdout(), e, s, patterns, drivers.Options{Namespace: namespace})
+			o := drivers.Options{Namespace: namespace}
+			if namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
+				o.Keyspace = s.Name // schema import names it so
+			}
+			return explain(cmd.OutOrStdout(), e, s, patterns, o)
 		},
 	}
 	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")

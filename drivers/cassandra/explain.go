@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,7 @@ func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, err
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
+	d.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
 	k := new(compiler)
 	k.add(d, s, &ddl.LiveKeyspace{})
 	return func(p *schemas.Pattern) (drivers.Statement, error) {

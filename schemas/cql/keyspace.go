@@ -48,8 +48,11 @@ func (r *reading) define(d *Definition) {
 
 func (r *reading) options(all []Option) {
 	for i := range all {
-		if o := &all[i]; o.Expr != nil {
+		switch o := &all[i]; {
+		case o.Expr != nil:
 			o.Value = r.text(o.Expr.Pos, o.Expr.EndPos)
+		case o.Compact:
+			o.Name = "compact storage"
 		}
 	}
 }

@@ -156,10 +156,10 @@ func (c *conditions) filters() (all []*schemas.Column) {
 		add(b.Column)
 	}
 	for _, b := range c.low {
-		c.rest = append(c.rest, b.Column.Name+" > ?")
+		c.rest = append(c.rest, b.Column.Name+" "+operator(b, ">")+" ?")
 	}
 	for _, b := range c.high {
-		c.rest = append(c.rest, b.Column.Name+" < ?")
+		c.rest = append(c.rest, b.Column.Name+" "+operator(b, "<")+" ?")
 	}
 	for _, col := range c.after {
 		add(col)
@@ -168,6 +168,13 @@ func (c *conditions) filters() (all []*schemas.Column) {
 		c.rest = append(c.rest, "("+strings.Join(schemas.Names(c.after), ", ")+") "+c.sign+" ?")
 	}
 	return all
+}
+
+func operator(b *schemas.Bound, open string) string {
+	if b.Open {
+		return open
+	}
+	return open + "="
 }
 
 // other adds a clause to what a pattern carries through.

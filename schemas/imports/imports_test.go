@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,6 +92,9 @@ func TestStatements(t *testing.T) {
 		"SELECT * FROM t WHERE a = 1 AND b = ? AND c >= ? AND c < ?":      "slice: t|by: [a, b]|from: c|to: c open",
 		"SELECT * FROM t WHERE a = 1 AND b = ? AND (c, d) < (?, ?)":       "slice: t|by: [a, b]|after: [c, d]",
 		"SELECT * FROM t WHERE a = 1 AND b = ? AND e > 1 ALLOW FILTERING": "slice: t|by: [a, b]|filter: [e]|other:|  where: e > ?",
+		"DELETE FROM t WHERE a = 1 AND b = ? AND c >= ? AND c <= ?":       "delete: t|by: [a, b]|other:|  where: c >= ? and c <= ?",
+		"DELETE FROM t WHERE a = 1 AND b = ? AND c > ? AND c < ?":         "delete: t|by: [a, b]|other:|  where: c > ? and c < ?",
+		"SELECT * FROM t WHERE a = 1 AND b IN ? AND c >= ? AND c < ?":     "slice: t|by: [a]|in: b|filter: [c]|other:|  where: c >= ? and c < ?",
 		"SELECT * FROM t WHERE h = 'x' LIMIT 3":                           "slice: t|index: t_h_idx|by: [h]|limit: 3",
 		"SELECT count(*) FROM t WHERE f CONTAINS KEY 'x' ALLOW FILTERING": "scan: t|filter: [f]|columns: [a, b]|other:|" +
 			"  select: count(*)|  where: f contains key ?",
@@ -170,5 +174,23 @@ func TestNotUTF8(t *testing.T) {
 	}
 	if len(r.Schema.Patterns) != 1 || len(r.Unread) != 1 || r.Unread[0].Line != 3 || !utf8.Valid(r.Text) {
 		t.Errorf("%d patterns, not read: %+v\n%s", len(r.Schema.Patterns), r.Unread, r.Text)
+	}
+}
+
+// TestNames: patterns have the names that comments say, cut where they are long, and the schema that of its keyspace.
+func TestNames(t *testing.T) {
+	const long = "updateCurrentWorkflowExecutionForNewQueryOfShards"
+	r, err := imports.Import("", imports.Source{File: "t.cql", Text: "CREATE TABLE app_v2.t (a uuid PRIMARY KEY, v text);\n" +
+		"-- name: " + long + "1\nUPDATE t SET v = ? WHERE a = ?;\n-- name: " + long + "2\nSELECT v FROM t WHERE a = ?;"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range r.Schema.Patterns {
+		got = append(got, p.Name+" "+p.Doc)
+	}
+	want := []string{long[:44] + " " + long + "1:", long[:44] + "_2 " + long + "2:"}
+	if !slices.Equal(got, want) || r.Schema.Name != "app_v2" {
+		t.Errorf("schema %s, patterns %q, want %q", r.Schema.Name, got, want)
 	}
 }

@@ -19,8 +19,8 @@ type notes struct {
 
 var (
 	acceptNote = regexp.MustCompile(`^accept ([a-z-]+): *(\S.*)$`)
-	nameNote   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]{0,47}):(?: +(.*))?$`)
-	sqlcNote   = regexp.MustCompile(`^name: *([A-Za-z][A-Za-z0-9_.-]{0,47})\b *(:\w+)? *$`) // as sqlc names queries
+	nameNote   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]*):(?: +(.*))?$`)
+	sqlcNote   = regexp.MustCompile(`^name: *([A-Za-z][A-Za-z0-9_.-]*)\b *(:\w+)? *$`) // as sqlc names queries
 )
 
 // readNotes reads the comments above a statement, or above a table: those say more.
@@ -54,6 +54,10 @@ func readNotes(comments []string, table bool) (n notes) {
 		if c != "" {
 			doc = append(doc, c)
 		}
+	}
+	if len(n.name) > maxName-4 { // the doc keeps all of it
+		doc = append([]string{n.name + ":"}, doc...)
+		n.name = strings.TrimRight(n.name[:maxName-4], "_.-")
 	}
 	n.doc = strings.Join(doc, " ")
 	return n
