@@ -104,7 +104,7 @@ func extras(ctx context.Context, session *gocql.Session, keyspace string) (all [
 			}
 			all = append(all, drivers.Drift{
 				Difference: schemas.Difference{
-					Kind: schemas.ExtraTable, Table: fmt.Sprintf("%s (%s of %s)", name, strings.ToLower(what), table),
+					Kind: schemas.ExtraTable, Table: ddl.PartName(name, strings.ToLower(what), table),
 				},
 				Harm: drivers.OnlyThere,
 				Mend: []string{drop},

@@ -142,7 +142,9 @@ func (d *Definition) Qualified(table string) string {
 func (d *Definition) Statements() []string {
 	all := append([]string{d.createKeyspace()}, d.createTypes()...)
 	for _, t := range d.Tables {
-		all = append(all, d.createAll(t)...)
+		if t.Table.View() == "" { // its columns are known, but not its conditions
+			all = append(all, d.createAll(t)...)
+		}
 	}
 	return all
 }

@@ -31,6 +31,7 @@ func (d *Definition) Compare(
 	}
 	have := m.there.Schema(d.Stored.Name)
 	want := d.Stored // addDefaults may change it: define made it for this call
+	extra = d.views(want, extra)
 	for _, t := range want.Tables {
 		if h := have.Table(t.Name); h != nil && !t.Header() {
 			m.addDefaults(t.Hints[EngineName], h.Hints[EngineName])
@@ -50,6 +51,30 @@ func (d *Definition) Compare(
 	}
 	return c, nil
 }
+
+// views takes the materialized views of an imported schema out of it, and those that are there out of what the
+// schema does not have.
+func (d *Definition) views(want *schemas.Schema, extra []drivers.Drift) []drivers.Drift {
+	for _, td := range d.Tables {
+		base := td.Table.View()
+		if base == "" {
+			continue
+		}
+		want.Tables = slices.DeleteFunc(want.Tables, func(t *schemas.Table) bool { return t.Name == td.Table.Name })
+		view := PartName(td.Name, "materialized view", base)
+		there := len(extra)
+		if extra = slices.DeleteFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); len(extra) == there {
+			extra = append(extra, drivers.Drift{
+				Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
+				Mend:       []string{"-- create it by the statement that was imported"},
+			})
+		}
+	}
+	return extra
+}
+
+// PartName is how differences name a materialized view or a trigger of a table.
+func PartName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
 
 // unmarked returns the tables of a schema that lack mailbench's mark.
 func (k *LiveKeyspace) unmarked(definitions []TableDefinition) (names []string) {

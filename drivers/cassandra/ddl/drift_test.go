@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -110,6 +111,42 @@ func TestDriftSaid(t *testing.T) {
 			t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(x.want, "\n  "))
 		} else if len(got) > 0 && !strings.HasPrefix(c.Drifts[0].Mend[0], x.first) {
 			t.Errorf("%s: mended by %s, want %s", got[0], c.Drifts[0].Mend[0], x.first)
+		}
+	}
+}
+
+// TestViews: a materialized view that was imported is no table: it is compared by its name, and not created as one.
+func TestViews(t *testing.T) {
+	s, err := schemas.Parse("shop.yaml", []byte(`schema: 1
+name: shop
+native: cassandra
+tables:
+  orders: {partition: [id text], columns: {tag: text}, at: "a.cql:1"}
+  by_tag: {partition: [tag text], clustering: [id text], other: {materialized view of: orders}, at: "a.cql:2"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const view = "by_tag (materialized view of orders)"
+	there := drivers.Drift{Difference: schemas.Difference{Kind: schemas.ExtraTable, Table: view}}
+	for _, c := range []struct {
+		extra   []drivers.Drift
+		drifted bool
+	}{{nil, true}, {[]drivers.Drift{there}, false}} {
+		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(d.Statements(), ""); strings.Contains(text, "by_tag") {
+			t.Errorf("the view is created as a table:\n%s", text)
+		}
+		comparison, err := d.Compare(&LiveKeyspace{Name: "shop"}, c.extra, false, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		drifted := slices.ContainsFunc(comparison.Drifts, func(x drivers.Drift) bool { return strings.HasPrefix(x.Table, "by_tag") })
+		if drifted != c.drifted {
+			t.Errorf("with %v there: %v", c.extra, comparison.Drifts)
 		}
 	}
 }
