@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -146,13 +147,8 @@ func eachEngine(cmd *cobra.Command, f func(name string, in *launch.Instance) err
 }
 
 // foreign names the engines that mailbench reaches, but cannot start.
-func (r registry) foreign() (names []string) {
-	for _, e := range r.engines {
-		if e.Server != "" {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+func (r registry) foreign() []string {
+	return namesOf(r.able(func(e *drivers.Engine) bool { return e.Server != "" }))
 }
 
 // startable refuses engines that mailbench cannot start, and says what does. args checks all others.

@@ -78,6 +78,25 @@ func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {
 	return pick("engine", names, r.engines, func(e drivers.Engine) string { return e.Name })
 }
 
+// able are the engines that can do something.
+func (r registry) able(can func(e *drivers.Engine) bool) (all []drivers.Engine) {
+	for i := range r.engines {
+		if can(&r.engines[i]) {
+			all = append(all, r.engines[i])
+		}
+	}
+	return all
+}
+
+// pickOne returns the engine of that name.
+func pickOne(name string, all []drivers.Engine) (e drivers.Engine, err error) {
+	picked, err := pick("engine", []string{name}, all, func(e drivers.Engine) string { return e.Name })
+	if err != nil {
+		return e, err
+	}
+	return picked[0], nil
+}
+
 // pick returns the entries of the names given, in that order.
 func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([]T, error) {
 	known := make([]string, len(all))
@@ -117,9 +136,10 @@ func (r registry) modelNames() []string {
 	return names
 }
 
-func (r registry) engineNames() []string {
-	var names []string
-	for _, e := range r.engines {
+func (r registry) engineNames() []string { return namesOf(r.engines) }
+
+func namesOf(engines []drivers.Engine) (names []string) {
+	for _, e := range engines {
 		names = append(names, e.Name)
 	}
 	return names

@@ -148,7 +148,10 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 	}
-	if err := f.findMax.check(cmd.Flags()); err != nil {
+	if err := cmp.Or(
+		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step", "precision"),
+		belong(cmd.Flags(), "shard", f.shard.shard != "", "start", "shard-timeout"),
+	); err != nil {
 		return err
 	}
 	f.chosen = cmd.Flags().Changed("model") || was != nil

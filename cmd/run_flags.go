@@ -168,16 +168,6 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
 }
 
-// check refuses a search's flags without --find-max.
-func (f *findMaxFlags) check(flags *pflag.FlagSet) error {
-	for _, name := range []string{"from-rate", "max-rate", "step", "precision"} {
-		if flags.Changed(name) && !f.on {
-			return usagef("--%s belongs to --find-max: add that, or leave it out", name)
-		}
-	}
-	return nil
-}
-
 // config turns the flags into the configuration of the search; nil if there is no search.
 func (f *findMaxFlags) config() (*run.FindMax, error) {
 	if !f.on {
@@ -254,12 +244,7 @@ func (f *shardFlags) bind(flags *pflag.FlagSet) {
 
 func (f *shardFlags) parse() (shard plan.Shard, start time.Time, err error) {
 	if f.shard == "" {
-		if f.start != "" {
-			err = usagef("--start belongs to --shard: add that, or leave it out")
-		} else if f.timeout != meet.UsualSilence {
-			err = usagef("--shard-timeout belongs to --shard: add that, or leave it out")
-		}
-		return shard, start, err
+		return shard, start, nil
 	}
 	index, of, _ := strings.Cut(f.shard, "/")
 	if index == jobShard {

@@ -214,13 +214,7 @@ func notInNames(r rune) bool {
 
 // renderers are the engines that can write a schema.
 func (r registry) renderers() []drivers.Engine {
-	var all []drivers.Engine
-	for _, e := range r.engines {
-		if e.Render != nil {
-			all = append(all, e)
-		}
-	}
-	return all
+	return r.able(func(e *drivers.Engine) bool { return e.Render != nil })
 }
 
 func (r registry) renderer(name string) (e drivers.Engine, err error) {
@@ -230,9 +224,5 @@ func (r registry) renderer(name string) (e drivers.Engine, err error) {
 	case "all":
 		return e, usagef("--engine all: name one engine")
 	}
-	engines, err := pick("engine", []string{name}, r.renderers(), func(e drivers.Engine) string { return e.Name })
-	if err != nil {
-		return e, err
-	}
-	return engines[0], nil
+	return pickOne(name, r.renderers())
 }

@@ -117,24 +117,14 @@ func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error)
 
 // explainers are the engines that can tell what a pattern asks of them.
 func (r registry) explainers() []drivers.Engine {
-	var all []drivers.Engine
-	for _, e := range r.engines {
-		if e.Compile != nil {
-			all = append(all, e)
-		}
-	}
-	return all
+	return r.able(func(e *drivers.Engine) bool { return e.Compile != nil })
 }
 
 func (r registry) explainer(name string) (e drivers.Engine, err error) {
 	if name == "" || name == "all" {
 		return e, usagef("expected one engine; add --engine cassandra, hbase, embedded or oraclenosql")
 	}
-	engines, err := pick("engine", []string{name}, r.explainers(), func(e drivers.Engine) string { return e.Name })
-	if err != nil {
-		return e, err
-	}
-	return engines[0], nil
+	return pickOne(name, r.explainers())
 }
 
 // explain prints what each pattern asks of the engine.

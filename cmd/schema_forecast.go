@@ -135,36 +135,22 @@ func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, e drivers.Eng
 
 // pickEngine returns the engine named. Without a name it returns the schema's native engine if
 // there is a forecast for that, else the embedded one.
-func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (drivers.Engine, error) {
-	name := f.engine
-	if name == "" {
+func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (e drivers.Engine, err error) {
+	name, able := f.engine, known.able(func(e *drivers.Engine) bool { return e.Forecast != nil })
+	names := namesOf(able)
+	switch {
+	case name == "" && slices.Contains(names, s.Native):
+		name = s.Native
+	case name == "":
 		name = "embedded"
-		for _, e := range known.engines {
-			if e.Name == s.Native && e.Forecast != nil {
-				name = e.Name
-			}
-		}
 	}
-	for _, e := range known.engines {
-		if e.Name == name && e.Forecast != nil {
-			return e, nil
-		}
+	if i := slices.Index(names, name); i >= 0 {
+		return able[i], nil
 	}
 	if slices.Contains(append(known.engineNames(), "all"), name) {
-		return drivers.Engine{}, usagef("--engine %s: there is no forecast for it; name one of %s", name,
-			strings.Join(forecastable(known), ", "))
+		return e, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(names, ", "))
 	}
-	return drivers.Engine{}, usage(unknown("engine", name, forecastable(known)))
-}
-
-// forecastable returns the names of the engines that there is a forecast for.
-func forecastable(known registry) (names []string) {
-	for _, e := range known.engines {
-		if e.Forecast != nil {
-			names = append(names, e.Name)
-		}
-	}
-	return names
+	return e, usage(unknown("engine", name, names))
 }
 
 func (f *forecastFlags) report(
