@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -94,3 +95,103 @@ func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// BenchFile is the file of benchmark lines in a run directory.
+const BenchFile = "bench.txt"
+
+// WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
+// tools. A name is a model and an operation; trials are repeated lines. Configuration lines
+// say what else a figure depends on, and benchstat does not compare figures that differ in
+// them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
+// out what differs from run to run.
+func WriteBench(w io.Writer, r *results.Run) error {
+	out := bufio.NewWriter(w) // keeps the first error
+	e := &r.Environment
+	b := bench{out: out, procs: e.MaxProcs, set: map[string]string{}}
+	b.config("goos", e.OS)
+	b.config("goarch", e.Arch)
+	b.config("cpu", e.CPU)
+	b.config("pkg", "github.com/mailbench/mailbench")
+	b.config("workload", r.Workload.Name)
+	for _, s := range Sections(r) {
+		if !s.Cells[0].Measured() {
+			continue
+		}
+		for _, c := range s.Cells {
+			for _, name := range s.Ops {
+				if o, ok := c.Ops[name]; ok && o.Count+o.Others() > 0 {
+					b.line(c, name, &o)
+				}
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write benchmark lines: %w", err)
+	}
+	return nil
+}
+
+type bench struct {
+	out   *bufio.Writer
+	procs int
+	set   map[string]string // configuration in force
+}
+
+// config writes a configuration line unless it is in force.
+func (b *bench) config(key, value string) {
+	if value = words.OneLine(value); value != b.set[key] {
+		b.set[key] = value
+		fmt.Fprintf(b.out, "%s: %s\n", key, value)
+	}
+}
+
+// line writes one operation. Its latencies are those of operations that were ok. Operations that
+// failed, were dropped or have no known outcome are counted, if there are any. Percentiles
+// of too few operations are left out.
+func (b *bench) line(c *results.Cell, name string, o *results.Op) {
+	b.config("engine", c.Engine)
+	b.config("phase", c.Where())
+	b.config("load", LoadLine(c))
+	b.config("durability", c.Durability)
+	b.config("verdict", string(c.Verdict))
+	var values strings.Builder
+	if o.Count > 0 {
+		l := c.Latency(o)
+		for _, p := range []struct {
+			of   float64
+			name string
+			ns   int64
+		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
+			if o.Enough(p.of) {
+				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
+			}
+		}
+		fmt.Fprintf(&values, "\t%s calls/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
+		if o.Store.RowsExamined != nil {
+			fmt.Fprintf(&values, "\t%s examined/op", float(*o.Store.RowsExamined))
+		}
+	}
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{o.Failed, "failed"}, {o.Unknown, "unknown"}, {o.Dropped, "dropped"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&values, "\t%d %s", n.count, n.what)
+		}
+	}
+	if values.Len() > 0 {
+		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs,
+			o.Count, &values)
+	}
+}
+
+// benchName replaces the slashes and spaces of a name. A benchmark's name ends at a
+// space, and slashes divide it.
+func benchName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, words.OneLine(s))
+}

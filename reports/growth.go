@@ -1,10 +1,20 @@
 package reports
 
 import (
+	"cmp"
+	"encoding/csv"
 	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // growth are how the metrics grow over a sweep: the values at each point, and how they grow.
@@ -51,4 +61,160 @@ func (v *run) growth() (all []document.Section) {
 		all = append(all, s)
 	}
 	return all
+}
+
+// GrowthText says how the figure grows: linear (0.98 ±0.05).
+func GrowthText(g *results.Growth) string {
+	// Adding 0 makes 0 of -0.
+	class := string(g.Class)
+	if g.Class == growth.FlatFrom {
+		class += " " + words.Amount(g.From) + " on"
+	}
+	exponent := class + " (" + strconv.FormatFloat(math.Round(100*g.Exponent)/100+0, 'f', 2, 64)
+	switch {
+	case g.Low == nil || g.High == nil:
+		return exponent + fmt.Sprintf("; %d points)", len(g.Points))
+	case (*g.High-*g.Low)/2 >= 0.005:
+		return exponent + fmt.Sprintf(" ±%.2f)", (*g.High-*g.Low)/2)
+	}
+	return exponent + ")"
+}
+
+// GrowthAt is the figure at a point, or a dash.
+func GrowthAt(g *results.Growth, point string) string {
+	for i := range g.Points {
+		if p := &g.Points[i]; p.Point == point {
+			return g.Figure.Text(p.Value)
+		}
+	}
+	return "-"
+}
+
+// Grown is how one figure of one operation grows in all models, the least exponent first.
+type Grown struct {
+	Phase, Op string
+	Figure    results.Figure
+	Models    []results.Growth
+}
+
+// grown groups by phase, operation and figure.
+func grown(all []results.Growth) []Grown {
+	var groups []Grown
+	for _, g := range all {
+		at := slices.IndexFunc(groups, func(o Grown) bool {
+			return o.Phase == g.Phase && o.Op == g.Op && o.Figure == g.Figure
+		})
+		if at < 0 {
+			at, groups = len(groups), append(groups, Grown{Phase: g.Phase, Op: g.Op, Figure: g.Figure})
+		}
+		groups[at].Models = append(groups[at].Models, g)
+	}
+	for i := range groups {
+		slices.SortStableFunc(groups[i].Models, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+	}
+	return groups
+}
+
+// Flat reports whether the figure is flat in all models, and counted: it then needs no line
+// of its own.
+func (g *Grown) Flat() bool {
+	grows := func(m results.Growth) bool { return m.Class != growth.Flat }
+	return g.Figure.Counted() && !slices.ContainsFunc(g.Models, grows)
+}
+
+// hides reports whether rows returned of the same operation grow as g says and rows examined do not.
+func (g *Grown) hides(all []Grown) bool {
+	if g.Figure != results.Rows {
+		return false
+	}
+	for i := range all {
+		if o := &all[i]; o.Phase == g.Phase && o.Op == g.Op && o.Figure == results.Examined {
+			return !o.Flat() || len(o.Models) < len(g.Models)
+		}
+	}
+	return false
+}
+
+// flatName names a figure that is flat in all models.
+func (g *Grown) flatName() string {
+	switch g.Figure {
+	case results.Examined:
+		return g.Op + " rows examined"
+	case results.Rows:
+		return g.Op + " rows returned"
+	}
+	return g.Op + " " + string(g.Figure)
+}
+
+// GrowthTable is how the figures of one phase grow.
+type GrowthTable struct {
+	Phase string // "" for the forecast
+	Rows  []Grown
+	// Flat are counted figures that are flat in all models: "list calls". Rows returned are not
+	// among them if rows examined are not flat, or not known.
+	Flat []string
+}
+
+// GrowthTables are the tables of all measured phases, and the table of the forecast.
+func GrowthTables(r *results.Run) []GrowthTable {
+	var tables []GrowthTable
+	all := grown(trials.Growths(r))
+	for _, g := range all {
+		at := slices.IndexFunc(tables, func(t GrowthTable) bool { return t.Phase == g.Phase })
+		if at < 0 {
+			at, tables = len(tables), append(tables, GrowthTable{Phase: g.Phase})
+		}
+		switch t := &tables[at]; {
+		case !g.Flat():
+			t.Rows = append(t.Rows, g)
+		case !g.hides(all):
+			t.Flat = append(t.Flat, g.flatName())
+		}
+	}
+	return tables
+}
+
+// Title names the table: the phase, what was swept, and how far.
+func (t *GrowthTable) Title(s *results.Sweep) string {
+	what := t.Phase + ": cost against " + s.Path
+	if t.Phase == "" {
+		what = "forecast: largest partition against " + s.Path
+	}
+	if n := len(s.Points); n > 0 {
+		what += fmt.Sprintf(", %s to %s in %d points", s.Points[0].Value, s.Points[n-1].Value, n)
+	}
+	return what
+}
+
+// GrowthLegend explains the numbers behind the classes.
+const GrowthLegend = "exponent of the size with its 95% interval: 0 is the same at every size, 1 is twice for twice the size; " +
+	"cannot tell: the points leave several answers; more points, over a wider range, and trials tell more"
+
+var growthHead = []string{
+	"model", "engine", "phase", "op", "figure", "class", "exponent", "low", "high", "point", "size", "value",
+}
+
+// WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
+// nanoseconds. A run without a sweep has a head only.
+func WriteGrowthCSV(w io.Writer, r *results.Run) error {
+	out := csv.NewWriter(w) // keeps the first error
+	_ = out.Write(growthHead)
+	bound := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return float(*v)
+	}
+	for _, g := range trials.Growths(r) {
+		for _, p := range g.Points {
+			_ = out.Write([]string{
+				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
+				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
+			})
+		}
+	}
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
+	}
+	return nil
 }

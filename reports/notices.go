@@ -1,12 +1,16 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
@@ -157,3 +161,217 @@ func (d *Notice) String() string {
 
 // severity lists the verdicts from best to worst.
 var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
+
+// OverviewMarks are what a reader must know about one operation of a model.
+type OverviewMarks struct {
+	NotOffered bool
+	None       bool   // the operation never succeeded
+	Emulated   string // patterns whose fallback ran
+	Lint       string // patterns that schema lint calls an error, with its rules
+	Lacks      string // fields that the answers omitted
+}
+
+// Marker says what a reader must know about a model's operation in a run.
+type Marker struct {
+	run *results.Run
+	e   *explainer
+}
+
+// NewMarker returns a marker of the run.
+func NewMarker(r *results.Run) *Marker { return &Marker{r, newExplainer(r)} }
+
+// Of are the marks of an operation of a model on an engine in all cells of a phase, without
+// those of verdicts.
+func (m *Marker) Of(model, engine, phase, op string) OverviewMarks {
+	marks := OverviewMarks{NotOffered: true, None: true}
+	for i := range m.run.Cells {
+		if c := &m.run.Cells[i]; c.Model == model && c.Engine == engine && c.Phase == phase {
+			marks.add(c, op, m.e)
+		}
+	}
+	return marks
+}
+
+// Grown are the marks of the operation whose figure grows.
+func (m *Marker) Grown(g *results.Growth) OverviewMarks {
+	marks := m.Of(g.Model, g.Engine, g.Phase, g.Op)
+	marks.Lacks = ""
+	return marks
+}
+
+// add adds what is to be marked in a cell.
+func (m *OverviewMarks) add(c *results.Cell, op string, e *explainer) {
+	o, ok := c.Ops[op]
+	if !ok || !o.Offered() {
+		return
+	}
+	m.NotOffered = false
+	m.None = m.None && o.Count == 0
+	m.Emulated = cmp.Or(m.Emulated, o.Fallback)
+	m.Lacks = cmp.Or(m.Lacks, o.Missing)
+	for _, p := range o.Patterns {
+		if rule := e.errors[c.Model][p.Name]; rule != "" && !strings.Contains(m.Lint, p.Name+": ") {
+			m.Lint = strings.TrimPrefix(m.Lint+", "+p.Name+": "+rule, ", ")
+		}
+	}
+}
+
+// legend collects what the marks of several operations mean.
+type legend struct{ emulated, lint, lacking []string }
+
+// add adds the marks of an operation, by the names of models.
+func (l *legend) add(op string, names []string, marks []OverviewMarks) {
+	one := func(to *[]string, of func(m *OverviewMarks) string) {
+		var all []string
+		for i := range marks {
+			if s := of(&marks[i]); s != "" {
+				all = append(all, names[i]+" ("+s+")")
+			}
+		}
+		if line := op + " of " + strings.Join(all, ", "); len(all) > 0 && !slices.Contains(*to, line) {
+			*to = append(*to, line)
+		}
+	}
+	one(&l.emulated, func(m *OverviewMarks) string { return m.Emulated })
+	one(&l.lint, func(m *OverviewMarks) string { return m.Lint })
+	one(&l.lacking, func(m *OverviewMarks) string { return m.Lacks })
+}
+
+// lines are the lines of the legend, each with what it is about.
+func (l *legend) lines() [][2]string {
+	var all [][2]string
+	for _, x := range []struct {
+		lead string
+		of   []string
+	}{
+		{"fallback pattern", l.emulated}, {"schema lint reports an error", l.lint}, {"omits fields", l.lacking},
+	} {
+		if len(x.of) > 0 {
+			all = append(all, [2]string{x.lead, strings.Join(x.of, "; ")})
+		}
+	}
+	return all
+}
+
+// warningsShown is how many warnings the first screen has. The others are in the full text, and
+// folded on the page.
+const warningsShown = 3
+
+// warnings are those that change how the latencies are read.
+func (v *run) warnings() document.Section {
+	s := document.Section{ID: "warnings"}
+	all, further := v.allWarnings()
+	for i, text := range all[:min(len(all), warningsShown)] {
+		lead := ""
+		if i == 0 {
+			lead = "Warning"
+			if len(all) > 1 {
+				lead = "Warnings"
+			}
+		}
+		s.Note(document.Warn, lead, text)
+	}
+	if more := len(all) - warningsShown + len(further); len(all) > warningsShown {
+		s.Note(document.Faint, "", words.Plural(more, "more warning")+": --full")
+	}
+	return s
+}
+
+// furtherWarnings are the others.
+func (v *run) furtherWarnings() document.Section {
+	s := document.Section{ID: "further", Title: "More warnings", Fold: true}
+	all, further := v.allWarnings()
+	for _, text := range slices.Concat(all[min(len(all), warningsShown):], further) {
+		s.Note(document.Plain, "-", text)
+	}
+	return s
+}
+
+func (v *run) allWarnings() (all, further []string) {
+	all = append(all, v.spread()...)
+	for _, d := range DoubtsOf(v.Run, v.names) {
+		if changesReading[d.Code] {
+			all = append(all, d.String())
+		} else {
+			further = append(further, d.String())
+		}
+	}
+	if s := v.target(); s != "" {
+		all = append(all, s)
+	}
+	return all, further
+}
+
+// spread says how far trials of one model differ, if that is much.
+func (v *run) spread() (all []string) {
+	for i := range v.loads {
+		l := &v.loads[i]
+		most, said := 1.5, ""
+		for k := range l.Models {
+			m := &l.Models[k]
+			known := m.Values(ranking.Typical).Known()
+			if len(known) < 2 {
+				continue
+			}
+			low, high := slices.Min(known), slices.Max(known)
+			if high/max(low, 1) > most {
+				most = high / max(low, 1)
+				said = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms): the machine was busy; use --trials %d or a quieter machine",
+					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
+			}
+		}
+		if said != "" {
+			all = append(all, said)
+		}
+	}
+	return all
+}
+
+// target says that no model ran on its target engine, with the command that does it.
+func (v *run) target() string {
+	if v.Sweep != nil {
+		return ""
+	}
+	var engines []string
+	for i := range v.loads {
+		for k := range v.loads[i].Models {
+			m := &v.loads[i].Models[k]
+			s := v.explainer.schemas[m.Model]
+			switch {
+			case s == nil || s.Native == "":
+			case s.Native == m.Engine:
+				return ""
+			case !slices.Contains(engines, s.Native):
+				engines = append(engines, s.Native)
+			}
+		}
+	}
+	if len(engines) == 0 {
+		return ""
+	}
+	s := "no model ran on its target engine: "
+	if slices.Contains(engines, "cassandra") || slices.Contains(engines, "hbase") {
+		e := "cassandra"
+		if !slices.Contains(engines, e) {
+			e = "hbase"
+		}
+		return s + "run mailbench engine up " + e + " && mailbench run -e " + e
+	}
+	return s + "run mailbench run -e " + engines[0]
+}
+
+// Said is a verdict that is not ok, without its name.
+func (d *Notice) Said() string {
+	who := strings.Join(d.Who, ", ")
+	if d.All && len(d.Who) > 1 {
+		who = "all models"
+	}
+	if d.Phase != "" {
+		who += ", " + d.Phase
+	}
+	s := who + ": " + d.Text
+	if d.Differs {
+		s += fmt.Sprintf(" (values of %s; others differ)", d.Who[0])
+	}
+	return s
+}

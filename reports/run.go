@@ -1,3 +1,6 @@
+// Package reports writes the results of a run for people and for other tools: text for a
+// terminal, Markdown, CSV, JUnit, Go benchmark lines, and the overview that compares models.
+// A report can always be made again from a run directory (package reports/results).
 package reports
 
 import (
@@ -7,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/answer"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
@@ -192,8 +196,8 @@ func (v *run) alerts() document.Section {
 	for _, left := range v.Left {
 		s.Say(document.Warn, "Left behind", left)
 	}
-	for _, told := range Told(v.Run, v.names) {
-		s.Say(document.Strong, "", told)
+	for _, text := range answers(v.Run, v.names) {
+		s.Say(document.Strong, "", text)
 	}
 	return s
 }
@@ -221,4 +225,21 @@ func (v *run) setup() document.Section {
 	add("harness overhead", Floors(v.Run))
 	add("extensions", Additions(v.Run))
 	return s
+}
+
+// answers are the sentences with which the run's workload answers its question. One that names no models
+// is said of each.
+func answers(r *results.Run, n Names) []string {
+	var all []string
+	for _, l := range answer.Of(r) {
+		who := ""
+		switch {
+		case l.Model != "":
+			who = n.Part(l.Model, l.Engine) + ": "
+		case n.engines:
+			who = l.Engine + ": "
+		}
+		all = append(all, who+l.Text)
+	}
+	return all
 }

@@ -1,10 +1,13 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -135,4 +138,76 @@ func allOf(s *results.Stream) results.Op {
 		all.Lag, all.Due = s.AllOps.Lag, s.AllOps.Due
 	}
 	return all
+}
+
+// PatternHeads are the titles of PatternRow's Figures.
+var PatternHeads = []string{"runs", "p50", "p99", "max"}
+
+// PatternRow is an access pattern as one operation of a model ran it: how often in one operation,
+// and how long it took.
+type PatternRow struct {
+	Op, Model, Engine, Pattern string
+	Figures                    []string
+}
+
+// Patterns are the access patterns that the operations of a section ran, the longest median first.
+// Those of cells whose verdict is not ok are left out.
+func (s *Section) Patterns() (rows []PatternRow) {
+	for _, op := range s.Ops {
+		for _, cs := range trials.Columns(s.Cells) {
+			row, ok := cs.Row(op)
+			if !ok || row.Bad || row.Op.Count == 0 {
+				continue
+			}
+			timed := slices.DeleteFunc(slices.Clone(row.Op.Patterns), func(p results.PatternCalls) bool {
+				return p.Service == nil
+			})
+			slices.SortStableFunc(timed, func(a, b results.PatternCalls) int {
+				return cmp.Compare(b.Service.P50, a.Service.P50)
+			})
+			for _, p := range timed {
+				p50, p99, most := words.Duration(float64(p.Service.P50)), "-", words.Duration(float64(p.Service.Max))
+				if p.Count >= results.EnoughFor(0.99) {
+					p99 = words.Duration(float64(p.Service.P99))
+				}
+				rows = append(rows, PatternRow{op, cs[0].Model, cs[0].Engine, p.Name, []string{
+					words.Digits(float64(p.Count) / float64(row.Op.Count)), p50, p99, most,
+				}})
+			}
+		}
+	}
+	return rows
+}
+
+// lintErrors are the patterns of a model's schema that schema lint calls an error, also if the
+// schema accepts that, with the rules.
+func (e *explainer) lintErrors(model string) map[string]string {
+	report, err := lint.Check(e.schemas[model], lint.Options{Engines: lint.EngineNames()})
+	if err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for _, f := range report.Findings {
+		if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
+			found[f.Pattern] = f.Rule.ID
+		}
+	}
+	return found
+}
+
+// explainer knows the schemas of a run, and which of their patterns schema lint calls an error.
+type explainer struct {
+	schemas map[string]*schemas.Schema
+	errors  map[string]map[string]string // rules by model and pattern
+}
+
+func newExplainer(r *results.Run) *explainer {
+	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[string]map[string]string{}}
+	for _, s := range r.Schemas {
+		if parsed, err := schemas.Parse(s.Model, []byte(s.Text)); err == nil {
+			e.schemas[s.Model] = parsed
+			e.errors[s.Model] = e.lintErrors(s.Model)
+		}
+	}
+	return e
 }

@@ -75,7 +75,7 @@ func documented(t *testing.T, heading string) (rows []entry, listed codes) {
 // docs/results.md has a row for each code, and no other rows.
 func TestCodesAreDocumented(t *testing.T) {
 	for file, heading := range map[string]string{
-		"codes.go": "| code | gives | meaning |", "objectives.go": "| code of an objective | gives | meaning |",
+		"judge.go": "| code | gives | meaning |", "objectives.go": "| code of an objective | gives | meaning |",
 	} {
 		_, listed := documented(t, heading)
 		if want := constants(t, file); !slices.Equal(listed, want) {

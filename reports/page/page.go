@@ -5,10 +5,18 @@ package page
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
+	"html/template"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // HeadSize is how many bytes of a file Ours needs to see.
@@ -39,4 +47,89 @@ const HTMLFile = "report.html"
 // Report writes the page of one run that is in its results folder.
 func Report(w io.Writer, name string, r *results.Run, curves []results.Curve) error {
 	return Write(w, Source{Name: name, Run: r, Curves: curves})
+}
+
+//go:embed *.tmpl
+var templateFiles embed.FS
+
+//go:embed style.css
+var style string
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"duration": func(ns int64) string { return words.Duration(float64(ns)) },
+	"span":     func(seconds float64) string { return words.Duration(seconds * 1e9) },
+	"amount":   words.Amount,
+	"bytes": func(n int64) string {
+		if n < 0 {
+			return "unknown"
+		}
+		return words.Size(float64(n))
+	},
+	"upper":   func(v results.Verdict) string { return strings.ToUpper(string(v)) },
+	"join":    func(s []string) string { return strings.Join(s, ", ") },
+	"command": commandLine,
+	"styleclass": func(s document.Style) string {
+		return [...]string{"", "strong", "bad", "warn", "soft", "best"}[s]
+	},
+	"count":    func(index int) int { return index + 1 },
+	"facts":    sortedFacts,
+	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":    func() template.CSS { return template.CSS(style) },
+}).ParseFS(templateFiles, "*.tmpl"))
+
+func execute(w io.Writer, name string, view any) error {
+	var text strings.Builder
+	if err := templates.ExecuteTemplate(&text, name, view); err != nil {
+		return fmt.Errorf("make page: %w", err)
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r != '\n' && words.Deceptive(r) {
+			return -1
+		}
+		return r
+	}, text.String())
+	if _, err := io.WriteString(w, clean); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// fact is a label and its text.
+type fact struct{ Label, Text string }
+
+// repeat is the command that repeats the run whose results are in a folder of that name.
+func repeat(name string) string {
+	if name == "" {
+		name = "DIR"
+	}
+	return "mailbench run --from " + shellWord(name)
+}
+
+// shellWord quotes a word for a shell if it needs that.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// commandLine writes the words of a command as they can be given to a shell.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shellWord(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+func sortedFacts(settings map[string]string) []fact {
+	var fs []fact
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		fs = append(fs, fact{k, settings[k]})
+	}
+	return fs
 }

@@ -2,6 +2,9 @@ package results
 
 import (
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
 )
@@ -143,4 +146,155 @@ func (c *Cell) Times(op string, f Figure) []float64 {
 		}
 	}
 	return times
+}
+
+// Objective is a bound that a figure of measured cells must keep (a service level
+// objective). The workload sets it. If several hold for the same figure of a cell, the last
+// one counts.
+type Objective struct {
+	Model  string  `json:"model,omitempty"` // the model that it holds for; "": all
+	Engine string  `json:"engine,omitempty"`
+	Phase  string  `json:"phase,omitempty"`
+	Stream string  `json:"stream,omitempty"` // the stream whose figure it is; "": the whole phase
+	Op     string  `json:"op,omitempty"`     // "": all operations together
+	Figure string  `json:"figure"`           // such as p99, lag.p99 or errors
+	Sign   string  `json:"sign"`             // <, <=, > or >=
+	Bound  float64 `json:"bound"`            // nanoseconds, a share from 0 to 1, or operations a second
+	Text   string  `json:"text"`             // the bound as it was written: <20ms
+}
+
+// Name is the figure with its stream and operation: list.p99, or readers/list.p99.
+func (o *Objective) Name() string {
+	name := o.Figure
+	if o.Op != "" {
+		name = o.Op + "." + name
+	}
+	if o.Stream != "" {
+		name = o.Stream + "/" + name
+	}
+	return name
+}
+
+// String returns the objective as one reads it: list.p99 <20ms.
+func (o *Objective) String() string { return o.Name() + " " + o.Text }
+
+// Holds reports whether the objective holds for a cell.
+func (o *Objective) Holds(c *Cell) bool {
+	return c.Kind == KindMeasure && (o.Model == "" || o.Model == c.Model) &&
+		(o.Engine == "" || o.Engine == c.Engine) && (o.Phase == "" || o.Phase == c.Phase)
+}
+
+// Keeps reports whether a value keeps the bound. NeverEnded is more than any time.
+func (o *Objective) Keeps(v float64) bool {
+	switch o.Sign {
+	case "<":
+		return v != NeverEnded && v < o.Bound
+	case "<=":
+		return v != NeverEnded && v <= o.Bound
+	case ">":
+		return v == NeverEnded || v > o.Bound
+	}
+	return v == NeverEnded || v >= o.Bound
+}
+
+// Attainment is what became of an objective.
+type Attainment string
+
+// Attainments. Unclear: the cell's figures do not tell. NoSuch: the model does not
+// offer the operation.
+const (
+	Met     Attainment = "met"
+	Missed  Attainment = "missed"
+	Unclear Attainment = "unclear"
+	NoSuch  Attainment = "n/a"
+)
+
+// Attained is what became of an objective in a cell. Package judge finds it.
+type Attained struct {
+	Objective string     `json:"objective"` // such as list.p99
+	Bound     string     `json:"bound"`     // such as <20ms
+	Verdict   Attainment `json:"verdict"`
+	Code      Code       `json:"code,omitempty"`  // why it is not met
+	Text      string     `json:"text,omitempty"`  // the same for people
+	Value     float64    `json:"value"`           // in the unit of the bound; a time of -1: never ended
+	Shown     string     `json:"shown,omitempty"` // the value as one reads it
+}
+
+// AllOps are the latencies of all operations of a cell together, as an Op has them.
+type AllOps struct {
+	Latency  *Latency `json:"latency,omitempty"`
+	Response Latency  `json:"response"`
+	Service  Latency  `json:"service"`
+	Lag      Latency  `json:"lag"`
+	Due      *Latency `json:"due,omitempty"`
+}
+
+// Percent writes a share with three digits at most.
+func Percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
+
+// Verdict says whether a cell's figures can be used. Package judge gives it.
+type Verdict string
+
+// Verdicts, the worst last. Overloaded: less was carried out than was offered.
+// Invalid: the generator was measured, not the engine. Empty: nothing was
+// measured. Failed: the phase could not be carried out, or not to its end.
+const (
+	OK         Verdict = "ok"
+	Overloaded Verdict = "overloaded"
+	Invalid    Verdict = "invalid"
+	Empty      Verdict = "empty"
+	Failed     Verdict = "failed"
+)
+
+// Code names the reason of a verdict, or a doubt. Package judge lists them.
+type Code string
+
+// notOffered is the reason of a cell whose model cannot hold the workload's population.
+const notOffered Code = "not-offered"
+
+// Excused reports whether the cell is empty and the run is not at fault: its model cannot
+// hold the workload's population, and another model can.
+func (r *Run) Excused(c *Cell) bool {
+	return c.Verdict == Empty && c.Reason != nil && c.Reason.Code == notOffered &&
+		slices.ContainsFunc(r.Cells, func(o Cell) bool { return o.Kind == KindMeasure && o.Verdict != Empty })
+}
+
+// Reason is why a verdict is not ok.
+type Reason struct {
+	Code Code   `json:"code"`
+	Text string `json:"text"`
+}
+
+// Doubt is something that a reader of the figures should know. Ops are the
+// operations that it holds for, with their counts. A doubt without Ops holds for the
+// cell.
+type Doubt struct {
+	Code Code      `json:"code"`
+	Text string    `json:"text"`
+	Ops  []OpCount `json:"ops,omitempty"`
+}
+
+// OpCount is a number of operations of one kind.
+type OpCount struct {
+	Op    string `json:"op"`
+	Count int64  `json:"count"`
+}
+
+// withoutCounts are doubts about operations that have too few, or too short ones: their counts would
+// read like times.
+var withoutCounts = []Code{"few-operations"}
+
+// String writes the doubt in one line.
+func (d *Doubt) String() string {
+	if len(d.Ops) == 0 {
+		return d.Text
+	}
+	parts := make([]string, len(d.Ops))
+	for i, o := range d.Ops {
+		parts[i] = o.Op
+		if !slices.Contains(withoutCounts, d.Code) {
+			parts[i] = strconv.FormatInt(o.Count, 10) + " × " + o.Op
+		}
+	}
+	return d.Text + ": " + strings.Join(parts, ", ")
 }

@@ -1,6 +1,11 @@
 package results
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
 
 // Interval is what became of the operations that ended or were dropped within a
 // part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: service
@@ -236,3 +241,120 @@ type StoreCost struct {
 	RowsDeviation     float64 `json:"rows_deviation,omitempty"`
 	BytesDeviation    float64 `json:"bytes_deviation,omitempty"`
 }
+
+// Stream is one of the streams that a phase runs at once, with figures of its own.
+type Stream struct {
+	Name     string `json:"name"`
+	Arrivals string `json:"arrivals"` // constant, poisson or closed
+	// Rate is the operations a second of all shards together. The operations of sessions count one by one.
+	Rate    float64 `json:"rate,omitempty"`
+	Clients int     `json:"clients,omitempty"`
+	Offered Offered `json:"offered"`
+	// Late and Queued count operations that started late: see Evidence.
+	Late   int64         `json:"late"`
+	Queued int64         `json:"queued"`
+	AllOps *AllOps       `json:"all_ops,omitempty"` // all operations of the stream together
+	Ops    map[string]Op `json:"ops"`
+}
+
+// StreamOp names an operation of a stream in the tags of the interval log: STREAM:OPERATION.
+func StreamOp(stream, op string) string { return stream + ":" + op }
+
+// Stream returns the stream of that name, or nil.
+func (c *Cell) Stream(name string) *Stream {
+	for i := range c.Streams {
+		if c.Streams[i].Name == name {
+			return &c.Streams[i]
+		}
+	}
+	return nil
+}
+
+// Tagged is what the tags of the interval log call an operation of a stream. If no other
+// stream has the operation, that is its own name, else StreamOp.
+func (c *Cell) Tagged(s *Stream, op string) string {
+	for i := range c.Streams {
+		if _, ok := c.Streams[i].Ops[op]; ok && c.Streams[i].Name != s.Name {
+			return StreamOp(s.Name, op)
+		}
+	}
+	return op
+}
+
+// Alone is the cell as if it had this stream only.
+func (c *Cell) Alone(s *Stream) *Cell {
+	one := *c
+	one.Arrivals, one.Rate, one.Clients, one.Offered = s.Arrivals, s.Rate, s.Clients, &s.Offered
+	one.AllOps, one.Ops, one.Streams = s.AllOps, s.Ops, nil
+	if c.Evidence != nil {
+		e := *c.Evidence
+		e.Delays = nil // those of the whole phase
+		one.Evidence = &e
+	}
+	return &one
+}
+
+// A percentile needs operations that are slower. Of n operations all are below the
+// percentile p with the probability p^n. From n = ln 0.05 / ln p on, that is less
+// than 5%: the least sample from which an upper bound of the percentile can be told
+// with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance
+// limits).
+// unbounded is that probability, 5%.
+const unbounded = 0.05
+
+// QuantileShares are the shares of operations, from 0 to 1, at which Op.Quantiles are.
+var QuantileShares = []float64{
+	0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95,
+	0.97, 0.98, 0.99, 0.995, 0.999, 1,
+}
+
+// EnoughFor is how many operations it takes for the percentile p, 0 < p < 1.
+func EnoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
+
+// Percentiles are the percentiles that results have, the lowest first. P is from 0 to 1.
+var Percentiles = []struct {
+	Name string
+	P    float64
+	Of   func(*Latency) int64
+}{
+	{"p50", 0.5, func(l *Latency) int64 { return l.P50 }},
+	{"p90", 0.9, func(l *Latency) int64 { return l.P90 }},
+	{"p99", 0.99, func(l *Latency) int64 { return l.P99 }},
+	{"p99.9", 0.999, func(l *Latency) int64 { return l.P999 }},
+}
+
+// Enough reports whether there are enough operations for the percentile p.
+func (o *Op) Enough(p float64) bool { return o.Count >= EnoughFor(p) }
+
+// Median is the middle value, or the mean of the two in the middle, rounded down if values are
+// whole numbers. Of no values it is 0.
+func Median[N ~int64 | ~float64](values []N) N {
+	if len(values) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(values))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Due is the distribution of the latencies of an operation of the cell over everything
+// that was due. In a closed loop they are service times. A percentile is NeverEnded if it lies
+// among operations that were dropped.
+func (c *Cell) Due(o *Op) *Latency {
+	if o.Due != nil {
+		return o.Due
+	}
+	return c.Latency(o)
+}
+
+// Attempted is how many operations were due and offered, whatever became of them.
+func (o *Op) Attempted() int64 { return o.Count + o.Others() }
+
+// DueDiffers reports whether a percentile of everything that was due is not near that of the
+// operations that were ok.
+func (o *Op) DueDiffers() bool {
+	l := cmp.Or(o.Latency, &o.Response)
+	return o.Due != nil && !(near(o.Due.P50, l.P50) && near(o.Due.P99, l.P99) && near(o.Due.P999, l.P999))
+}
+
+// near reports whether two times differ by at most a tenth of b.
+func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }

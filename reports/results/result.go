@@ -1,4 +1,21 @@
+// Package results is the vocabulary of measuring: a run with its cells (a phase of a model on an
+// engine), the operations of a cell with their counts, costs and latencies, verdicts, doubts,
+// objectives, searches, sweeps and audits. It also has their form on disk: run.json, its JSON
+// Schema, and the run directory. Add puts results of shards, trials or times together.
+// docs/results.md describes the format.
+//
+// The package judges nothing and writes no report: see reports/judge and reports.
 package results
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
 
 // Format is the version of run.json. Within a version fields may be added, and
 // a reader ignores those that it does not know; a field is never removed or
@@ -154,4 +171,119 @@ type Floor struct {
 	NS     float64 `json:"ns"`              // nanoseconds an operation
 	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
 	Error  string  `json:"error,omitempty"` // why it could not be measured
+}
+
+// JSONSchema is the JSON Schema (2020-12) of run.json.
+//
+//go:embed run.schema.json
+var JSONSchema []byte
+
+// WriteJSON writes a run as run.json has it.
+func WriteJSON(w io.Writer, r *Run) error {
+	b, err := cellsApart(r)
+	if err != nil {
+		return fmt.Errorf("write results as JSON: %w", err)
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// cellsApart writes a run as JSON that people can read and tools can search by
+// lines: indented, with each cell and each search on a line of its own.
+func cellsApart(r *Run) ([]byte, error) {
+	head := *r
+	head.Cells, head.Searches = nil, nil
+	b, err := json.MarshalIndent(&head, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	const empty = `"cells": null`
+	at := bytes.LastIndex(b, []byte(empty))
+	tail := slices.Clone(b[at+len(empty):])
+	b = b[:at]
+	if len(r.Searches) > 0 {
+		if b, err = lines(append(b, `"searches": [`...), r.Searches); err != nil {
+			return nil, err
+		}
+		b = append(b, ",\n  "...)
+	}
+	if b, err = lines(append(b, `"cells": [`...), r.Cells); err != nil {
+		return nil, err
+	}
+	return append(append(b, tail...), '\n'), nil
+}
+
+// lines appends the values of a JSON array, each on a line of its own, and ends the array.
+func lines[T any](b []byte, values []T) ([]byte, error) {
+	for i := range values {
+		text, err := json.Marshal(&values[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, "\n    "...), text...)
+	}
+	return append(b, "\n  ]"...), nil
+}
+
+// Bounds of what reports can show. No run comes near them.
+const (
+	longestPhase = 366 * 24 * 3600.0 // seconds
+	mostCounted  = 1 << 40           // operations
+	mostPoints   = 1000              // points of a sweep
+)
+
+// check refuses figures that no run can have and that reports cannot show.
+func (r *Run) check() error {
+	if s := r.Sweep; s != nil {
+		if len(s.Points) > mostPoints {
+			return fmt.Errorf("its sweep has %d points", len(s.Points))
+		}
+		for _, p := range s.Points {
+			if !(p.Size > 0 && p.Size < 1e15) {
+				return fmt.Errorf("its sweep has a point of size %g", p.Size)
+			}
+		}
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if err := c.check(); err != nil {
+			return fmt.Errorf("cell %s: %w", c.Key, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cell) check() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
+		o := c.Ops[name]
+		if !counts(o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge) {
+			return fmt.Errorf("%s has an impossible count", name)
+		}
+	}
+	for i := range c.Timeline {
+		in := &c.Timeline[i]
+		if !within(in.At, in.Seconds) {
+			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
+		}
+		if !counts(in.OK, in.Failed, in.Unknown, in.Dropped) {
+			return fmt.Errorf("interval %d has an impossible count", i+1)
+		}
+	}
+	if g := c.Gap; g != nil && !within(g.At, g.Seconds) {
+		return fmt.Errorf("its longest gap begins at %g s and lasts %g s", g.At, g.Seconds)
+	}
+	return nil
+}
+
+// counts reports whether all values can be counts.
+func counts(values ...int64) bool {
+	return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted
+}
+
+// within reports whether a time can be within a phase.
+func within(at, seconds float64) bool {
+	return at >= 0 && seconds >= 0 && at+seconds <= longestPhase
 }

@@ -1,6 +1,13 @@
 package results
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/schemas/words"
+)
 
 // Search is a search for the highest rate at which one model on one engine keeps its
 // objectives. Package reports/search says from the steps what was found.
@@ -81,4 +88,130 @@ func (s *SearchStep) Due() *Latency {
 		return all.Due
 	}
 	return cmp.Or(all.Latency, &all.Response)
+}
+
+// Sweep is one key of the workload that the run gave several values, and how cost grew
+// with those.
+type Sweep struct {
+	Path   string       `json:"path"` // the key as --set names it; several: joined by " with "
+	Points []SweepPoint `json:"points"`
+	// Growth follows from the cells and the points.
+	Growth []Growth `json:"growth,omitempty"`
+}
+
+// SweepPoint is one value of a sweep. Cells name it by Value.
+type SweepPoint struct {
+	Value      string      `json:"value"`  // the value as the workload says it
+	Size       float64     `json:"size"`   // the value in bytes, seconds, operations a second, or without a unit
+	SHA256     string      `json:"sha256"` // digest of the workload's text with this value
+	Users      int         `json:"users"`
+	Folders    int         `json:"folders"`
+	Messages   int         `json:"messages"`
+	Partitions []Partition `json:"partitions,omitempty"`
+}
+
+// Partition is the largest partition that a forecast of a model's schema has after the load.
+type Partition struct {
+	Model  string  `json:"model"`
+	Engine string  `json:"engine"`
+	Table  string  `json:"table"`
+	Bytes  float64 `json:"bytes"`
+}
+
+// Growth is how one figure of one operation of a model on an engine grows over a sweep.
+type Growth struct {
+	Model    string       `json:"model"`
+	Engine   string       `json:"engine"`
+	Phase    string       `json:"phase,omitempty"` // "": a forecast, not a measurement
+	Op       string       `json:"op"`
+	Figure   Figure       `json:"figure"`
+	Class    growth.Class `json:"class"`
+	From     float64      `json:"from,omitempty"` // of "flat from": the size from which on it is flat
+	Exponent float64      `json:"exponent"`
+	// Low and High bound the exponent with 95% confidence. They are left out if there are
+	// too few points to tell.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// PowerLow and PowerHigh bound the exponent of the part that grows, if the figure is that
+	// part and a fixed part. They are left out if Exponent says enough, or they cannot be told.
+	PowerLow  *float64      `json:"power_low,omitempty"`
+	PowerHigh *float64      `json:"power_high,omitempty"`
+	Exact     bool          `json:"exact,omitempty"` // counted: the errors of the values are known
+	Points    []GrowthPoint `json:"points"`          // points at which the figure is known
+}
+
+// GrowthPoint is the figure at one point: the median of the trials.
+type GrowthPoint struct {
+	Point string   `json:"point"`
+	Size  float64  `json:"size"`
+	Value float64  `json:"value"`
+	Error *float64 `json:"error,omitempty"` // relative standard error of a counted figure
+}
+
+// Interrupted is what an operation on several messages leaves if its process is killed in the middle. It
+// was broken off once after each of its writes; each is a place. None to Lost are how many places leave the
+// messages like that, and add up to all. Unreferenced to Drift are how many have faults that audits find.
+type Interrupted struct {
+	Op       string `json:"op"` // move or delete
+	Messages int    `json:"messages"`
+	Writes   int    `json:"writes"` // of the whole operation; each part of a batch that is not atomic is one
+	Places   int    `json:"places"`
+	None     int    `json:"none"`  // all messages are as before
+	Some     int    `json:"some"`  // some are done, others as before
+	All      int    `json:"all"`   // all are done, to those who look
+	Twice    int    `json:"twice"` // one is shown twice or more, and none is lost
+	Lost     int    `json:"lost"`  // one is shown nowhere, and was to be moved
+	// More of these than the whole operation leaves.
+	Unreferenced int `json:"unreferenced"`  // messages, bodies or names that nothing refers to
+	Dangling     int `json:"dangling"`      // index entries without their message, or messages without theirs
+	Broken       int `json:"broken_bodies"` // chunks missing or left over
+	Drift        int `json:"counter_drift"` // counters that are off
+}
+
+// Text says in a sentence what the operation leaves.
+func (i *Interrupted) Text() string {
+	if i.Places == 0 {
+		return "it cannot break off half-way"
+	}
+	done := map[string]string{"move": "moved", "delete": "deleted"}[i.Op]
+	parts := []string{"of " + words.Plural(i.Places, "place") + " where it can break off"}
+	say := func(n int, always bool, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprint(n, " ", many))
+		case always:
+			parts = append(parts, "none "+one)
+		}
+	}
+	say(i.None, false, "leaves it undone", "leave it undone")
+	say(i.Some, false, "leaves some messages "+done, "leave some messages "+done)
+	say(i.All, false, "leaves all messages "+done, "leave all messages "+done)
+	say(i.Twice, i.Op == "move", "shows a message twice", "show a message twice")
+	say(i.Lost, i.Op == "move", "loses one", "lose one")
+	text := strings.Join(parts, ", ")
+	if f := i.FaultsText(); f != "" {
+		text += "; audits find " + f
+	}
+	return text
+}
+
+// FaultsText says what audits found, and in how many places; "" if that is nothing.
+func (i *Interrupted) FaultsText() string {
+	var parts []string
+	for _, f := range []struct {
+		n    int
+		what string
+	}{
+		{i.Unreferenced, "rows that nothing refers to"},
+		{i.Dangling, "dangling index entries"},
+		{i.Broken, "broken bodies"},
+		{i.Drift, "counters adrift"},
+	} {
+		if f.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", f.what, f.n))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

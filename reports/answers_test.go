@@ -7,7 +7,7 @@ import (
 
 // A workload's answer is the last of the text, is in the Markdown, and says of each model what its
 // figures tell.
-func TestAnswerIsTold(t *testing.T) {
+func TestAnswerIsPrinted(t *testing.T) {
 	r := sample()
 	r.Answer = []string{"An open asks {open.calls in measure} requests.", "{list.calls of james in measure} requests " + hostile}
 	var short, full, md strings.Builder
