@@ -96,12 +96,7 @@ func FiguresOf(s *results.SearchStep) StepFigures {
 	return f
 }
 
-func ended(ns int64) string {
-	if ns == results.NeverEnded {
-		return "never"
-	}
-	return words.Duration(float64(ns))
-}
+func ended(ns int64) string { return results.TimeText(float64(ns)) }
 
 // SearchGrown says how the data changed during the search, because every step finds the store as
 // the steps before it left it.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -56,25 +57,26 @@ func pausedAtEnd(c *results.Cell) bool {
 	return behind <= endPauseMost && len(lags) > 1 && lags[len(lags)/2] < inTime
 }
 
+const beyondBoth = "engine and client together cannot do more"
+
 // rate judges what was carried out against what was offered.
 func (j *Judgement) rate(c *results.Cell) {
 	switch o := c.Offered; {
 	case !Overloaded(c):
 		for i := range c.Streams { // a small stream may lose much that is little of the whole phase
 			if s := &c.Streams[i]; Overloaded(c.Alone(s)) {
-				j.because(results.Overloaded, CodeBehind,
-					"stream %s: only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
-					s.Name, rate(s.Offered.Achieved), rate(s.Offered.Rate))
+				j.because(results.Overloaded, CodeBehind, "stream %s: only %s/s of the offered %s/s were carried out; %s",
+					s.Name, rate(s.Offered.Achieved), rate(s.Offered.Rate), cmp.Or(failures(c.Alone(s)), beyondBoth))
 			}
 		}
 	case o.Dropped > 0:
 		j.because(results.Overloaded, CodeDropped,
-			"%d of %d due operations were never started (offered %s/s, achieved %s/s); lower the rate, or raise --max-lag to see how late they would have been",
-			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved))
+			"%d of %d due operations were never started (offered %s/s, achieved %s/s); %s",
+			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
+			cmp.Or(failures(c), "lower the rate, or raise --max-lag to see how late they would have been"))
 	default:
-		j.because(results.Overloaded, CodeBehind,
-			"only %s/s of the offered %s/s were carried out; engine and client together cannot do more",
-			rate(o.Achieved), rate(o.Rate))
+		j.because(results.Overloaded, CodeBehind, "only %s/s of the offered %s/s were carried out; %s",
+			rate(o.Achieved), rate(o.Rate), cmp.Or(failures(c), beyondBoth))
 	}
 }
 
@@ -114,12 +116,25 @@ func (j *Judgement) saturated(c *results.Cell, e *results.Evidence) {
 			j.because(results.Overloaded, CodeWorkersBusy,
 				"%s of the operations waited for one of the %d workers, and the processors are full; more workers would not help: lower the rate",
 				percent(queued), client.Workers)
-		case crowded > lateInvalid:
+		case crowded > lateInvalid && failures(c) == "": // more workers would wait for an engine that fails
 			j.because(results.Invalid, CodeFewWorkers,
 				"too few workers: %s of the operations waited for one of the %d workers while calls took no longer than usual; raise --workers",
 				percent(crowded), client.Workers)
 		}
 	}
+}
+
+// failures says how many operations failed or have an unknown outcome, and the first error, if they are
+// enough to be why workers waited: an engine that stopped is the cause, not what waits for it. Otherwise "".
+func failures(c *results.Cell) string {
+	var wrong, all int64
+	for _, o := range c.Ops {
+		wrong, all = wrong+o.Failed+o.Unknown, all+o.Count+o.Failed+o.Unknown
+	}
+	if share(wrong, all) <= lateInvalid {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d operations failed or have an unknown outcome%s", wrong, all, firstError(c.Ops))
 }
 
 // Full reports whether engine and generator together fill the processors that they share: more

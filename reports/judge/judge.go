@@ -98,8 +98,7 @@ func (j *Judgement) outcome(c *results.Cell) {
 	}
 	if ok > 0 {
 		if wrong > ok {
-			j.because(results.Failed, CodeMostFailed, "%d of %d operations failed or have an unknown outcome%s",
-				wrong, ok+wrong, firstError(c.Ops))
+			j.because(results.Failed, CodeMostFailed, "%s", failures(c))
 		}
 		return
 	}

@@ -166,6 +166,27 @@ var verdicts = []judged{
 	{"a pool too small for the store", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Crowded = 6000, 660
 	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --workers"},
+	{
+		"a pool that waits for an engine that stopped", func(c *results.Cell) {
+			c.Evidence.Queued, c.Evidence.Crowded = 6000, 6000
+			c.Offered.Achieved, c.Offered.LastStart = 1000, 60
+			op(c, func(o *results.Op) {
+				o.Count, o.Failed, o.Errors = 59000, 1000, []results.ErrorCount{{Text: "connection refused", Count: 1000}}
+			})
+		}, results.Overloaded, CodeBehind,
+		codes{CodeQueued, CodeFailed},
+		"only 1000/s of the offered 2000/s were carried out; 1000 of 60000 operations failed or have an unknown outcome: open: connection refused",
+	},
+	{
+		"a pool that waits for an engine that stopped, and drops", func(c *results.Cell) {
+			c.Evidence.Queued, c.Evidence.Crowded, c.Offered.Dropped = 6000, 6000, 20000
+			op(c, func(o *results.Op) {
+				o.Count, o.Unknown, o.Dropped, o.Errors = 39000, 1000, 20000, []results.ErrorCount{{Text: "time-out", Count: 1000}}
+			})
+		}, results.Overloaded, CodeDropped,
+		codes{CodeQueued, CodeDropped, CodeUnknown},
+		"(offered 2000/s, achieved 2000/s); 1000 of 40000 operations failed or have an unknown outcome: open: time-out",
+	},
 	{"a pool that a few operations found busy", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Crowded = 590, 590
 	}, results.OK, "", nil, ""},

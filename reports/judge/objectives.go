@@ -215,7 +215,7 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 		return unclear(CodeNoFigure, "there is no such figure in a %s loop", c.Arrivals)
 	}
 	v, need := figureOf(l, which), takes(which)
-	a := value(o, v, ended(v))
+	a := value(o, v, results.TimeText(v))
 	if n < need && !surely(l, o, n) {
 		a.Verdict = results.Met
 		return few(a, n, need)
@@ -268,11 +268,4 @@ func takes(name string) int64 {
 		}
 	}
 	return 1
-}
-
-func ended(ns float64) string {
-	if ns == results.NeverEnded {
-		return "never"
-	}
-	return words.Duration(ns)
 }

@@ -117,7 +117,7 @@ func MS(ns float64) string {
 	case math.IsNaN(ms):
 		return "-"
 	case math.IsInf(ms, 1):
-		return "never"
+		return results.Dropped
 	case ms < 0.0995:
 		return strconv.FormatFloat(ms, 'f', 3, 64)
 	}

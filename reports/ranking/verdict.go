@@ -45,8 +45,12 @@ func (l *Load) alone() string {
 	if math.IsNaN(m.Value(Typical)) {
 		return ""
 	}
-	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s at p99.",
-		m.Name, MS(m.Value(Typical)), MS(m.Value(Mean)), MS(m.Value(P99)))
+	tail := MS(m.Value(P99)) + " at p99."
+	if math.IsInf(m.Value(P99), 1) {
+		tail = "and more than 1% of the operations were dropped."
+	}
+	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, MS(m.Value(Typical)),
+		MS(m.Value(Mean)), tail)
 	if !m.Ranked() {
 		s += " " + capital(m.NotRanked) + "."
 	}

@@ -63,7 +63,7 @@ func (f Figure) Name() string {
 func (f Figure) Text(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
-		return "never"
+		return Dropped
 	case f == Bytes || f == BytesRead || f == BytesWritten || f == Stored || f == PartitionSize:
 		return words.Size(v)
 	case f.Counted():

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Interval is what became of the operations that ended or were dropped within a
@@ -196,6 +198,17 @@ const OtherErrors = "other errors"
 // NeverEnded is the value of a percentile that lies among operations that were due and never
 // started.
 const NeverEnded = -1
+
+// Dropped is the text of such a percentile.
+const Dropped = "dropped"
+
+// TimeText writes a time in nanoseconds, which may be NeverEnded.
+func TimeText(ns float64) string {
+	if ns == NeverEnded || math.IsInf(ns, 1) {
+		return Dropped
+	}
+	return words.Duration(ns)
+}
 
 // Latency is a distribution in nanoseconds.
 type Latency struct {
