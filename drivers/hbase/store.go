@@ -108,7 +108,6 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		Durability:    s.durability,
 		Atomic:        schemas.AtomicRow,
 		ReturnsNew:    true,
-		EqualIndexes:  true,
 		MaxBatchBytes: maxRequest,
 		MaxCellBytes:  maxCell,
 	}
