@@ -172,13 +172,7 @@ func (c *checker) onlyFallback(p *schemas.Pattern) bool {
 
 // of returns the patterns on a table of the kinds given.
 func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
-	var ps []*schemas.Pattern
-	c.patterns(func(p *schemas.Pattern) {
-		if p.Table == t {
-			ps = append(ps, p)
-		}
-	}, kinds...)
-	return ps
+	return slices.DeleteFunc(c.patterns(kinds...), func(p *schemas.Pattern) bool { return p.Table != t })
 }
 
 // boundKeys returns how many columns of the primary key, or of the index, a read

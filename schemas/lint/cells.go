@@ -37,27 +37,27 @@ func cellRules() []*Rule {
 		ID: "list-reads-content", Severity: Warning,
 		check: func(c *checker) {
 			said := make(map[*schemas.Table]int)
-			c.patterns(func(p *schemas.Pattern) {
+			for _, p := range c.patterns(schemas.Slice) {
 				if !listed(p) || c.onlyFallback(p) {
-					return
+					continue
 				}
 				content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
 					return holds(p.Table, col) == "" && !namesContent(p.Table, col)
 				})
 				if len(content) == 0 {
-					return
+					continue
 				}
 				accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
 				if i, found := said[p.Table]; found && !accepts {
 					c.found[i].Message += ", and so does " + p.Name
 					c.found[i].Statement += "; " + statement(p)
-					return
+					continue
 				}
 				c.atPattern(p, "reads %s of every row that it lists", described(content))
 				if !accepts {
 					said[p.Table] = len(c.found) - 1
 				}
-			}, schemas.Slice)
+			}
 		},
 	}, {
 		ID: "collection-listed", Severity: Note,

@@ -11,75 +11,64 @@ import (
 func columnRules() []*Rule {
 	return []*Rule{{
 		ID: "table-unread", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if u := c.uses(t); !u.reads && u.writes {
-					c.atTable(t, "no pattern reads it")
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if u := c.uses(t); !u.reads && u.writes {
+				c.atTable(t, "no pattern reads it")
+			}
 		},
 	}, {
 		ID: "table-unwritten", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				switch u := c.uses(t); {
-				case u.writes || len(c.schema.Patterns) == 0:
-				case !u.reads && !u.deletes:
-					c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
-				default:
-					c.atTable(t, "no pattern writes it")
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			switch u := c.uses(t); {
+			case u.writes || len(c.schema.Patterns) == 0:
+			case !u.reads && !u.deletes:
+				c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
+			default:
+				c.atTable(t, "no pattern writes it")
+			}
 		},
 	}, {
 		ID: "column-unread", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				u := c.uses(t)
-				for _, col := range slices.Concat(t.Static, t.Columns) {
-					if u.reads && u.written[col] && !u.read[col] {
-						c.atColumn(t, col, "no pattern reads column %s", col.Name)
-					}
+		table: func(c *checker, t *schemas.Table) {
+			u := c.uses(t)
+			for _, col := range slices.Concat(t.Static, t.Columns) {
+				if u.reads && u.written[col] && !u.read[col] {
+					c.atColumn(t, col, "no pattern reads column %s", col.Name)
 				}
-			})
+			}
 		},
 	}, {
 		ID: "column-unwritten", Severity: Warning,
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				u := c.uses(t)
-				for _, col := range slices.Concat(t.Static, t.Columns) {
-					switch {
-					case !u.writes || u.written[col] || t.View() != "":
-					case !u.read[col] && !indexed(t, col):
-						f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
-						f.Do = "Remove the column, or name it in the patterns that need it."
-					default:
-						c.atColumn(t, col, "no pattern writes column %s", col.Name)
-					}
+		table: func(c *checker, t *schemas.Table) {
+			u := c.uses(t)
+			for _, col := range slices.Concat(t.Static, t.Columns) {
+				switch {
+				case !u.writes || u.written[col] || t.View() != "":
+				case !u.read[col] && !indexed(t, col):
+					f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
+					f.Do = "Remove the column, or name it in the patterns that need it."
+				default:
+					c.atColumn(t, col, "no pattern writes column %s", col.Name)
 				}
-			})
+			}
 		},
 	}, {
 		ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.tables(func(t *schemas.Table) {
-				if base := t.View(); base != "" {
-					c.atTable(t, "is a materialized view of %s, from which it can differ", base)
-				}
-			})
+		table: func(c *checker, t *schemas.Table) {
+			if base := t.View(); base != "" {
+				c.atTable(t, "is a materialized view of %s, from which it can differ", base)
+			}
 		},
 	}, {
 		ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
-		check: func(c *checker) {
-			c.patterns(func(p *schemas.Pattern) {
-				for _, col := range p.Columns {
-					if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
-						c.atPattern(p, "adds to %s %s, which %s stores beside %d other columns",
-							col.Type, col.Name, p.Table.Name, len(p.Table.Columns)-1)
-					}
+		kinds: []schemas.PatternKind{schemas.Add},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			for _, col := range p.Columns {
+				if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
+					c.atPattern(p, "adds to %s %s, which %s stores beside %d other columns",
+						col.Type, col.Name, p.Table.Name, len(p.Table.Columns)-1)
 				}
-			}, schemas.Add)
+			}
 		},
 	}}
 }

@@ -56,11 +56,11 @@ func hotRules() []*Rule {
 		ID: "many-families", Severity: Warning, Engines: []string{hbase},
 		table: func(c *checker, t *schemas.Table) {
 			families := 0
-			c.tables(func(o *schemas.Table) {
+			for _, o := range c.tables() {
 				if o.Root() == t.Root() {
 					families++
 				}
-			})
+			}
 			if families > 3 && (t.Parent == nil || t.Root().Header() && t.Root().Children[0] == t) {
 				c.atTable(t, "%d tables are families of HBase table %s", families, t.Root().Name)
 			}
@@ -71,11 +71,9 @@ func hotRules() []*Rule {
 // fixed returns the partition that all statements of a table name by literals, or "".
 func (c *checker) fixed(t *schemas.Table) string {
 	one, several := "", false
-	for _, p := range c.schema.Patterns {
-		if p.Table == t {
-			several = several || one != "" && carried(p, "fixed") != one || carried(p, "fixed") == ""
-			one = carried(p, "fixed")
-		}
+	for _, p := range c.of(t) {
+		several = several || one != "" && carried(p, "fixed") != one || carried(p, "fixed") == ""
+		one = carried(p, "fixed")
 	}
 	if several {
 		return ""

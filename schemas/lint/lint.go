@@ -214,22 +214,16 @@ type checker struct {
 	found   []Finding
 }
 
-// patterns calls yield for every pattern of the kinds given.
-func (c *checker) patterns(yield func(*schemas.Pattern), kinds ...schemas.PatternKind) {
-	for _, p := range c.schema.Patterns {
-		if slices.Contains(kinds, p.Kind) {
-			yield(p)
-		}
-	}
+// patterns returns the patterns of the kinds given, or all.
+func (c *checker) patterns(kinds ...schemas.PatternKind) []*schemas.Pattern {
+	return slices.DeleteFunc(slices.Clone(c.schema.Patterns), func(p *schemas.Pattern) bool {
+		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind)
+	})
 }
 
-// tables calls yield for every table that stores something of its own.
-func (c *checker) tables(yield func(*schemas.Table)) {
-	for _, t := range c.schema.Tables {
-		if !t.Header() {
-			yield(t)
-		}
-	}
+// tables returns the tables that store something of their own.
+func (c *checker) tables() []*schemas.Table {
+	return slices.DeleteFunc(slices.Clone(c.schema.Tables), (*schemas.Table).Header)
 }
 
 // add adds a finding and returns it, so that a rule can lower its severity or name another remedy.

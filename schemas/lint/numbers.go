@@ -125,15 +125,15 @@ func sizeRules() []*Rule {
 		ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
 		check: func(c *checker) {
 			shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
-			c.tables(func(t *schemas.Table) {
+			for _, t := range c.tables() {
 				for _, r := range t.Rows {
 					if share := shares[r.Partition]; share > hotShare && gathers(r) {
 						const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
 						c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
-						return
+						break
 					}
 				}
-			})
+			}
 		},
 	}}
 }

@@ -204,7 +204,7 @@ func indexRules() []*Rule {
 // indexes calls yield for every index with the first of its columns that is not in
 // the partition key; nil if all are.
 func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *schemas.Column)) {
-	c.tables(func(t *schemas.Table) {
+	for _, t := range c.tables() {
 		for _, x := range t.Indexes {
 			var first *schemas.Column
 			for _, ic := range x.Columns {
@@ -214,16 +214,11 @@ func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *
 			}
 			yield(t, x, first)
 		}
-	})
+	}
 }
 
 // everyNode reports whether some pattern reads through the index without the
 // partition key.
 func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
-	for _, p := range c.through(t, x) {
-		if !bindsPartition(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.through(t, x), func(p *schemas.Pattern) bool { return !bindsPartition(p) })
 }

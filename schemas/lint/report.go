@@ -184,10 +184,15 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 	for _, r := range reports {
 		all.Schemas = append(all.Schemas, counted{r, r.Counts()})
 	}
+	return encode(w, all)
+}
+
+// encode writes indented JSON.
+func encode(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(all)
+	return e.Encode(value)
 }
 
 // String returns severity, rule, what the finding is about and the message.

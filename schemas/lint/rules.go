@@ -64,14 +64,14 @@ func (r *Rule) run(c *checker) {
 	case r.check != nil:
 		r.check(c)
 	case r.table != nil:
-		c.tables(func(t *schemas.Table) { r.table(c, t) })
+		for _, t := range c.tables() {
+			r.table(c, t)
+		}
 	case r.index != nil:
 		c.indexes(func(t *schemas.Table, x *schemas.Index, first *schemas.Column) { r.index(c, t, x, first) })
 	case r.pattern != nil:
-		for _, p := range c.schema.Patterns {
-			if r.kinds == nil || slices.Contains(r.kinds, p.Kind) {
-				r.pattern(c, p)
-			}
+		for _, p := range c.patterns(r.kinds...) {
+			r.pattern(c, p)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package lint
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
+	"strings"
 )
 
 // object is a part of a SARIF log.
@@ -16,8 +16,9 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 	rules, results, at := []object{}, []object{}, make(map[string]int)
 	for i, r := range Rules() {
 		at[r.ID] = i
+		first, _, _ := strings.Cut(r.Doc, ". ")
 		rules = append(rules, object{
-			"id": r.ID, "shortDescription": object{"text": firstSentence(r.Doc)}, "fullDescription": object{"text": r.Doc},
+			"id": r.ID, "shortDescription": object{"text": strings.TrimSuffix(first, ".") + "."}, "fullDescription": object{"text": r.Doc},
 			"help": object{"text": r.Do + "\n\nSource: " + r.Source}, "helpUri": r.Page(),
 			"defaultConfiguration": object{"level": r.Severity}, // note, warning and error are SARIF's words, too
 		})
@@ -27,10 +28,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 			results = append(results, result(&f, at[f.Rule.ID]))
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(object{
+	return encode(w, object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{
 			"tool":       object{"driver": object{"name": "mailbench schema lint", "version": version, "rules": rules}},
@@ -74,13 +72,4 @@ func fileURI(file string) string {
 		u.Scheme = "file"
 	}
 	return u.String()
-}
-
-func firstSentence(text string) string {
-	for i := range text {
-		if text[i] == '.' && (i+1 == len(text) || text[i+1] == ' ') {
-			return text[:i+1]
-		}
-	}
-	return text
 }

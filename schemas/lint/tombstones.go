@@ -51,12 +51,11 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "tombstones-newest", Severity: Warning,
-		check: func(c *checker) {
-			c.afterDeletes(func(p, del *schemas.Pattern) {
-				if newestFirst(p) {
-					c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
-				}
-			})
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if del := c.deletedFrom(p); del != nil && newestFirst(p) {
+				c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
+			}
 		},
 	}, {
 		ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
@@ -94,30 +93,26 @@ func tombstoneRules() []*Rule {
 		},
 	}, {
 		ID: "tombstones-read", Severity: Note,
-		check: func(c *checker) {
-			c.afterDeletes(func(p, del *schemas.Pattern) {
-				if !oldestFirst(p) && !newestFirst(p) {
-					c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
-				}
-			})
+		kinds: []schemas.PatternKind{schemas.Slice},
+		pattern: func(c *checker, p *schemas.Pattern) {
+			if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
+				c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
+			}
 		},
 	}}
 }
 
-// afterDeletes calls yield for every slice of a growing range of rows in which some
-// pattern deletes less than the slice reads, with that pattern.
-func (c *checker) afterDeletes(yield func(p, del *schemas.Pattern)) {
-	c.patterns(func(p *schemas.Pattern) {
-		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.onlyFallback(p) {
-			return
+// deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
+func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
+	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.onlyFallback(p) {
+		return nil
+	}
+	for _, del := range c.of(p.Table, schemas.Delete) {
+		if len(del.By) > boundKeys(p) {
+			return del
 		}
-		for _, del := range c.of(p.Table, schemas.Delete) {
-			if len(del.By) > boundKeys(p) {
-				yield(p, del)
-				return
-			}
-		}
-	}, schemas.Slice)
+	}
+	return nil
 }
 
 // deletes returns the patterns that delete rows of a table, or values of their columns.
@@ -129,14 +124,13 @@ func (c *checker) deletes(t *schemas.Table) []*schemas.Pattern {
 }
 
 // drained returns the pattern that deletes the rows which a slice reads first, or nil.
-func (c *checker) drained(p *schemas.Pattern) (by *schemas.Pattern) {
-	c.afterDeletes(func(slice, del *schemas.Pattern) {
-		whole := len(c.of(p.Table, schemas.Get)) == 0 // rows of a queue are not read singly
-		if slice == p && oldestFirst(p) && (limited(p) || whole) {
-			by = del
-		}
-	})
-	return by
+func (c *checker) drained(p *schemas.Pattern) *schemas.Pattern {
+	del := c.deletedFrom(p)
+	whole := len(c.of(p.Table, schemas.Get)) == 0 // rows of a queue are not read singly
+	if del != nil && oldestFirst(p) && (limited(p) || whole) {
+		return del
+	}
+	return nil
 }
 
 // oldestFirst reports whether a slice begins at the oldest of the rows that grow in

@@ -85,14 +85,14 @@ func writeRules() []*Rule {
 			if len(deletes) == 0 {
 				return
 			}
-			c.tables(func(copied *schemas.Table) {
+			for _, copied := range c.tables() {
 				if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
 					len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
 					(c.putTogether(t, copied) || repeats(t, copied)) {
 					c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
 						t.Name, patternNames(deletes))
 				}
-			})
+			}
 		},
 	}, {
 		ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
@@ -200,16 +200,14 @@ func patternNames(ps []*schemas.Pattern) string {
 
 // putTogether reports whether a batch puts rows into both tables.
 func (c *checker) putTogether(a, b *schemas.Table) bool {
-	found := false
-	c.patterns(func(p *schemas.Pattern) {
+	return slices.ContainsFunc(c.patterns(schemas.Batch), func(p *schemas.Pattern) bool {
 		into := func(t *schemas.Table) bool {
 			return slices.ContainsFunc(p.Parts, func(part schemas.Part) bool {
 				return part.Pattern.Table == t && (part.Pattern.Kind == schemas.Put || part.Pattern.Kind == schemas.PutIf)
 			})
 		}
-		found = found || into(a) && into(b)
-	}, schemas.Batch)
-	return found
+		return into(a) && into(b)
+	})
 }
 
 // repeats reports whether rows of a table are copies of those of another one: it has the
