@@ -236,7 +236,7 @@ func (c *Comparison) time(all []*pair, permutations int) {
 		}
 	}
 	c.Paired = c.Interleaved && bases == news && bases >= leastPaired
-	for i, e := range judgeAll(samples, matters, c.Paired, permutations) {
+	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
 		f.trials = min(known(samples[i].base), known(samples[i].new))
 		f.Base, f.New = number(math.Exp(median(samples[i].base))), number(math.Exp(median(samples[i].new)))

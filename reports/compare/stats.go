@@ -29,25 +29,25 @@ const (
 	// leastPaired is how many pairs it takes to tell a difference by swapping the trials of a
 	// pair. Of 2⁶ permutations 2 are as extreme as possible, which is less than alpha.
 	leastPaired = 6
-	// fudge is added to the standard error of each figure, as a share of the smallest
+	// samConstant is added to the standard error of each figure, as a share of the smallest
 	// difference that matters. Without it the figure whose few trials happen to lie closest
 	// decides for all figures. It is like s0 of SAM (V. G. Tusher, R. Tibshirani, G. Chu,
 	// Significance analysis of microarrays applied to the ionizing radiation response, 2001).
-	fudge = 0.25
-	// winsorAt is how far from the median of its side a trial can count, in standard deviations.
+	samConstant = 0.25
+	// winsorMost is how far from the median of its side a trial can count, in standard deviations.
 	// A burst of another program spoils one trial, and must not hide what all others show.
-	winsorAt = 3
+	winsorMost = 3
 	// rounding is how much a sum may change if its terms are added in another order.
 	rounding = 1e-9
 )
 
-// judgeAll estimates all samples together. Matters are the smallest differences that
-// matter. Trials are exchangeable if the builds are equal, so the trials are permuted
-// between both runs, and the largest deviation of any figure is noted each time. The
-// intervals are as wide as the largest deviation of 95% of the permutations. So they
-// hold for all figures together, whatever the noise is like and however figures depend
-// on each other (P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing, 1993).
-func judgeAll(samples []sample, limits []float64, paired bool, most int) []estimate {
+// maxT estimates all samples together. Limits are the smallest differences that matter. Trials are
+// exchangeable if the builds are equal, so the trials are permuted between both runs, and the largest
+// deviation of any figure is noted each time. The intervals are as wide as the largest deviation of
+// 95% of the permutations. So they hold for all figures together, whatever the noise is like and
+// however figures depend on each other: maxT of P. H. Westfall and S. S. Young, Resampling-Based
+// Multiple Testing, 1993.
+func maxT(samples []sample, limits []float64, paired bool, most int) []estimate {
 	estimates := make([]estimate, len(samples))
 	errors := make([]float64, len(samples))
 	a := newPermuter(samples, limits, paired, most)
@@ -55,10 +55,10 @@ func judgeAll(samples []sample, limits []float64, paired bool, most int) []estim
 		estimates[i].ratio, errors[i] = a.deviation(i)
 		estimates[i].spread = spread(a.values[i], a.base)
 	}
-	critical := a.critical()
+	criticalT := a.criticalT()
 	for i := range estimates {
 		e := &estimates[i]
-		width := critical * errors[i]
+		width := criticalT * errors[i]
 		if math.IsNaN(width) {
 			width = math.Inf(1)
 		}
@@ -103,7 +103,7 @@ func winsorize(s sample) []float64 {
 		apart = append(apart, math.Abs(v-fresh))
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := winsorAt * normal * median(apart)
+	room := winsorMost * normal * median(apart)
 	values := slices.Concat(s.base, s.new)
 	for i, v := range values { // NaN stays
 		values[i] = min(max(v, min(base, fresh)-room), max(base, fresh)+room)
@@ -143,7 +143,7 @@ func (a *permuter) deviation(i int) (difference, err float64) {
 		sum[side] += v
 		squares[side] += v * v
 	}
-	floor := fudge * a.limits[i]
+	floor := samConstant * a.limits[i]
 	variance := floor * floor
 	for side := range n {
 		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
@@ -187,14 +187,14 @@ func (a *permuter) pairDeviation(i int) (difference, err float64) {
 		sum += d
 		squares += d * d
 	}
-	floor := fudge * a.limits[i]
+	floor := samConstant * a.limits[i]
 	variance := max(0, squares-sum*sum/n)/(n-1)/n + floor*floor
 	return sum / n, math.Sqrt(variance)
 }
 
-// critical is a number of standard errors: in no more than 5% of the permutations some figure
+// criticalT is a number of standard errors: in no more than 5% of the permutations some figure
 // deviates by more. Figures of too few trials get no verdict, and have no part in it.
-func (a *permuter) critical() float64 {
+func (a *permuter) criticalT() float64 {
 	var judged []int
 	for i, v := range a.values {
 		if min(known(v[:a.base]), known(v[a.base:])) >= leastTrials {

@@ -74,7 +74,7 @@ func TestOneSpoiledTrial(t *testing.T) {
 		}
 	}
 	for _, paired := range []bool{false, true} {
-		if e := judgeAll([]sample{s}, []float64{0.05}, paired, 2000)[0]; e.low <= 0 || e.ratio > 0.1 {
+		if e := maxT([]sample{s}, []float64{0.05}, paired, 2000)[0]; e.low <= 0 || e.ratio > 0.1 {
 			t.Errorf("paired %v: all trials but one are 0.1 more: %+v", paired, e)
 		}
 	}
