@@ -53,8 +53,15 @@ func (b bounded[T]) Set(s string) error {
 	return nil
 }
 
-// String implements pflag.Value. Help texts show it as the default.
-func (b bounded[T]) String() string { return text(*b.value) }
+// String implements pflag.Value. Help texts show it as the default, unless it is zero: then they say what
+// the default is.
+func (b bounded[T]) String() string {
+	var zero T
+	if *b.value == zero {
+		return ""
+	}
+	return text(*b.value)
+}
 
 // Type implements pflag.Value.
 func (b bounded[T]) Type() string { return "" }
@@ -94,19 +101,6 @@ func duration(value *time.Duration, least, most time.Duration) pflag.Value {
 
 func size(value *random.Size, least, most random.Size) pflag.Value {
 	return bounded[random.Size]{value, least, most, "a size such as 256MB,", random.ParseSize}
-}
-
-// unset is the value of a flag whose default is not one number. The flag's help says what the
-// default is.
-type unset[T cmp.Ordered] struct{ bounded[T] }
-
-// String implements pflag.Value. An empty default is not printed.
-func (u unset[T]) String() string {
-	var zero T
-	if u.value == nil || *u.value == zero {
-		return ""
-	}
-	return u.bounded.String()
 }
 
 // bindList binds a flag that names several things, separated by commas, and can be repeated. No other

@@ -64,7 +64,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
-	flags.Var(unset[int]{bounded[int]{&f.trials, 1, mostTrials, "a whole number", strconv.Atoi}}, "trials",
+	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), interleaved: A B, B A, A B (default: the workload's, or 1, "+
 			"of a sweep 2: up and down)", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
@@ -77,7 +77,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(unset[int]{bounded[int]{&f.workers, 1, mostWorkers, "a whole number", strconv.Atoi}}, "workers",
+	flags.Var(whole(&f.workers, 1, mostWorkers), "workers",
 		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
@@ -157,10 +157,7 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
 		"and on an embedded engine 1580/s at least)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
-	flags.Var(unset[time.Duration]{bounded[time.Duration]{
-		&f.step, leastStep, mostStep,
-		"a duration such as 500ms,", time.ParseDuration,
-	}}, "step",
+	flags.Var(duration(&f.step, leastStep, mostStep), "step",
 		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
 			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
 			"); a measurement of few operations lasts longer")

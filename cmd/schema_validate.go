@@ -104,11 +104,9 @@ bytes for each row that refers to another or is counted.`,
 		"read this `SHARE` of each table, such as 1%, and look up what its rows refer to; counts and leftovers need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` sessions at once")
-	flags.Var(unset[rowRate]{bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}}, "rate-limit",
+	flags.Var(bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}, "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
-	flags.Var(unset[time.Duration]{bounded[time.Duration]{
-		&f.latency, time.Millisecond, time.Hour, "a duration such as 200ms,", time.ParseDuration,
-	}}, "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
+	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.resume, "resume", "", "keep in `FILE` what was read, and go on with what a check that was broken off left there")
 	flags.BoolVar(&f.noAudit, "no-audit", false, "leave the model's own audit out")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
