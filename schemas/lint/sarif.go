@@ -18,8 +18,9 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 		at[r.ID] = i
 		first, _, _ := strings.Cut(r.Doc, ". ")
 		rules = append(rules, object{
-			"id": r.ID, "shortDescription": object{"text": strings.TrimSuffix(first, ".") + "."}, "fullDescription": object{"text": r.Doc},
-			"help": object{"text": r.Do + "\n\nSource: " + r.Source}, "helpUri": r.Page(),
+			"id": r.ID, "shortDescription": object{"text": strings.TrimSuffix(first, ".") + "."},
+			"fullDescription": object{"text": r.Doc},
+			"help":            object{"text": r.Do + "\n\nSource: " + r.Source}, "helpUri": r.Page(),
 			"defaultConfiguration": object{"level": r.Severity}, // note, warning and error are SARIF's words, too
 		})
 	}
