@@ -29,8 +29,11 @@ type Unread struct {
 	Reason string
 }
 
-// mostNested is how many brackets may be open. A deeper text is no CQL of an application.
-const mostNested = 100
+// Bounds of a statement: open brackets, and tokens. A larger one is no CQL of an application.
+const (
+	mostNested = 100
+	mostTokens = 50_000
+)
 
 // Parse reads the statements of source. A statement is in the Script whole, or it is Unread. It ends at a
 // semicolon, or where the next line begins another one.
@@ -180,6 +183,9 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 // parse reads the tokens of one statement. To the grammar a word is in lower case, a quoted name has no
 // quotes, and a Space that ends each token says where.
 func parse(tokens []lexer.Token, end lexer.Position) (*anything, participle.Error) {
+	if len(tokens) > mostTokens {
+		return nil, participle.Errorf(tokens[0].Pos, "a statement of more than %d words and signs", mostTokens)
+	}
 	var all replay
 	var depth, open int
 	for _, t := range tokens {

@@ -209,6 +209,7 @@ func TestUnreadStatements(t *testing.T) {
 		"DROP t":                                    "DROP T is not read",
 		"MERGE INTO t":                              "MERGE INTO is not read",
 		"SELECT a FROM t WHERE a = " + strings.Repeat("(", 200) + strings.Repeat(")", 200): "more than 100 brackets",
+		"SELECT a FROM t WHERE a IN (" + strings.Repeat("?,", 30_000) + "?)":               "more than 50000 words",
 	} {
 		s := cql.Parse("", text+";\nSELECT a FROM t")
 		if len(s.Unread) != 1 || !strings.Contains(s.Unread[0].Reason, reason) || s.Unread[0].Text != text {
