@@ -86,8 +86,8 @@ func TestSchemaExamples(t *testing.T) {
 		"schema.cql": []byte("-- rows: {each: order, per: {day: 10}, sizes: {total: 4}}\n" +
 			"CREATE TABLE shop.orders (id uuid PRIMARY KEY, total decimal);"),
 		"queries.cql":      []byte("SELECT total FROM shop.orders WHERE id = ?"),
-		"migrations/1.cql": []byte("CREATE TABLE shop.orders (id uuid PRIMARY KEY, total decimal);"),
-		"src/queries.cql":  []byte("SELECT total FROM shop.orders WHERE id = ?"),
+		"migrations/1.cql": []byte("CREATE TABLE app.orders (id uuid PRIMARY KEY, total decimal);"),
+		"src/queries.cql":  []byte("SELECT total FROM app.orders WHERE id = ?"),
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
