@@ -289,3 +289,16 @@ func TestUnknownValues(t *testing.T) {
 	has(t, said(one(t, r, Typical)), "Why: it sends 1.00 requests per operation, the others 2.00.",
 		"But: a reads 50.0 KB per operation, c 1.00")
 }
+
+// A percentile among operations that never started has no time, and says so.
+func TestDroppedPercentile(t *testing.T) {
+	o := op(1000, 1e6, 1e6, 1, 1, 1)
+	for i := len(o.Quantiles) / 2; i < len(o.Quantiles); i++ {
+		o.Quantiles[i] = results.NeverEnded
+	}
+	l := one(t, planted(3, steady, map[string]map[string]results.Op{"a": {"list": o}}), Typical)
+	if text := said(l); strings.Contains(text, "never") || !math.IsInf(l.Models[0].Value(P99), 1) {
+		t.Errorf("p99 %v: %s", l.Models[0].Value(P99), text)
+	}
+	has(t, said(l), "1.00 on average, and more than 1% of the operations were dropped.")
+}
