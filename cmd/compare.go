@@ -94,7 +94,7 @@ configurations differ in more than the build, so they need --force.`,
 	bindList(flags, &f.failOver, "fail-over", "",
 		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
-	flags.BoolVar(&f.all, "all", false, "also show figures that are the same or cannot be told")
+	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
 	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json, markdown or html")
 	completeFlags(cmd, map[string][]string{"format": compareFormats})
 	bindJSON(cmd, &f.asJSON)

@@ -426,7 +426,10 @@ func (l *Load) Fact() string {
 			}
 		}
 	}
-	s := fmt.Sprintf("%s operations/s offered", strings.TrimSuffix(words.Amount(c.Rate), ".00"))
+	s := strings.TrimSuffix(words.Amount(c.Rate), ".00") + " operations/s offered"
+	if c.Rate == 1 {
+		s = "1 operation/s offered"
+	}
 	if least >= 0.99 {
 		return s + " and achieved"
 	}
