@@ -210,20 +210,36 @@ var attained = map[results.Attainment]string{
 
 // missed are the thresholds that were not met, with bound and value, and how many were.
 func (v *run) missed() (missed []string, met int) {
+	type kind struct{ verdict, who string }
+	var order []kind
+	first, trials, all := map[kind]string{}, map[kind]int{}, map[string]int{}
 	for i := range v.Cells {
 		c := &v.Cells[i]
+		where := v.names.Part(c.Model, c.Engine) + ", phase " + c.Where()
+		all[where]++
 		for _, a := range c.Objectives {
-			switch a.Verdict {
-			case results.Met:
+			if a.Verdict == results.Met {
 				met++
-			case results.Missed, results.Unclear:
-				s := fmt.Sprintf("%s: %s %s: %s has %s", attained[a.Verdict], a.Objective, a.Bound, v.names.Of(c), a.Shown)
-				if a.Verdict == results.Unclear && a.Text != "" {
-					s += " (" + a.Text + ")"
-				}
-				missed = append(missed, s)
+			}
+			if a.Verdict != results.Missed && a.Verdict != results.Unclear {
+				continue
+			}
+			k := kind{fmt.Sprintf("%s: %s %s", attained[a.Verdict], a.Objective, a.Bound), where}
+			if trials[k]++; trials[k] > 1 {
+				continue
+			}
+			order, first[k] = append(order, k), a.Shown
+			if a.Verdict == results.Unclear && a.Text != "" {
+				first[k] = strings.TrimSpace(a.Shown + " (" + a.Text + ")")
 			}
 		}
+	}
+	for _, k := range order {
+		s := fmt.Sprintf("%s: %s: %s", k.verdict, k.who, first[k])
+		if of := all[k.who]; of > 1 {
+			s += fmt.Sprintf("; in %d of %d trials", trials[k], of)
+		}
+		missed = append(missed, s)
 	}
 	return missed, met
 }

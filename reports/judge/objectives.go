@@ -138,7 +138,7 @@ func value(o *results.Objective, v float64, shown string) results.Attained {
 func few(a results.Attained, n, takes int64) results.Attained {
 	if a.Verdict == results.Met && n < takes {
 		a.Verdict, a.Code, a.Text = results.Unclear, CodeTooFew,
-			fmt.Sprintf("it takes %d operations to tell, and there were %d", takes, n)
+			fmt.Sprintf("needs %d operations, had %d", takes, n)
 	}
 	return a
 }

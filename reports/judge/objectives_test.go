@@ -95,12 +95,12 @@ func TestObjectives(t *testing.T) {
 		}), objective("list", "p99", "<", 20*msf), results.Missed, CodeBeyondBound, "it is dropped"},
 
 		// Too few operations do not pass in silence.
-		{"few for p99", change("list", func(o *results.Op) { o.Count = 298 }), objective("list", "p99", "<", 11*msf), results.Unclear, CodeTooFew, "takes 299 operations to tell, and there were 298"},
+		{"few for p99", change("list", func(o *results.Op) { o.Count = 298 }), objective("list", "p99", "<", 11*msf), results.Unclear, CodeTooFew, "needs 299 operations, had 298"},
 		{"few for p99, beyond it", change("list", func(o *results.Op) { o.Count = 298 }), objective("list", "p99", "<", 9*msf), results.Unclear, CodeTooFew, ""},
 		{"few for p99, with p90 beyond it", change("list", func(o *results.Op) { o.Count = 298 }), objective("list", "p99", "<", msf), results.Missed, CodeBeyondBound, ""},
 		{"few for p50", change("list", func(o *results.Op) { o.Count = 4 }), objective("list", "p50", "<", 2*msf), results.Unclear, CodeTooFew, ""},
 		{"none", change("list", func(o *results.Op) { o.Count = 0 }), objective("list", "max", "<", 90*msf), results.Unclear, CodeTooFew, ""},
-		{"few for errors", change("list", func(o *results.Op) { o.Count = 2994 }), objective("list", "errors", "<", 0.001), results.Unclear, CodeTooFew, "takes 2995"},
+		{"few for errors", change("list", func(o *results.Op) { o.Count = 2994 }), objective("list", "errors", "<", 0.001), results.Unclear, CodeTooFew, "needs 2995"},
 
 		// The client's delays are not part of a latency.
 		{"the client's delays do not decide", change("list", func(o *results.Op) {

@@ -136,7 +136,7 @@ func sample() *Run {
 	overloaded.Model, overloaded.Verdict, overloaded.Reason = "datastax", Overloaded, &Reason{Code: "behind", Text: "only 312/s of the offered 500/s were carried out"}
 	overloaded.Objectives = []Attained{
 		{Objective: "list.p99", Bound: "<20ms", Verdict: Missed, Code: "beyond-bound", Text: "it is dropped", Value: NeverEnded, Shown: "dropped"},
-		{Objective: "errors", Bound: "<0.01%", Verdict: Unclear, Code: "too-few", Text: "it takes 29956 operations to tell, and there were 15000"},
+		{Objective: "errors", Bound: "<0.01%", Verdict: Unclear, Code: "too-few", Text: "needs 29956 operations, had 15000"},
 	}
 	overloaded.Offered = &Offered{Due: 15000, Span: 30, LastStart: 48, Rate: 500, Achieved: 312.5}
 	empty := synced
