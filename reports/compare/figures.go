@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -82,14 +83,15 @@ func figureNamed(name string) *figure {
 // wholeLoad are the latencies of the whole load: typical is the p50 of each of the operations, weighted by
 // its share, as in package ranking.
 func wholeLoad(shares map[string]float64) []*figure {
+	ops := slices.Sorted(maps.Keys(shares)) // the last digit of a sum depends on its order
 	typical := func(c *results.Cell, _ *results.Op) float64 {
 		sum := 0.0
-		for op, share := range shares {
+		for _, op := range ops {
 			o := c.Ops[op]
 			if !o.Enough(0.5) {
 				return math.NaN()
 			}
-			sum += share * float64(c.Due(&o).P50)
+			sum += shares[op] * float64(c.Due(&o).P50)
 		}
 		return math.Log(sum)
 	}
