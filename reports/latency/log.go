@@ -2,6 +2,7 @@ package latency
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,8 @@ func (l *Log) Flush() error {
 // writing when it was killed.
 func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*hdr.Histogram, error) {
 	total := map[K]*hdr.Histogram{}
-	for in := hdr.NewHistogramLogReader(&wholeLines{in: bufio.NewReaderSize(r, 1<<16)}); ; {
+	lines := &wholeLines{in: bufio.NewReaderSize(r, 1<<16), wanted: func(tag string) bool { _, ok := of(tag); return ok }}
+	for in := hdr.NewHistogramLogReader(lines); ; {
 		h, err := in.NextIntervalHistogram()
 		if err != nil {
 			return nil, fmt.Errorf("read latency log: %w", err)
@@ -88,7 +90,7 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 		if h == nil {
 			return total, nil
 		}
-		name, wanted := of(h.Tag())
+		name, wanted := of(h.Tag()) // a line may have no tag
 		switch sum := total[name]; {
 		case !wanted || h.TotalCount() == 0:
 		case !ours(h):
@@ -115,16 +117,18 @@ func ours(h *hdr.Histogram) bool {
 // longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
 const longestLine = 1 << 20
 
-// wholeLines reads whole lines. It leaves out a last line without an end.
+// wholeLines reads whole lines. It leaves out a last line without an end, and those of tags that are not wanted:
+// three of four kinds of time, whose histograms would take most of the time to decode.
 type wholeLines struct {
-	in   *bufio.Reader
-	line []byte // rest of the line that was read last
+	in     *bufio.Reader
+	wanted func(tag string) bool
+	line   []byte // rest of the line that was read last
 }
 
 // Read implements io.Reader.
 func (w *wholeLines) Read(b []byte) (int, error) {
-	if len(w.line) == 0 {
-		var line []byte
+	for len(w.line) == 0 {
+		line := w.line[:0]
 		for {
 			part, err := w.in.ReadSlice('\n')
 			if line = append(line, part...); err == nil {
@@ -137,7 +141,9 @@ func (w *wholeLines) Read(b []byte) (int, error) {
 				return 0, errors.New("it has a line that is too long")
 			}
 		}
-		w.line = line
+		if tag, tagged := bytes.CutPrefix(line, []byte("Tag=")); !tagged || w.wanted(string(tag[:max(bytes.IndexByte(tag, ','), 0)])) {
+			w.line = line
+		}
 	}
 	n := copy(b, w.line)
 	w.line = w.line[n:]
