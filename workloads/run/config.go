@@ -79,7 +79,7 @@ type Provenance struct {
 type Hooks struct {
 	// LatencyLog gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
-	// Save is called at the end of each phase and of each combination, with the
+	// Save is called at the end of each phase that loads or measures, and of each combination, with the
 	// result so far, marked as interrupted. LatencyLog then has no half-written line.
 	Save func(*results.Run)
 	// Observe gets at each tick what was recorded of each operation since the

@@ -305,7 +305,9 @@ func (c *combination) allPhases(ctx context.Context) bool {
 			c.failed(ctx, p, err)
 			return false
 		}
-		c.runner.save()
+		if p.Kind != workloads.Settle && p.Kind != workloads.Cold && p.Kind != workloads.Warmup { // saving them takes longer
+			c.runner.save()
+		}
 	}
 	return c.endTogether(ctx)
 }
