@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -262,15 +261,11 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 
 // tellWhere says where the results are, and where what was not printed is.
 func (f *runFlags) tellWhere(w io.Writer, dir string, complete bool) error {
-	files := "report.html, run.json, latency.hlog, bench.txt"
+	files := page.HTMLFile + " has charts and all metrics"
 	if !complete {
 		files = "not complete"
 	}
-	all := "\n"
-	if !f.view.full && !f.asJSON && complete {
-		all = "Charts and all metrics: " + filepath.Join(dir, page.HTMLFile) + "\n"
-	}
-	_, err := fmt.Fprintf(w, "%sResults: %s (%s)\n", all, dir, files)
+	_, err := fmt.Fprintf(w, "Results: %s (%s)\n", dir, files)
 	return err
 }
 

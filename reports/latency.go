@@ -46,6 +46,7 @@ func (v *run) first() (all []document.Section) {
 				verdict.Says = append(verdict.Says, s)
 			}
 		}
+		verdict.Say(document.Plain, "On a real engine", v.target())
 		if len(loads) > 1 {
 			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
 		}
@@ -83,16 +84,16 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
 			Page: true, Left: true, Title: "latency", Unit: "ms",
-			Help: "in ms: line p5 to p99, box the middle half, dot p50, diamond mean",
+			Help: "in ms: box the middle half of all operations, line to p99, dot typical, diamond mean",
 		},
 		{Group: "per operation", Title: "requests", Help: "requests that the driver sent to the engine"},
 		{Group: "per operation", Title: "rows\nscanned", Rank: 3, Help: "rows and index entries that the engine read"},
 		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes returned; 1 KB is 1,000 bytes"},
 		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 5, Help: "bytes of the values written"},
-		{Title: "disk KB\n/message", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
-		{Title: "max\nops/s", Rank: 7, Help: "operations per second as fast as the store answers"},
+		{Title: "disk KB\n/mail", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
+		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next at once"},
 	}}
-	throughput := false
+	throughput, unknown := false, false
 	for i := range loads {
 		l := &loads[i]
 		leads := map[ranking.Metric][]bool{}
@@ -110,6 +111,7 @@ func wholeLoad(loads []ranking.Load) document.Section {
 			}
 			for _, x := range ranking.Metrics {
 				c := metricCell(x, m.Value(x))
+				unknown = unknown || x != ranking.Throughput && math.IsNaN(c.Value)
 				if len(l.Models) > 1 && leads[x][k] {
 					c.Style = document.Best
 				}
@@ -128,9 +130,18 @@ func wholeLoad(loads []ranking.Load) document.Section {
 	s := document.Section{ID: "load", Title: "Whole load", Table: t}
 	l := &loads[0]
 	if l.Covers < 0.995 && len(l.Models) > 1 {
-		s.Note(document.Faint, "", fmt.Sprintf(
-			"of the %d operations that all models support, %.0f%% of the load", len(l.Shares), math.Floor(100*l.Covers)))
+		s.Title = "Shared load"
+		s.Note(document.Faint, "", fmt.Sprintf("shared load: the %d operations that all models support, %.0f%% of the load",
+			len(l.Shares), math.Floor(100*l.Covers)))
 	}
+	note := "typical: p50 of each operation, weighted by its share"
+	if throughput {
+		note += "; max ops/s: no pauses"
+	}
+	if unknown {
+		note += "; - not known"
+	}
+	s.Note(document.Faint, "", note)
 	return s
 }
 
@@ -153,10 +164,11 @@ func metricCell(x ranking.Metric, value float64) document.Cell {
 // rangeOf is the distribution of the whole load's latencies.
 func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 	r := &document.Range{
-		Low: l.Quantile(m, 0.05), Quarter: l.Quantile(m, 0.25), Median: l.Quantile(m, 0.5),
-		ThreeQuarters: l.Quantile(m, 0.75), High: m.Value(ranking.P99), Mean: m.Value(ranking.Mean),
+		Quarter: l.Quantile(m, 0.25), Typical: m.Value(ranking.Typical), ThreeQuarters: l.Quantile(m, 0.75),
+		High: m.Value(ranking.P99), Mean: m.Value(ranking.Mean),
 	}
-	for _, x := range []float64{r.Low, r.Quarter, r.Median, r.ThreeQuarters, r.High, r.Mean} {
+	r.Low = r.Quarter // lower percentiles are of operations that client delay covers nearly whole
+	for _, x := range []float64{r.Quarter, r.Typical, r.ThreeQuarters, r.High, r.Mean} {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
 			return nil
 		}
@@ -199,7 +211,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Rank: k},
 			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
 	}
-	t.Columns = append(t.Columns, document.Column{Title: "largest difference", Left: true, Page: true})
+	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	few := false
 	var omits []string
 	for _, share := range l.Shares {
@@ -236,14 +248,12 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		}
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	note := "* best, or no significant difference from the best"
+	s.Note(document.Faint, "", "* best or not significantly worse; "+latencyNote(l))
 	if few {
-		note += fmt.Sprintf("; - fewer than %d operations", results.EnoughFor(0.99))
+		s.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations", results.EnoughFor(0.99)))
 	}
-	s.Note(document.Faint, "", note)
-	s.Note(document.Faint, "", latencyNote(l))
 	if len(omits) > 0 {
-		s.Note(document.Faint, "", "less to read, as fields are omitted: "+strings.Join(omits, ", "))
+		s.Note(document.Faint, "", strings.Join(omits, "; "))
 	}
 	return s
 }
@@ -251,21 +261,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 // latencyNote says what a latency is.
 func latencyNote(l *ranking.Load) string {
 	if l.Cell.Arrivals == "closed" {
-		return "p50, p99: latency in ms, from start to end of an operation"
+		return "ms from start to end of an operation"
 	}
-	var waits []float64
-	for i := range l.Models {
-		for _, c := range l.Models[i].Cells {
-			if c.AllOps != nil {
-				waits = append(waits, float64(c.AllOps.Lag.P50))
-			}
-		}
-	}
-	s := "latency in ms from the scheduled start, without client delay"
-	if len(waits) > 0 {
-		s += fmt.Sprintf(" (p50 %s ms)", ranking.MS(results.Median(waits)))
-	}
-	return s
+	return "ms from scheduled start, without client delay"
 }
 
 // unsupported are the operations that not all models support.
@@ -302,7 +300,7 @@ func (v *run) omits(l *ranking.Load, op string, leads []bool) string {
 	if len(who) == 0 || !others {
 		return ""
 	}
-	return op + " (" + strings.Join(who, ", ") + ")"
+	return op + ": the rows of " + strings.Join(who, ", ") + " have fewer fields to read"
 }
 
 // counters are what an operation may cost the engine, and how much of each weighs as much as one
@@ -390,7 +388,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		}
 		return all.Median()
 	}
-	total := 0.0
+	total, few := 0.0, false
 	for _, s := range l.Shares {
 		total += s.Share * mean(s.Op)
 	}
@@ -411,15 +409,17 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			}
 			row = append(row, cell)
 		}
+		few = few || slices.ContainsFunc(row[3:6], func(c document.Cell) bool { return math.IsNaN(c.Value) })
 		t.Add(row...)
+	}
+	notes := []document.Sentence{{Text: latencyNote(l), Style: document.Faint}}
+	if few {
+		notes = append(notes, document.Sentence{Text: fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)), Style: document.Faint})
 	}
 	return document.Section{
 		ID: "operations", Title: "Operation", Table: t,
-		Notes: []document.Sentence{
-			{Text: fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99", results.EnoughFor(0.5),
-				results.EnoughFor(0.9), results.EnoughFor(0.99)), Style: document.Faint},
-			{Text: latencyNote(l), Style: document.Faint},
-		},
+		Notes: notes,
 	}
 }
 
@@ -453,8 +453,7 @@ func fastest(loads []ranking.Load) document.Section {
 	return document.Section{
 		ID: "operations", Title: "Fastest", Table: t,
 		Notes: []document.Sentence{
-			{Text: "* best on this engine, or no significant difference from the best", Style: document.Faint},
-			{Text: latencyNote(&loads[0]), Style: document.Faint},
+			{Text: "* best on this engine, or not significantly worse; " + latencyNote(&loads[0]), Style: document.Faint},
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
@@ -147,16 +148,17 @@ func DoubtsOf(r *results.Run, n Names) []Notice {
 // String writes a warning in one line.
 func (d *Notice) String() string {
 	names := strings.Join(d.Who, ", ")
-	if d.All && len(d.Who) > 1 {
-		names = "all models"
-	}
 	switch {
+	case d.All && len(d.Who) > 1 && d.Differs:
+		names = fmt.Sprintf("all models; these values are of %s", d.Who[0])
+	case d.All && len(d.Who) > 1:
+		names = "all models"
 	case d.Differs && len(d.Who) == 1:
-		names += ", with other values in other phases"
+		names += "; other phases have other values"
 	case d.Differs:
-		names += "; values of " + d.Who[0]
+		names += "; these values are of " + d.Who[0]
 	}
-	return fmt.Sprintf("%s [%s]", d.Doubt.String(), names)
+	return fmt.Sprintf("%s (%s)", d.Doubt.String(), names)
 }
 
 // severity lists the verdicts from best to worst.
@@ -253,9 +255,9 @@ func (l *legend) lines() [][2]string {
 	return all
 }
 
-// warningsShown is how many warnings the first screen has. The others are in the full text, and
+// warningsShown is how many warnings the first screen has. It names the others, which are in the full text and
 // folded on the page.
-const warningsShown = 3
+const warningsShown = 2
 
 // warnings are those that change how the latencies are read.
 func (v *run) warnings() document.Section {
@@ -271,8 +273,15 @@ func (v *run) warnings() document.Section {
 		}
 		s.Note(document.Warn, lead, text)
 	}
-	if more := len(all) - warningsShown + len(further); len(all) > warningsShown {
-		s.Note(document.Faint, "", words.Plural(more, "more warning")+": --full")
+	if more := slices.Concat(all[min(len(all), warningsShown):], further); len(all) > warningsShown {
+		var names []string
+		for _, text := range more {
+			name, _, _ := strings.Cut(text, ": ")
+			if utf8.RuneCountInString(name) < 30 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		s.Note(document.Faint, "", fmt.Sprintf("%s (--full): %s", words.Plural(len(more), "more warning"), strings.Join(names, ", ")))
 	}
 	return s
 }
@@ -296,9 +305,6 @@ func (v *run) allWarnings() (all, further []string) {
 			further = append(further, d.String())
 		}
 	}
-	if s := v.target(); s != "" {
-		all = append(all, s)
-	}
 	return all, further
 }
 
@@ -316,7 +322,7 @@ func (v *run) spread() (all []string) {
 			low, high := slices.Min(known), slices.Max(known)
 			if high/max(low, 1) > most {
 				most = high / max(low, 1)
-				said = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms): the machine was busy; use --trials %d or a quieter machine",
+				said = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
 					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
 			}
 		}
@@ -327,7 +333,7 @@ func (v *run) spread() (all []string) {
 	return all
 }
 
-// target says that no model ran on its target engine, with the command that does it.
+// target is the command that measures the models on a target engine, if none ran on its own.
 func (v *run) target() string {
 	if v.Sweep != nil {
 		return ""
@@ -349,15 +355,14 @@ func (v *run) target() string {
 	if len(engines) == 0 {
 		return ""
 	}
-	s := "no model ran on its target engine: "
 	if slices.Contains(engines, "cassandra") || slices.Contains(engines, "hbase") {
 		e := "cassandra"
 		if !slices.Contains(engines, e) {
 			e = "hbase"
 		}
-		return s + "run mailbench engine up " + e + " && mailbench run -e " + e
+		return "mailbench engine up " + e + " && mailbench run -e " + e
 	}
-	return s + "run mailbench run -e " + engines[0]
+	return "mailbench run -e " + engines[0]
 }
 
 // Said is a verdict that is not ok, without its name.

@@ -133,7 +133,7 @@ func (v *run) facts() (all []string) {
 	}
 	for i := range v.Cells {
 		if e := v.Cells[i].Evidence; v.Cells[i].Kind == results.KindLoad && e != nil && e.Copies > 0 {
-			add(fmt.Sprintf("%s messages, %s of mail", thousands(e.Copies), words.Size(float64(e.MailBytes))))
+			add(fmt.Sprintf("%s messages, %s", thousands(e.Copies), words.Size(float64(e.MailBytes))))
 			break
 		}
 	}

@@ -55,7 +55,7 @@ func TestFirstScreen(t *testing.T) {
 		if n := strings.Count(buf.String(), "\n") + 2; n > mostLines && width >= 80 {
 			t.Errorf("at %d columns: %d lines\n%s", width, n, buf.String())
 		}
-		for _, want := range []string{"conversation and oracle are fastest: ", "Why: ", "WHOLE LOAD", "OPERATION", "% ", "p50"} {
+		for _, want := range []string{"conversation and oracle are fastest: ", "Why: ", "SHARED LOAD", "OPERATION", "% ", "p50"} {
 			if !strings.Contains(buf.String(), want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, buf.String())
 			}
@@ -123,14 +123,14 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{
-		"incomplete: 2 of 20002 messages of the load could not be delivered [conversation]",
-		"not cold: embedded cannot drop its caches [conversation]",
-		"shared machine: engine and client run in one process [james, conversation]",
-		"late starts: 12.00% of operations [james, conversation; values of james]",
-		"not steady: the service time went from 1ms in the first half to 2ms in the second [james]",
-		"not steady: the warm-up had not come to rest [james]",
-		"not steady: compaction debt grew by 700MB [james]",
-		"dropped, due but never started: 40 × open, 7 × purge [james]",
+		"incomplete: 2 of 20002 messages of the load could not be delivered (conversation)",
+		"not cold: embedded cannot drop its caches (conversation)",
+		"shared machine: engine and client run in one process (james, conversation)",
+		"late starts: 12.00% of operations (james, conversation; these values are of james)",
+		"not steady: the service time went from 1ms in the first half to 2ms in the second (james)",
+		"not steady: the warm-up had not come to rest (james)",
+		"not steady: compaction debt grew by 700MB (james)",
+		"dropped, due but never started: 40 × open, 7 × purge (james)",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("doubts are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -143,7 +143,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
 	}
 	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open [james, with other values in other phases]"; len(got) != 1 || got[0].String() != want {
+	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open (james; other phases have other values)"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -206,10 +206,10 @@ func TestNoticeNamesTrials(t *testing.T) {
 		}
 	}
 	all := DoubtsOf(r, NamesIn(r))
-	if got, want := all[0].String(), "not warm [a, b #2]"; got != want {
+	if got, want := all[0].String(), "not warm (a, b #2)"; got != want {
 		t.Errorf("doubts are %v, want %s", all, want)
 	}
-	if got, want := all[1].String(), "shared [all models]"; got != want {
+	if got, want := all[1].String(), "shared (all models)"; got != want {
 		t.Errorf("the other doubts are %v, want %s", all, want)
 	}
 }

@@ -178,8 +178,8 @@ func (f *Figure) drawn() *document.Range {
 		return nil
 	}
 	at := func(v float64) float64 { return min(2, max(0.5, v)) }
-	r := &document.Range{Quarter: 1 / (1 + f.Limit), ThreeQuarters: 1 + f.Limit, Median: at(*f.Ratio), Mean: 1}
-	r.Low, r.High = r.Median, r.Median
+	r := &document.Range{Quarter: 1 / (1 + f.Limit), ThreeQuarters: 1 + f.Limit, Typical: at(*f.Ratio), Mean: 1}
+	r.Low, r.High = r.Typical, r.Typical
 	if f.Low != nil && f.High != nil {
 		r.Low, r.High = at(*f.Low), at(*f.High)
 	}

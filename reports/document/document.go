@@ -89,9 +89,9 @@ type Cell struct {
 	Range *Range
 }
 
-// Range is a distribution: a line from Low to High, a box over the middle half, a dot at the median and
-// a diamond at the mean.
-type Range struct{ Low, Quarter, Median, ThreeQuarters, High, Mean float64 }
+// Range is a distribution: a line from Low to High, a box over the middle half, a dot at the typical value and a
+// diamond at the mean.
+type Range struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
 
 // Text makes a cell of a text.
 func Text(s string) Cell { return Cell{Text: s} }

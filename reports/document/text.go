@@ -180,11 +180,7 @@ func (g *grid) measure(title string) int {
 			marked = marked || r.Cells[i].Style == Best
 		}
 		for _, line := range strings.Split(g.Columns[i].Title, "\n") {
-			n := utf8.RuneCountInString(words.OneLine(line))
-			if marked {
-				n++
-			}
-			width = max(width, n)
+			width = max(width, utf8.RuneCountInString(words.OneLine(line)))
 		}
 		for _, r := range g.Rows {
 			n := utf8.RuneCountInString(words.OneLine(r.Cells[i].Text))
@@ -267,9 +263,6 @@ func (g *grid) heads(title string) []string {
 			}
 			if at == 0 && n == tall-1 && title != "" {
 				part = title
-			}
-			if g.marked[at] {
-				part += " "
 			}
 			line += align(part, g.widths[at], g.Columns[i].Left) + " "
 		}

@@ -61,7 +61,7 @@ func Columns() []Term {
 		{"read amplification", "rows scanned ÷ rows returned"},
 		{"KB read, KB written", "bytes of the columns returned and of the values written for one operation. 1 KB is 1,000 bytes"},
 		{"disk per message", "bytes of the engine's files after load and compaction, without the log, divided by messages"},
-		{"max ops/s", "operations per second of the phase throughput, which runs as fast as the store answers"},
+		{"max ops/s", "operations per second of the phase throughput, in which a client starts its next operation at once"},
 		{"response time", "from the scheduled start to the end, with delays of the client"},
 		{"service time", "from the call of an operation to its end"},
 		{"wait time", "from the scheduled start to the call"},
@@ -77,7 +77,7 @@ func Columns() []Term {
 		{"client overhead", "time of mailbench and the model over an engine that does nothing. It is part of the service time"},
 		{"fallback pattern", "the engine lacks what an access pattern needs, and the fallback that the schema declares ran instead"},
 		{"omits fields", "fields of a listing that the model's row does not contain, so it has less to read"},
-		{"dominated", "another model is as good or better in every column of the whole load, and better in at least one"},
+		{"not worth it here", "another model is as good or better in every column of the whole load, and better in at least one"},
 		{"open loop", "operations are scheduled at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
 		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a " +

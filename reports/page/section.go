@@ -49,7 +49,7 @@ type shownCell struct {
 }
 
 // rangeView is a range in the units of rangeWidth.
-type rangeView struct{ Low, Quarter, Median, ThreeQuarters, High, Mean float64 }
+type rangeView struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
 
 // Box is the width of the middle half.
 func (r *rangeView) Box() float64 { return max(1, r.ThreeQuarters-r.Quarter) }
@@ -92,7 +92,10 @@ func (v *sectionView) table() {
 			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
 			if c.Range != nil && at != nil {
 				r := c.Range
-				cell.Range = &rangeView{at(r.Low), at(r.Quarter), at(r.Median), at(r.ThreeQuarters), at(r.High), at(r.Mean)}
+				cell.Range = &rangeView{at(r.Low), at(r.Quarter), at(r.Typical), at(r.ThreeQuarters), at(r.High), at(r.Mean)}
+			}
+			if c.Heat > 0 {
+				v.Drawn = "shade: from 1.5, 3, 5 and 10 times the best p50 of the row"
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -119,9 +122,9 @@ func (v *sectionView) axis() func(float64) float64 {
 			if c.Range == nil {
 				continue
 			}
-			low, high = min(low, c.Range.Low, c.Range.Quarter), max(high, c.Range.High, c.Range.ThreeQuarters)
+			low, high = min(low, c.Range.Low, c.Range.Typical), max(high, c.Range.High, c.Range.ThreeQuarters)
 			column := &v.Table.Columns[i]
-			v.Drawn = column.Title + ": " + column.Help
+			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
 			if column.Unit != "ms" {
 				label = plain
 			}

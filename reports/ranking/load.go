@@ -426,9 +426,9 @@ func (l *Load) Fact() string {
 			}
 		}
 	}
-	s := strings.TrimSuffix(words.Amount(c.Rate), ".00") + " operations/s offered"
+	s := strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s offered"
 	if c.Rate == 1 {
-		s = "1 operation/s offered"
+		s = "1 op/s offered"
 	}
 	if least >= 0.99 {
 		return s + " and achieved"

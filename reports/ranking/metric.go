@@ -1,5 +1,5 @@
 // Package ranking ranks the models of a measured phase by one metric of the whole load, and says in
-// sentences which is fastest, why, what speaks against it, and which models are dominated. Rule is
+// sentences which is fastest, why, what speaks against it, and which models are not worth it. Rule is
 // the rule in words. Values of all trials are here, too, for the tables of reports.
 package ranking
 
@@ -52,23 +52,23 @@ var properties = map[Metric]property{
 	P99:     {timed: true, name: "p99 latency", unit: "ms", number: MS},
 	Requests: {
 		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests per operation",
-		advice: "each request adds a network round trip",
+		advice: "each is a network round trip",
 	},
 	Rows: {
 		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows per operation",
-		advice: "scans cost more as data grows",
+		advice: "slow as data grows",
 	},
 	Read: {
 		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB per operation",
-		advice: "bytes cost more over a network and beyond the cache",
+		advice: "slow over a network",
 	},
 	Written: {
 		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB per operation",
-		advice: "each byte written is compacted several times",
+		advice: "costly to compact",
 	},
 	Disk: {
 		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",
-		advice: "disk, compaction and backup cost more",
+		advice: "costly to keep",
 	},
 	Throughput: {timed: true, name: "throughput", unit: "operations/s", number: perSecond},
 }
@@ -88,8 +88,9 @@ its trials and its data is correct; the others are named, with the reason.
    model by a significant difference, the verdict says so.
 4. Why: the counter (requests, rows scanned, bytes) in which the first differ
    most from all others. But: metrics in which another model needs less than
-   half, and operations that the first do not support. Dominated: models for
-   which another is at least as good in every metric, and better in one.
+   half, and operations that the first do not support. Not worth it here:
+   models for which another is at least as good in every metric, and better
+   in one.
 
 --rank METRIC ranks by another metric: mean, p99, requests, rows, read, written
 or disk. Counters are compared without an interval: over 5% is a difference.

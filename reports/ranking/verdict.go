@@ -31,7 +31,7 @@ func (l *Load) Verdict() []Sentence {
 	for _, s := range l.but() {
 		add("But", s)
 	}
-	add("Dominated", l.dominated())
+	add("Not worth it here", l.dominated())
 	add("Not ranked", l.notRanked())
 	return all
 }
@@ -70,42 +70,57 @@ func (l *Load) headline() string {
 	} else if l.By != Typical {
 		best = "fastest by " + l.By.Name()
 	}
-	var s string
-	switch {
-	case len(first) == 1 && l.By == Typical:
-		s = fmt.Sprintf("%s is %s: typically %s per operation", names(first), best, l.text(first[0]))
-	case len(first) == 1:
-		s = fmt.Sprintf("%s is %s: %s per operation", names(first), best, l.text(first[0]))
-	default:
-		var values []string
-		for _, m := range first {
-			values = append(values, l.number(m))
-		}
+	per := " per operation"
+	if l.By == Disk {
+		per = " per message"
+	}
+	if l.By == Typical {
+		best += ": typically"
+	} else {
+		best += ":"
+	}
+	// All percentages compare with the first model.
+	values := []string{l.number(first[0]) + " " + l.By.Unit()}
+	for _, m := range first[1:] {
+		values = append(values, l.withPercent(first[0], m))
+	}
+	is := "is"
+	if len(first) > 1 {
+		is = "are"
+	}
+	s := fmt.Sprintf("%s %s %s %s%s", names(first), is, best, joined(values), per)
+	if len(first) > 1 {
 		last := l.Compare(first[0], first[len(first)-1])
-		s = fmt.Sprintf("%s are %s: %s %s per operation; the difference of %s is not significant (%s)", names(first), best,
-			joined(values), l.By.Unit(), l.by(first[0], first[len(first)-1]), criterion(last.Trials, l.By))
+		s += fmt.Sprintf("; the difference is not significant (%s)", criterion(last.Trials, l.By))
+	} else if len(rest) > 0 {
+		next := rest[0]
+		s += fmt.Sprintf(". Next is %s with %s: %s more%s", next.Name, l.number(next), l.by(first[0], next),
+			l.significance(l.Compare(first[0], next)))
+		rest = rest[1:]
 	}
 	if len(rest) == 0 {
 		return s + "."
 	}
-	next := l.Compare(first[0], rest[0])
-	if len(first) == 1 {
-		s += fmt.Sprintf(", %s less than %s", l.by(first[0], rest[0]), rest[0].Name)
-		switch {
-		case next.Significant:
-			s += fmt.Sprintf(" (significant, %s)", criterion(next.Trials, l.By))
-		case next.Trials < 2:
-			s += " (one trial: significance unknown, use --trials 5)"
-		default:
-			s += fmt.Sprintf(" (not significant, %s)", criterion(next.Trials, l.By))
-		}
-	}
 	var others []string
-	for _, m := range rest {
-		more := 100 * (m.Value(l.By)/first[0].Value(l.By) - 1)
-		others = append(others, fmt.Sprintf("%s %s (+%.0f%%)", m.Name, l.number(m), more))
+	for i, m := range rest {
+		text := m.Name + " " + l.withPercent(first[0], m)
+		if i == 0 {
+			text = strings.TrimSuffix(text, ")") + " over " + first[0].Name + ")"
+		}
+		others = append(others, text)
 	}
 	return s + ". Then " + strings.Join(others, ", ") + "."
+}
+
+// significance says whether a difference is significant, and by which criterion.
+func (l *Load) significance(d Difference) string {
+	switch {
+	case d.Significant:
+		return fmt.Sprintf(", significant (%s)", criterion(d.Trials, l.By))
+	case d.Trials < 2:
+		return " (one trial: significance unknown, use --trials 5)"
+	}
+	return fmt.Sprintf(", not significant (%s)", criterion(d.Trials, l.By))
 }
 
 // criterion says how significance was decided.
@@ -116,14 +131,21 @@ func criterion(trials int, by Metric) string {
 	return fmt.Sprintf("95%%, %d trials", trials)
 }
 
-// by is how much more b has than a, absolute and in percent of b.
+// by is how much more b has than a, absolute and in percent of a.
 func (l *Load) by(a, b *Model) string {
-	more := b.Value(l.By) - a.Value(l.By)
-	return fmt.Sprintf("%s %s (%.0f%%)", l.By.Number(more), l.By.Unit(), 100*more/max(b.Value(l.By), 1e-9))
+	return fmt.Sprintf("%s %s (%.0f%%)", l.By.Number(b.Value(l.By)-a.Value(l.By)), l.By.Unit(), l.percent(a, b))
+}
+
+// withPercent is the value of b, and how much more that is than the value of a.
+func (l *Load) withPercent(a, b *Model) string {
+	return fmt.Sprintf("%s (+%.0f%%)", l.number(b), l.percent(a, b))
+}
+
+func (l *Load) percent(a, b *Model) float64 {
+	return 100 * (b.Value(l.By)/max(a.Value(l.By), 1e-9) - 1)
 }
 
 func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
-func (l *Load) text(m *Model) string   { return l.number(m) + " " + l.By.Unit() }
 
 // Compare compares the ranking metric of b with that of a.
 func (l *Load) Compare(a, b *Model) Difference { d, _ := l.differ(l.By, a, b); return d }
@@ -254,11 +276,12 @@ func (l *Load) unsupported(models []*Model) string {
 		}
 		switch {
 		case share < 0.005: // too few to matter
-		case len(models) == 1:
-			parts = append(parts, fmt.Sprintf("%s does not support %s: %.0f%% of the load", m.Name, joined(ops), 100*share))
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name,
-				words.Plural(len(ops), "operation"), 100*share))
+			what := words.Plural(len(ops), "operation")
+			if len(ops) <= 3 && len(models) == 1 {
+				what = joined(ops)
+			}
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, what, 100*share))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %d (%.0f%%)", m.Name, len(ops), 100*share))
 		}
@@ -269,13 +292,13 @@ func (l *Load) unsupported(models []*Model) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// dominated names the ranked models for which another is at least as good in every metric, and better
-// in one.
+// dominated names the models that are not first, and for which another is at least as good in every metric, and
+// better in one.
 func (l *Load) dominated() string {
 	by := map[string][]string{}
 	var order []string
 	ranked := l.ranked()
-	for _, m := range ranked {
+	for _, m := range ranked[l.First:] {
 		for _, other := range ranked {
 			if m != other && l.dominates(other, m) {
 				if by[other.Name] == nil {
@@ -288,7 +311,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s is as good or better in every column of the whole load)",
+		parts = append(parts, fmt.Sprintf("%s (%s is no worse in any column)",
 			strings.Join(by[name], ", "), name))
 	}
 	if len(parts) == 0 {
