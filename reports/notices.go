@@ -22,6 +22,7 @@ type Notice struct {
 	Phase   string          // phase of a verdict, if the run has several phases with figures or trouble
 	Who     []string
 	All     bool // it holds for all models of the run
+	Few     bool // it holds for less than half of the trials of each of them: the others count
 	Differs bool // for some models it has other figures than Text
 }
 
@@ -62,15 +63,15 @@ func noticesOf(r *results.Run, n Names, all []who) []Notice {
 	var list []Notice
 	for i := range all {
 		w := &all[i]
-		w.Who, w.All = n.whom(r, w.cells)
+		w.Who, w.All, w.Few = n.whom(r, w.cells)
 		list = append(list, w.Notice)
 	}
 	return list
 }
 
 // whom names the models (on engines) of the cells, and their trials if it is not all
-// of them. It reports whether those are all trials of all models of the run.
-func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all bool) {
+// of them. It reports whether those are all trials of all models of the run, and whether they are few of each.
+func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all, few bool) {
 	type column struct{ model, engine string }
 	trials, had := map[column][]int{}, map[column][]int{}
 	var order []column
@@ -90,8 +91,9 @@ func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all bo
 			order = append(order, column{c.Model, c.Engine})
 		}
 	}
-	all = len(order) == len(trials)
+	all, few = len(order) == len(trials), true
 	for _, k := range order {
+		few = few && 2*len(had[k]) < len(trials[k])
 		name := n.Part(k.model, k.engine)
 		if len(had[k]) < len(trials[k]) {
 			all = false
@@ -101,7 +103,7 @@ func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all bo
 		}
 		who = append(who, name)
 	}
-	return who, all
+	return who, all, few
 }
 
 // verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
@@ -297,6 +299,11 @@ func (v *run) furtherWarnings() document.Section {
 }
 
 func (v *run) allWarnings() (all, further []string) {
+	for _, n := range verdictsOf(v.Run, v.names) {
+		if n.Few {
+			all = append(all, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
+		}
+	}
 	all = append(all, v.spread()...)
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		if changesReading[d.Code] {

@@ -179,6 +179,9 @@ func (v *run) alerts() document.Section {
 		bad("NOTHING MEASURED", "the run has no results.")
 	}
 	for _, n := range verdictsOf(v.Run, v.names) {
+		if n.Few {
+			continue // a warning
+		}
 		bad(strings.ToUpper(string(n.Verdict)), n.Said())
 	}
 	missed, met := v.missed()

@@ -107,6 +107,25 @@ func TestTextHidesNothing(t *testing.T) {
 	}
 }
 
+// One invalid trial of four is a warning, since the others count. Two are most.
+func TestFewInvalidTrials(t *testing.T) {
+	for few, want := range map[int]string{1: "Warnings: invalid: james #1: the client was busy", 2: "INVALID: james #1 #2: the client was busy"} {
+		r := comparison(t)
+		for i := range r.Cells {
+			if c := &r.Cells[i]; c.Measured() && c.Model == "james" && c.Trial <= few {
+				c.Verdict, c.Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "the client was busy"}
+			}
+		}
+		var buf bytes.Buffer
+		if err := (Text{Width: 100}).Write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(buf.String(), want) || strings.Contains(buf.String(), "Not ranked: james") != (few == 2) {
+			t.Errorf("%d invalid trials: no %q in\n%s", few, want, buf.String())
+		}
+	}
+}
+
 func TestTextHasNoControlCharacters(t *testing.T) {
 	var buf bytes.Buffer
 	if err := writeText(&buf, sample(), 80); err != nil {
