@@ -412,15 +412,13 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		few = few || slices.ContainsFunc(row[3:6], func(c document.Cell) bool { return math.IsNaN(c.Value) })
 		t.Add(row...)
 	}
-	notes := []document.Sentence{{Text: latencyNote(l), Style: document.Faint}}
+	section := document.Section{ID: "operations", Title: "Operation", Table: t}
+	section.Note(document.Faint, "", latencyNote(l))
 	if few {
-		notes = append(notes, document.Sentence{Text: fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99",
-			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)), Style: document.Faint})
+		section.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	}
-	return document.Section{
-		ID: "operations", Title: "Operation", Table: t,
-		Notes: notes,
-	}
+	return section
 }
 
 // fastest names for each operation the model with the least p50 on each engine.

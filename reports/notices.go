@@ -283,7 +283,7 @@ func (v *run) warnings() document.Section {
 				names = append(names, name)
 			}
 		}
-		s.Note(document.Faint, "", fmt.Sprintf("%s (--full): %s", words.Plural(len(more), "more warning"), strings.Join(names, ", ")))
+		s.Note(document.Faint, words.Plural(len(more), "more warning")+" (--full)", strings.Join(names, ", "))
 	}
 	return s
 }
