@@ -27,6 +27,7 @@ func (c *Comparison) Document() *document.Document {
 		style = document.Bad
 	}
 	verdict.Say(style, "", c.Conclusion())
+	verdict.Say(document.Plain, "To decide", c.decide())
 	for _, f := range c.Forced {
 		verdict.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+f)
 	}
@@ -97,7 +98,7 @@ func section(id, title, lead string) document.Section {
 			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
 		},
 		{Title: "interval", Rank: 2, Help: "all intervals hold together with 95% confidence"},
-		{Title: "limit", Rank: 1, Help: "the smallest difference that matters; ! marks metrics that fail the comparison"},
+		{Title: "limit", Rank: 1, Help: "the smallest difference that matters; in brackets, one that does not fail the comparison"},
 		{Left: true, Title: "verdict"},
 	}}}
 }
@@ -227,11 +228,37 @@ func (c *Comparison) Conclusion() string {
 	switch {
 	case len(c.Regressions) > 0:
 		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
+	case c.open():
+		return "No regression found, but the latency of the whole load is inconclusive. Metrics: " + counts + "."
 	case n[CannotTell]+apart > 0:
 		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
 	}
 	return "No regression. Metrics: " + counts + "."
 }
+
+// open reports whether the typical latency of a whole load is inconclusive, and no metric is worse.
+func (c *Comparison) open() bool {
+	return slices.ContainsFunc(c.lines(), func(l line) bool {
+		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
+	})
+}
+
+// decide is the command that is likely to decide what is inconclusive of the whole load.
+func (c *Comparison) decide() string {
+	need := 0
+	for _, l := range c.lines() {
+		if l.kind.whole && l.Verdict == CannotTell && l.Needed <= mostTrials {
+			need = max(need, l.Needed)
+		}
+	}
+	if need == 0 {
+		return ""
+	}
+	return fmt.Sprintf("mailbench compare --run WORKLOAD --base bin/old --new bin/new --trials %d", max(need, usualTrials))
+}
+
+// How many trials are usual to compare two builds, and how many are so many that a quieter machine is a better way.
+const usualTrials, mostTrials = 10, 200
 
 // trials says how many there are and how they were compared.
 func (c *Comparison) trials() string {
@@ -256,9 +283,9 @@ func (c *Comparison) legend() string {
 		rule = "A timed metric is worse or better if all of its interval is beyond the limit, and beyond twice the " +
 			"deviation between trials."
 	}
-	return "ratio is new/base. All intervals hold together with 95% confidence. limit is the smallest difference that matters; ! " +
-		"marks metrics that fail the comparison. " + rule +
-		" \"? 20 trials\" is inconclusive: about 20 trials of each side would decide."
+	return "base and new are medians of the trials; ratio is new/base of their geometric means. All intervals hold together with " +
+		"95% confidence. limit is the smallest difference that matters; one in brackets does not fail the comparison. " + rule +
+		" \"needs 20 trials\" is inconclusive: about 20 trials of each side would decide."
 }
 
 // Describe names the version of a build and when it ran.
@@ -287,11 +314,11 @@ func bound(v float64) string {
 }
 
 func (f *Figure) limit() string {
-	mark := ""
-	if f.Gate {
-		mark = "!"
+	s := strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"
+	if !f.Gate {
+		return "(" + s + ")"
 	}
-	return strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%" + mark
+	return s
 }
 
 // said is the verdict, and how many trials it would take to decide.
@@ -301,9 +328,9 @@ func (f *Figure) said() string {
 	case f.Verdict == Worse:
 		s = "WORSE"
 	case f.Needed > 999:
-		s = "? >999 trials"
+		s = "needs >999 trials"
 	case f.Needed > 0:
-		s = fmt.Sprintf("? %d trials", f.Needed)
+		s = fmt.Sprintf("needs %d trials", f.Needed)
 	case f.Verdict == CannotTell:
 		s = "inconclusive"
 	}

@@ -141,7 +141,8 @@ func (w *wholeLines) Read(b []byte) (int, error) {
 				return 0, errors.New("it has a line that is too long")
 			}
 		}
-		if tag, tagged := bytes.CutPrefix(line, []byte("Tag=")); !tagged || w.wanted(string(tag[:max(bytes.IndexByte(tag, ','), 0)])) {
+		tag, tagged := bytes.CutPrefix(line, []byte("Tag="))
+		if tag, _, _ = bytes.Cut(tag, []byte(",")); !tagged || w.wanted(string(tag)) {
 			w.line = line
 		}
 	}
