@@ -222,7 +222,7 @@ func (s *countedSession) Close() error {
 // yields sample rows for the model to decode.
 
 const (
-	floorShots      = 3                    // of which the least counts: others met a pause of the machine
+	floorShots      = 2                    // of which the least counts: others met a pause of the machine
 	floorOperations = 80_000               // operations of a shot on the mailbox that does nothing
 	floorTime       = 2 * time.Millisecond // length of a shot with one operation of a model
 	floorMessages   = 16                   // messages in each of the two folders of a model's mailbox
