@@ -36,7 +36,7 @@ store's calls, rows and bytes are worse, better, the same, or cannot be told.
 Times are judged by trials: run both with --trials 10. With fewer than 4 no time
 can be told, and no attempts: how often a request was sent, retries included,
 which depends on the machine too. Calls, rows and bytes need one trial.
-docs/compare.md says how sure the verdicts are.
+docs/internals/comparing.md has the error rates.
 
 --fail-over names the figures that fail the comparison, and the difference from
 which on they fail it, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with *

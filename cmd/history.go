@@ -35,7 +35,7 @@ Calls, rows and bytes are counted: they are compared from run to run, and a
 change is shown with the run at which it came. Times vary: a change of p50, p99,
 p99.9, rate or max-rate (the highest rate, of --find-max) is shown if few other
 orders of the runs would divide them as clearly, and if it is large enough (5%,
-10%, 20%, 5%, 10%). That takes runs: the text says how many. docs/history.md
+10%, 20%, 5%, 10%). That takes runs: the text says how many. docs/compare.md
 says how sure it is.
 
 --metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE

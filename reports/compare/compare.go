@@ -313,7 +313,7 @@ func (p *pair) release(f *Figure) {
 }
 
 // longTrial is the length of a trial in seconds from which on more trials help more than
-// longer ones (docs/compare.md).
+// longer ones (docs/internals/comparing.md).
 const longTrial = 10
 
 // tooShort says that longer trials would tell more, if some figures cannot be told because

@@ -30,7 +30,7 @@ var (
 	quiet = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04}
 	busy  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015}
 	modal = noise{ops: 20, machine: 0.005, own50: 0.005, own99: 0.02, modes: 0.15}
-	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/compare.md.
+	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/internals/comparing.md.
 	short = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 3}
 	long  = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 20}
 	// Streams of their own: a comparison has three times as many figures.
