@@ -17,7 +17,7 @@
 // fit not significantly worse than the best one, by the F test of the extra sum of squares
 // (D. M. Bates and D. G. Watts, Nonlinear Regression Analysis, 1988, section 3.4). A class is
 // given if the interval leaves no other.
-// docs/sweep.md says how often that is right.
+// docs/internals/growth.md says how often that is right.
 package growth
 
 import (
@@ -68,7 +68,7 @@ type Growth struct {
 	Exact               bool    // the errors of the values are known
 }
 
-// Bounds of the classes. docs/sweep.md has them too. A class is given if the whole interval is
+// Bounds of the classes. docs/internals/growth.md has them too. A class is given if the whole interval is
 // within its bounds.
 const (
 	// A figure is flat if its exponent is within ±flatMost and may be 0, or is within ±flatSure.

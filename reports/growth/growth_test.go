@@ -57,7 +57,7 @@ func (d design) draw(rng *rand.Rand, value func(n float64) float64) []Point {
 	return points
 }
 
-// rounds is how often each law is drawn. The table of docs/sweep.md is of 2000:
+// rounds is how often each law is drawn. The table of docs/internals/growth.md is of 2000:
 //
 //	go test ./reports/growth -run Rates -v -args -rounds 2000
 var rounds = flag.Int("rounds", 100, "how often TestRates draws each law")
@@ -230,7 +230,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The bounds of the classes are those that docs/sweep.md tells.
+// The bounds of the classes are those that docs/internals/growth.md tells.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

@@ -222,7 +222,7 @@ func (e *Estimate) Disk(
 	return report.Space.Disk[0] * e.grown(), true, nil
 }
 
-// certain is the least share of a forecast that a model's files take. docs/forecast.md says
+// certain is the least share of a forecast that a model's files take. docs/internals/forecast.md says
 // how accurate forecasts are.
 const certain = 0.7
 
