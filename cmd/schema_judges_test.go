@@ -28,7 +28,7 @@ func TestJudgesAgree(t *testing.T) {
 	if out := m.validate(t, exitData); !strings.Contains(out, "Counters: count messages: 1 row") {
 		t.Errorf("validate does not find the counter:\n%s", out)
 	}
-	if out := audit(exitData); !strings.Contains(out, "COUNTERS ADRIFT by 3 in all") {
+	if out := audit(exitData); !strings.Contains(out, "COUNTER DRIFT of 3 in all") {
 		t.Errorf("the audit does not find the counter:\n%s", out)
 	}
 
@@ -42,7 +42,7 @@ func TestJudgesAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.validate(t, exitOK)
-	if out := audit(exitOK); !strings.Contains(out, "counters adrift by 3 in all (operations were broken off") {
+	if out := audit(exitOK); !strings.Contains(out, "counter drift of 3 in all (operations were interrupted") {
 		t.Errorf("the audit does not find the counter of a killed run:\n%s", out)
 	}
 }

@@ -107,7 +107,7 @@ bytes for each row that refers to another or is counted.`,
 	flags.Var(bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}, "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
-	flags.StringVar(&f.resume, "resume", "", "keep in `FILE` what was read, and go on with what a check that was broken off left there")
+	flags.StringVar(&f.resume, "resume", "", "keep in `FILE` what was read, and go on with what an interrupted check left there")
 	flags.BoolVar(&f.noAudit, "no-audit", false, "leave the model's own audit out")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
@@ -323,11 +323,11 @@ func (v *validated) writeText(w io.Writer) error {
 	}
 	if a := v.Audit; a != nil {
 		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
-			"%d dangling, %d duplicated, %d broken bodies, counters adrift by %d.\n",
+			"%d dangling, %d duplicated, %d broken bodies, counter drift of %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 			a.BrokenBodies, a.CounterDrift)
 		if a.BrokenOff > 0 {
-			fmt.Fprintf(w, "%s of blobs broken off: files that nobody sees.\n", words.Plural(a.BrokenOff, "write"))
+			fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.BrokenOff, "interrupted blob write"))
 		}
 		for _, note := range a.Notes {
 			fmt.Fprintln(w, "  "+words.OneLine(note))
@@ -341,7 +341,7 @@ func (v *validated) writeText(w io.Writer) error {
 	}
 	adrift := ""
 	if v.Adrift > 0 {
-		adrift = fmt.Sprintf("; %s adrift: operations on the data set were broken off, or are of unknown outcome",
+		adrift = fmt.Sprintf("; counter drift in %s: operations on the dataset were interrupted, or have an unknown outcome",
 			words.Plural(v.Adrift, "count"))
 	}
 	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over%s\n", v.Schema, v.Engine,

@@ -40,7 +40,7 @@ func TestVerdict(t *testing.T) {
 		{"lost", results.Run{Cells: failed, Audits: []results.Audit{{Lost: 1}}}, exitData, exitData},
 		{"back from the dead, and interrupted", results.Run{Interrupted: true, Audits: []results.Audit{{Resurrected: 1, Interrupted: true}}}, exitData, exitData},
 		{"half a message", results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, exitData, exitData},
-		{"half a message of an operation that was broken off", results.Run{Audits: []results.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
+		{"half a message of an operation that was interrupted", results.Run{Audits: []results.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
 		{"not all could be read", results.Run{Audits: []results.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
 		{"an interrupted audit", results.Run{Audits: []results.Audit{{Verified: 3, Error: "no answer"}}}, exitFailed, exitFailed},
 		{"an interrupted audit that found damage", results.Run{Audits: []results.Audit{{Corrupt: 1, Error: "no answer"}}}, exitData, exitData},

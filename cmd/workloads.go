@@ -183,7 +183,7 @@ func length(p *workloads.Phase) string {
 // asks lists the operations of a phase, the most frequent first.
 func asks(p *workloads.Phase) string {
 	if p.Kind == workloads.Interrupt {
-		return fmt.Sprintf("move, delete of %s, broken off", words.Plural(p.Messages, "message"))
+		return fmt.Sprintf("move, delete of %s, interrupted", words.Plural(p.Messages, "message"))
 	}
 	if !p.Runs() || p.Replay != nil {
 		return "-"

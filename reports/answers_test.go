@@ -22,7 +22,7 @@ func TestAnswerIsPrinted(t *testing.T) {
 	}
 	for name, text := range map[string]string{"short": short.String(), "full": full.String()} {
 		if !strings.Contains(text, "james: An open asks 2 requests. (emulated: message_by_scan)\n") ||
-			!strings.Contains(text, "elasticinbox: cannot be told: elasticinbox does not offer open\n") {
+			!strings.Contains(text, "elasticinbox: inconclusive: elasticinbox does not support open\n") {
 			t.Errorf("%s: the text has no answer:\n%s", name, text)
 		}
 		if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") {

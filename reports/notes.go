@@ -134,14 +134,14 @@ func AuditSummary(a *results.Audit) string {
 	add(a.Duplicated, "duplicated")
 	add(a.BrokenBodies, "broken bodies"+auditExcuse(a))
 	if a.CounterDrift > 0 {
-		adrift := "counters adrift"
+		adrift := "counter drift"
 		if a.Exact {
-			adrift = "COUNTERS ADRIFT"
+			adrift = "COUNTER DRIFT"
 		}
-		parts = append(parts, fmt.Sprintf("%s by %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
+		parts = append(parts, fmt.Sprintf("%s of %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
 	}
 	add(a.Unreferenced, "unreferenced")
-	add(a.BrokenOff, "writes of blobs broken off")
+	add(a.BrokenOff, "interrupted blob writes")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
 }
@@ -149,7 +149,7 @@ func AuditSummary(a *results.Audit) string {
 // auditExcuse says why dangling references and broken bodies are not wrong.
 func auditExcuse(a *results.Audit) string {
 	if a.Interrupted {
-		return " (of operations that were broken off)"
+		return " (of interrupted operations)"
 	}
 	return ""
 }
@@ -159,7 +159,7 @@ func driftExcuse(a *results.Audit) string {
 	if a.Exact {
 		return ""
 	}
-	return " (operations were broken off, or are of unknown outcome)"
+	return " (operations were interrupted, or have an unknown outcome)"
 }
 
 // EnginesOf describes each engine of the run: its version, what an acknowledged

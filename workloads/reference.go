@@ -114,7 +114,7 @@ with its sentences. In braces stands a figure of an operation, or
   {move.calls in hundred}           in a measured phase, if several have a move
   {list.p50 of oracle / list.p50 of james}   how many times as much
   {from list.p50 of james < list.p50 of oracle}   from which value on it is less
-  {move.atomic}                     all or nothing, or in several steps
+  {move.atomic}                     atomic, or not atomic
   {row-cache.hits of james}         share of reads that a cache of rows answered
   {smallest}, {largest}             the ends of the sweep; at knows them too
 

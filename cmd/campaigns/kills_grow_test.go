@@ -57,7 +57,7 @@ func TestKillsOfGrowth(t *testing.T) {
 			if a.Verified != int64(2*messages) || a.Delivered != a.Verified || a.Lost+a.Corrupt+a.Unread+a.Dangling+a.BrokenBodies+a.BadUIDs > 0 {
 				t.Errorf("audit: %+v, want %d verified", a, 2*messages)
 			}
-			t.Logf("%d messages; %d more in the store, %d unreferenced, counters adrift by %d",
+			t.Logf("%d messages; %d more in the store, %d unreferenced, counter drift of %d",
 				a.Verified, a.Messages-a.Verified, a.Unreferenced, a.CounterDrift)
 		})
 	}

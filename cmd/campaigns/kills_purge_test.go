@@ -285,6 +285,6 @@ func (s *audits) add(a *results.Audit) {
 
 func (s *audits) String() string {
 	return fmt.Sprintf("%d delivered, %d deleted, %d verified, %d of unknown outcome; "+
-		"%d unreferenced, %d duplicated, counters adrift by %d",
+		"%d unreferenced, %d duplicated, counter drift of %d",
 		s.Delivered, s.Deleted, s.Verified, s.Unknown, s.Unreferenced, s.Duplicated, s.CounterDrift)
 }

@@ -43,7 +43,7 @@ func (v *victim) survived(o outage) *results.Audit {
 	v.audited(a)
 	v.table(c, a)
 	t.Logf("%s: %d failed, %d of unknown outcome; outage from %.1f to %.1f s, longest gap %.1f s at %.1f s; "+
-		"audit: %d of %d verified, %d deleted, %d of unknown outcome, counters adrift by %d, %d unreferenced, %d dangling, %d duplicated, %d broken",
+		"audit: %d of %d verified, %d deleted, %d of unknown outcome, counter drift of %d, %d unreferenced, %d dangling, %d duplicated, %d broken",
 		v.model, failed, unknown, from, to, c.Gap.Seconds, c.Gap.At,
 		a.Verified, a.Delivered, a.Deleted, a.Unknown, a.CounterDrift, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies)
 	return a
@@ -183,7 +183,7 @@ func (v *victim) table(c *results.Cell, a *results.Audit) {
 		says = append(says, fmt.Sprintf("%d of unknown outcome", a.Unknown))
 	}
 	if a.CounterDrift > 0 {
-		says = append(says, fmt.Sprintf("counters adrift by %d in all", a.CounterDrift))
+		says = append(says, fmt.Sprintf("counter drift of %d in all", a.CounterDrift))
 	}
 	for _, s := range says {
 		if !strings.Contains(text, s) {

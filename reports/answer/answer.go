@@ -40,7 +40,7 @@ func Of(r *results.Run) []Line {
 }
 
 // untold begins a line that cannot be told.
-const untold = "cannot be told"
+const untold = "inconclusive"
 
 // about are the models and engines that a sentence is said of.
 func (s *Sentence) about(r *results.Run) (all []filling) {

@@ -93,16 +93,16 @@ func TestSentences(t *testing.T) {
 		"It pays {from move.calls of james < move.calls of oracle}.":             "It pays from 10000 on.",
 		"It pays {from move.p50 of james < move.p50 of oracle}.":                 "It pays from 10000 on.",
 		"It pays {from move.calls of oracle < move.calls of james}.":             "It pays from no value on, up to 10000.",
-		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "cannot be told: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
-		"{move.atomic of james at 100}":                                          "all or nothing",
-		"{move.atomic of oracle at 100}":                                         "cannot be told: the schema of oracle does not tell what page is",
+		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "inconclusive: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
+		"{move.atomic of james at 100}":                                          "atomic",
+		"{move.atomic of oracle at 100}":                                         "inconclusive: the schema of oracle does not declare page",
 		"{partition.size of james at 100}":                                       "2.00MB",
-		"{partition.size of oracle at 100}":                                      "cannot be told: there is no forecast of partition.size of oracle at 100",
+		"{partition.size of oracle at 100}":                                      "inconclusive: there is no forecast of partition.size of oracle at 100",
 		"It answers {row-cache.hits of james at 100}.":                           "It answers 81%.",
-		"It answers {row-cache.hits of oracle at 100}.":                          "cannot be told: no read of oracle asked a cache of rows; on embedded there is none, or it has no size",
-		"{move.calls of datastax at 100}":                                        "cannot be told: datastax did not run on embedded",
-		"{list.calls of james at 100}":                                           "cannot be told: list.calls of james at 100 was not measured",
-		"{move.examined of james at 100}":                                        "cannot be told: nobody knows move.examined of james at 100",
+		"It answers {row-cache.hits of oracle at 100}.":                          "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
+		"{move.calls of datastax at 100}":                                        "inconclusive: datastax did not run on embedded",
+		"{list.calls of james at 100}":                                           "inconclusive: list.calls of james at 100 was not measured",
+		"{move.examined of james at 100}":                                        "inconclusive: move.examined of james at 100 is not known",
 	} {
 		if got := say(planted(), text); got != want {
 			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
@@ -133,46 +133,46 @@ func TestCannotBeTold(t *testing.T) {
 		},
 		"too few": {
 			change(func(_ *results.Cell, o *results.Op) { o.Count = 4 }), compared,
-			"cannot be told: move.p50 of oracle at 10000 is not known well enough",
+			"inconclusive: move.p50 of oracle at 10000 is not known well enough",
 		},
 		"invalid": {
 			change(func(c *results.Cell, _ *results.Op) { c.Verdict = results.Invalid }), compared,
-			"cannot be told: move.p50 of oracle at 10000 is not compared, since the verdict is invalid",
+			"inconclusive: move.p50 of oracle at 10000 is not compared, since the verdict is invalid",
 		},
 		"not offered": {
 			change(func(_ *results.Cell, o *results.Op) { *o = results.Op{Support: results.NotOffered} }), compared,
-			"cannot be told: oracle does not offer move",
+			"inconclusive: oracle does not support move",
 		},
 		"none": {
 			change(func(_ *results.Cell, o *results.Op) { o.Count, o.Failed = 0, 9 }), compared,
-			"cannot be told: no move of oracle was ok",
+			"inconclusive: no move of oracle was ok",
 		},
 		"overlapping": {
 			change(func(c *results.Cell, o *results.Op) {
 				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
 			}), compared,
-			"cannot be told: move.p50 of oracle at 10000 and move.p50 of james at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+			"inconclusive: move.p50 of oracle at 10000 and move.p50 of james at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
 		},
 		"overlapping at the end": {
 			change(func(c *results.Cell, o *results.Op) {
 				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
 			}),
 			"{from move.p50 of james < move.p50 of oracle}",
-			"cannot be told: move.p50 of james at 10000 and move.p50 of oracle at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+			"inconclusive: move.p50 of james at 10000 and move.p50 of oracle at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
 		},
 		"emulated": {
 			change(func(_ *results.Cell, o *results.Op) { o.Fallback = "replace_singly" }), "{move.atomic of james at 10000}",
-			"in several steps (emulated: replace_singly)",
+			"not atomic (emulated: replace_singly)",
 		},
 		"two changes": {
 			change(func(_ *results.Cell, o *results.Op) {
 				o.Patterns = append(o.Patterns, results.PatternCalls{Name: "put", Calls: 1})
 			}),
-			"{move.atomic of james at 10000}", "in several steps",
+			"{move.atomic of james at 10000}", "not atomic",
 		},
 		"no sweep": {
 			&results.Run{Cells: []results.Cell{cell("james", "", 1, 3, 1e6)}}, "{smallest}",
-			"james: cannot be told: the run has no sweep",
+			"james: inconclusive: the run has no sweep",
 		},
 	} {
 		if got := say(c.run, c.text); got != c.want {
@@ -185,7 +185,7 @@ func TestCannotBeTold(t *testing.T) {
 func TestFewOperations(t *testing.T) {
 	for deviation, want := range map[float64]string{
 		2e3: "50.9×",
-		2e6: "cannot be told: deliver.written of oracle at 50 and deliver.written of oracle at 1 do not differ " +
+		2e6: "inconclusive: deliver.written of oracle at 50 and deliver.written of oracle at 1 do not differ " +
 			"by more than the noise: 5.19MB and 102KB",
 	} {
 		r := &results.Run{Sweep: &results.Sweep{Points: []results.SweepPoint{{Value: "1"}, {Value: "50"}}}}
@@ -283,16 +283,16 @@ func TestInterrupted(t *testing.T) {
 		r.Cells = append(r.Cells, broken)
 	}
 	for text, want := range map[string]string{
-		"Broken off: {move.interrupted in broken}.": "james: Broken off: of 1 place where it can break off, 1 shows a message twice, none loses one.",
-		"{delete.interrupted}":                      "james: it cannot break off half-way",
-		"{move.interrupted in other}":               "james: cannot be told: no move of james on embedded was broken off",
+		"Interrupted: {move.interrupted in broken}.": "james: Interrupted: of 1 interruption point, 1 shows a message twice, none loses one.",
+		"{delete.interrupted}":                      "james: it has no interruption point",
+		"{move.interrupted in other}":               "james: inconclusive: no move of james on embedded was interrupted",
 	} {
 		if got := say(r, text); got != want {
 			t.Errorf("%s\n%s\nwant %s", text, got, want)
 		}
 	}
 	r.Cells[1].Interrupted[1].Lost++
-	if got := say(r, "{move.interrupted}"); got != "james: cannot be told: the trials of james differ in what a move leaves" {
+	if got := say(r, "{move.interrupted}"); got != "james: inconclusive: the trials of james differ in what a move leaves" {
 		t.Error(got)
 	}
 }

@@ -39,7 +39,7 @@ func (w *filling) column(f figure) (cs trials.Column, why string) {
 	case !ok:
 		return nil, fmt.Sprintf("%s was not measured", f)
 	case !row.Op.Offered():
-		return nil, fmt.Sprintf("%s does not offer %s", w.of(f), f.op)
+		return nil, fmt.Sprintf("%s does not support %s", w.of(f), f.op)
 	case row.Op.Count == 0:
 		return nil, fmt.Sprintf("no %s of %s was ok", f.op, w.of(f))
 	}
@@ -79,7 +79,7 @@ func (w *filling) figure(f figure) (v trials.Value, why string) {
 		}
 		return v, fmt.Sprintf("%s is not known well enough", f)
 	}
-	return v, fmt.Sprintf("nobody knows %s", f)
+	return v, fmt.Sprintf("%s is not known", f)
 }
 
 // partition is the forecast of the largest partition.
@@ -112,7 +112,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 			p = s.Pattern(ran.Name)
 		}
 		if p == nil {
-			return "", fmt.Sprintf("the schema of %s does not tell what %s is", w.of(f), ran.Name)
+			return "", fmt.Sprintf("the schema of %s does not declare %s", w.of(f), ran.Name)
 		}
 		if p.Kind.Reads() {
 			continue
@@ -127,9 +127,9 @@ func (w *filling) atomic(f figure) (text, why string) {
 	case changes == 0:
 		return "", fmt.Sprintf("%s of %s changes nothing", f.op, w.of(f))
 	case whole && changes <= 1+1e-9:
-		return "all or nothing", ""
+		return "atomic", ""
 	}
-	return "in several steps", ""
+	return "not atomic", ""
 }
 
 // interrupted says what an operation leaves where it breaks off, if that is the same in all trials.
@@ -151,7 +151,7 @@ func (w *filling) interrupted(f figure) (text, why string) {
 		}
 	}
 	if text == "" {
-		return "", fmt.Sprintf("no %s of %s on %s was broken off", f.op, w.of(f), w.engine)
+		return "", fmt.Sprintf("no %s of %s on %s was interrupted", f.op, w.of(f), w.engine)
 	}
 	return text, ""
 }
@@ -168,7 +168,7 @@ func (w *filling) rowCache(f figure) (text, why string) {
 		}
 	}
 	if asked <= 0 {
-		return "", fmt.Sprintf("no read of %s asked a cache of rows; on %s there is none, or it has no size", w.of(f), w.engine)
+		return "", fmt.Sprintf("no read of %s used a row cache; on %s there is none, or it has no size", w.of(f), w.engine)
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(asked)), ""
 }

@@ -4,7 +4,7 @@
 //	{list.calls of james at 1000}                     a figure of an operation
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
-//	{move.atomic in hundred}                          "all or nothing", or "in several steps"
+//	{move.atomic in hundred}                          "atomic", or "not atomic"
 //	{move.interrupted in broken}                      what it leaves where it breaks off
 //	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep

@@ -81,7 +81,7 @@ func (j *Judgement) load(c *results.Cell) {
 			tried += o.Count + o.TooLarge
 		}
 		if tried+e.Missed < e.Messages {
-			j.because(results.Failed, CodeUnfinished, "the load was broken off after %d of %d messages", tried+e.Missed,
+			j.because(results.Failed, CodeUnfinished, "the load was interrupted after %d of %d messages", tried+e.Missed,
 				e.Messages)
 		}
 	}

@@ -568,7 +568,7 @@ var doubts = []judged{
 	{"a load that was interrupted", func(c *results.Cell) {
 		c.Kind, c.Evidence = results.KindLoad, &results.Evidence{Messages: 5000, Missed: 2}
 		c.Ops = map[string]results.Op{"deliver": {Count: 4997}}
-	}, results.Failed, CodeUnfinished, codes{CodeIncomplete}, "the load was broken off after 4999 of 5000 messages"},
+	}, results.Failed, CodeUnfinished, codes{CodeIncomplete}, "the load was interrupted after 4999 of 5000 messages"},
 	{"cold", func(c *results.Cell) { c.Kind, c.Evidence, c.Ops = results.KindCold, &results.Evidence{}, nil }, results.OK, "", nil, ""},
 	{"not cold", func(c *results.Cell) {
 		c.Kind, c.Evidence, c.Ops = results.KindCold, &results.Evidence{NotCold: "cassandra cannot drop its caches"}, nil

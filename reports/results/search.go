@@ -150,7 +150,7 @@ type GrowthPoint struct {
 
 // Interrupted is what an operation on several messages leaves if its process is killed in the middle. It
 // was broken off once after each of its writes; each is a place. None to Lost are how many places leave the
-// messages like that, and add up to all. Unreferenced to Drift are how many have faults that audits find.
+// messages like that, and add up to all. Unreferenced to Drift are how many have faults that verification finds.
 type Interrupted struct {
 	Op       string `json:"op"` // move or delete
 	Messages int    `json:"messages"`
@@ -171,10 +171,10 @@ type Interrupted struct {
 // Text says in a sentence what the operation leaves.
 func (i *Interrupted) Text() string {
 	if i.Places == 0 {
-		return "it cannot break off half-way"
+		return "it has no interruption point"
 	}
 	done := map[string]string{"move": "moved", "delete": "deleted"}[i.Op]
-	parts := []string{"of " + words.Plural(i.Places, "place") + " where it can break off"}
+	parts := []string{"of " + words.Plural(i.Places, "interruption point")}
 	say := func(n int, always bool, one, many string) {
 		switch {
 		case n == 1:
@@ -185,14 +185,14 @@ func (i *Interrupted) Text() string {
 			parts = append(parts, "none "+one)
 		}
 	}
-	say(i.None, false, "leaves it undone", "leave it undone")
+	say(i.None, false, "leaves it not applied", "leave it not applied")
 	say(i.Some, false, "leaves some messages "+done, "leave some messages "+done)
 	say(i.All, false, "leaves all messages "+done, "leave all messages "+done)
 	say(i.Twice, i.Op == "move", "shows a message twice", "show a message twice")
 	say(i.Lost, i.Op == "move", "loses one", "lose one")
 	text := strings.Join(parts, ", ")
 	if f := i.FaultsText(); f != "" {
-		text += "; audits find " + f
+		text += "; verification finds " + f
 	}
 	return text
 }
@@ -204,10 +204,10 @@ func (i *Interrupted) FaultsText() string {
 		n    int
 		what string
 	}{
-		{i.Unreferenced, "rows that nothing refers to"},
+		{i.Unreferenced, "orphaned rows"},
 		{i.Dangling, "dangling index entries"},
 		{i.Broken, "broken bodies"},
-		{i.Drift, "counters adrift"},
+		{i.Drift, "counter drift"},
 	} {
 		if f.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s in %d", f.what, f.n))

@@ -132,7 +132,7 @@ func Found(s *results.Search) results.SearchResult {
 func partly(s *results.Search, rate float64) string {
 	for i := range s.Steps {
 		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
-			return fmt.Sprintf("; the model does not offer %s of the operations, and carries out %s of %s",
+			return fmt.Sprintf("; the model does not support %s of the operations, and carries out %s of %s",
 				results.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(rate))
 		}
 	}

@@ -63,7 +63,7 @@ func All(ctx context.Context, t *subject.Target, messages int) (all []results.In
 	for _, op := range []string{move, remove} {
 		one, err := b.breakOff(ctx, op)
 		if err != nil {
-			return nil, fmt.Errorf("%s of %d messages, broken off: %w", op, messages, err)
+			return nil, fmt.Errorf("%s of %d messages, interrupted: %w", op, messages, err)
 		}
 		all = append(all, *one)
 	}

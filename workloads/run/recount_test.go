@@ -53,7 +53,7 @@ func TestRecountsDoNotOverlap(t *testing.T) {
 	recounts("  - measure: {clients: 8, operations: 60, mix: {recount: 1}}\n")
 	r = runOK(t, c)
 	if a := auditOf(t, r); a.CounterDrift != 0 {
-		t.Errorf("counters adrift by %d after recounts", a.CounterDrift)
+		t.Errorf("counter drift of %d after recounts", a.CounterDrift)
 	}
 	recounts("  - measure: {clients: 8, operations: 300, mix: {recount: 2, deliver: 3, flag: 3, move: 2, delete: 1}}\n")
 	if a := auditOf(t, runOK(t, c)); a.CounterDrift != 0 || !a.Exact {
