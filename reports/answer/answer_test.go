@@ -284,8 +284,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"Interrupted: {move.interrupted in broken}.": "james: Interrupted: of 1 interruption point, 1 shows a message twice, none loses one.",
-		"{delete.interrupted}":                      "james: it has no interruption point",
-		"{move.interrupted in other}":               "james: inconclusive: no move of james on embedded was interrupted",
+		"{delete.interrupted}":                       "james: it has no interruption point",
+		"{move.interrupted in other}":                "james: inconclusive: no move of james on embedded was interrupted",
 	} {
 		if got := say(r, text); got != want {
 			t.Errorf("%s\n%s\nwant %s", text, got, want)
