@@ -44,7 +44,7 @@ var layers = []struct {
 	{"drivers/render", []string{"schemas"}, nil},
 	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
-	{"drivers/validate", []string{"drivers/private", "schemas", "schemas/words", "drivers", "drivers/crash"}, []string{"drivers/pebble"}},
+	{"drivers/validate", []string{"drivers/private", "drivers/pebble", "schemas", "schemas/words", "drivers", "drivers/crash"}, nil},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
 	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/render"}, nil},
 	{

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,10 +31,29 @@ import (
 // It makes files that only their user can read.
 type guardFS struct {
 	vfs.FS
+	what        string // what stops, in errors; "": the embedded engine
 	unsyncedLog bool
 	armed       atomic.Bool  // false while Pebble opens: then Pebble gets the errors itself
 	written     atomic.Int64 // bytes
 	failure     atomic.Pointer[error]
+}
+
+// OpenGuarded opens a Pebble database that is not a data store, such as one of temporary records; what names it in
+// errors. After the first write that fails, Pebble discards all writes, and fault returns the error.
+func OpenGuarded(what, dir string, o *pebble.Options) (db *pebble.DB, fault func() error, err error) {
+	if err := enoughFiles(dir); err != nil {
+		return nil, nil, err
+	}
+	g := &guardFS{FS: o.FS, what: what}
+	if g.FS == nil {
+		g.FS = vfs.Default
+	}
+	o.FS, o.Logger, o.EventListener = g, g, g.listener()
+	if db, err = pebble.Open(dir, o); err != nil {
+		return nil, nil, err
+	}
+	g.armed.Store(true)
+	return db, g.fault, nil
 }
 
 // fault returns what made the store stop, or nil.
@@ -46,7 +66,7 @@ func (g *guardFS) fault() error {
 
 // fail stops the store and keeps the first reason.
 func (g *guardFS) fail(err error) {
-	err = fmt.Errorf("the embedded engine has stopped: %w", err)
+	err = fmt.Errorf("%s has stopped: %w", cmp.Or(g.what, "the embedded engine"), err)
 	g.failure.CompareAndSwap(nil, &err)
 }
 

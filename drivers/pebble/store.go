@@ -187,7 +187,7 @@ func enoughFiles(dir string) error {
 	for range leastFiles {
 		f, err := os.Open(dir)
 		if err != nil {
-			return fmt.Errorf("the embedded engine needs %d file descriptors, found %d free: %w; raise the limit (ulimit -n)",
+			return fmt.Errorf("a Pebble database needs %d file descriptors, found %d free: %w; raise the limit (ulimit -n)",
 				leastFiles, len(opened), err)
 		}
 		opened = append(opened, f)

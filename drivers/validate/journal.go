@@ -1,39 +1,43 @@
 package validate
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
-	"sync/atomic"
 
+	rawpebble "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Journal is a file that says which parts of tables a check has read, with what was found in them, so
-// that another process can go on with it. Records of these parts are in a folder beside it. It is a
-// list of JSON values, one a line; a line that is broken off counts for nothing.
+// Journal holds what a check has read: how each table was divided, which parts were read, what was found in them,
+// and the records of their rows. It is a Pebble database, in which a part and its records are written together.
+// A journal with a file survives its process, so that another process can resume the check: the file says what
+// the journal is of, and the folder next to it has the database.
 type Journal struct {
-	name  string
-	mu    sync.Mutex
-	file  *os.File
-	plans []*partition
-	// unlock gives the journal to other processes.
+	file   string // "" if nothing is to survive the process
+	folder string
+	db     *rawpebble.DB
+	fault  func() error // the first write that failed
 	unlock func() error
+	round  uint32 // number of the process: records of a part that an earlier one began and did not end do not count
+
+	mu    sync.Mutex
+	plans []*partition
 }
 
-// journalFormat is the first field of a journal.
-const journalFormat = "mailbench.validate/1"
+// journalFormat is the first field of a journal's file.
+const journalFormat = "mailbench.validate/2"
 
-// Of says what a journal is of. A check goes on with that of the same place, schema and sample only.
+// Of says what a journal is of. Only a check of the same place, schema and sample resumes it.
 type Of struct {
 	Format string  `json:"format"`
 	Store  string  `json:"store"`            // such as "cassandra, keyspace shop"
@@ -44,267 +48,221 @@ type Of struct {
 	Seed   uint64  `json:"seed"`
 }
 
-// partition is how a table was divided, as the journal has it.
+// partition is how a table was divided.
 type partition struct {
 	Table  string   `json:"table"`
 	Static bool     `json:"static,omitempty"`
-	Of     int      `json:"of"`     // parts, of which those of Ranges are read
-	Ranges []string `json:"ranges"` // see drivers.Ranger
-	done   map[int]donePart
+	Of     int      `json:"of"`               // parts, of which some are read
+	Ranges []string `json:"ranges,omitempty"` // of those, see drivers.Ranger
+
+	number uint32
+	done   map[uint32]*donePart
 }
 
-// donePart is a part that was read to its end. Table is the number of its partition.
+// donePart is a part that was read to its end.
 type donePart struct {
-	Table    int       `json:"table"`
-	Part     int       `json:"part"`
+	Round    uint32    `json:"round"` // the process that read it
 	Rows     int64     `json:"rows"`
 	Bytes    int64     `json:"bytes"`
-	Records  bool      `json:"records,omitempty"` // there is a file of them
 	Findings []Finding `json:"findings,omitempty"`
 }
 
-// line is one line of a journal, after the first.
-type line struct {
-	Plan *partition `json:"plan,omitempty"`
-	Done *donePart  `json:"done,omitempty"`
-}
+// The first byte of a key. The rest is a number of a partition; numbers of a partition and a part; or what
+// appendKey makes of a record.
+const (
+	roundKey = 'n'
+	planKey  = 'p'
+	doneKey  = 'd'
+)
 
-// OpenJournal opens a journal of a check of the schema, or begins one. The fields Format, Schema and Text
-// of what it is of are set here. No other process can open it until it is closed.
-func OpenJournal(name string, of Of, s *schemas.Schema) (*Journal, error) {
+// OpenJournal opens a journal of a check of the schema, or begins one. It sets the fields Format, Schema and
+// Text of what the journal is of. No other process can open it until it is closed.
+func OpenJournal(file string, of Of, s *schemas.Schema) (*Journal, error) {
 	of.Format, of.Schema, of.Text = journalFormat, s.Name, fmt.Sprintf("%x", sha256.Sum256(schemas.Format(s)))
 	if of.Sample >= 1 {
 		of.Seed = 0 // nothing is drawn
 	}
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	head, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{name: name, file: file}
-	if err := j.open(of); err != nil {
+	defer head.Close()
+	empty, err := of.check(head)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{file: file, folder: file + ".records"}
+	if err := os.MkdirAll(j.folder, 0o700); err != nil {
+		return nil, err
+	}
+	if j.unlock, err = private.Lock(filepath.Join(j.folder, "lock")); err != nil {
+		return nil, err
+	}
+	if empty {
+		err = json.NewEncoder(head).Encode(of)
+		err = errors.Join(err, head.Sync())
+	}
+	if err == nil {
+		err = j.open(defaultMemory)
+	}
+	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
 }
 
-// open takes the lock, and reads what the last one wrote that had it.
-func (j *Journal) open(of Of) (err error) {
-	if err := of.check(j.file); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(j.folder(), 0o700); err != nil {
-		return err
-	}
-	if j.unlock, err = private.Lock(filepath.Join(j.folder(), "lock")); err != nil {
-		return err
-	}
-	if _, err := j.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	b, err := io.ReadAll(io.LimitReader(j.file, mostJournal))
-	if err != nil {
-		return err
-	}
-	if len(b) == 0 {
-		return j.append(of)
-	}
-	whole, err := j.read(b)
-	if err != nil {
-		return err
-	}
-	return j.file.Truncate(whole)
-}
-
-// check returns an error if a file is no journal, or one of another check. An empty file is a new journal.
-func (of Of) check(file io.Reader) error {
-	b, err := io.ReadAll(io.LimitReader(file, mostHead))
+// check returns an error if a file is not a journal's, or is of another check. An empty file is a new journal's.
+func (of Of) check(file io.Reader) (empty bool, err error) {
+	b, err := io.ReadAll(io.LimitReader(file, 1<<20))
 	if err != nil || len(b) == 0 {
-		return err
+		return true, err
 	}
-	text, _, _ := bytes.Cut(b, []byte("\n"))
-	if err := checkHead(text, of); err != nil {
-		return fmt.Errorf("line 1: %w", err)
+	if err := of.refuse(b); err != nil {
+		return false, fmt.Errorf("line 1: %w", err)
 	}
-	return nil
+	return false, nil
 }
 
-// mostHead bounds the first line.
-const mostHead = 1 << 20
-
-// mostJournal bounds the file that is read.
-const mostJournal = 1 << 30
-
-// read reads the lines of a journal, and returns how many bytes the whole ones have.
-func (j *Journal) read(b []byte) (whole int64, err error) {
-	for n := 1; len(b) > 0; n++ {
-		text, rest, ended := bytes.Cut(b, []byte("\n"))
-		if !ended && n > 1 {
-			break // the process ended while it wrote
-		}
-		if n > 1 {
-			if err := j.take(text); err != nil {
-				return 0, fmt.Errorf("line %d: %w", n, err)
-			}
-		}
-		whole, b = whole+int64(len(text))+1, rest
-	}
-	return whole, nil
-}
-
-// checkHead refuses a journal of another check.
-func checkHead(text []byte, want Of) error {
+func (of Of) refuse(text []byte) error {
 	var have Of
-	if err := json.Unmarshal(text, &have); err != nil || have.Format != journalFormat {
+	if err := json.Unmarshal(text, &have); err != nil || have.Format == "" {
 		return errors.New("it was not written by schema validate --resume")
 	}
 	switch {
-	case have.Store != want.Store:
-		return fmt.Errorf("it is of %s, not of %s", have.Store, want.Store)
-	case have.Tables != want.Tables:
-		return fmt.Errorf("it is of %s of another cluster, or of tables that were made anew since", have.Store)
-	case have.Schema != want.Schema:
-		return fmt.Errorf("it is of schema %s, not of %s", have.Schema, want.Schema)
-	case have.Text != want.Text:
+	case have.Format != journalFormat:
+		return fmt.Errorf("another version of mailbench wrote it (%s)", have.Format)
+	case have.Store != of.Store:
+		return fmt.Errorf("it is of %s, not of %s", have.Store, of.Store)
+	case have.Tables != of.Tables:
+		return fmt.Errorf("it is of %s of another cluster, or of tables that were re-created since", have.Store)
+	case have.Schema != of.Schema:
+		return fmt.Errorf("it is of schema %s, not of %s", have.Schema, of.Schema)
+	case have.Text != of.Text:
 		return fmt.Errorf("schema %s was changed since", have.Schema)
-	case have != want:
-		return fmt.Errorf("it is of a sample of %g with seed %d, not of %g with %d",
-			have.Sample, have.Seed, want.Sample, want.Seed)
+	case have != of:
+		return fmt.Errorf("it is of a sample of %g with seed %d, not of %g with %d", have.Sample, have.Seed, of.Sample,
+			of.Seed)
 	}
 	return nil
 }
 
-func (j *Journal) take(text []byte) error {
-	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
+// open opens the database, with tables of so many bytes in memory, and reads what earlier processes have read.
+func (j *Journal) open(memory int64) (err error) {
+	o := &rawpebble.Options{
+		FormatMajorVersion: rawpebble.FormatNewest, DisableWAL: j.file == "",
+		MemTableSize: uint64(memory), MemTableStopWritesThreshold: 2, CacheSize: 3 * memory,
+		L0StopWritesThreshold: 1000,
+	}
+	j.db, j.fault, err = pebble.OpenGuarded("the database of records", j.folder, o)
+	if rawpebble.IsCorruptionError(err) {
+		return fmt.Errorf("it is damaged: %w", err)
+	} else if err != nil {
+		return fmt.Errorf("open the database of records: %w", err)
+	}
+	err = j.each([]byte{planKey}, func(_, value []byte) error {
+		p := &partition{number: uint32(len(j.plans)), done: map[uint32]*donePart{}}
+		j.plans = append(j.plans, p)
+		return json.Unmarshal(value, p)
+	})
+	err = errors.Join(err, j.each([]byte{doneKey}, func(key, value []byte) error {
+		d := &donePart{}
+		plan, part := binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint32(key[5:])
+		if int(plan) >= len(j.plans) || int(part) >= len(j.plans[plan].Ranges) {
+			return errors.New("a part of no table")
+		}
+		j.plans[plan].done[part] = d
+		return json.Unmarshal(value, d)
+	}), j.each([]byte{roundKey}, func(_, value []byte) error {
+		j.round = binary.BigEndian.Uint32(value) + 1
+		return nil
+	}))
+	if err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
-	switch d := l.Done; {
-	case l.Plan != nil:
-		l.Plan.done = make(map[int]donePart)
-		j.plans = append(j.plans, l.Plan)
-	case d == nil, d.Table < 0, d.Table >= len(j.plans), d.Part < 0, d.Part >= len(j.plans[d.Table].Ranges):
-		return errors.New("it is damaged: a part of no table")
-	default:
-		j.plans[d.Table].done[d.Part] = *d
-	}
-	return nil
+	return j.set([]byte{roundKey}, binary.BigEndian.AppendUint32(nil, j.round))
 }
 
-// append writes a value as a line, to the disk.
-func (j *Journal) append(v any) error {
-	b, err := json.Marshal(v)
+// each calls yield for all entries whose keys begin with prefix, in the order of the keys.
+func (j *Journal) each(prefix []byte, yield func(key, value []byte) error) error {
+	end := append([]byte(nil), prefix...)
+	end[len(end)-1]++
+	it, err := j.db.NewIter(&rawpebble.IterOptions{LowerBound: prefix, UpperBound: end})
 	if err != nil {
 		return err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if _, err := j.file.Write(append(b, '\n')); err != nil {
-		return err
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		err = yield(it.Key(), it.Value())
 	}
-	return j.file.Sync()
+	return errors.Join(err, it.Close())
 }
 
-// plan returns the number of a table's partition, or -1.
-func (j *Journal) plan(scan *schemas.Pattern) int {
-	for i, p := range j.plans {
-		if p.Table == scan.Table.Name && p.Static == scan.Static {
-			return i
-		}
-	}
-	return -1
+// set writes one entry to the disk.
+func (j *Journal) set(key, value []byte) error {
+	b := j.db.NewBatch()
+	return errors.Join(b.Set(key, value, nil), j.commit(b, true))
 }
 
-// divided notes how a table was divided.
-func (j *Journal) divided(scan *schemas.Pattern, of int, ranges []string) (plan int, err error) {
-	p := &partition{Table: scan.Table.Name, Static: scan.Static, Of: of, Ranges: ranges, done: make(map[int]donePart)}
-	j.plans = append(j.plans, p)
-	return len(j.plans) - 1, j.append(line{Plan: p})
-}
-
-// finished notes that a part was read. Its records are on the disk.
-func (j *Journal) finished(d donePart) error {
-	if err := j.append(line{Done: &d}); err != nil {
-		return err
+// commit writes a batch, together with all before it to the disk if a journal is to survive and synced is set.
+func (j *Journal) commit(b *rawpebble.Batch, synced bool) error {
+	o := rawpebble.NoSync
+	if synced && j.file != "" {
+		o = rawpebble.Sync
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.plans[d.Table].done[d.Part] = d
+	err := b.Commit(o)
+	if fault := j.fault(); fault != nil {
+		err = fault
+	}
+	if err = errors.Join(err, b.Close()); err != nil {
+		return fmt.Errorf("write records: %w", err)
+	}
 	return nil
 }
 
-func (j *Journal) folder() string { return j.name + ".records" }
-
-func (j *Journal) records(plan, part int) string {
-	return filepath.Join(j.folder(), strconv.Itoa(plan)+"-"+strconv.Itoa(part))
+// plan returns how a table was divided, or nil.
+func (j *Journal) plan(scan *schemas.Pattern) *partition {
+	for _, p := range j.plans {
+		if p.Table == scan.Table.Name && p.Static == scan.Static {
+			return p
+		}
+	}
+	return nil
 }
 
-// Close closes the file, and leaves it to the next process.
-func (j *Journal) Close() error {
-	err := j.file.Close()
+// divided notes how a table was divided.
+func (j *Journal) divided(scan *schemas.Pattern, of int, ranges []string) (*partition, error) {
+	p := &partition{
+		Table: scan.Table.Name, Static: scan.Static, Of: of, Ranges: ranges, number: uint32(len(j.plans)),
+		done: map[uint32]*donePart{},
+	}
+	j.plans = append(j.plans, p)
+	b, err := json.Marshal(p)
+	return p, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, p.number), b))
+}
+
+// counts reports whether a record is of a part that was read to its end.
+func (j *Journal) counts(of recordOf) bool {
+	if int(of.plan) >= len(j.plans) {
+		return false
+	}
+	d := j.plans[of.plan].done[of.part]
+	return d != nil && d.Round == of.round
+}
+
+// size is how many bytes the journal has on disk.
+func (j *Journal) size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }
+
+// Close closes the journal, and leaves it to the next process.
+func (j *Journal) Close() (err error) {
+	if j.db != nil {
+		err = j.db.Close()
+	}
 	if j.unlock != nil {
 		err = errors.Join(err, j.unlock())
 	}
 	return err
 }
 
-// Remove removes the file and its records.
+// Remove closes the journal and removes the file and its records.
 func (j *Journal) Remove() error {
-	return errors.Join(j.Close(), os.RemoveAll(j.folder()), os.Remove(j.name))
-}
-
-// divide gives the records of all parts to the shards.
-func (j *Journal) divide(to *shards) error {
-	for i, p := range j.plans {
-		for part, d := range p.done {
-			if !d.Records {
-				continue
-			}
-			if err := to.divide(j.records(i, part)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recorder is where a reader writes records.
-type recorder interface {
-	write(d *digest, b []byte) error
-}
-
-// partFile is the file of records of one part.
-type partFile struct {
-	name  string
-	bytes *atomic.Int64
-	f     *os.File
-	w     *bufio.Writer
-}
-
-func (p *partFile) write(_ *digest, b []byte) (err error) {
-	if p.f == nil {
-		if p.f, err = os.OpenFile(p.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-			return fmt.Errorf("write records: %w", err)
-		}
-		p.w = bufio.NewWriterSize(p.f, 64<<10)
-	}
-	p.bytes.Add(int64(len(b)))
-	if _, err = p.w.Write(b); err != nil {
-		return fmt.Errorf("write records: %w", err)
-	}
-	return nil
-}
-
-// end brings the records to the disk, or removes those of a part that was not read to its end.
-func (p *partFile) end(whole bool) error {
-	if p.f == nil {
-		return nil
-	}
-	err := p.w.Flush()
-	if whole {
-		err = errors.Join(err, p.f.Sync())
-	}
-	if err = errors.Join(err, p.f.Close()); err != nil || !whole {
-		err = errors.Join(err, os.Remove(p.name))
-	}
-	return err
+	return errors.Join(j.Close(), os.RemoveAll(j.folder), os.Remove(j.file))
 }

@@ -96,7 +96,8 @@ func TestResume(t *testing.T) {
 				t.Fatal(cerr)
 			}
 			if err != nil && rounds == 1 { // the process ended while it wrote
-				add(t, file, `{"done":{"table":0,"pa`)
+				logs, _ := filepath.Glob(file + ".records/*.log")
+				add(t, logs[len(logs)-1], "\x07half a part")
 			}
 		}
 		if sample == 1 && rounds < 5 {
@@ -155,7 +156,7 @@ func TestJournalRefused(t *testing.T) {
 		{"another", "files 17", w.schema, 1, "it is of a store, not of another"},
 		{"a store", "files 17", other, 1, "it is of schema everything, not of other"},
 		{"a store", "files 17", changed, 1, "schema everything was changed since"},
-		{"a store", "files 18", w.schema, 1, "it is of a store of another cluster, or of tables that were made anew since"},
+		{"a store", "files 18", w.schema, 1, "it is of a store of another cluster, or of tables that were re-created since"},
 		{"a store", "files 17", w.schema, 0.1, "it is of a sample of 1 with seed 0, not of 0.1 with 5"},
 	} {
 		of := validate.Of{Store: c.store, Tables: c.tables, Sample: c.sample, Seed: 5}
@@ -171,17 +172,22 @@ func TestJournalRefused(t *testing.T) {
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	add(t, file, "{\"done\":{\"table\":3}}\n")
-	if _, err := validate.OpenJournal(file, of, w.schema); err == nil || !strings.Contains(err.Error(), "line 2: it is damaged") {
+	manifests, _ := filepath.Glob(file + ".records/MANIFEST-*")
+	for _, name := range manifests {
+		if err := os.WriteFile(name, []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := validate.OpenJournal(file, of, w.schema); err == nil || !strings.Contains(err.Error(), "it is damaged") {
 		t.Errorf("a damaged journal: %v", err)
 	}
-	for _, words := range []string{
-		"my own words\n", "{}\n", "[1]\n",
-		`{"format":"mailbench.validate/2","store":"a store","tables":"files 17","schema":"everything","sample":1,"seed":0}` + "\n",
+	for words, want := range map[string]string{
+		"my own words\n": "not written by schema validate", "{}\n": "not written by schema validate", "[1]\n": "not written by",
+		`{"format":"mailbench.validate/1","store":"a store","tables":"files 17","schema":"everything","sample":1,"seed":0}` + "\n": "another version of mailbench",
 	} {
 		mine := filepath.Join(t.TempDir(), "mine")
 		add(t, mine, words)
-		if _, err := validate.OpenJournal(mine, of, w.schema); err == nil || !strings.Contains(err.Error(), "not written by schema validate") {
+		if _, err := validate.OpenJournal(mine, of, w.schema); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("another file, %q: %v", words, err)
 		}
 		if left, _ := filepath.Glob(mine + ".*"); len(left) > 0 {

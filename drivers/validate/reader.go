@@ -20,7 +20,7 @@ type reader struct {
 	open    []bool   // by side: whether pending holds a record
 	own     findings // of the part that is read
 	count   readCount
-	records recorder
+	records recording
 	skips   drivers.Skipper // nil if the session leaves no rows out
 	lookups []*lookup       // lookup of each side, if the check is of a sample
 
@@ -36,12 +36,13 @@ type readCount struct{ rows, bytes int64 }
 // countEvery is how many rows a reader reads before it adds them to the progress.
 const countEvery = 1024
 
-func (c *check) newReader(ctx context.Context, scan *schemas.Pattern, records *shards) (*reader, error) {
+func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, error) {
 	session, err := tolerant(c.store)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(c.Pace.Session(session)), records: records}
+	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(c.Pace.Session(session))}
+	r.records.journal = c.Journal
 	r.skips, _ = session.(drivers.Skipper)
 	r.key = len(scan.Table.Key())
 	if scan.Static {
@@ -85,7 +86,7 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.meter.Close())...)
 }
 
-// read reads one part, and adds what it finds to the check's.
+// read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.clear()
 	r.count = readCount{}
@@ -99,21 +100,12 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.tell()
 	r.skipped()
 	err = errors.Join(err, r.flush())
-	r.found.merge(r.own.all())
-	return err
-}
-
-// readNoted reads one part, and notes it in the journal with its records.
-func (r *reader) readNoted(ctx context.Context, p part, plan int) error {
-	file := &partFile{name: r.Journal.records(plan, p.number), bytes: &r.scratch}
-	r.records = file
-	err := r.read(ctx, p.st)
-	if err = errors.Join(err, file.end(err == nil)); err != nil {
+	found := r.own.all()
+	r.found.merge(found)
+	if err != nil {
 		return err
 	}
-	return r.Journal.finished(donePart{
-		Table: plan, Part: p.number, Rows: r.count.rows, Bytes: r.count.bytes, Records: file.f != nil, Findings: r.own.all(),
-	})
+	return r.records.end(&donePart{Round: r.records.of.round, Rows: r.count.rows, Bytes: r.count.bytes, Findings: found})
 }
 
 // skipped adds a finding of the rows that the session has left out.
@@ -189,7 +181,7 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 	if err := r.flushSide(i); err != nil {
 		return err
 	}
-	*p = record{digest: d, rule: s.rule.number, at: s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
+	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
 	r.open[i] = true
 	if s.named {
 		p.where = append(p.where, r.named(row)...)
@@ -221,10 +213,9 @@ func (r *reader) flushSide(i int) error {
 	if r.Sample < 1 {
 		if l := r.lookups[i]; l != nil && !l.found {
 			x := r.sides[i].rule
-			r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p, p.rows) })
+			r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p.where, p.rows) })
 		}
 		return nil
 	}
-	r.buf = appendRecord(r.buf[:0], p)
-	return r.records.write(&p.digest, r.buf)
+	return r.records.write(p)
 }

@@ -1,3 +1,25 @@
+// Package validate checks what a store holds against its schema, on any engine and
+// without knowing the model: whether every value is one of its column's type, every
+// reference has its row, every count is what a recount finds.
+//
+//	report, err := validate.Run(ctx, store, schema, validate.Config{Dir: scratch, Workers: 4})
+//	report.Broken() // rows, or 0
+//
+// It reads each table once, in parts that several sessions read at the same time,
+// and never writes to the store. For a row that takes part in a reference or count of
+// the schema, it writes a record to a Pebble database in Config.Dir, or to the journal: a digest of the
+// row's variables, and its key if a finding may name the row. The database sorts the records by digest, so
+// that those with the same variables are next to each other. So memory is bounded however large the store
+// is, and the database takes 40 to 150 bytes for each row that takes part.
+//
+// It also has the store compare the index entries that mailbench writes itself with their rows.
+//
+// In a sample, it reads only some parts of each table. It looks up their references
+// in the store one by one, if the key of the other row follows from the row. It checks
+// no counts and indexes, and no references that cannot be looked up.
+//
+// It may read a row that is written while it runs, and miss the rows written with it.
+// So nothing should write to the store.
 package validate
 
 import (
@@ -6,6 +28,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,8 +43,7 @@ import (
 
 // Config says how a check is run.
 type Config struct {
-	// Dir is an empty folder for files of records. The caller removes the files that
-	// are left in it after Run.
+	// Dir is an empty folder for records, if there is no journal. Run leaves it empty.
 	Dir string
 	// Workers is how many sessions read at once; 0 is 4.
 	Workers int
@@ -28,13 +51,11 @@ type Config struct {
 	// Seed chooses the parts that are read.
 	Sample float64
 	Seed   uint64
-	// FileBytes is the size of the files that are sorted in memory, which takes
-	// about three times as much; 0 is 32 MiB.
-	FileBytes int64
+	// Memory is how many bytes of records are sorted in memory, which takes about five times as much; 0 is 8 MiB.
+	Memory int64
 	// Pace bounds what reads ask of the store; nil: nothing does.
 	Pace *Pace
-	// Journal keeps what was read, so that a check that is broken off can go on; nil: nothing does. It
-	// needs a store that is a drivers.Ranger.
+	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a store that is a drivers.Ranger.
 	Journal *Journal
 	// Progress, if set, is called now and then, from one goroutine at a time.
 	Progress func(Progress)
@@ -43,17 +64,18 @@ type Config struct {
 // check is one check under way.
 type check struct {
 	Config
-	store    drivers.Store
-	schema   *schemas.Schema
-	rules    []*rule
-	found    findings
-	fileMost int64
-	scratch  atomic.Int64 // bytes of files of records
-	peak     atomic.Int64
-	rows     atomic.Int64
-	bytes    atomic.Int64
-	began    time.Time
+	store   drivers.Store
+	schema  *schemas.Schema
+	rules   []*rule
+	found   findings
+	rows    atomic.Int64
+	bytes   atomic.Int64
+	scratch int64 // the most bytes that the journal had
+	began   time.Time
 }
+
+// defaultMemory is the default of Config.Memory.
+const defaultMemory = 8 << 20
 
 // Run checks what a store holds. The schema must have been applied to the store, which
 // may be open for reading only. Run returns an error if it cannot read, with the report of
@@ -72,27 +94,31 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	if cfg.Sample == 0 {
 		cfg.Sample = 1
 	}
-	c := &check{
-		Config: cfg, store: store, schema: s, rules: rulesOf(s),
-		fileMost: cfg.FileBytes, began: time.Now(),
-		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
+	if cfg.Memory == 0 {
+		cfg.Memory = defaultMemory
 	}
-	if c.fileMost == 0 {
-		c.fileMost = 32 << 20
+	c := &check{
+		Config: cfg, store: store, schema: s, rules: rulesOf(s), began: time.Now(),
+		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
 	r.Paced = cfg.Pace.Told()
-	r.Findings, r.Scratch = c.found.sorted(), max(c.peak.Load(), c.scratch.Load())
+	r.Findings, r.Scratch = c.found.sorted(), c.scratch
 	if err != nil {
 		return r, fmt.Errorf("validate %s: %w", s.Name, err)
 	}
 	return r, nil
 }
 
-func (c *check) run(ctx context.Context, r *Report) error {
-	records := newShards(c.Dir, 0, &c.scratch)
-	defer func() { _ = records.close() }()
+func (c *check) run(ctx context.Context, r *Report) (err error) {
+	if c.Journal == nil {
+		c.Journal = &Journal{folder: filepath.Join(c.Dir, "records")}
+		if err := errors.Join(os.Mkdir(c.Journal.folder, 0o700), c.Journal.open(c.Memory)); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Journal.Close(), os.RemoveAll(c.Journal.folder)) }()
+	}
 	for i, t := range c.schema.Tables {
 		c.found.order[t.Name] = i
 		if t.Header() {
@@ -106,7 +132,7 @@ func (c *check) run(ctx context.Context, r *Report) error {
 			return fmt.Errorf("indexes of table %s: %w", t.Name, err)
 		}
 		for _, scan := range scans {
-			read, err := c.table(ctx, scan, records)
+			read, err := c.table(ctx, scan)
 			r.Tables = append(r.Tables, read)
 			if err != nil {
 				return fmt.Errorf("table %s: %w", t.Name, err)
@@ -121,12 +147,8 @@ func (c *check) run(ctx context.Context, r *Report) error {
 		}
 		return nil
 	}
-	if c.Journal != nil {
-		if err := c.Journal.divide(records); err != nil {
-			return err
-		}
-	}
-	return c.join(ctx, records)
+	c.scratch = max(c.scratch, c.Journal.size())
+	return c.join(ctx)
 }
 
 // indexes compares the entries of a table's indexes with its rows, if mailbench wrote them. A sample leaves
@@ -171,7 +193,7 @@ const (
 const journalParts = 256
 
 // table reads one table.
-func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shards) (t Table, err error) {
+func (c *check) table(ctx context.Context, scan *schemas.Pattern) (t Table, err error) {
 	t = Table{Name: scan.Table.Name, Static: scan.Static}
 	began, rows, bytes := time.Now(), c.rows.Load(), c.bytes.Load()
 	d, err := c.divide(ctx, scan)
@@ -190,7 +212,7 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shard
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(c.Workers, len(d.chosen)) {
 		g.Go(func() error {
-			return crash.Guard(func() error { return c.worker(ctx, scan, records, work, d.plan, &left) })
+			return crash.Guard(func() error { return c.worker(ctx, scan, work, d.plan, &left) })
 		})
 	}
 	done := make(chan error, 1)
@@ -203,6 +225,7 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern, records *shard
 			t.Rows, t.Bytes, t.Seconds = c.rows.Load()-rows, c.bytes.Load()-bytes, time.Since(began).Seconds()
 			return t, err
 		case <-tick.C:
+			c.scratch = max(c.scratch, c.Journal.size())
 			c.progress(scan.Table.Name, t.Read-int(left.Load()), t.Read)
 		}
 	}
@@ -221,7 +244,7 @@ func (c *check) progress(table string, part, of int) {
 // part is a part of a table, with its number in the journal.
 type part struct {
 	st     drivers.Statement
-	number int
+	number uint32
 }
 
 // division is a scan in parts.
@@ -229,7 +252,7 @@ type division struct {
 	chosen  []part // those to read
 	of      int    // all parts
 	earlier int    // parts that an earlier process has read
-	plan    int    // number in the journal; -1 without one
+	plan    *partition
 }
 
 // divide prepares a scan in parts, and chooses those to read.
@@ -238,10 +261,8 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (d division, 
 	if err != nil {
 		return d, err
 	}
-	if c.Journal != nil {
-		if plan := c.Journal.plan(scan); plan >= 0 {
-			return c.goOn(ctx, st, plan)
-		}
+	if p := c.Journal.plan(scan); p != nil {
+		return c.resume(ctx, st, p)
 	}
 	all := []drivers.Statement{st}
 	if sp, ok := c.store.(drivers.Splitter); ok {
@@ -249,39 +270,36 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (d division, 
 		switch {
 		case c.Sample < 1:
 			n = int(min(math.Ceil(samples/c.Sample), mostParts))
-		case c.Journal != nil:
+		case c.Journal.file != "":
 			n = max(n, journalParts)
 		}
 		if all, err = sp.Split(ctx, st, n); err != nil {
 			return d, err
 		}
 	}
-	d = division{of: len(all), plan: -1}
+	d.of = len(all)
 	var ranges []string
 	for i, st := range c.choose(all) {
-		d.chosen = append(d.chosen, part{st, i})
-		if c.Journal != nil {
+		d.chosen = append(d.chosen, part{st, uint32(i)})
+		if c.Journal.file != "" {
 			ranges = append(ranges, c.store.(drivers.Ranger).Range(st))
 		}
 	}
-	if c.Journal != nil {
-		d.plan, err = c.Journal.divided(scan, d.of, ranges)
-	}
+	d.plan, err = c.Journal.divided(scan, d.of, ranges)
 	return d, err
 }
 
-// goOn divides a scan as the journal has it, and takes over what the parts that were read have left.
-func (c *check) goOn(ctx context.Context, st drivers.Statement, plan int) (division, error) {
-	p := c.Journal.plans[plan]
+// resume divides a scan as the journal has it, and adds what was found in the parts that were read.
+func (c *check) resume(ctx context.Context, st drivers.Statement, p *partition) (division, error) {
 	all, err := c.store.(drivers.Ranger).Within(ctx, st, p.Ranges)
 	if err != nil {
 		return division{}, err
 	}
-	d := division{of: p.Of, earlier: len(p.done), plan: plan}
+	d := division{of: p.Of, earlier: len(p.done), plan: p}
 	for i, st := range all {
-		done, ok := p.done[i]
-		if !ok {
-			d.chosen = append(d.chosen, part{st, i})
+		done := p.done[uint32(i)]
+		if done == nil {
+			d.chosen = append(d.chosen, part{st, uint32(i)})
 			continue
 		}
 		c.rows.Add(done.Rows)
@@ -308,20 +326,16 @@ func (c *check) choose(all []drivers.Statement) []drivers.Statement {
 
 // worker reads parts of a table until none is left.
 func (c *check) worker(
-	ctx context.Context, scan *schemas.Pattern, records *shards, work <-chan part, plan int, left *atomic.Int64,
+	ctx context.Context, scan *schemas.Pattern, work <-chan part, plan *partition, left *atomic.Int64,
 ) (err error) {
-	r, err := c.newReader(ctx, scan, records)
+	r, err := c.newReader(ctx, scan)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	for p := range work {
-		if plan < 0 {
-			err = r.read(ctx, p.st)
-		} else {
-			err = r.readNoted(ctx, p, plan)
-		}
-		if err != nil {
+		r.records.of, r.records.n = recordOf{c.Journal.round, plan.number, p.number}, 0
+		if err := r.read(ctx, p.st); err != nil {
 			return err
 		}
 		left.Add(-1)
