@@ -66,7 +66,7 @@ var layers = []struct {
 	{"reports/document", []string{"schemas/words"}, nil},
 	{"reports/ranking", []string{"reports/growth", "reports/results", "reports/trials", "schemas/words"}, nil},
 	{"reports/compare", []string{"reports/document", "reports/growth", "reports/results", "schemas/words"}, nil},
-	{"reports/history", []string{"reports/results", "reports/compare", "schemas/words"}, nil},
+	{"reports/history", []string{"reports/document", "reports/results", "reports/compare", "schemas/words"}, nil},
 	{"reports/summary", []string{"reports/results", "reports/latency"}, nil},
 	{"reports/merge", []string{"reports/results", "reports/judge", "reports/latency", "reports/summary"}, nil},
 	{"reports/judge", []string{"reports/results", "schemas/words"}, nil},

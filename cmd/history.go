@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
 )
@@ -18,6 +19,7 @@ type historyFlags struct {
 	metrics           []string
 	file              string
 	asJSON, overwrite bool
+	full              bool // all metrics
 }
 
 func newHistory() *cobra.Command {
@@ -64,6 +66,7 @@ figures named are then searched for changes, which takes fewer runs.
 	flags.SortFlags = false
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
 	completeFlags(c, map[string][]string{"metric": metricNames()})
+	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
 	bindJSON(c, &f.asJSON)
@@ -90,7 +93,8 @@ func (f *historyFlags) run(out io.Writer, dir string) error {
 	case f.file == "-":
 		return nil
 	}
-	err = h.WriteText(out, width(out), len(f.metrics) > 0)
+	terminal := document.Terminal{Width: width(out), Colour: colour(out), Full: f.full}
+	err = terminal.Write(out, h.Document(len(f.metrics) > 0))
 	if err == nil && f.file != "" {
 		_, err = fmt.Fprintf(out, "\nwritten: %s\n", f.file)
 	}
@@ -132,7 +136,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 
 func (f *historyFlags) page(out io.Writer, h *history.History) error {
 	var text bytes.Buffer
-	if err := page.History(&text, h, len(f.metrics) > 0); err != nil {
+	if err := page.Document(&text, h.Document(len(f.metrics) > 0)); err != nil {
 		return err
 	}
 	return writeOutput(out, f.file, text.Bytes(), f.overwrite)

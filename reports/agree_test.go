@@ -181,9 +181,10 @@ func searchesAgree(t *testing.T) {
 		}
 	}
 	for _, step := range r.Searches[0].Steps {
-		rate, p50 := words.Amount(step.Rate), words.Duration(float64(step.Cell.AllOps.Response.P50))
-		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| \S+ \| ` + p50 + ` \|.*` + step.Verdict)
-		line := regexp.MustCompile(`(?m)^ *` + rate + ` +\S+ +` + p50 + ` .* ` + step.Verdict + `$`)
+		rate, p50 := words.Amount(step.Rate), ranking.MS(float64(step.Cell.AllOps.Response.P50))
+		verdict := map[string]string{"held": "passed", "broken": "failed: "}[step.Verdict]
+		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| \S+ \| ` + p50 + ` \|.*\| ` + verdict)
+		line := regexp.MustCompile(`(?m)^ *` + rate + ` +\S+ +` + p50 + ` .* ` + verdict)
 		if !row.MatchString(outputs["Markdown"]) || !line.MatchString(outputs["the text"]) {
 			t.Errorf("the step of %s/s is not in Markdown and text as %s, %s", rate, p50, step.Verdict)
 		}

@@ -45,15 +45,20 @@ func (v *run) each(s *Section, do func(op, name string, row *trials.Row)) {
 	}
 }
 
-// percentile writes a percentile of the median trial, in ms.
-func percentile(row *trials.Row, p float64, ns int64) document.Cell {
-	if row.Op.Count < results.EnoughFor(p) {
+// percentile writes a latency in ms, or a dash if there are too few operations.
+func percentile(ns int64, enough bool) document.Cell {
+	switch {
+	case !enough:
 		return document.Cell{Text: "-", Value: math.NaN()}
-	}
-	if ns == results.NeverEnded {
+	case ns == results.NeverEnded:
 		return latencyCell(math.Inf(1))
 	}
 	return latencyCell(float64(ns))
+}
+
+// at writes a percentile of the median trial.
+func at(row *trials.Row, p float64, ns int64) document.Cell {
+	return percentile(ns, row.Op.Count >= results.EnoughFor(p))
 }
 
 func countCell(n int64) document.Cell { return document.Cell{Text: fmt.Sprint(n), Value: float64(n)} }
@@ -81,15 +86,11 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			row.Op.Count >= results.EnoughFor(0.99) {
 			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
 		}
-		most := document.Cell{Text: "-", Value: math.NaN()}
-		if row.Op.Count > 0 {
-			most = latencyCell(float64(l.Max))
-		}
 		t.Rows = append(t.Rows, document.Row{
 			Group: op, Remark: strings.Join(rowRemarks(row), "; "),
 			Cells: []document.Cell{
-				document.Text(name), countCell(row.Op.Count), percentile(row, 0.5, l.P50), percentile(row, 0.9, l.P90),
-				percentile(row, 0.99, l.P99), percentile(row, 0.999, l.P999), most, document.Text(spread),
+				document.Text(name), countCell(row.Op.Count), at(row, 0.5, l.P50), at(row, 0.9, l.P90),
+				at(row, 0.99, l.P99), at(row, 0.999, l.P999), percentile(l.Max, row.Op.Count > 0), document.Text(spread),
 				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate},
 				countCell(row.Op.Failed), countCell(row.Op.Unknown),
 			},
@@ -135,9 +136,9 @@ func (v *run) times(s *Section) document.Section {
 		}
 		t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 			document.Text(name),
-			percentile(row, 0.5, o.Response.P50), percentile(row, 0.99, o.Response.P99),
-			percentile(row, 0.5, o.Service.P50), percentile(row, 0.99, o.Service.P99),
-			percentile(row, 0.5, o.Lag.P50), percentile(row, 0.99, o.Lag.P99), own,
+			at(row, 0.5, o.Response.P50), at(row, 0.99, o.Response.P99),
+			at(row, 0.5, o.Service.P50), at(row, 0.99, o.Service.P99),
+			at(row, 0.5, o.Lag.P50), at(row, 0.99, o.Lag.P99), own,
 		}})
 	})
 	where := s.Cells[0].Where()
@@ -271,57 +272,4 @@ func (v *run) thresholds() document.Section {
 		ID: "thresholds", Title: "Thresholds", Table: t, Fold: true,
 		Lead: "of all scheduled operations; a dropped one never ends",
 	}
-}
-
-// streams has the streams of phases that run several together.
-func (v *run) streams() (all []document.Section) {
-	groups := Sections(v.Run)
-	for i := range groups {
-		rows := groups[i].Streams(v.names)
-		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
-		for k, h := range StreamHeads {
-			rank := []int{0, 0, 0, 2, 1, 0, 0, 3}[k]
-			t.Columns = append(t.Columns, document.Column{Title: h, Rank: rank})
-		}
-		for k := range rows {
-			row := document.Row{Group: rows[k].Name(), Cells: []document.Cell{document.Text(rows[k].Model)}}
-			if rows[k].Bad {
-				row.Cells[0].Style = document.Warn
-			}
-			for _, f := range rows[k].Figures {
-				row.Cells = append(row.Cells, document.Text(f))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		all = append(all, document.Section{
-			ID: "streams", Title: groups[i].Cells[0].Where() + ": streams", Table: t, Fold: true,
-			Lead: "latency of all scheduled operations; rates in operations/s",
-		})
-	}
-	return all
-}
-
-// patterns has the times of the access patterns of each operation.
-func (v *run) patterns() (all []document.Section) {
-	groups := Sections(v.Run)
-	for i := range groups {
-		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}, {Title: "pattern", Left: true}}}
-		for _, h := range PatternHeads {
-			t.Columns = append(t.Columns, document.Column{Title: h})
-		}
-		for _, p := range groups[i].Patterns() {
-			row := document.Row{Group: p.Op, Cells: []document.Cell{
-				document.Text(v.names.Part(p.Model, p.Engine)), document.Text(p.Pattern),
-			}}
-			for _, f := range p.Figures {
-				row.Cells = append(row.Cells, document.Text(f))
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		all = append(all, document.Section{
-			ID: "patterns", Title: groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
-			Lead: "from the model's call to its return; runs per operation",
-		})
-	}
-	return all
 }

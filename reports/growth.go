@@ -12,172 +12,351 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// growth are how the metrics grow over a sweep: the values at each point, and how they grow.
+// growth are how the metrics grow over a sweep: what grows, the values at each point, and folded the exponents.
 func (v *run) growth() (all []document.Section) {
-	tables, marker := GrowthTables(v.Run), NewMarker(v.Run)
+	verdict := document.Section{ID: "verdict"}
+	all = append(all, verdict)
+	exponents := document.Section{
+		ID: "exponents", Title: "Growth exponents", Fold: true,
+		Lead: "10 times the size costs 10^exponent times as much: 0 is the same, 1 is 10 times; with the 95% interval",
+		Table: &document.Table{Columns: []document.Column{
+			{Title: "operation", Left: true, Once: true},
+			{Title: "model", Left: true},
+			{Title: "exponent"},
+			{Title: "from"},
+			{Title: "to"},
+			{Title: "points", Rank: 1},
+			{Title: "class", Left: true},
+		}},
+	}
+	tables, marker := grownTables(v.Run), NewMarker(v.Run)
 	for i := range tables {
 		g, marked := &tables[i], legend{}
-		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
-		for k, p := range v.Sweep.Points {
-			rank := len(v.Sweep.Points) - k // the first and the last point stay
-			if k == 0 || k == len(v.Sweep.Points)-1 {
-				rank = 0
-			}
-			t.Columns = append(t.Columns, document.Column{Title: p.Value, Rank: rank})
-		}
-		t.Columns = append(t.Columns, document.Column{Title: "grows", Left: true})
-		for j := range g.Rows {
-			row := &g.Rows[j]
+		s := document.Section{ID: "growth", Title: "Growth", Lead: g.title(v.Sweep), Table: v.points()}
+		drawn := map[string]bool{} // operations that have a chart
+		for j := range g.rows {
+			row := &g.rows[j]
 			var names []string
 			var marks []OverviewMarks
-			for k := range row.Models {
-				m := &row.Models[k]
+			for k := range row.models {
+				m := &row.models[k]
 				names, marks = append(names, v.names.Part(m.Model, m.Engine)), append(marks, marker.Grown(m))
-				cells := []document.Cell{document.Text(names[k])}
+				cells := []document.Cell{document.Text(row.op), document.Text(names[k])}
 				for _, p := range v.Sweep.Points {
-					cells = append(cells, document.Text(GrowthAt(m, p.Value)))
+					cells = append(cells, pointCell(m, p.Value))
 				}
-				t.Rows = append(t.Rows, document.Row{
-					Group: row.Op + ": " + row.Figure.Name(), Cells: append(cells, document.Text(GrowthText(m))),
+				grows := document.Text(grows(m))
+				if m.Class == growth.Unclear {
+					grows.Style = document.Faint
+				}
+				s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.metric().heading, Cells: append(cells, grows)})
+				exponents.Table.Rows = append(exponents.Table.Rows, document.Row{
+					Group: strings.TrimPrefix(g.phase+": "+row.metric().heading, ": "), Cells: exponentCells(row.op, names[k], m),
 				})
 			}
-			marked.add(row.Op, names, marks)
+			marked.add(row.op, names, marks)
+			if c, ok := v.growthChart(row); ok && !drawn[row.op] {
+				s.Charts, drawn[row.op] = append(s.Charts, c), true
+			}
 		}
-		s := document.Section{ID: "growth", Title: "Growth", Lead: g.Title(v.Sweep), Table: t}
-		if len(g.Flat) > 0 {
-			s.Say(document.Plain, "", fmt.Sprintf("The same at every size, for all models: %s.", strings.Join(g.Flat, ", ")))
+		if len(g.flat) > 0 {
+			s.Note(document.Plain, "", fmt.Sprintf("The same at every size, for all models: %s.", strings.Join(g.flat, ", ")))
 		}
 		for _, said := range marked.lines() {
 			s.Note(document.Plain, said[0], said[1])
 		}
-		if i == len(tables)-1 {
-			s.Note(document.Faint, "", GrowthLegend)
-		}
 		all = append(all, s)
 	}
-	return all
+	all[0].Say(document.Strong, "", v.grown(tables))
+	if n, of := unclear(tables); n > 0 {
+		all[0].Say(document.Plain, "Inconclusive", fmt.Sprintf(
+			"the growth of %d of %d metrics; add points over a wider range, then trials", n, of))
+	}
+	all[len(all)-1].Note(document.Faint, "", growthLegend)
+	return append(all, exponents)
 }
 
-// GrowthText says how the figure grows: linear (0.98 ±0.05).
-func GrowthText(g *results.Growth) string {
-	// Adding 0 makes 0 of -0.
-	class := string(g.Class)
+// growthLegend explains the column of classes.
+const growthLegend = "grows: no = 10 times the size costs at most a quarter more; linear = 10 times as much. Exponents: --full"
+
+// points is a table without rows that has a column for each point of the sweep.
+func (v *run) points() *document.Table {
+	t := &document.Table{Columns: []document.Column{{Left: true, Once: true}, {Title: "", Left: true}}}
+	for k, p := range v.Sweep.Points {
+		rank := len(v.Sweep.Points) - k // the first and the last point stay
+		if k == 0 || k == len(v.Sweep.Points)-1 {
+			rank = 0
+		}
+		t.Columns = append(t.Columns, document.Column{Title: p.Value, Rank: rank})
+	}
+	t.Columns = append(t.Columns, document.Column{Title: "grows", Left: true})
+	return t
+}
+
+// classes are the classes of growth as a column shows them.
+var classes = map[growth.Class]string{
+	growth.Falling: "falls", growth.Flat: "no", growth.Logarithmic: "log", growth.Worse: "above linear",
+	growth.Unclear: "inconclusive",
+}
+
+// grows says how a metric grows, in a word or two.
+func grows(g *results.Growth) string {
 	if g.Class == growth.FlatFrom {
-		class += " " + words.Amount(g.From) + " on"
+		return "not from " + words.Amount(g.From) + " on"
 	}
-	exponent := class + " (" + strconv.FormatFloat(math.Round(100*g.Exponent)/100+0, 'f', 2, 64)
-	switch {
-	case g.Low == nil || g.High == nil:
-		return exponent + fmt.Sprintf("; %d points)", len(g.Points))
-	case (*g.High-*g.Low)/2 >= 0.005:
-		return exponent + fmt.Sprintf(" ±%.2f)", (*g.High-*g.Low)/2)
-	}
-	return exponent + ")"
+	return cmp.Or(classes[g.Class], string(g.Class))
 }
 
-// GrowthAt is the figure at a point, or a dash.
-func GrowthAt(g *results.Growth, point string) string {
-	for i := range g.Points {
-		if p := &g.Points[i]; p.Point == point {
-			return g.Figure.Text(p.Value)
+// rising reports whether a class says that a metric grows. The larger the number, the more.
+func rising(c growth.Class) int {
+	return slices.Index([]growth.Class{growth.Logarithmic, growth.Root, growth.Linear, growth.Worse}, c)
+}
+
+// grown says which operations of which models grow.
+func (v *run) grown(tables []grownTable) string {
+	type who struct{ op, name string }
+	worst := map[who]growth.Class{}
+	var order []who
+	for i := range tables {
+		for j := range tables[i].rows {
+			row := &tables[i].rows[j]
+			for k := range row.models {
+				m := &row.models[k]
+				w := who{row.op, v.names.Part(m.Model, m.Engine)}
+				if rising(m.Class) < 0 {
+					continue
+				}
+				if worst[w] == "" {
+					order = append(order, w)
+				}
+				if rising(m.Class) > rising(worst[w]) {
+					worst[w] = m.Class
+				}
+			}
 		}
 	}
-	return "-"
+	var parts []string
+	said := map[string]bool{}
+	for _, w := range order {
+		if said[w.op] {
+			continue
+		}
+		said[w.op] = true
+		var of []string
+		for _, o := range order {
+			if o.op == w.op {
+				of = append(of, o.name+" ("+cmp.Or(classes[worst[o]], string(worst[o]))+")")
+			}
+		}
+		op := w.op
+		if op == results.PartitionOp {
+			op = "largest partition"
+		}
+		parts = append(parts, op+" of "+strings.Join(of, ", "))
+	}
+	if len(parts) == 0 {
+		return "Nothing grows with " + v.Sweep.Path + " for certain."
+	}
+	return "Grows with " + v.Sweep.Path + ": " + strings.Join(parts, "; ") + "."
 }
 
-// Grown is how one figure of one operation grows in all models, the least exponent first.
-type Grown struct {
-	Phase, Op string
-	Figure    results.Figure
-	Models    []results.Growth
+// unclear is of how many metrics the growth is inconclusive, and how many there are. A time of an operation
+// whose counters are the same at every size is not among them.
+func unclear(tables []grownTable) (n, of int) {
+	for i := range tables {
+		rows := tables[i].rows
+		for j := range rows {
+			if !rows[j].figure.Counted() && !slices.ContainsFunc(rows, func(o grown) bool {
+				return o.op == rows[j].op && o.figure.Counted()
+			}) {
+				continue
+			}
+			for _, m := range rows[j].models {
+				if of++; m.Class == growth.Unclear {
+					n++
+				}
+			}
+		}
+	}
+	return n, of
 }
 
-// grown groups by phase, operation and figure.
-func grown(all []results.Growth) []Grown {
-	var groups []Grown
+// pointCell is the value at a point in the unit of the heading.
+func pointCell(g *results.Growth, point string) document.Cell {
+	at := slices.IndexFunc(g.Points, func(p results.GrowthPoint) bool { return p.Point == point })
+	if at < 0 {
+		return document.Cell{Text: "-", Value: math.NaN()}
+	}
+	switch value := g.Points[at].Value; {
+	case !g.Figure.Counted():
+		return latencyCell(value)
+	case inBytes(g.Figure):
+		return document.Cell{Text: ranking.KB(value), Value: value / 1000}
+	default:
+		return document.Cell{Text: words.Amount(value), Value: value}
+	}
+}
+
+func inBytes(f results.Figure) bool { return f == results.Bytes || f == results.PartitionSize }
+
+func exponentCells(op, name string, m *results.Growth) []document.Cell {
+	exponent := func(x float64) document.Cell { // adding 0 makes 0 of -0
+		x = math.Round(100*x)/100 + 0
+		return document.Cell{Text: strconv.FormatFloat(x, 'f', 2, 64), Value: x}
+	}
+	low, high := document.Text("-"), document.Text("-")
+	if m.Low != nil && m.High != nil {
+		low, high = exponent(*m.Low), exponent(*m.High)
+	}
+	return []document.Cell{
+		document.Text(op), document.Text(name), exponent(m.Exponent), low, high, countCell(int64(len(m.Points))),
+		document.Text(grows(m)),
+	}
+}
+
+// growthChart draws a metric. Both axes are logarithmic, so that a power is a straight line. It is false if
+// there is nothing to draw.
+func (v *run) growthChart(row *grown) (document.Chart, bool) {
+	points := v.Sweep.Points
+	if len(points) == 0 || points[len(points)-1].Size <= points[0].Size {
+		return document.Chart{}, false
+	}
+	first, last := points[0].Size, points[len(points)-1].Size
+	ch := document.Chart{
+		Title: row.op + ", " + row.metric().heading,
+		X:     document.Axis{Label: v.Sweep.Path, Scale: document.Log, From: first, To: last},
+		Y:     document.Axis{Scale: document.Log, Text: row.figure.Text},
+	}
+	for _, p := range points {
+		ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: p.Size, Label: p.Value})
+	}
+	var said []string
+	some := false
+	for i := range row.models {
+		m := &row.models[i]
+		l := document.Line{Name: v.names.Part(m.Model, m.Engine)}
+		for _, p := range m.Points {
+			at := document.Point{X: p.Size, Y: p.Value, Text: l.Name + " at " + p.Point + ": " + row.figure.Text(p.Value)}
+			if p.Value <= 0 || p.Size < first || p.Size > last {
+				at.Y = math.NaN()
+			}
+			l.Points, some = append(l.Points, at), some || p.Value > 0
+		}
+		ch.Lines = append(ch.Lines, l)
+		said = append(said, l.Name+" "+grows(m))
+	}
+	ch.Summary = fmt.Sprintf("%s against %s: %s.", ch.Title, v.Sweep.Path, strings.Join(said, ", "))
+	return ch, some
+}
+
+// grown is how one metric of one operation grows in all models, the least exponent first.
+type grown struct {
+	phase, op string
+	figure    results.Figure
+	models    []results.Growth
+}
+
+// byMetric groups by phase, operation and metric.
+func byMetric(all []results.Growth) []grown {
+	var groups []grown
 	for _, g := range all {
-		at := slices.IndexFunc(groups, func(o Grown) bool {
-			return o.Phase == g.Phase && o.Op == g.Op && o.Figure == g.Figure
+		at := slices.IndexFunc(groups, func(o grown) bool {
+			return o.phase == g.Phase && o.op == g.Op && o.figure == g.Figure
 		})
 		if at < 0 {
-			at, groups = len(groups), append(groups, Grown{Phase: g.Phase, Op: g.Op, Figure: g.Figure})
+			at, groups = len(groups), append(groups, grown{phase: g.Phase, op: g.Op, figure: g.Figure})
 		}
-		groups[at].Models = append(groups[at].Models, g)
+		groups[at].models = append(groups[at].models, g)
 	}
 	for i := range groups {
-		slices.SortStableFunc(groups[i].Models, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+		slices.SortStableFunc(groups[i].models, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
 	}
 	return groups
 }
 
-// Flat reports whether the figure is flat in all models, and counted: it then needs no line
-// of its own.
-func (g *Grown) Flat() bool {
+// isFlat reports whether the metric is flat in all models, and counted: it then needs no line of its own.
+func (g *grown) isFlat() bool {
 	grows := func(m results.Growth) bool { return m.Class != growth.Flat }
-	return g.Figure.Counted() && !slices.ContainsFunc(g.Models, grows)
+	return g.figure.Counted() && !slices.ContainsFunc(g.models, grows)
 }
 
-// hides reports whether rows returned of the same operation grow as g says and rows examined do not.
-func (g *Grown) hides(all []Grown) bool {
-	if g.Figure != results.Rows {
+// hides reports whether rows returned of the same operation grow as g says and rows scanned do not.
+func (g *grown) hides(all []grown) bool {
+	if g.figure != results.Rows {
 		return false
 	}
 	for i := range all {
-		if o := &all[i]; o.Phase == g.Phase && o.Op == g.Op && o.Figure == results.Examined {
-			return !o.Flat() || len(o.Models) < len(g.Models)
+		if o := &all[i]; o.phase == g.phase && o.op == g.op && o.figure == results.Examined {
+			return !o.isFlat() || len(o.models) < len(g.models)
 		}
 	}
 	return false
 }
 
-// flatName names a figure that is flat in all models.
-func (g *Grown) flatName() string {
-	switch g.Figure {
-	case results.Examined:
-		return g.Op + " rows examined"
-	case results.Rows:
-		return g.Op + " rows returned"
+// metric is a metric that may grow: its place among the others, its name, and the heading above its rows.
+type metric struct {
+	order         int
+	name, heading string
+}
+
+// metrics are those of a sweep. Counters are first, since they do not depend on the machine.
+var metrics = map[results.Figure]metric{
+	results.Examined:      {0, "rows scanned", "rows scanned per operation"},
+	results.Rows:          {1, "rows", "rows returned and written per operation"},
+	results.Calls:         {2, "requests", "requests per operation"},
+	results.Bytes:         {3, "bytes", "KB read and written per operation"},
+	results.P50:           {4, "p50", "p50, ms"},
+	results.PartitionSize: {5, "size", "largest partition, KB"},
+}
+
+func (g *grown) metric() metric {
+	if m, ok := metrics[g.figure]; ok {
+		return m
 	}
-	return g.Op + " " + string(g.Figure)
+	return metric{len(metrics), string(g.figure), string(g.figure)}
 }
 
-// GrowthTable is how the figures of one phase grow.
-type GrowthTable struct {
-	Phase string // "" for the forecast
-	Rows  []Grown
-	// Flat are counted figures that are flat in all models: "list calls". Rows returned are not
-	// among them if rows examined are not flat, or not known.
-	Flat []string
+// grownTable is how the metrics of one phase grow.
+type grownTable struct {
+	phase string // "" for the forecast
+	rows  []grown
+	// flat are counters that are the same at every size in all models: "list requests". Rows returned are
+	// not among them if rows scanned grow, or are not known.
+	flat []string
 }
 
-// GrowthTables are the tables of all measured phases, and the table of the forecast.
-func GrowthTables(r *results.Run) []GrowthTable {
-	var tables []GrowthTable
-	all := grown(trials.Growths(r))
+// grownTables are the tables of all measured phases, and the table of the forecast. Counters are first.
+func grownTables(r *results.Run) []grownTable {
+	var tables []grownTable
+	all := byMetric(trials.Growths(r))
 	for _, g := range all {
-		at := slices.IndexFunc(tables, func(t GrowthTable) bool { return t.Phase == g.Phase })
+		at := slices.IndexFunc(tables, func(t grownTable) bool { return t.phase == g.phase })
 		if at < 0 {
-			at, tables = len(tables), append(tables, GrowthTable{Phase: g.Phase})
+			at, tables = len(tables), append(tables, grownTable{phase: g.phase})
 		}
 		switch t := &tables[at]; {
-		case !g.Flat():
-			t.Rows = append(t.Rows, g)
+		case !g.isFlat():
+			t.rows = append(t.rows, g)
 		case !g.hides(all):
-			t.Flat = append(t.Flat, g.flatName())
+			t.flat = append(t.flat, g.op+" "+g.metric().name)
 		}
+	}
+	for i := range tables {
+		slices.SortStableFunc(tables[i].rows, func(a, b grown) int { return cmp.Compare(a.metric().order, b.metric().order) })
 	}
 	return tables
 }
 
-// Title names the table: the phase, what was swept, and how far.
-func (t *GrowthTable) Title(s *results.Sweep) string {
-	what := t.Phase + ": cost against " + s.Path
-	if t.Phase == "" {
+// title names the table: the phase, what was swept, and how far.
+func (t *grownTable) title(s *results.Sweep) string {
+	what := t.phase + ": cost against " + s.Path
+	if t.phase == "" {
 		what = "forecast: largest partition against " + s.Path
 	}
 	if n := len(s.Points); n > 0 {
@@ -185,10 +364,6 @@ func (t *GrowthTable) Title(s *results.Sweep) string {
 	}
 	return what
 }
-
-// GrowthLegend explains the numbers behind the classes.
-const GrowthLegend = "exponent of the size with its 95% interval: 0 is the same at every size, 1 is twice for twice the size; " +
-	"cannot tell: the points leave several answers; more points, over a wider range, and trials tell more"
 
 var growthHead = []string{
 	"model", "engine", "phase", "op", "figure", "class", "exponent", "low", "high", "point", "size", "value",

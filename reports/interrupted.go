@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
@@ -11,74 +10,38 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Interruption is what one operation leaves that was interrupted: a row for each model.
-type Interruption struct {
-	Phase, Op string
-	Messages  int
-	Rows      []InterruptionRow
-}
-
-// InterruptionRow is what the operation of one model leaves.
-type InterruptionRow struct {
-	Name    string
-	Figures []string // in the order of InterruptionHeads
-	Faults  string   // what audits found, or ""
-}
-
-// InterruptionHeads are the heads of the figures.
-var InterruptionHeads = []string{
-	"writes", "points", "not\napplied", "partially\napplied", "applied", "duplicated", "lost",
-}
-
-// InterruptionLegend explains the heads.
-const InterruptionLegend = "points: interruption points, one after each write but the last, and which state they leave the messages in"
-
-// InterruptionsOf are the operations that a run has interrupted.
-func InterruptionsOf(r *results.Run) []Interruption {
-	var all []Interruption
-	names := NamesIn(r)
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		for j := range c.Interrupted {
-			left := &c.Interrupted[j]
-			at := slices.IndexFunc(all, func(o Interruption) bool { return o.Phase == c.Where() && o.Op == left.Op })
-			if at < 0 {
-				at, all = len(all), append(all, Interruption{Phase: c.Where(), Op: left.Op, Messages: left.Messages})
-			}
-			row := InterruptionRow{Name: names.Of(c), Faults: left.FaultsText()}
-			for _, n := range []int{left.Writes, left.Places, left.None, left.Some, left.All, left.Twice, left.Lost} {
-				row.Figures = append(row.Figures, strconv.Itoa(n))
-			}
-			all[at].Rows = append(all[at].Rows, row)
-		}
-	}
-	return all
-}
-
-// Title names what was interrupted.
-func (i *Interruption) Title() string {
-	return fmt.Sprintf("%s: %s of %s, interrupted", i.Phase, i.Op, words.Plural(i.Messages, "message"))
-}
-
 // interrupted has a table for each operation that was interrupted at each of its writes.
 func (v *run) interrupted() (all []document.Section) {
-	for n, one := range InterruptionsOf(v.Run) {
-		t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
-		for k, h := range InterruptionHeads {
-			t.Columns = append(t.Columns, document.Column{Title: h, Rank: max(0, 2-k)})
-		}
-		for _, r := range one.Rows {
-			row := document.Row{Cells: []document.Cell{document.Text(r.Name)}, Remark: r.Faults}
-			for _, f := range r.Figures {
-				row.Cells = append(row.Cells, document.Text(f))
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		for j := range c.Interrupted {
+			left := &c.Interrupted[j]
+			lead := fmt.Sprintf("%s: %s of %s, interrupted", c.Where(), left.Op, words.Plural(left.Messages, "message"))
+			at := slices.IndexFunc(all, func(s document.Section) bool { return s.Lead == lead })
+			if at < 0 {
+				at, all = len(all), append(all, document.Section{
+					ID: "interrupted", Title: "Interrupted", Lead: lead, Table: &document.Table{Columns: []document.Column{
+						{Title: "model", Left: true},
+						{Title: "writes", Rank: 2},
+						{Title: "points", Rank: 1, Help: "interruption points, one after each write but the last"},
+						{Title: "not\napplied"},
+						{Title: "partially\napplied"},
+						{Title: "applied"},
+						{Title: "duplicated"},
+						{Title: "lost"},
+					}},
+				})
 			}
-			t.Rows = append(t.Rows, row)
+			cells := []document.Cell{document.Text(v.names.Of(c))}
+			for _, n := range []int{left.Writes, left.Places, left.None, left.Some, left.All, left.Twice, left.Lost} {
+				cells = append(cells, countCell(int64(n)))
+			}
+			all[at].Table.Rows = append(all[at].Table.Rows, document.Row{Cells: cells, Remark: left.FaultsText()})
 		}
-		s := document.Section{ID: "interrupted", Title: "Interrupted", Lead: one.Title(), Table: t}
-		if n == 0 {
-			s.Note(document.Faint, "", InterruptionLegend)
-		}
-		all = append(all, s)
+	}
+	if len(all) > 0 {
+		all[0].Note(document.Faint, "",
+			"points: interruption points, one after each write but the last, and which state they leave the messages in")
 	}
 	return all
 }
@@ -107,7 +70,7 @@ func LongestGap(c *results.Cell) string {
 	if pace := float64(ok) / max(c.Seconds, 1e-9); ok > 0 && pace*c.Gap.Seconds < gapMissed {
 		return ""
 	}
-	return fmt.Sprintf("longest gap without an operation that was ok: %.1f s at %s", c.Gap.Seconds, words.Clock(c.Gap.At))
+	return fmt.Sprintf("longest gap without a successful operation: %.1f s at %s", c.Gap.Seconds, words.Clock(c.Gap.At))
 }
 
 // rowRemarks are the remarks of the operation. If not all trials are in its figures, the last one
@@ -176,5 +139,6 @@ func dueText(o *results.Op) string {
 	if !o.DueDiffers() {
 		return ""
 	}
-	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", ended(o.Due.P50), ended(o.Due.P99), ended(o.Due.P999))
+	text := func(ns int64) string { return results.TimeText(float64(ns)) }
+	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(o.Due.P50), text(o.Due.P99), text(o.Due.P999))
 }

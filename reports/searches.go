@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -11,96 +12,203 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// searches are the highest rates that were found, and the latency at each rate.
+// mostSearches is how many searches have their measurements on the first screen. Those of more are folded.
+const mostSearches = 1
+
+// searches are the highest rates that were found, the highest first, and the latency at each rate.
 func (v *run) searches() (all []document.Section) {
+	if len(v.Searches) == 0 {
+		return nil
+	}
+	order := make([]*results.Search, len(v.Searches))
 	for i := range v.Searches {
-		s := &v.Searches[i]
-		section := document.Section{
-			ID: "search", Title: "Highest rate", Lead: SearchTitle(s, v.names),
-			Table: &document.Table{Columns: []document.Column{
-				{Title: "ops/s"}, {Title: "achieved"}, {Title: "p50"}, {Title: "p99"}, {Title: "errors"}, {Title: "", Left: true},
-			}},
+		order[i] = &v.Searches[i]
+	}
+	slices.SortStableFunc(order, func(a, b *results.Search) int { return cmp.Compare(foundRate(b), foundRate(a)) })
+	rates := document.Section{
+		ID: "rates", Title: "Highest rate",
+		Table: &document.Table{Columns: []document.Column{
+			{Left: true},
+			{Title: "ops/s", Help: "the highest rate that passed all thresholds"},
+			{Title: "next\nfailed", Unit: "ops/s", Help: "the lowest rate above it that failed"},
+			{Group: "latency, ms", Title: "p50", Unit: "ms"},
+			{Group: "latency, ms", Title: "p99", Unit: "ms"},
+			{Title: "limit", Left: true},
+		}},
+	}
+	var said []string
+	for _, s := range order {
+		who := v.searchWho(s)
+		section := v.steps(s)
+		if s.Found == nil {
+			said = append(said, who+" no rate")
+			rates.Table.Add(document.Text(who), document.Text("-"), document.Text("-"), document.Text("-"), document.Text("-"),
+				document.Styled("no rate was found", document.Bad))
+		} else {
+			said = append(said, who+" "+rateText(s.Found.Rate))
+			rates.Table.Add(v.foundCells(s, who)...)
 		}
-		found := "no rate was found"
-		if s.Found != nil {
-			found = s.Found.Text
-		}
-		section.Say(document.Strong, "", searchWho(s, v.names)+": "+found)
-		for _, step := range SearchCurve(s) {
-			f := FiguresOf(&step)
-			section.Table.Add(document.Text(f.Rate), document.Text(f.Achieved), document.Text(f.P50), document.Text(f.P99),
-				document.Text(f.Errors), document.Text(string(step.Verdict)))
-		}
-		section.Note(document.Faint, "", SearchExpected(s))
-		if grown := SearchGrown(s); grown != "" {
-			section.Note(document.Faint, "", grown)
-		}
+		section.Fold = len(order) > mostSearches
 		all = append(all, section)
 	}
-	return all
+	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")
+	rates.Note(document.Faint, "", searchExpected(order[0]))
+	return append([]document.Section{rates}, all...)
+}
+
+func foundRate(s *results.Search) float64 {
+	if s.Found == nil {
+		return -1
+	}
+	return s.Found.Rate
+}
+
+func rateText(rate float64) string {
+	if rate <= 0 {
+		return "none"
+	}
+	return words.Amount(rate)
+}
+
+// foundCells is a search's row: the highest rate that passed, and the latency at it.
+func (v *run) foundCells(s *results.Search, who string) []document.Cell {
+	high := document.Text("-")
+	if s.Found.High > 0 {
+		high = document.Number(s.Found.High, words.Amount(s.Found.High))
+	}
+	p50, p99 := document.Text("-"), document.Text("-")
+	for i := range s.Steps {
+		if step := &s.Steps[i]; step.Rate == s.Found.Rate && step.Verdict == results.StepHeld {
+			p50, p99 = stepLatencies(step)
+		}
+	}
+	limit := document.Text(s.Found.Text)
+	if !s.Found.OK() {
+		limit.Style = document.Bad
+	}
+	rate := document.Number(s.Found.Rate, rateText(s.Found.Rate))
+	return []document.Cell{document.Text(who), rate, high, p50, p99, limit}
+}
+
+// stepWords are what the measurements of a search showed, in words.
+var stepWords = map[results.StepVerdict]string{
+	results.StepHeld: "passed", results.StepBroken: "failed", results.StepUnclear: "inconclusive",
+	results.StepClient: "client-bound",
+}
+
+// steps are the measurements of a search, the lowest rate first.
+func (v *run) steps(s *results.Search) document.Section {
+	section := document.Section{
+		ID: "search", Title: "Measured rates",
+		Lead: fmt.Sprintf("%s, phase %s, open loop, %s; latency of all scheduled operations", v.searchWho(s), s.Phase, s.Arrivals),
+		Table: &document.Table{Columns: []document.Column{
+			{Title: "ops/s"},
+			{Title: "achieved", Unit: "ops/s"},
+			{Group: "latency, ms", Title: "p50", Unit: "ms"},
+			{Group: "latency, ms", Title: "p99", Unit: "ms"},
+			{Title: "failed", Help: "operations that failed, were dropped or have an unknown outcome"},
+			{Left: true},
+		}},
+	}
+	steps := slices.Clone(s.Steps)
+	slices.SortStableFunc(steps, func(a, b results.SearchStep) int { return cmp.Compare(a.Rate, b.Rate) })
+	for i := range steps {
+		step := &steps[i]
+		achieved, failed := document.Text("-"), document.Text("-")
+		if o := step.Cell.Offered; o != nil {
+			achieved = document.Number(o.Achieved, words.Amount(o.Achieved))
+		}
+		p50, p99 := stepLatencies(step)
+		if step.Due() != nil {
+			var scheduled, bad int64
+			for _, o := range step.Cell.Ops {
+				bad += o.Failed + o.Unknown + o.Dropped
+				scheduled += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped
+			}
+			share := float64(bad) / float64(max(1, scheduled))
+			failed = document.Number(100*share, results.Percent(share))
+		}
+		said := cmp.Or(stepWords[step.Verdict], string(step.Verdict))
+		verdict := document.Text(strings.TrimSuffix(said+": "+step.Text, ": "))
+		section.Table.Add(document.Number(step.Rate, words.Amount(step.Rate)), achieved, p50, p99, failed, verdict)
+	}
+	section.Note(document.Faint, "", searchGrown(s))
+	if ch, ok := searchChart(s, steps); ok {
+		section.Charts = append(section.Charts, ch)
+	}
+	return section
+}
+
+// stepLatencies are p50 and p99 of all operations that a step scheduled.
+func stepLatencies(step *results.SearchStep) (p50, p99 document.Cell) {
+	l := step.Due()
+	if l == nil {
+		return document.Text("-"), document.Text("-")
+	}
+	return percentile(l.P50, true), percentile(l.P99, true)
+}
+
+// searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A
+// percentile that never ended is left out.
+func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart, bool) {
+	ch := document.Chart{
+		Title:   "latency of all scheduled operations, by rate",
+		Summary: fmt.Sprintf("Latency against rate of %s, %d measurements.", s.Model, len(steps)),
+		X:       document.Axis{Label: "operations per second", Text: words.Amount},
+		Y:       document.Axis{Scale: document.Log},
+		Lines:   []document.Line{{Name: "p50"}, {Name: "p99"}},
+	}
+	drawn := 0
+	for i := range steps {
+		step := &steps[i]
+		l := step.Due()
+		if l == nil {
+			continue
+		}
+		drawn++
+		for k, ns := range []int64{l.P50, l.P99} {
+			of := &ch.Lines[k]
+			p := document.Point{X: step.Rate, Y: math.NaN(), Open: step.Verdict != results.StepHeld}
+			if ns > 0 {
+				p.Y = float64(ns)
+				p.Text = fmt.Sprintf("%s/s, %s %s: %s", words.Amount(step.Rate), of.Name, words.Duration(p.Y),
+					stepWords[step.Verdict])
+			}
+			of.Points = append(of.Points, p)
+		}
+	}
+	if f := s.Found; f != nil && f.Rate > 0 {
+		ch.Marks = append(ch.Marks, f.Rate)
+		ch.Summary += " " + f.Text
+	}
+	return ch, drawn > 1
 }
 
 // searchWho names the model, and the engine and trial where there are several.
-func searchWho(s *results.Search, n Names) string {
-	who := n.Part(s.Model, s.Engine)
-	if n.trials {
+func (v *run) searchWho(s *results.Search) string {
+	who := v.names.Part(s.Model, s.Engine)
+	if v.names.trials {
 		who += fmt.Sprintf(" #%d", s.Trial)
 	}
 	return who
 }
 
-// SearchTitle names the search.
-func SearchTitle(s *results.Search, n Names) string {
-	return fmt.Sprintf("%s, phase %s, open loop, %s", searchWho(s, n), s.Phase, s.Arrivals)
-}
-
-// SearchExpected says which objectives a rate must keep.
-func SearchExpected(s *results.Search) string {
+// searchExpected says which thresholds a rate must pass.
+func searchExpected(s *results.Search) string {
 	var bounds []string
 	for i := range s.Objectives {
 		bounds = append(bounds, s.Objectives[i].String())
 	}
-	said := "expected: "
+	said := "Thresholds: "
 	if s.Default {
-		said = "expected, as the workload expects nothing: "
+		said = "Thresholds, as the workload has none: "
 	}
 	return said + strings.Join(bounds, ", ")
 }
 
-// SearchCurve are the steps, the lowest rate first.
-func SearchCurve(s *results.Search) []results.SearchStep {
-	steps := slices.Clone(s.Steps)
-	slices.SortStableFunc(steps, func(a, b results.SearchStep) int { return cmp.Compare(a.Rate, b.Rate) })
-	return steps
-}
-
-// StepFigures are the figures of a step as they are shown.
-type StepFigures struct{ Rate, Achieved, P50, P99, Errors string }
-
-// FiguresOf are what the step measured: percentiles of all that was due, and the part of the
-// operations that failed, were dropped or have no known outcome.
-func FiguresOf(s *results.SearchStep) StepFigures {
-	f := StepFigures{words.Amount(s.Rate), "-", "-", "-", "-"}
-	if o := s.Cell.Offered; o != nil {
-		f.Achieved = words.Amount(o.Achieved)
-	}
-	if l := s.Due(); l != nil {
-		f.P50, f.P99 = ended(l.P50), ended(l.P99)
-		var due, bad int64
-		for _, o := range s.Cell.Ops {
-			bad += o.Failed + o.Unknown + o.Dropped
-			due += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped
-		}
-		f.Errors = results.Percent(float64(bad) / float64(max(1, due)))
-	}
-	return f
-}
-
-func ended(ns int64) string { return results.TimeText(float64(ns)) }
-
-// SearchGrown says how the data changed during the search, because every step finds the store as
+// searchGrown says how the data changed during the search, because every step finds the store as
 // the steps before it left it.
-func SearchGrown(s *results.Search) string {
+func searchGrown(s *results.Search) string {
 	if len(s.Steps) == 0 {
 		return ""
 	}
@@ -114,7 +222,7 @@ func SearchGrown(s *results.Search) string {
 	text := fmt.Sprintf("%d measurements; meanwhile %d messages were delivered and %d deleted", len(s.Steps),
 		delivered, deleted)
 	if refilled > 0 {
-		text += fmt.Sprintf(", and %d delivered between steps, so that live ones do not run out", refilled)
+		text += fmt.Sprintf(", and %d delivered between steps, so that existing ones do not run out", refilled)
 	}
 	before, after := s.Steps[0].Cell.Before, s.Steps[len(s.Steps)-1].Cell.Engines
 	if before != nil && after != nil && before.DiskBytes >= 0 && after.DiskBytes >= 0 {

@@ -92,7 +92,7 @@ func TestTextHidesNothing(t *testing.T) {
 		text := strings.Join(strings.Fields(buf.String()), " ")
 		for _, want := range []string{
 			"3 not found", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
-			"longest gap without an operation that was ok: 4.9 s at 00:04", "counter drift of 17 in all",
+			"longest gap without a successful operation: 4.9 s at 00:04", "counter drift of 17 in all",
 			"namespace q5k2 of james on cassandra could not be dropped",
 			"engine: embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"omits fields: from, subject", "runs a fallback pattern: message_by_scan", "INTERRUPTED", "4 malformed",

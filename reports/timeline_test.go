@@ -16,11 +16,11 @@ func TestGap(t *testing.T) {
 		gap     results.Gap
 		want    string
 	}{
-		{"a node that was down", 6000, 60, results.Gap{At: 14.2, Seconds: 10.53}, "longest gap without an operation that was ok: 10.5 s at 00:14"},
-		{"after an hour", 6000, 6000, results.Gap{At: 3723, Seconds: 30}, "longest gap without an operation that was ok: 30.0 s at 1:02:03"},
+		{"a node that was down", 6000, 60, results.Gap{At: 14.2, Seconds: 10.53}, "longest gap without a successful operation: 10.5 s at 00:14"},
+		{"after an hour", 6000, 6000, results.Gap{At: 3723, Seconds: 30}, "longest gap without a successful operation: 30.0 s at 1:02:03"},
 		{"short", 60000, 60, results.Gap{At: 14, Seconds: 0.9}, ""},
 		{"few operations", 10, 60, results.Gap{At: 14, Seconds: 10}, ""},
-		{"none at all", 0, 60, results.Gap{At: 0, Seconds: 60}, "longest gap without an operation that was ok: 60.0 s at 00:00"},
+		{"none at all", 0, 60, results.Gap{At: 0, Seconds: 60}, "longest gap without a successful operation: 60.0 s at 00:00"},
 	} {
 		cell := results.Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []results.Interval{{OK: c.ok}}}
 		if got := LongestGap(&cell); got != c.want {

@@ -176,7 +176,7 @@ func (v *victim) table(c *results.Cell, a *results.Audit) {
 	text := strings.Join(strings.Fields(v.printed("stdout")), " ") // lines are broken anywhere
 	says := []string{
 		"ops/s failed unknown",
-		fmt.Sprintf("longest gap without an operation that was ok: %.1f s at", c.Gap.Seconds),
+		fmt.Sprintf("longest gap without a successful operation: %.1f s at", c.Gap.Seconds),
 		fmt.Sprintf("Verified: %s: nothing lost, %d of %d deliveries verified", v.model, a.Verified, a.Delivered),
 	}
 	if a.Unknown > 0 {

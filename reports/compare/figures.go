@@ -115,7 +115,7 @@ func wholeLoad(shares map[string]float64) []*figure {
 }
 
 // everything is the operation that stands for all of a phase.
-var everything = operation{op: "whole load"}
+var everything = operation{op: WholeLoad}
 
 // shares are the parts of the load that operations are, of those that all trials have often enough for a p50.
 func (p *pair) shares() map[string]float64 {

@@ -163,7 +163,7 @@ type Measure struct {
 // Measures are the figures that runs are compared by, in the order in which they are shown.
 func Measures() []Measure {
 	var all []Measure
-	for _, f := range figures {
+	for _, f := range append(wholeLoad(nil)[:2], figures...) {
 		if f.name == "attempts" { // most runs have none
 			continue
 		}
@@ -182,6 +182,9 @@ type Point struct {
 	Uncertain            float64 // the value of a highest rate may be off by this; 0: not known
 }
 
+// WholeLoad is the Op of the latencies of all operations of a phase together.
+const WholeLoad = "whole load"
+
 // Points are the figures of a run, those of its first phase first. Phases that are not ok have
 // none. Trials that are invalid have no times.
 func Points(r *results.Run) []Point {
@@ -193,6 +196,11 @@ func Points(r *results.Run) []Point {
 			continue
 		}
 		search := p.searched()
+		for _, f := range wholeLoad(p.shares()) {
+			if v := f.value(p.base, everything); !search && v > 0 {
+				all = append(all, Point{k.model, k.engine, k.phase, "", everything.op, f.name, v, 0})
+			}
+		}
 		for _, s := range p.operations() {
 			for _, f := range figures {
 				if !s.has(f, search) || f.name == "attempts" {

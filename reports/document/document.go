@@ -18,6 +18,7 @@ type Section struct {
 	Says      []Sentence
 	Table     *Table
 	Notes     []Sentence // below the table
+	Charts    []Chart    // a page draws them
 	Fold      bool
 }
 
@@ -45,7 +46,7 @@ func (s *Section) Note(style Style, lead, text string) {
 type Style int
 
 // Styles. Strong is the most important sentence, Bad is what is wrong, Warn a warning, Faint what is of
-// little use, and Best a value that is best or level with the best.
+// little use, Best a value that is best or level with the best, and Command what a shell can run.
 const (
 	Plain Style = iota
 	Strong
@@ -53,6 +54,7 @@ const (
 	Warn
 	Faint
 	Best
+	Command
 )
 
 // Table has a row for each thing and a column for each property of it.
@@ -67,6 +69,7 @@ type Column struct {
 	Group, Title string // a title may have two lines
 	Unit, Help   string
 	Left         bool // it holds text, which begins at the left
+	Once         bool // text and page leave out a text that is the same as in the row above
 	Rank         int
 	Page         bool // only a page has room for it, such as a chart
 }

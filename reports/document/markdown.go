@@ -49,6 +49,9 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 func markdownSentences(line func(string, ...any), all []Sentence) {
 	for _, s := range all {
 		text := words.Markdown(s.Text)
+		if s.Style == Command {
+			text = "`" + strings.ReplaceAll(words.OneLine(s.Text), "`", "'") + "`"
+		}
 		if s.Style == Strong || s.Style == Bad {
 			text = "**" + text + "**"
 		}

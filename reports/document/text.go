@@ -58,6 +58,10 @@ func (w *textWriter) paint(style Style, s string) string {
 }
 
 func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
+	if style == Command { // a shell gets it as it is
+		fmt.Fprintln(w.out, "    "+words.OneLine(text))
+		return
+	}
 	for _, line := range words.Wrap(lead, words.OneLine(text), indent, w.Width) {
 		fmt.Fprintln(w.out, w.paint(style, line))
 	}
@@ -141,11 +145,13 @@ func (w *textWriter) table(s *Section) {
 		fmt.Fprintln(w.out, w.paint(Strong, line))
 	}
 	group := ""
-	for _, r := range g.Rows {
+	for n := range g.Rows {
+		r := g.Rows[n]
 		if r.Group != group {
 			w.wrap(Plain, "", 2, r.Group)
 			group = r.Group
 		}
+		r.Cells = g.Shown(n)
 		w.row(&g, &r)
 		if r.Remark != "" {
 			w.wrap(Faint, "    ", 4, r.Remark)
@@ -154,6 +160,17 @@ func (w *textWriter) table(s *Section) {
 	if len(dropped) > 0 {
 		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
 	}
+}
+
+// Shown are the cells of a row without texts that are the same as above.
+func (t *Table) Shown(n int) []Cell {
+	cells := slices.Clone(t.Rows[n].Cells)
+	for i, c := range t.Columns {
+		if n > 0 && c.Once && t.Rows[n-1].Group == t.Rows[n].Group && t.Rows[n-1].Cells[i].Text == cells[i].Text {
+			cells[i] = Cell{}
+		}
+	}
+	return cells
 }
 
 // shortestText is how wide a text in the last column is at least. It is broken into lines.

@@ -287,7 +287,7 @@ func (c *Change) Why() string {
 	case c.Exact:
 		return string(c.Says) + ", exact"
 	case c.P == 0:
-		return string(c.Says) + ", more than chance"
+		return string(c.Says) + ", significant"
 	case c.Before > 0:
 		return fmt.Sprintf("%s, %+.0f%%, p≤%.1g", c.Says, 100*(c.After/c.Before-1), c.P)
 	}
@@ -303,12 +303,12 @@ func (s *Series) Untested() string {
 			timed++
 		}
 	}
-	const rule = "It takes %d runs to find a change of a time when %d timed figures are searched"
+	const rule = "A change of a time is found from %d runs on when %d timed metrics are searched"
 	switch {
 	case timed == s.Tested:
 		return ""
 	case s.Tested == 0:
-		return fmt.Sprintf(rule+": there are too few (--metric searches fewer figures, which takes fewer runs)", s.Least, timed)
+		return fmt.Sprintf(rule+"; use --metric to search fewer metrics in fewer runs", s.Least, timed)
 	}
-	return fmt.Sprintf(rule+": %d of these have too few", s.Least, timed, timed-s.Tested)
+	return fmt.Sprintf(rule+": %d of them have too few runs", s.Least, timed, timed-s.Tested)
 }

@@ -19,7 +19,7 @@ func TestTimesChange(t *testing.T) {
 	if len(h.Series) != 1 || len(h.Series[0].Runs) != 30 || len(h.Skipped) != 0 {
 		t.Fatalf("%d series, skipped %v", len(h.Series), h.Skipped)
 	}
-	want := fmt.Sprintf("james/embedded/measure list.p50 run %d worse\njames/embedded/measure list.p99 run %[1]d worse", slowedAt)
+	want := fmt.Sprintf("james/embedded/measure whole load.typical run %[1]d worse\njames/embedded/measure list.p50 run %[1]d worse\njames/embedded/measure list.p99 run %[1]d worse", slowedAt)
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
@@ -95,7 +95,7 @@ func TestMaxRateChanges(t *testing.T) {
 // Few runs tell no times, and the series says how many it takes; one figure takes fewer.
 func TestFewRuns(t *testing.T) {
 	few := historyOf(t, nights(t, 6), nil).Series[0]
-	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.Untested(), fmt.Sprintf("takes %d runs", few.Least)) {
+	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.Untested(), fmt.Sprintf("from %d runs on", few.Least)) {
 		t.Errorf("tested %d, least %d: %q", few.Tested, few.Least, few.Untested())
 	}
 	gates, err := compare.ParseGates("list.p99")

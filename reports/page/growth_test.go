@@ -42,11 +42,11 @@ func swept(t testing.TB) Source {
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)
 	v := newRunView(&s)
-	at := slices.IndexFunc(v.First, func(v sectionView) bool { return v.ID == "growth" })
-	if at < 0 || len(v.First[at].Charts) != 1 || len(v.First[at].Legend) != 2 {
-		t.Fatalf("growth %+v", v.First)
+	at := slices.IndexFunc(v.Sections, func(v sectionView) bool { return v.ID == "growth" })
+	if at < 0 || len(v.Sections[at].Charts) != 1 || len(v.Sections[at].Legend) != 2 {
+		t.Fatalf("growth %+v", v.Sections)
 	}
-	ch := v.First[at].Charts[0]
+	ch := v.Sections[at].Charts[0]
 	if len(ch.Dots) != 6 || len(ch.X) != 3 || ch.Dots[0].Y != ch.Dots[2].Y || ch.Dots[3].Y <= ch.Dots[5].Y {
 		t.Errorf("dots %+v", ch.Dots)
 	}
@@ -59,7 +59,7 @@ func TestGrowthIsDrawn(t *testing.T) {
 		t.Errorf("the line of oracle rises by %g over %g", up, across)
 	}
 	words := wellFormed(t, write(t, s))
-	for _, want := range []string{"linear (1.00)", "flat (0.00)", "list: p50", "measure: cost against population.messages, 100 to 10000 in 3 points", "The same at every size, for all models: list calls"} {
+	for _, want := range []string{"oracle 1.00", "linear", "Grows with population.messages: list of oracle (linear).", "p50, ms", "measure: cost against population.messages, 100 to 10000 in 3 points", "The same at every size, for all models: list requests"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}

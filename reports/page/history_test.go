@@ -52,7 +52,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := History(&b, history.Make("results", runs, skipped, nil), false); err != nil {
+	if err := Document(&b, history.Make("results", runs, skipped, nil).Document(false)); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -62,9 +62,9 @@ func writeHistory(t testing.TB, sources ...Source) string {
 func TestHistoryPage(t *testing.T) {
 	got := writeHistory(t, sample(t), sample(t), sample(t))
 	for _, want := range []string{
-		"<h1>3 runs in results</h1>", "<h3>What changed</h3>", "james/embedded/measure list.calls", "worse, exact",
-		"<figcaption>list p50, ", "<figcaption>list calls, ", "james/embedded/measure readers:list.calls", "<figcaption>readers:list p99, ",
-		"<polyline", "notes &lt;script&gt;: is not a run directory",
+		"<h1>history of results: 3 runs, 1 folder skipped</h1>", "<h2>Changed</h2>", "james/embedded/measure", "list.calls", "worse, exact",
+		"<figcaption>list p50, ", "<figcaption>list calls, ", "readers:list.calls", "<figcaption>readers:list p99, ", "<h2>Whole load</h2>", "typical",
+		"<polyline", "notes &lt;script&gt;", "is not a run directory",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q", want)

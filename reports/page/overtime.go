@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
@@ -214,15 +215,9 @@ func trace(ch *chart, ps []phaseTime, y func(float64) float64, value func(*resul
 
 func (a *axes) outcomes(ps []phaseTime) chart {
 	ch := timeChart("operations a second", ps)
-	step := math.Pow(10, math.Floor(math.Log10(a.rate)))
-	for a.rate/step < 3 {
-		step /= 2
-	}
-	top := math.Ceil(a.rate/step) * step
-	y := func(v float64) float64 { return ch.Bottom - v/top*(ch.Bottom-ch.Top) }
-	for v := 0.0; v <= top; v += step {
-		ch.Y = append(ch.Y, tick{y(v), rateLabel(v)})
-	}
+	scale := linearScale(a.rate, rateLabel, ch.Bottom, ch.Top)
+	y := scale.at
+	ch.Y = scale.ticks
 	var failed, unknown int64
 	for i := range ps {
 		for _, in := range ps[i].intervals {
@@ -260,8 +255,8 @@ func rateLabel(v float64) string {
 
 func (a *axes) latencies(ps []phaseTime) chart {
 	ch := timeChart("latency of what was ok", ps)
-	y := newLogScale(a.least, a.most, ch.Bottom, ch.Top)
-	ch.Y = y.ticks()
+	y := newScale(&document.Axis{Scale: document.Log}, []float64{float64(a.least), float64(a.most)}, ch.Bottom, ch.Top)
+	ch.Y = y.ticks
 	value := func(of func(*results.Interval) int64) []string {
 		return trace(&ch, ps, y.at, func(in *results.Interval) float64 {
 			if in.OK == 0 {

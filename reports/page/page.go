@@ -36,9 +36,9 @@ func Write(w io.Writer, sources ...Source) error {
 	case 0:
 		return fmt.Errorf("make page: there is no run to show")
 	case 1:
-		return execute(w, "run", newRunView(&sources[0]))
+		return execute(w, newRunView(&sources[0]))
 	}
-	return execute(w, "several", newSeveralView(sources))
+	return Document(w, several(sources))
 }
 
 // HTMLFile is the report in a run directory.
@@ -65,22 +65,19 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"upper":   func(v results.Verdict) string { return strings.ToUpper(string(v)) },
-	"join":    func(s []string) string { return strings.Join(s, ", ") },
 	"command": commandLine,
 	"styleclass": func(s document.Style) string {
-		return [...]string{"", "strong", "bad", "warn", "soft", "best"}[s]
+		return [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}[s]
 	},
-	"count":    func(index int) int { return index + 1 },
 	"facts":    sortedFacts,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
 	"style":    func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
-func execute(w io.Writer, name string, view any) error {
+func execute(w io.Writer, v *view) error {
 	var text strings.Builder
-	if err := templates.ExecuteTemplate(&text, name, view); err != nil {
+	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
 		return fmt.Errorf("make page: %w", err)
 	}
 	clean := strings.Map(func(r rune) rune {

@@ -172,7 +172,7 @@ func TestPageSaysWhatTheRunHas(t *testing.T) {
 		"OVERLOADED datastax, measure", "EMPTY elasticinbox, measure: the model cannot hold the workload's population: folders within folders",
 		"durability power", "latency from the scheduled start", "latency from start to end", "4 LOST, 1 CORRUPT", "DATA WRONG OR LOST james", "harness 161ns", "late starts: 12.00% of operations",
 		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max lag 1.50s",
-		"achieved, of offered operations a second: james 498 of 505", "written 300MB, read 80.0MB", "measure: longest gap without an operation that was ok: 4.9 s at 00:04",
+		"achieved, of offered operations a second: james 498 of 505", "written 300MB, read 80.0MB", "measure: longest gap without a successful operation: 4.9 s at 00:04",
 		"embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Left behind namespace q5k2", "3× timed out",
 		"page × 1.50, message_by_scan × 0.50", "james: logical data model", "name: sample phases: []",
 		"not steady: the service time went from 1ms in the first half to 2ms in the second", "not steady: the warm-up had not come to rest",
@@ -217,14 +217,14 @@ func TestChartsHoldTheirLines(t *testing.T) {
 			charts[where+" "+cs[i].Title] = &cs[i]
 		}
 	}
-	for _, p := range v.Curves {
-		note(p.Phase+" percentiles", p.Charts)
+	for _, section := range v.Sections {
+		note(section.Title, section.Charts)
+		for _, st := range section.Strips {
+			note("over time "+st.Name, st.Charts)
+		}
 	}
-	for _, st := range v.Strips {
-		note("over time "+st.Name, st.Charts)
-	}
-	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, 2, func(*results.Curve) string { return "" }, func(string) int { return 0 })
-	note("", []chart{single})
+	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, 99, func(*results.Curve) string { return "" })
+	note("", []chart{*draw(&single, &palette{})})
 	if len(charts) < 6 {
 		t.Fatalf("only %d charts", len(charts))
 	}
@@ -394,12 +394,12 @@ func FuzzPage(f *testing.F) {
 // The percentiles of several runs lie over each other, each run in its colour.
 func TestCurvesOfSeveralRuns(t *testing.T) {
 	s := sample(t)
-	v := newSeveralView([]Source{s, s, s})
-	if len(v.Curves) == 0 {
-		t.Fatal("no curves")
-	}
-	for _, c := range v.Curves {
-		if len(c.Charts) == 0 || len(c.Legend) != 3 {
+	found := 0
+	for _, c := range newView(several([]Source{s, s, s})).Sections {
+		if c.ID != "percentiles" {
+			continue
+		}
+		if found++; len(c.Charts) == 0 || len(c.Legend) != 3 {
 			t.Errorf("%s: %d charts, legend %v", c.Title, len(c.Charts), c.Legend)
 		}
 		for _, ch := range c.Charts {
@@ -407,6 +407,9 @@ func TestCurvesOfSeveralRuns(t *testing.T) {
 				t.Errorf("%s, %s: lines %+v", c.Title, ch.Title, ch.Lines)
 			}
 		}
+	}
+	if found == 0 {
+		t.Fatal("no curves")
 	}
 	if words := wellFormed(t, write(t, s, s)); !strings.Contains(words, "laid over each other") {
 		t.Error("the page does not show them")
@@ -417,16 +420,16 @@ func TestCurvesOfSeveralRuns(t *testing.T) {
 func TestSearchIsDrawn(t *testing.T) {
 	s := sample(t)
 	v := newRunView(&s)
-	at := slices.IndexFunc(v.First, func(v sectionView) bool { return v.ID == "search" })
-	if at < 0 || len(v.First[at].Charts) != 1 {
-		t.Fatalf("no chart of the search: %+v", v.First)
+	at := slices.IndexFunc(v.Sections, func(v sectionView) bool { return v.ID == "search" })
+	if at < 0 || len(v.Sections[at].Charts) != 1 {
+		t.Fatalf("no chart of the search: %+v", v.Sections)
 	}
-	ch := v.First[at].Charts[0]
+	ch := v.Sections[at].Charts[0]
 	if len(ch.Dots) != 2 || ch.Dots[0].Ring || !ch.Dots[1].Ring || ch.Dots[0].X >= ch.Dots[1].X {
 		t.Errorf("dots %+v: want one that passed and, at a higher rate, one that did not", ch.Dots)
 	}
 	words := wellFormed(t, write(t, s))
-	for _, want := range []string{s.Run.Searches[0].Found.Text, "expected, as the workload expects nothing: errors <0.1%", "500 500 600µs", "broken"} {
+	for _, want := range []string{s.Run.Searches[0].Found.Text, "Thresholds, as the workload has none: errors <0.1%", "500 500 0.60", "failed"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -465,7 +468,7 @@ func TestNoLog(t *testing.T) {
 		t.Error("a page with curves says that they are gone")
 	}
 	s.Curves, s.NoLog = nil, true
-	if n := strings.Count(write(t, s), said); n != len(newRunView(&s).Curves) || n == 0 {
+	if n := strings.Count(write(t, s), said); n != 1 {
 		t.Errorf("the page says %d times that curves are gone, want once for each measured phase", n)
 	}
 	if !strings.Contains(write(t, s, s), "latency.hlog of this run is gone") {

@@ -1,73 +1,57 @@
 package page
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// percentileCharts are the curves of a phase.
-type percentileCharts struct {
-	Legend []line
-	Charts []chart
-	Single []string // operations of one model only, which have no chart of their own
-	Few    []string // operations with too few samples for a curve
-}
-
 // opsTogether is how many operations of a single model share a chart.
 const opsTogether = 6
 
-// newPercentileCharts draws a chart of each operation that two or more models offer. If there is
-// a single model, its operations share charts.
-func newPercentileCharts(
-	s *reports.Section, curves []results.Curve, n reports.Names, colours *palette,
-) percentileCharts {
-	var p percentileCharts
-	if curves, p.Few = carried(s, ofSection(s, curves)); len(curves) == 0 {
+// percentiles has a chart of each operation of a phase that two or more models support. If there
+// is a single model, its operations share charts.
+func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) document.Section {
+	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true}
+	curves, few := carried(s, ofSection(s, curves))
+	if len(few) > 0 {
+		p.Note(document.Faint, "", "Too few operations for a curve: "+strings.Join(few, ", ")+".")
+	}
+	if len(curves) == 0 {
 		return p
 	}
-	name := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }
-	several := slices.ContainsFunc(curves, func(c results.Curve) bool { return name(&c) != name(&curves[0]) })
-	nines := 2.0
-	for i := range curves {
-		ps := curves[i].Points
-		nines = max(nines, ninesOf(ps[len(ps)-1].Percentile))
-	}
-	if !several {
-		var own palette
-		for at := 0; at < len(curves); at += opsTogether {
-			these := curves[at:min(at+opsTogether, len(curves))]
+	p.Lead = "How many operations took longer than a time: a curve that is lower is faster, and its right end is the tail. " +
+		"Both axes are logarithmic."
+	name, last := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }, lastOf(curves)
+	if !slices.ContainsFunc(curves, func(c results.Curve) bool { return name(&c) != name(&curves[0]) }) {
+		op := func(c *results.Curve) string { return c.Op }
+		for these := range slices.Chunk(curves, opsTogether) {
 			var ops []string
 			for i := range these {
 				ops = append(ops, these[i].Op)
 			}
-			op := func(c *results.Curve) string { return c.Op }
-			p.Charts = append(p.Charts, newPercentileChart(strings.Join(ops, ", "), these, nines, op, own.series))
+			p.Charts = append(p.Charts, newPercentileChart(strings.Join(ops, ", "), these, last, op))
 		}
-		p.Legend = own.legend()
 		return p
 	}
+	var single []string // operations of one model, which have no chart
 	for _, op := range s.Ops {
-		var drawn []results.Curve
-		for _, c := range curves {
-			if c.Op == op {
-				drawn = append(drawn, c)
-			}
-		}
+		drawn := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
 		switch len(drawn) {
 		case 0:
 		case 1:
-			p.Single = append(p.Single, op+" ("+name(&drawn[0])+")")
+			single = append(single, op+" ("+name(&drawn[0])+")")
 		default:
-			p.Charts = append(p.Charts, newPercentileChart(op, drawn, nines, name, colours.series))
+			p.Charts = append(p.Charts, newPercentileChart(op, drawn, last, name))
 		}
 	}
-	p.Legend = colours.legend()
+	if len(single) > 0 {
+		p.Note(document.Faint, "", "Of one model only, and not drawn: "+strings.Join(single, ", ")+".")
+	}
 	return p
 }
 
@@ -102,51 +86,45 @@ func ofSection(s *reports.Section, curves []results.Curve) []results.Curve {
 	return of
 }
 
-// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
-// far apart. Nines is where the axis ends: 2 is 99%, 3 is 99.9%.
-func newPercentileChart(
-	title string, curves []results.Curve, nines float64, name func(*results.Curve) string, series func(string) int,
-) chart {
-	ch := newChart(title, "percentile", chartHeight)
-	ch.drawPercentiles(curves, nines, name, series)
-	return ch
-}
+// lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
+const lowestDrawn = 10
 
-func (ch *chart) drawPercentiles(
-	curves []results.Curve, nines float64, name func(*results.Curve) string, series func(string) int,
-) {
-	least, most := int64(math.MaxInt64), int64(1)
-	for i := range curves {
-		for _, p := range curves[i].Points {
-			least, most = min(least, p.Nanoseconds), max(most, p.Nanoseconds)
-		}
-	}
-	x := func(percentile float64) float64 { return ch.Left + ninesOf(percentile)/nines*(ch.Right-ch.Left) }
-	y := newLogScale(least, most, ch.Bottom, ch.Top)
-	ch.Y = y.ticks()
-	for n := 0; float64(n) <= nines; n++ {
-		p := 100 * (1 - math.Pow(10, -float64(n)))
-		// The label has as many digits as there are nines, because p may be 99.99…98.
-		ch.X = append(ch.X, tick{x(p), strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
+// far apart. Last is the percentile at which the axis ends.
+func newPercentileChart(
+	title string, curves []results.Curve, last float64, name func(*results.Curve) string,
+) document.Chart {
+	ch := document.Chart{
+		Title: title, X: document.Axis{Label: "percentile", Scale: document.Nines, To: last},
+		Y: document.Axis{Scale: document.Log},
 	}
 	var ends []string
 	for i := range curves {
 		c := &curves[i]
-		var points polyline
-		for _, p := range c.Points {
-			points.add(x(p.Percentile), y.at(float64(p.Nanoseconds)))
+		l := document.Line{Name: name(c)}
+		for i, p := range c.Points {
+			if p.Percentile < lowestDrawn && i < len(c.Points)-1 {
+				continue
+			}
+			l.Points = append(l.Points, document.Point{X: p.Percentile, Y: float64(max(1, p.Nanoseconds))})
 		}
-		n := name(c)
-		ch.Lines = append(ch.Lines, line{n, series(n), points.drawn()})
-		median, last := c.Points[0], c.Points[len(c.Points)-1]
+		ch.Lines = append(ch.Lines, l)
+		median, slowest := c.Points[0], c.Points[len(c.Points)-1]
 		if at := slices.IndexFunc(c.Points, func(p results.Point) bool { return p.Percentile >= 50 }); at >= 0 {
 			median = c.Points[at]
 		}
-		ends = append(ends, n+": median "+words.Duration(float64(median.Nanoseconds))+
-			", slowest "+words.Duration(float64(last.Nanoseconds)))
+		ends = append(ends, l.Name+": median "+words.Duration(float64(median.Nanoseconds))+
+			", slowest "+words.Duration(float64(slowest.Nanoseconds)))
 	}
-	ch.Summary = "Latency of " + ch.Title + " by percentile. " + strings.Join(ends, "; ") + "."
+	ch.Summary = "Latency of " + title + " by percentile. " + strings.Join(ends, "; ") + "."
+	return ch
 }
 
-// ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
-func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
+// lastOf is the highest percentile of curves, at least 99.
+func lastOf(curves []results.Curve) float64 {
+	last := 99.0
+	for i := range curves {
+		last = max(last, curves[i].Points[len(curves[i].Points)-1].Percentile)
+	}
+	return last
+}

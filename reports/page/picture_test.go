@@ -39,13 +39,8 @@ var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictu
 func drawPicture(w io.Writer, title string, curves []results.Curve) error {
 	ch := newChart(title, "percentile", pictureHeight)
 	ch.Width, ch.Right, ch.Top = pictureWidth, pictureWidth-marginRight, titleHeight
-	nines := 2.0
-	for i := range curves {
-		ps := curves[i].Points
-		nines = max(nines, ninesOf(ps[len(ps)-1].Percentile))
-	}
-	var colours palette
-	ch.drawPercentiles(curves, nines, func(c *results.Curve) string { return c.Op }, colours.series)
+	d := newPercentileChart(title, curves, lastOf(curves), func(c *results.Curve) string { return c.Op })
+	ch.draw(&d, &palette{})
 	p := struct {
 		chart
 		Keys []pictureKey

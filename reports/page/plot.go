@@ -3,9 +3,11 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -48,7 +50,7 @@ type line struct {
 	Segments []string
 }
 
-// dot is one value of a line. It is a ring if it is a rate that did not hold.
+// dot is one value of a line. It is a ring if it is not one of those that the line is about.
 type dot struct {
 	X, Y   float64
 	Series int
@@ -86,35 +88,156 @@ func (p *palette) series(name string) int {
 	return (len(p.names) - 1) % numSeries
 }
 
-// legend has the names so far, with their colours.
-func (p *palette) legend() []line {
-	var ls []line
-	for i, name := range p.names {
-		ls = append(ls, line{Name: name, Series: i % numSeries})
+// legendOf has the lines of charts, each name once.
+func legendOf(charts []chart) (all []line) {
+	for i := range charts {
+		for _, l := range charts[i].Lines {
+			if !slices.ContainsFunc(all, func(o line) bool { return o.Name == l.Name }) {
+				all = append(all, line{Name: l.Name, Series: l.Series})
+			}
+		}
 	}
-	return ls
+	return all
 }
 
-// logScale is a logarithmic axis of nanoseconds in whole decades.
-type logScale struct{ low, high, from, to float64 }
-
-// newLogScale has room for all values from least to most. Its ends are at from and to.
-func newLogScale(least, most int64, from, to float64) logScale {
-	low := math.Floor(math.Log10(float64(max(1, least))))
-	high := math.Ceil(math.Log10(float64(max(1, most))))
-	return logScale{low, max(high, low+1), from, to}
+// scale is an axis of a chart: where a value is, and its ticks.
+type scale struct {
+	at    func(float64) float64
+	ticks []tick
 }
 
-func (s logScale) at(ns float64) float64 {
-	return s.from + (math.Log10(max(1, ns))-s.low)/(s.high-s.low)*(s.to-s.from)
-}
-
-func (s logScale) ticks() []tick {
-	var ts []tick
-	for e := s.low; e <= s.high; e++ {
-		ts = append(ts, tick{s.at(math.Pow(10, e)), decade(int(e))})
+// newScale is an axis that has room for all values. Its ends are at from and to.
+func newScale(a *document.Axis, values []float64, from, to float64) scale {
+	text := a.Text
+	if text == nil {
+		text = nanoseconds
 	}
-	return ts
+	low, high := a.From, a.To
+	if low == high {
+		low, high = math.Inf(1), 0
+		for _, v := range values {
+			if v > 0 && !math.IsInf(v, 1) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		low = min(low, max(high, 1))
+	}
+	var s scale
+	switch {
+	case a.Scale == document.Linear && a.From == a.To:
+		s = linearScale(high, text, from, to)
+	case a.Scale == document.Linear:
+		s.at = func(v float64) float64 { return from + (v-low)/(high-low)*(to-from) }
+	case a.Scale == document.Log:
+		first, last := math.Log10(low), math.Log10(high)
+		if a.From == a.To { // whole decades
+			first = math.Floor(first)
+			last = max(first+1, math.Ceil(math.Log10(max(high, low))))
+		}
+		s.at = func(v float64) float64 {
+			return from + (max(math.Log10(max(v, math.SmallestNonzeroFloat64)), first)-first)/(last-first)*(to-from)
+		}
+		for e := math.Ceil(first); e <= last; e++ {
+			s.ticks = append(s.ticks, tick{s.at(math.Pow(10, e)), words.OneLine(text(math.Pow(10, e)))})
+		}
+	case a.Scale == document.Nines:
+		s.at = func(percentile float64) float64 { return from + ninesOf(percentile)/ninesOf(a.To)*(to-from) }
+		for n := 0; float64(n) <= ninesOf(a.To)+1e-9; n++ {
+			p := 100 * (1 - math.Pow(10, -float64(n)))
+			// The label has as many digits as there are nines, because p may be 99.99…98.
+			s.ticks = append(s.ticks, tick{s.at(p), strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+		}
+	}
+	if a.Ticks != nil {
+		s.ticks = nil
+		for i, t := range a.Ticks {
+			if at := s.at(t.At); i == 0 || math.Abs(at-s.ticks[len(s.ticks)-1].At) >= labelRoom {
+				s.ticks = append(s.ticks, tick{at, words.OneLine(t.Label)})
+			}
+		}
+	}
+	return s
+}
+
+// labelRoom is the least distance between two labels of the horizontal axis.
+const labelRoom = 44
+
+// linearScale is an axis from 0 to a round number.
+func linearScale(most float64, text func(float64) string, from, to float64) scale {
+	if most <= 0 {
+		most = 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for most/step < 3 {
+		step /= 2
+	}
+	top := math.Ceil(most/step) * step
+	s := scale{at: func(v float64) float64 { return from + v/top*(to-from) }}
+	s.ticks = []tick{{s.at(0), "0"}}
+	for v := step; v <= top*1.001; v += step {
+		s.ticks = append(s.ticks, tick{s.at(v), words.OneLine(text(v))})
+	}
+	return s
+}
+
+// ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
+func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
+
+// nanoseconds writes a power of ten of nanoseconds.
+func nanoseconds(ns float64) string { return decade(int(math.Round(math.Log10(ns)))) }
+
+// draw draws a chart. It returns nil if there is nothing to draw.
+func draw(d *document.Chart, colours *palette) *chart {
+	ch := newChart(words.OneLine(d.Title), words.OneLine(d.X.Label), chartHeight)
+	if !ch.draw(d, colours) {
+		return nil
+	}
+	return &ch
+}
+
+// draw draws lines into a chart. It is false if there is nothing to draw.
+func (ch *chart) draw(d *document.Chart, colours *palette) bool {
+	ch.Summary, ch.Said = words.OneLine(d.Summary), d.Says
+	var xs, ys []float64
+	for _, l := range d.Lines {
+		for _, p := range l.Points {
+			if !math.IsNaN(p.Y) {
+				xs, ys = append(xs, p.X), append(ys, p.Y, p.Y+p.Error)
+			}
+		}
+	}
+	if len(xs) == 0 {
+		return false
+	}
+	x, y := newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
+	ch.X, ch.Y = x.ticks, y.ticks
+	for _, l := range d.Lines {
+		of := line{Name: l.Name, Series: colours.series(l.Name)}
+		var points polyline
+		var brackets []string // upright lines that show how far values may be off
+		for _, p := range l.Points {
+			if math.IsNaN(p.Y) || d.Y.Scale == document.Log && p.Y <= 0 {
+				points.lift()
+				continue
+			}
+			points.add(x.at(p.X), y.at(p.Y))
+			if p.Text != "" {
+				ch.Dots = append(ch.Dots, dot{x.at(p.X), y.at(p.Y), of.Series, p.Text, p.Open})
+			}
+			if p.Error > 0 {
+				var bracket polyline
+				bracket.add(x.at(p.X), y.at(p.Y-p.Error))
+				bracket.add(x.at(p.X), y.at(p.Y+p.Error))
+				brackets = append(brackets, bracket.drawn()...)
+			}
+		}
+		of.Segments = append(points.drawn(), brackets...)
+		ch.Lines = append(ch.Lines, of)
+	}
+	for _, at := range d.Marks {
+		ch.Marks = append(ch.Marks, mark{At: x.at(at)})
+	}
+	return true
 }
 
 // decade writes 10^e nanoseconds.
@@ -155,41 +278,4 @@ func shortened(name string, room float64) string {
 		letters = append(letters[:max(0, most-1)], '…')
 	}
 	return string(letters)
-}
-
-// nextStep is 1, 2, 5, 10, 20, 50 and so on.
-func nextStep(step int) int {
-	for n := step; ; n /= 10 {
-		switch n {
-		case 1, 5:
-			return 2 * step
-		case 2:
-			return 5 * step / 2
-		}
-	}
-}
-
-// linearScale is an axis from 0 to a round number.
-type linearScale struct{ step, top, from, to float64 }
-
-// newLinearScale has room for all values up to most. 0 is at from, and the top is at to.
-func newLinearScale(most, from, to float64) linearScale {
-	if most <= 0 {
-		most = 1
-	}
-	step := math.Pow(10, math.Floor(math.Log10(most)))
-	for most/step < 3 {
-		step /= 2
-	}
-	return linearScale{step, math.Ceil(most/step) * step, from, to}
-}
-
-func (s linearScale) at(v float64) float64 { return s.from + v/s.top*(s.to-s.from) }
-
-func (s linearScale) ticks(text func(float64) string) []tick {
-	ts := []tick{{s.at(0), "0"}}
-	for v := s.step; v <= s.top*1.001; v += s.step {
-		ts = append(ts, tick{s.at(v), words.OneLine(text(v))})
-	}
-	return ts
 }

@@ -5,39 +5,9 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/results"
 )
-
-// runView is what the template shows of one run.
-type runView struct {
-	*results.Run
-	Title       string
-	Facts       []string
-	First, Rest []sectionView // before the charts, and after them
-	Curves      []curvesView  // of measured phases
-	Strips      []strip
-	ManyStrips  bool // they are folded
-	TimeLegend  []line
-	DelayLegend []line
-	Models      []modelView
-	Repeat      string
-	Cells       []cellView
-	Operations  []glossary.Term
-	Columns     []glossary.Term
-}
-
-// curvesView has the percentile curves of a phase.
-type curvesView struct {
-	Phase string
-	percentileCharts
-	NoLog bool // the log that has them is gone
-}
-
-type cellView struct {
-	Name string
-	*results.Cell
-}
 
 // Source is a run and what a page shows of it.
 type Source struct {
@@ -47,57 +17,80 @@ type Source struct {
 	NoLog  bool // the run's latency log is gone, and with it the curves
 }
 
+// provenance is how a run was made.
+type provenance struct {
+	*results.Run
+	Repeat string
+	Cells  []cellView
+}
+
+type cellView struct {
+	Name string
+	*results.Cell
+}
+
 // mostStrips is how many models over time are shown without a fold.
 const mostStrips = 6
 
-func newRunView(s *Source) *runView {
+// onPage are the sections that a page shows open, although they are folded in the text.
+var onPage = map[string]bool{"percentiles": true, "time": true, "cost": true, "thresholds": true, "search": true}
+
+// newRunView is the page of a run: the sections of its report, with its charts before those that are folded.
+func newRunView(s *Source) *view {
 	r, n := s.Run, reports.NamesIn(s.Run)
 	d := reports.Of(r, "")
-	v := &runView{
-		Run: r, Title: d.Title, Facts: d.Facts, Repeat: repeat(s.Name),
-		Strips: newStrips(r, n, afterLoad), TimeLegend: timeLegend, DelayLegend: latencyLegend,
-		Models: newModelViews(r), Operations: glossary.Operations(), Columns: glossary.Columns(),
+	charts := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
+	if charts < 0 {
+		charts = len(d.Sections)
 	}
-	v.ManyStrips = len(v.Strips) > mostStrips
-	var colours palette
-	searches, growths := newSearchCharts(r), newGrowthCharts(r, n, &colours)
-	for _, section := range newSections(d) {
-		switch section.ID {
-		case "search":
-			section.Charts, searches = searches[0], searches[1:]
-			section.Legend = searchLegend
-		case "growth":
-			section.Charts, growths = growths[0], growths[1:]
-			section.Legend = colours.legend()
-		case "cost", "thresholds":
-			section.Open = true
-		}
-		if section.Fold {
-			v.Rest = append(v.Rest, section)
-		} else {
-			v.First = append(v.First, section)
-		}
-	}
-	slices.SortStableFunc(v.Rest, func(a, b sectionView) int { return cmp.Compare(folded(&a), folded(&b)) })
+	first := charts
 	if r.Sweep == nil { // each point of a sweep has its own
 		for _, g := range reports.Sections(r) {
-			if c := g.Cells[0]; c.Measured() {
-				v.Curves = append(v.Curves, curvesView{c.Where(), newPercentileCharts(&g, s.Curves, n, &colours), s.NoLog})
+			if c := g.Cells[0]; !c.Measured() {
+				continue
+			}
+			p := percentiles(&g, s.Curves, n)
+			if s.NoLog && charts == first {
+				p.Notes = []document.Sentence{{
+					Text: "no curves, because latency.hlog of this run is gone. All other values are those of run.json.",
+				}}
+			}
+			if len(p.Charts)+len(p.Notes) > 0 {
+				d.Sections = slices.Insert(d.Sections, charts, p)
+				charts++
 			}
 		}
 	}
-	for i := range r.Cells {
-		v.Cells = append(v.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
+	v := newView(d)
+	strips := sectionView{
+		Section: &document.Section{ID: "time", Title: "Over time", Fold: true, Lead: overTime},
+		Strips:  newStrips(r, n, afterLoad), Legend: slices.Concat(timeLegend, latencyLegend),
 	}
+	if strips.Open = len(strips.Strips) <= mostStrips; len(strips.Strips) > 0 {
+		v.Sections = slices.Insert(v.Sections, charts, strips)
+	}
+	slices.SortStableFunc(v.Sections, func(a, b sectionView) int { return cmp.Compare(a.order(), b.order()) })
+	if models := newModelViews(r); len(models) > 0 {
+		v.Sections = append(v.Sections, sectionView{
+			Section: &document.Section{ID: "behind", Title: "Access patterns and schemas", Fold: true, Lead: behindLead},
+			Models:  models,
+		})
+	}
+	made := provenance{Run: r, Repeat: repeat(s.Name)}
+	for i := range r.Cells {
+		made.Cells = append(made.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
+	}
+	repeat := document.Section{ID: "provenance", Title: "Repeat it"}
+	v.Sections = append(v.Sections, sectionView{Section: &repeat, Made: &made})
 	return v
 }
 
-func folded(v *sectionView) int {
-	if v.Open {
-		return 0
-	}
-	return 1
-}
+const (
+	overTime = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
+		"A shaded band is a time in which no operation succeeded."
+	behindLead = "The access patterns of each operation, with their requests on average, and the tables. In a diagram K is a " +
+		"partition key, C↑ C↓ a clustering column, S static, IDX an index, ++ a counter."
+)
 
 // afterLoad reports whether a phase is drawn over time with the measured ones. A load is left
 // out: it is much faster, and would flatten the others.

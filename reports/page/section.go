@@ -4,15 +4,51 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 )
 
+// view is a page: a document, with the number of sections that are on its first screen.
+type view struct {
+	*document.Document
+	Sections            []sectionView
+	Operations, Columns []glossary.Term
+}
+
+// newView is the page of a document. Colours of lines are the same on all of it.
+func newView(d *document.Document) *view {
+	v := &view{Document: d, Operations: glossary.Operations(), Columns: glossary.Columns()}
+	var colours palette
+	ids := map[string]int{}
+	for i := range d.Sections {
+		s := sectionView{Section: &d.Sections[i], Open: d.Sections[i].Fold && onPage[d.Sections[i].ID]}
+		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
+			s.Place = fmt.Sprint("-", ids[s.ID])
+		}
+		if s.Table != nil {
+			s.table()
+		}
+		for k := range s.Section.Charts {
+			if ch := draw(&s.Section.Charts[k], &colours); ch != nil {
+				s.Charts = append(s.Charts, *ch)
+			}
+		}
+		s.Legend = legendOf(s.Charts)
+		v.Sections = append(v.Sections, s)
+	}
+	return v
+}
+
+// Document writes a document as a page.
+func Document(w io.Writer, d *document.Document) error { return execute(w, newView(d)) }
+
 // sectionView is a section of a document as the template shows it.
 type sectionView struct {
 	*document.Section
+	Place  string // what its name ends with
 	Groups []span // titles over several columns; none if no column has one
 	Ticks  []tick // of the axis of ranges, in the units of rangeWidth
 	Drawn  string // what ranges show
@@ -20,6 +56,9 @@ type sectionView struct {
 	Charts []chart
 	Legend []line
 	Open   bool // it is not folded, although the text leaves it out
+	Strips []strip
+	Models []modelView
+	Made   *provenance
 }
 
 // Columns is how many columns the table has.
@@ -27,6 +66,32 @@ func (v *sectionView) Columns() int { return len(v.Table.Columns) }
 
 // Rest is how many columns are behind the first.
 func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
+
+// First reports whether the section is on the first screen.
+func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
+
+// order puts sections of the first screen before those that are open, and these before those that are folded.
+func (v *sectionView) order() int {
+	switch {
+	case !v.Fold:
+		return 0
+	case v.Open:
+		return 1
+	}
+	return 2
+}
+
+// Listed reports whether the list of sections has this one.
+func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }
+
+// After is the first section that is not on the first screen, before which their list is.
+func (v *view) After() int {
+	at := slices.IndexFunc(v.Sections, func(s sectionView) bool { return !s.First() })
+	if at < 0 {
+		return len(v.Sections)
+	}
+	return at
+}
 
 // span is a title over several columns.
 type span struct {
@@ -57,17 +122,6 @@ func (r *rangeView) Box() float64 { return max(1, r.ThreeQuarters-r.Quarter) }
 // rangeWidth is the width of the chart of ranges.
 const rangeWidth = 300
 
-func newSections(d *document.Document) (all []sectionView) {
-	for i := range d.Sections {
-		v := sectionView{Section: &d.Sections[i]}
-		if v.Table != nil {
-			v.table()
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
 func (v *sectionView) table() {
 	some := false
 	for i := 0; i < len(v.Table.Columns); {
@@ -83,12 +137,13 @@ func (v *sectionView) table() {
 	}
 	at := v.axis()
 	last := ""
-	for _, r := range v.Table.Rows {
+	for n := range v.Table.Rows {
+		r := &v.Table.Rows[n]
 		row := rowView{Remark: r.Remark}
 		if r.Group != last {
 			row.Group, last = r.Group, r.Group
 		}
-		for i, c := range r.Cells {
+		for i, c := range v.Table.Shown(n) {
 			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
 			if c.Range != nil && at != nil {
 				r := c.Range
@@ -160,16 +215,4 @@ func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
 // milliseconds writes nanoseconds as a plain number of ms.
 func milliseconds(ns float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.6g", ns/1e6), ".0")
-}
-
-// documentView is a page that shows a document and nothing else.
-type documentView struct {
-	*document.Document
-	Sections            []sectionView
-	Operations, Columns []glossary.Term
-}
-
-// Document writes a document as a page.
-func Document(w io.Writer, d *document.Document) error {
-	return execute(w, "document", &documentView{d, newSections(d), glossary.Operations(), glossary.Columns()})
 }

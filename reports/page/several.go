@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,73 +10,151 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// severalView shows runs side by side, in the order given. It has medians and ratios only;
+// several is the report of runs side by side, in the order given. It has medians and ratios only;
 // package compare says which differences are significant.
-type severalView struct {
-	First       []sectionView // if each run has models or engines of its own, and the same load
-	Runs        []runHead
-	Same        []fact // settings that all runs have in common
-	Differences []difference
-	Blocks      []sectionView
-	Curves      []severalCurves
-	Operations  []glossary.Term
-	Columns     []glossary.Term
-	Compare     string // the command that says which differences are significant
-}
-
-type runHead struct {
-	Label, Name, Started, Repeat string
-	Took                         string
-	Alerts                       []sectionView // what is wrong, and warnings
-}
-
-// difference is a setting that differs, with its value in each run.
-type difference struct {
-	Label  string
-	Values []string
-}
-
-func newSeveralView(sources []Source) *severalView {
-	v := &severalView{Operations: glossary.Operations(), Columns: glossary.Columns()}
-	var names, labels []string
+func several(sources []Source) *document.Document {
+	d := &document.Document{Title: fmt.Sprintf("%d runs side by side", len(sources))}
+	var labels, names []string
+	var each []document.Section
 	for i := range sources {
 		s := &sources[i]
-		h := runHead{
-			Label: "run " + strconv.Itoa(i+1), Name: cmp.Or(s.Name, s.Run.Workload.Name), Started: s.Run.Started,
-			Repeat: repeat(s.Name), Took: words.Duration(s.Run.Seconds * 1e9),
-		}
-		for _, section := range newSections(reports.Of(s.Run, "")) {
-			if section.ID == "alerts" || section.ID == "warnings" {
-				h.Alerts = append(h.Alerts, section)
-			}
-		}
-		if s.NoLog {
-			h.Alerts = append(h.Alerts, sectionView{Section: &document.Section{Says: []document.Sentence{
-				{Text: "no percentile curves, because latency.hlog of this run is gone"},
-			}}})
-		}
-		v.Runs, labels = append(v.Runs, h), append(labels, h.Label)
-		names = append(names, shellWord(cmp.Or(s.Name, "DIR")))
+		label := "run " + strconv.Itoa(i+1)
+		d.Facts = append(d.Facts, fmt.Sprintf("%s: %s, started %s, took %s", label, cmp.Or(s.Name, s.Run.Workload.Name),
+			s.Run.Started, words.Duration(s.Run.Seconds*1e9)))
+		labels, names = append(labels, label), append(names, shellWord(cmp.Or(s.Name, "DIR")))
+		each = append(each, aboutRun(s, label))
 	}
-	v.Compare = "mailbench compare " + names[0] + " " + names[len(names)-1]
 	if r := union(sources); r != nil {
-		for _, section := range newSections(reports.Of(r, "")) {
+		for _, section := range reports.Of(r, "").Sections {
 			if !section.Fold && section.ID != "alerts" {
-				v.First = append(v.First, section)
+				d.Sections = append(d.Sections, section)
+			}
+		}
+	} else {
+		d.Sections = append(d.Sections, severalLoads(sources, labels))
+	}
+	differ, same := settings(sources, labels)
+	d.Sections = append(append(d.Sections, each...), differ)
+	d.Sections = append(d.Sections, severalOperations(sources, labels)...)
+	d.Sections = append(d.Sections, severalCurves(sources, labels)...)
+	again := document.Section{ID: "provenance", Title: "Repeat them"}
+	for i := range sources {
+		again.Say(document.Command, "", repeat(sources[i].Name))
+	}
+	again.Say(document.Plain, "", "To see which differences are significant:")
+	again.Say(document.Command, "", "mailbench compare "+names[0]+" "+names[len(names)-1])
+	d.Sections = slices.DeleteFunc(append(d.Sections, again, same), func(s document.Section) bool {
+		return s.Table != nil && len(s.Table.Rows) == 0 && len(s.Says) == 0
+	})
+	return d
+}
+
+// aboutRun says what is wrong with a run, and its warnings.
+func aboutRun(s *Source, label string) document.Section {
+	about := document.Section{ID: "run", Title: label + ": " + cmp.Or(s.Name, s.Run.Workload.Name)}
+	for _, section := range reports.Of(s.Run, "").Sections {
+		if section.ID == "alerts" || section.ID == "warnings" {
+			about.Says = append(append(about.Says, section.Says...), section.Notes...)
+		}
+	}
+	if s.NoLog {
+		about.Say(document.Warn, "", "no percentile curves, because latency.hlog of this run is gone")
+	}
+	if len(about.Says) == 0 {
+		about.Say(document.Plain, "", "All results are valid.")
+	}
+	return about
+}
+
+// sideBySide is a table that has a column for each run.
+func sideBySide(labels []string) *document.Table {
+	t := &document.Table{Columns: []document.Column{{Left: true}}}
+	for _, label := range labels {
+		t.Columns = append(t.Columns, document.Column{Title: label})
+	}
+	return t
+}
+
+// value is the value of a metric in a run. Bad says that a trial of the run is not valid.
+type value struct {
+	x   float64
+	bad bool
+}
+
+// addMetric adds the row of a metric, with the ratio to the first run that has it.
+func addMetric(t *document.Table, group, name string, text func(float64) string, of []value) {
+	row, first := document.Row{Group: group, Cells: []document.Cell{document.Text(name)}}, math.NaN()
+	for _, v := range of {
+		cell := document.Cell{Text: "-", Value: math.NaN()}
+		if !math.IsNaN(v.x) {
+			cell = document.Cell{Text: text(v.x), Value: v.x}
+			if v.bad {
+				cell.Style, cell.Help = document.Warn, "a trial of this run is not valid"
+			}
+			if math.IsNaN(first) {
+				first = v.x
+			} else if first > 0 {
+				cell.Text += " (" + strconv.FormatFloat(v.x/first, 'f', 2, 64) + "×)"
+			}
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	if !math.IsNaN(first) {
+		t.Rows = append(t.Rows, row)
+	}
+}
+
+// severalLoads are the metrics of the whole load of each model and engine.
+func severalLoads(sources []Source, labels []string) document.Section {
+	type key struct{ phase, engine, model string }
+	var order []key
+	of := map[key][]*ranking.Model{}
+	for i := range sources {
+		loads := reports.Loads(sources[i].Run, "")
+		for k := range loads {
+			for m := range loads[k].Models {
+				model := &loads[k].Models[m]
+				at := key{loads[k].Phase, loads[k].Engine, model.Model}
+				if of[at] == nil {
+					order, of[at] = append(order, at), make([]*ranking.Model, len(sources))
+				}
+				of[at][i] = model
 			}
 		}
 	}
-	v.settings(sources)
-	v.figures(sources)
-	v.Curves = newSeveralCurves(sources, labels)
-	return v
+	s := document.Section{
+		ID: "load", Title: "Whole load", Lead: "medians of the trials; ratios are to the first run that has the value",
+		Table: sideBySide(labels),
+	}
+	for _, at := range order {
+		for _, metric := range []ranking.Metric{
+			ranking.Typical, ranking.Mean, ranking.P99, ranking.Throughput, ranking.Requests, ranking.Rows, ranking.Disk,
+		} {
+			name, number := metric.Name(), metric.Number
+			if unit := metric.Unit(); unit != metric.Name() {
+				name += ", " + unit
+			}
+			var all []value
+			for _, m := range of[at] {
+				v := value{x: math.NaN()}
+				if m != nil {
+					v = value{m.Value(metric), !m.Ranked()}
+				}
+				if metric == ranking.Throughput { // its value is the time of an operation
+					v.x, number = 1e9/v.x, ranking.Number
+				}
+				all = append(all, v)
+			}
+			addMetric(s.Table, at.model+"/"+at.engine+", "+at.phase, name, number, all)
+		}
+	}
+	return s
 }
 
 // union is all runs as one, with models on engines side by side. It is nil if two runs have the same
@@ -118,8 +197,8 @@ func digests(r *results.Run) string {
 	return strings.Join(all, "\n")
 }
 
-// settings tells what differs between the runs from what does not.
-func (v *severalView) settings(sources []Source) {
+// settings are those that differ between the runs, and those that do not.
+func settings(sources []Source, labels []string) (differ, same document.Section) {
 	var order []string
 	values := map[string][]string{}
 	for i := range sources {
@@ -130,14 +209,34 @@ func (v *severalView) settings(sources []Source) {
 			values[f.Label][i] = f.Text
 		}
 	}
+	differ = document.Section{ID: "differences", Title: "Settings that differ", Table: &document.Table{
+		Columns: []document.Column{{Title: "setting", Left: true}},
+	}}
+	for _, label := range labels {
+		differ.Table.Columns = append(differ.Table.Columns, document.Column{Title: label, Left: true})
+	}
+	same = document.Section{ID: "settings", Title: "Settings of all runs", Fold: true, Table: &document.Table{
+		Columns: []document.Column{{Title: "setting", Left: true}, {Left: true}},
+	}}
 	for _, label := range order {
 		vs := values[label]
-		if slices.ContainsFunc(vs, func(s string) bool { return s != vs[0] }) {
-			v.Differences = append(v.Differences, difference{label, vs})
-		} else {
-			v.Same = append(v.Same, fact{label, vs[0]})
+		switch {
+		case slices.ContainsFunc(vs, func(s string) bool { return s != vs[0] }):
+			cells := []document.Cell{document.Text(label)}
+			for _, v := range vs {
+				cells = append(cells, document.Text(cmp.Or(v, "-")))
+			}
+			differ.Table.Add(cells...)
+		case vs[0] != "":
+			same.Table.Add(document.Text(label), document.Text(vs[0]))
 		}
 	}
+	if len(differ.Table.Rows) == 0 {
+		differ.Say(document.Plain, "", "The runs have the same workload, machine, versions and settings.")
+	} else {
+		differ.Lead = "Compare runs that differ in these only if you want to see the effect of the difference."
+	}
+	return differ, same
 }
 
 // settingsOf are the properties that decide whether runs can be compared.
@@ -179,12 +278,11 @@ func short(digest string) string {
 	return digest
 }
 
-// figures puts the runs side by side: a table for each phase of each model and engine.
-func (v *severalView) figures(sources []Source) {
+// severalOperations are the operations of each phase of each model and engine.
+func severalOperations(sources []Source, labels []string) (all []document.Section) {
 	type key struct{ phase, model, engine string }
 	var order []key
 	columns, ops := map[key][]trials.Column{}, map[key][]string{}
-	engines := false
 	for i := range sources {
 		for _, s := range reports.Sections(sources[i].Run) {
 			if !s.Cells[0].Measured() {
@@ -192,7 +290,6 @@ func (v *severalView) figures(sources []Source) {
 			}
 			for _, c := range trials.Columns(s.Cells) {
 				k := key{s.Cells[0].Where(), c[0].Model, c[0].Engine}
-				engines = engines || len(order) > 0 && k.engine != order[0].engine
 				if columns[k] == nil {
 					order, columns[k] = append(order, k), make([]trials.Column, len(sources))
 				}
@@ -205,25 +302,19 @@ func (v *severalView) figures(sources []Source) {
 			}
 		}
 	}
-	d := document.Document{}
 	for _, k := range order {
-		title := k.model
-		if engines {
-			title += "/" + k.engine
-		}
-		t := &document.Table{Columns: []document.Column{{Left: true}}}
-		for _, h := range v.Runs {
-			t.Columns = append(t.Columns, document.Column{Title: h.Label})
-		}
+		t := sideBySide(labels)
 		for _, op := range ops[k] {
 			addOperation(t, op, columns[k])
 		}
-		d.Sections = append(d.Sections, document.Section{ID: "runs", Title: title + ", " + k.phase, Table: t})
+		all = append(all, document.Section{
+			ID: "runs", Title: k.model + "/" + k.engine + ", " + k.phase, Lead: "medians of the trials of each run", Table: t,
+		})
 	}
-	v.Blocks = newSections(&d)
+	return all
 }
 
-// addOperation adds the rows of an operation: a metric each, with the ratio to the first run that has it.
+// addOperation adds the rows of an operation: a metric each.
 func addOperation(t *document.Table, op string, runs []trials.Column) {
 	latency := func(p float64, of func(*results.Latency) int64) func(*trials.Row) float64 {
 		return func(r *trials.Row) float64 {
@@ -242,96 +333,59 @@ func addOperation(t *document.Table, op string, runs []trials.Column) {
 		{"p50, ms", ranking.MS, latency(0.5, func(l *results.Latency) int64 { return l.P50 })},
 		{"p99, ms", ranking.MS, latency(0.99, func(l *results.Latency) int64 { return l.P99 })},
 	} {
-		row, first := document.Row{Group: op, Cells: []document.Cell{document.Text(metric.name)}}, math.NaN()
+		var of []value
 		for _, cs := range runs {
-			cell := document.Cell{Text: "-", Value: math.NaN()}
+			v := value{x: math.NaN()}
 			if r, ok := cs.Row(op); ok && r.Op.Count > 0 {
-				if x := metric.of(&r); !math.IsNaN(x) {
-					cell = document.Cell{Text: metric.text(x), Value: x}
-					if r.Bad {
-						cell.Style, cell.Help = document.Warn, "a trial of this run is not valid"
-					}
-					if math.IsNaN(first) {
-						first = x
-					} else if first > 0 {
-						cell.Text += " (" + strconv.FormatFloat(x/first, 'f', 2, 64) + "×)"
-					}
-				}
+				v = value{metric.of(&r), r.Bad}
 			}
-			row.Cells = append(row.Cells, cell)
+			of = append(of, v)
 		}
-		if !math.IsNaN(first) {
-			t.Rows = append(t.Rows, row)
-		}
+		addMetric(t, op, metric.name, metric.text, of)
 	}
 }
 
 // severalCurves are the percentile curves of a phase of one model on one engine: a chart
 // of each operation, with a line for each run.
-type severalCurves struct {
-	Title  string
-	Legend []line
-	Charts []chart
-}
-
-// newSeveralCurves draws the percentile curves of all runs in the same charts. Labels name the runs.
-func newSeveralCurves(sources []Source, labels []string) (drawn []severalCurves) {
+func severalCurves(sources []Source, labels []string) (all []document.Section) {
 	type key struct{ model, engine, phase string }
-	type of struct {
-		results.Curve
-		run int
-	}
 	var order []key
-	ops, all := map[key][]string{}, map[key]map[string][]of{}
-	engines := false
+	ops, curves := map[key][]string{}, map[key]map[string][]results.Curve{}
+	run := map[*results.Point]string{} // labels of curves, by their first points
 	for i := range sources {
 		for _, c := range sources[i].Curves {
 			if len(c.Points) == 0 || !measured(sources[i].Run, &c) {
 				continue
 			}
 			k := key{c.Model, c.Engine, c.Phase}
-			if all[k] == nil {
-				order, all[k] = append(order, k), map[string][]of{}
+			if curves[k] == nil {
+				order, curves[k] = append(order, k), map[string][]results.Curve{}
 			}
 			if !slices.Contains(ops[k], c.Op) {
 				ops[k] = append(ops[k], c.Op)
 			}
-			all[k][c.Op] = append(all[k][c.Op], of{c, i})
-			engines = engines || k.engine != order[0].engine
+			c.Points = slices.Clone(c.Points) // two runs may be the same
+			run[&c.Points[0]] = labels[i]
+			curves[k][c.Op] = append(curves[k][c.Op], c)
 		}
 	}
 	for _, k := range order {
-		s := severalCurves{Title: k.model + ", " + k.phase}
-		if engines {
-			s.Title = k.model + "/" + k.engine + ", " + k.phase
-		}
-		var colours palette
-		for _, label := range labels {
-			colours.series(label) // a run keeps its colour in charts of operations that others lack
+		s := document.Section{
+			ID: "percentiles", Title: "Percentile curves, " + k.model + "/" + k.engine + ", " + k.phase, Fold: true,
+			Lead: "The latencies of all trials of each run, laid over each other.",
 		}
 		for _, op := range ops[k] {
-			if len(all[k][op]) < 2 {
-				continue // there is no other run to compare with
+			if of := curves[k][op]; len(of) > 1 {
+				s.Charts = append(s.Charts, newPercentileChart(op, of, lastOf(of), func(c *results.Curve) string {
+					return run[&c.Points[0]]
+				}))
 			}
-			var curves []results.Curve
-			nines := 2.0
-			for _, c := range all[k][op] {
-				nines = max(nines, ninesOf(c.Points[len(c.Points)-1].Percentile))
-				curves = append(curves, c.Curve)
-			}
-			names := map[*results.Curve]string{}
-			for i := range curves {
-				names[&curves[i]] = labels[all[k][op][i].run]
-			}
-			name := func(c *results.Curve) string { return names[c] }
-			s.Charts = append(s.Charts, newPercentileChart(op, curves, nines, name, colours.series))
 		}
 		if len(s.Charts) > 0 {
-			s.Legend = colours.legend()
-			drawn = append(drawn, s)
+			all = append(all, s)
 		}
 	}
-	return drawn
+	return all
 }
 
 // measured reports whether the curve is of a phase that was measured.

@@ -1,0 +1,341 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Document is the history as a report: for each series what changed, the whole load, the other metrics and the
+// runs. With asked, the user named metrics: all are then on the first screen, and up to barsMost have a bar for
+// each run.
+func (h *History) Document(asked bool) *document.Document {
+	n := 0
+	for i := range h.Series {
+		n += len(h.Series[i].Runs)
+	}
+	title := fmt.Sprintf("history of %s: %s", filepath.Base(h.Folder), words.Plural(n, "run"))
+	if len(h.Series) > 1 {
+		title += fmt.Sprintf(" in %d series", len(h.Series))
+	}
+	if len(h.Skipped) > 0 {
+		title += ", " + words.Plural(len(h.Skipped), "folder") + " skipped"
+	}
+	d := &document.Document{Title: title}
+	for i := range h.Series {
+		d.Sections = append(d.Sections, h.Series[i].sections(len(h.Series), asked)...)
+	}
+	if len(h.Skipped) > 0 {
+		t := &document.Table{Columns: []document.Column{{Title: "folder", Left: true}, {Title: "reason", Left: true}}}
+		for _, folder := range h.Skipped {
+			t.Add(document.Text(folder.Folder), document.Text(folder.Why))
+		}
+		d.Sections = append(d.Sections, document.Section{ID: "skipped", Title: "Skipped folders", Lead: " ", Table: t})
+	}
+	return d
+}
+
+// sections are those of a series.
+func (s *Series) sections(of int, asked bool) (all []document.Section) {
+	load := s.values("Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", asked,
+		func(f *Figure) bool { return f.Op == compare.WholeLoad && !asked })
+	rest := s.values("All other metrics", "", asked, func(f *Figure) bool { return f.Op != compare.WholeLoad || asked })
+	if rest.Fold = !asked; asked {
+		rest.Title = "Metrics"
+	}
+	all = append(all, s.verdict(of))
+	for _, section := range []document.Section{s.changed(), load, rest} {
+		if len(section.Table.Rows) > 0 && len(s.Runs) > 1 {
+			all = append(all, section)
+		}
+	}
+	if asked && len(s.Figures) <= barsMost {
+		for i := range s.Figures {
+			all = append(all, s.bars(&s.Figures[i]))
+		}
+	}
+	return append(all, s.runs())
+}
+
+// verdict says how many metrics changed, and whether there were runs enough to find changes.
+func (s *Series) verdict(of int) document.Section {
+	v := document.Section{ID: "verdict"}
+	head := fmt.Sprintf("%s of workload %s", words.Plural(len(s.Runs), "run"), s.Runs[0].Workload)
+	if of > 1 {
+		head = fmt.Sprintf("Series %d of %d, %s", s.Number, of, head)
+	}
+	worse, better, last := 0, 0, 0
+	for _, c := range s.Changed {
+		if last = max(last, c.Run); c.Worse() {
+			worse++
+		} else {
+			better++
+		}
+	}
+	switch {
+	case len(s.Runs) < 2:
+		v.Say(document.Strong, "", head+": there is no earlier run to compare with.")
+	case worse+better == 0:
+		v.Say(document.Strong, "", head+": no significant change.")
+	default:
+		style := document.Strong
+		if worse > 0 {
+			style = document.Bad
+		}
+		v.Say(style, "", fmt.Sprintf("%s: %s to worse, %d to better, the last at run %d (%s).", head, words.Plural(worse, "change"), better,
+			last+1, s.Runs[last].Build()))
+	}
+	if len(s.Differs) > 0 {
+		said := s.Differs[0]
+		if more := len(s.Differs) - 1; more > 0 {
+			said += fmt.Sprintf(" (and %d more)", more)
+		}
+		v.Say(document.Plain, "Not comparable with series 1", said)
+	}
+	v.Say(document.Plain, "", s.Untested())
+	return v
+}
+
+// changed are the metrics that changed, in the order of the runs.
+func (s *Series) changed() document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Left: true}, {Title: "run"}, {Title: "before"}, {Title: "after"}, {Title: "verdict", Left: true},
+	}}
+	for run := range s.Runs {
+		for f, c := range s.Changed {
+			if c.Run != run {
+				continue
+			}
+			verdict := document.Text(c.Why())
+			if c.Worse() {
+				verdict.Style = document.Bad
+			}
+			t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
+				document.Text(f.name()), document.Number(float64(run+1), strconv.Itoa(run+1)),
+				document.Number(c.Before, f.Measure.Text(c.Before)), document.Number(c.After, f.Measure.Text(c.After)), verdict,
+			}})
+		}
+	}
+	return document.Section{ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: t}
+}
+
+// name is the metric with its operation, if it has one.
+func (f *Figure) name() string {
+	if f.Op == compare.WholeLoad {
+		return f.Name
+	}
+	return f.Of() + "." + f.Name
+}
+
+// mostShown is how many runs have their values in a table. A page draws all of them.
+const mostShown = 10
+
+// values are the metrics of a kind: the median, the last value, and each run.
+func (s *Series) values(title, lead string, asked bool, of func(f *Figure) bool) document.Section {
+	from := max(0, len(s.Runs)-mostShown)
+	each := "each run, oldest first"
+	if from > 0 {
+		each = fmt.Sprintf("the last %d runs, oldest first", mostShown)
+	}
+	t := &document.Table{Columns: []document.Column{
+		{Left: true},
+		{Title: "median"},
+		{Title: "last"},
+		{Title: each, Left: true, Help: "| is before a run at which the metric changed"},
+	}}
+	v := document.Section{ID: strings.ToLower(strings.Fields(title)[0]), Title: title, Lead: lead, Table: t}
+	if title == "Whole load" {
+		v.ID = "load"
+	}
+	for i := range s.Figures {
+		f := &s.Figures[i]
+		if !of(f) {
+			continue
+		}
+		known, last := f.all(), document.Text("-")
+		if len(known) > 0 {
+			last = f.cell(known[len(known)-1])
+		}
+		t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
+			document.Text(f.name()), f.cell(median(known)), last, document.Text(f.each(from)),
+		}})
+	}
+	v.Charts = s.charts(asked, of)
+	return v
+}
+
+// all are the known values.
+func (f *Figure) all() (all []float64) {
+	for _, v := range f.Values {
+		if v != nil {
+			all = append(all, *v)
+		}
+	}
+	return all
+}
+
+func (f *Figure) cell(v float64) document.Cell {
+	if math.IsNaN(v) {
+		return document.Text("-")
+	}
+	return document.Number(v, f.Measure.Text(v))
+}
+
+func median(all []float64) float64 {
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2
+}
+
+// each writes the value of each run. A | is before each run at which the metric changed.
+func (f *Figure) each(from int) string {
+	var parts []string
+	same := true
+	for i := range f.Values {
+		if same = same && f.Shown(i) == f.Shown(0); i < from {
+			continue
+		}
+		if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Run == i }) {
+			parts = append(parts, "|")
+		}
+		parts = append(parts, f.Shown(i))
+	}
+	if same {
+		return "the same in all"
+	}
+	return strings.Join(parts, " ")
+}
+
+// barsMost is how many metrics have a table with a bar for each run.
+const barsMost = 4
+
+// barWidth is how many letters the longest bar has.
+const barWidth = 32
+
+// bars has a bar for each run, from 0 up.
+func (s *Series) bars(f *Figure) document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "run"}, {Title: "mailbench", Left: true, Rank: 1}, {Title: "value"}, {Left: true},
+	}}
+	most := 0.0
+	for _, v := range f.all() {
+		most = max(most, v)
+	}
+	for i, v := range f.Values {
+		bar := ""
+		if v != nil && most > 0 {
+			bar = strings.Repeat("█", int(math.Round(*v/most*barWidth)))
+		}
+		row := document.Row{Cells: []document.Cell{
+			document.Number(float64(i+1), strconv.Itoa(i+1)), document.Text(s.Runs[i].Build()), document.Text(f.Shown(i)),
+			document.Text(bar),
+		}}
+		for _, c := range f.Changes {
+			if c.Run == i {
+				row.Remark = fmt.Sprintf("changed from %s to %s: %s", f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return document.Section{ID: "bars", Title: f.String(), Lead: "bars begin at 0", Table: t}
+}
+
+// runs lists the runs.
+func (s *Series) runs() document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "run"},
+		{Title: "started", Left: true},
+		{Title: "mailbench", Left: true},
+		{Title: "results", Left: true},
+		{Title: "folder", Left: true},
+	}}
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		results := document.Text(r.Verdicts())
+		if r.NotOK > 0 {
+			results.Style = document.Warn
+		}
+		t.Add(document.Number(float64(i+1), strconv.Itoa(i+1)), document.Text(minute(r.Started)), document.Text(r.Build()),
+			results,
+			document.Text(r.Folder))
+	}
+	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
+}
+
+// minute is a time without seconds.
+func minute(started string) string {
+	at, err := time.Parse(time.RFC3339, started)
+	if err != nil {
+		return started
+	}
+	return at.UTC().Format("2006-01-02 15:04")
+}
+
+// charts draw metrics from run to run, with a line for each model and engine. A mark is where a metric changed.
+// Unless the user named metrics, those that are neither a latency nor changed are not drawn.
+func (s *Series) charts(asked bool, of func(f *Figure) bool) (all []document.Chart) {
+	type key struct{ phase, op, figure string }
+	at := map[key]int{}
+	several, runs := false, float64(len(s.Runs))
+	for i := range s.Figures {
+		several = several || s.Figures[i].Engine != s.Figures[0].Engine
+	}
+	for i := range s.Figures {
+		f := &s.Figures[i]
+		drawn := asked || f.Op == compare.WholeLoad || len(f.Changes) > 0 ||
+			slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
+		if !drawn || !of(f) {
+			continue
+		}
+		k := key{f.Phase, f.Of(), f.Name}
+		if _, known := at[k]; !known {
+			at[k] = len(all)
+			title := f.Of() + " " + f.Name + ", " + f.Phase
+			all = append(all, document.Chart{
+				Title: title, Summary: "Trend of " + title + ".",
+				X: document.Axis{Label: "run", From: 0.5, To: runs + 0.5}, Y: document.Axis{Text: f.Measure.Text},
+			})
+			for n := range s.Runs {
+				all[at[k]].X.Ticks = append(all[at[k]].X.Ticks, document.Tick{At: float64(n + 1), Label: strconv.Itoa(n + 1)})
+			}
+		}
+		f.draw(&all[at[k]], several)
+	}
+	return all
+}
+
+// draw adds the line of a metric to a chart.
+func (f *Figure) draw(ch *document.Chart, several bool) {
+	l := document.Line{Name: f.Model}
+	if several {
+		l.Name += "/" + f.Engine
+	}
+	for i, v := range f.Values {
+		p := document.Point{X: float64(i + 1), Y: math.NaN()}
+		if v != nil {
+			p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.Shown(i))
+		}
+		if f.Uncertainties != nil {
+			p.Error = f.Uncertainties[i]
+		}
+		l.Points = append(l.Points, p)
+	}
+	ch.Lines = append(ch.Lines, l)
+	for _, c := range f.Changes {
+		ch.Marks = append(ch.Marks, float64(c.Run)+0.5)
+		said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
+			f.Measure.Text(c.After), c.Why())
+		ch.Says = append(ch.Says, said)
+		ch.Summary += " " + said
+	}
+}

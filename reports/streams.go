@@ -1,0 +1,180 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// streams are the phases that run several streams at once: each stream, and below it its operations. Over
+// several trials there are sums of counts, and medians of times and rates.
+func (v *run) streams() (all []document.Section) {
+	groups := Sections(v.Run)
+	for i := range groups {
+		s := &groups[i]
+		t := &document.Table{Columns: []document.Column{
+			{Title: "model", Left: true},
+			{Title: "scheduled"},
+			{Title: "offered", Unit: "ops/s"},
+			{Title: "achieved", Unit: "ops/s", Rank: 2},
+			{Title: "late", Rank: 1, Help: "operations that started late"},
+			{Title: "dropped"},
+			{Group: "latency, ms", Title: "p50", Unit: "ms"},
+			{Group: "latency, ms", Title: "p99", Unit: "ms"},
+			{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 3},
+		}}
+		var names []string
+		for _, c := range s.Cells {
+			for k := range c.Streams {
+				if name := c.Streams[k].Name; !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+		for _, name := range names {
+			v.stream(t, s, name)
+		}
+		all = append(all, document.Section{
+			ID: "streams", Title: s.Cells[0].Where() + ": streams", Table: t, Fold: true,
+			Lead: "latency of all scheduled operations; rates in operations/s",
+		})
+	}
+	return all
+}
+
+// stream adds the rows of a stream.
+func (v *run) stream(t *document.Table, s *Section, name string) {
+	var alone []trials.Column
+	var all []*results.Cell
+	late := map[*results.Cell]int64{}
+	for _, cs := range trials.Columns(s.Cells) {
+		var own trials.Column
+		for _, c := range cs {
+			if of := c.Stream(name); of != nil {
+				one := c.Alone(of)
+				one.Ops = map[string]results.Op{"": allOf(of)}
+				for op, o := range of.Ops {
+					one.Ops[op] = o
+				}
+				late[one] = of.Late + of.Queued
+				own = append(own, one)
+			}
+		}
+		if len(own) > 0 {
+			alone, all = append(alone, own), append(all, own...)
+		}
+	}
+	ops := slices.DeleteFunc(results.OpsOf(all), func(op string) bool { return op == "" })
+	for _, op := range append([]string{""}, ops...) {
+		group := name
+		if op != "" {
+			group += "/" + op
+		}
+		for _, cs := range alone {
+			if row, ok := cs.Row(op); ok && row.Op.Offered() {
+				who := document.Text(v.names.Part(cs[0].Model, cs[0].Engine))
+				if row.Bad {
+					who.Style = document.Warn
+				}
+				cells := append([]document.Cell{who}, streamCells(&row, cs, late, op)...)
+				t.Rows = append(t.Rows, document.Row{Group: group, Cells: cells})
+			}
+		}
+	}
+}
+
+// streamCells are the values of a stream or of one of its operations. Late says how many operations of each of
+// the stream's cells started late.
+func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, op string) []document.Cell {
+	none := document.Text("")
+	row := []document.Cell{countCell(r.Op.Attempted() + r.Op.NoTarget), none, none, none}
+	if op == "" {
+		var rates, done []float64
+		all, behind := int64(0), int64(0)
+		for _, c := range cs {
+			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
+			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+late[c]
+		}
+		rate := func(all []float64) document.Cell {
+			return document.Number(results.Median(all), words.Amount(results.Median(all)))
+		}
+		row = []document.Cell{countCell(all), document.Text("-"), rate(done), document.Text("-")}
+		if cs[0].Arrivals != "closed" {
+			row[1], row[3] = rate(rates), countCell(behind)
+		}
+	}
+	row = append(row, countCell(r.Op.Dropped))
+	scheduled := r.Cell.Due(&r.Op)
+	for _, at := range []struct {
+		p  float64
+		ns int64
+	}{{0.5, scheduled.P50}, {0.99, scheduled.P99}, {0.999, scheduled.P999}} {
+		few := slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(at.p) })
+		row = append(row, percentile(at.ns, !few))
+	}
+	return row
+}
+
+// allOf is all operations of the stream as one.
+func allOf(s *results.Stream) results.Op {
+	var all results.Op
+	offered := false
+	for _, o := range s.Ops {
+		all.Add(&o)
+		offered = offered || o.Offered()
+	}
+	all.Fallback, all.Missing, all.Support = "", "", results.NotOffered
+	if offered {
+		all.Support = results.Native
+	}
+	if s.AllOps != nil {
+		all.Latency, all.Response, all.Service = s.AllOps.Latency, s.AllOps.Response, s.AllOps.Service
+		all.Lag, all.Due = s.AllOps.Lag, s.AllOps.Due
+	}
+	return all
+}
+
+// patterns has the times of the access patterns of each operation, the longest median first. Those of cells
+// whose verdict is not ok are left out.
+func (v *run) patterns() (all []document.Section) {
+	groups := Sections(v.Run)
+	for i := range groups {
+		t := &document.Table{Columns: []document.Column{
+			{Title: "model", Left: true},
+			{Title: "pattern", Left: true},
+			{Title: "runs", Help: "runs of the pattern per operation"},
+			{Group: "latency, ms", Title: "p50", Unit: "ms"},
+			{Group: "latency, ms", Title: "p99", Unit: "ms"},
+			{Group: "latency, ms", Title: "max", Unit: "ms"},
+		}}
+		v.each(&groups[i], func(op, name string, row *trials.Row) {
+			if row.Bad || row.Op.Count == 0 {
+				return
+			}
+			timed := slices.DeleteFunc(slices.Clone(row.Op.Patterns), func(p results.PatternCalls) bool {
+				return p.Service == nil
+			})
+			slices.SortStableFunc(timed, func(a, b results.PatternCalls) int {
+				return cmp.Compare(b.Service.P50, a.Service.P50)
+			})
+			for _, p := range timed {
+				runs := float64(p.Count) / float64(row.Op.Count)
+				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
+					document.Text(name), document.Text(p.Name), document.Number(runs, ranking.Number(runs)),
+					percentile(p.Service.P50, true), percentile(p.Service.P99, p.Count >= results.EnoughFor(0.99)),
+					percentile(p.Service.Max, true),
+				}})
+			}
+		})
+		all = append(all, document.Section{
+			ID: "patterns", Title: groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
+			Lead: "from the model's call to its return; runs per operation",
+		})
+	}
+	return all
+}
