@@ -168,6 +168,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return usage(errors.New("the workload says how large messages are (size of deliver); those of --mail are as they are"))
 		}
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
+	} else if err := c.Workload.NoFiles; err != nil {
+		return usage(err)
 	}
 	if was != nil {
 		if err := tellDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {

@@ -147,10 +147,15 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	folders := !w.Population.Shared && w.Population.Folders.Max() > 1
 	needs(Move, folders, "users with two folders or more (population.folders)")
 	needs(Label, folders, "users with two folders or more (population.folders)")
-	needs(Attachment, w.Mail.Attachments.Share > 0, "messages with attachments (mail.attachments.share)")
 	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")
 	if len(faults) > 0 {
 		d.Fail(at, "impossible mix of phase %s: %s", p.Name, strings.Join(faults, "; "))
+	}
+	if p.Mix.Has(Attachment) && w.Mail.Attachments.Share == 0 && w.NoFiles == nil {
+		n := len(d.Errs)
+		d.Fail(at, "impossible mix of phase %s: attachment needs messages with attachments (mail.attachments.share, or --mail)",
+			p.Name)
+		w.NoFiles, d.Errs = slices.Clone(d.Errs[n:]), d.Errs[:n]
 	}
 }
 

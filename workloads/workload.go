@@ -31,6 +31,8 @@ type Workload struct {
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
+	// NoFiles is the fault of a mix that needs attachments if generated mail has none; mail of a file may have some.
+	NoFiles error
 }
 
 // Trials says how a run measures each model on each engine more than once. A Count of 0 is as many
