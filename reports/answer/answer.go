@@ -21,9 +21,11 @@ type Line struct {
 	Told   bool // all its figures can be told
 }
 
-// Of are the sentences of the run's workload, with the figures of the run.
+// Of are the sentences of the run's workload, with the figures of the run. Those that name a model that the user
+// left out are left out, too.
 func Of(r *results.Run) []Line {
 	var lines []Line
+	var absent []string
 	read := map[string]*schemas.Schema{}
 	for _, text := range r.Answer {
 		s, err := Parse(text)
@@ -31,12 +33,31 @@ func Of(r *results.Run) []Line {
 			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", untold, err)})
 			continue
 		}
+		if names := s.absent(r); len(names) > 0 {
+			absent = append(absent, names...)
+			continue
+		}
 		for _, w := range s.about(r) {
 			w.run, w.schemas = r, read
 			lines = append(lines, w.say(s))
 		}
 	}
+	if slices.Sort(absent); len(absent) > 0 {
+		names := strings.Join(slices.Compact(absent), ",")
+		lines = append(lines, Line{Text: fmt.Sprintf("The workload's answer needs %s, which did not run: add -m %s", names, names)})
+	}
 	return lines
+}
+
+// absent are the models that a sentence names and that have no results.
+func (s *Sentence) absent(r *results.Run) (all []string) {
+	for _, f := range s.figures() {
+		ran := slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == f.model })
+		if f.model != "" && !ran && !slices.Contains(all, f.model) {
+			all = append(all, f.model)
+		}
+	}
+	return all
 }
 
 // untold begins a line that cannot be told.

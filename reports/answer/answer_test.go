@@ -100,7 +100,7 @@ func TestSentences(t *testing.T) {
 		"{partition.size of oracle at 100}":                                      "inconclusive: there is no forecast of partition.size of oracle at 100",
 		"It answers {row-cache.hits of james at 100}.":                           "It answers 81%.",
 		"It answers {row-cache.hits of oracle at 100}.":                          "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
-		"{move.calls of datastax at 100}":                                        "inconclusive: datastax did not run on embedded",
+		"{move.calls of datastax at 100}":                                        "The workload's answer needs datastax, which did not run: add -m datastax",
 		"{list.calls of james at 100}":                                           "inconclusive: list.calls of james at 100 was not measured",
 		"{move.examined of james at 100}":                                        "inconclusive: move.examined of james at 100 is not known",
 	} {
