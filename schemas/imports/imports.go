@@ -48,7 +48,7 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	im := importer{
 		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace,
 		tables: make(map[string]*schemas.Table), shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
-		marks: make(map[*schemas.Table]mark),
+		marks: make(map[*schemas.Table]mark), numbers: make(map[string]int), pages: make(map[string][]*schemas.Pattern),
 	}
 	scripts, logs := make([]cql.Script, len(sources)), make([]bool, len(sources))
 	for i, s := range sources {
@@ -108,7 +108,9 @@ type importer struct {
 	keyspace string
 	tables   map[string]*schemas.Table // by their names in CQL
 	shapes   map[string]*schemas.Pattern
-	named    map[string]bool // patterns whose names the sources say
+	named    map[string]bool               // by the names of all patterns: whether the sources say it
+	numbers  map[string]int                // how many patterns got a name that begins with another
+	pages    map[string][]*schemas.Pattern // limited slices by their first pages
 	marks    map[*schemas.Table]mark
 	rows     []rows
 }
@@ -193,9 +195,12 @@ func (im *importer) finish() (*Result, error) {
 			return nil, fmt.Errorf("%s:%d: rows in the comment of table %s: %w", r.at.File, r.at.Line, r.table.Name, err)
 		}
 	}
-	for i := range im.res.Read {
-		read := &im.res.Read[i]
-		read.Pattern = s.Pattern(read.Pattern.Name)
+	patterns := make(map[string]*schemas.Pattern)
+	for _, p := range s.Patterns {
+		patterns[p.Name] = p
+	}
+	for i, read := range im.res.Read {
+		im.res.Read[i].Pattern = patterns[read.Pattern.Name]
 	}
 	im.res.Schema, im.res.Text = s, schemas.Format(s)
 	return im.res, nil

@@ -120,13 +120,16 @@ func nameOf(p *schemas.Pattern) string {
 // free returns the name, or one like it that no pattern has.
 func (im *importer) free(name string) string {
 	name = strings.TrimRight(name[:min(len(name), maxName-4)], "_.-")
-	for i := 1; ; i++ {
-		tried := name
-		if i > 1 {
-			tried = fmt.Sprintf("%s_%d", name, i)
-		}
-		if im.schema.Pattern(tried) == nil {
-			return tried
-		}
+	tried := name
+	for im.taken(tried) {
+		im.numbers[name]++
+		tried = fmt.Sprintf("%s_%d", name, im.numbers[name]+1)
 	}
+	return tried
+}
+
+// taken reports whether a pattern has a name.
+func (im *importer) taken(name string) bool {
+	_, taken := im.named[name]
+	return taken
 }

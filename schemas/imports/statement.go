@@ -37,8 +37,11 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := im.refused([]*schemas.Table{patterns[0].Table}, placed(patterns, st.Pos)...); err != nil {
-		return nil, err
+	placed(patterns, st.Pos)
+	if slices.ContainsFunc(patterns, func(p *schemas.Pattern) bool { return im.shapes[p.Shape()] == nil }) {
+		if err := im.refused([]*schemas.Table{patterns[0].Table}, patterns...); err != nil {
+			return nil, err
+		}
 	}
 	im.res.Statements++
 	if len(patterns) == 1 {
@@ -147,9 +150,12 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 	there := im.shapes[shape]
 	if there == nil {
 		there = im.page(p, n)
+		im.shapes[shape] = there
 	}
 	if there != nil && (n.name == "" || n.name == there.Name || !im.named[there.Name]) {
-		if n.name != "" && n.name != there.Name && im.schema.Pattern(n.name) == nil {
+		if n.name != "" && n.name != there.Name && !im.taken(n.name) {
+			delete(im.named, there.Name)
+			clear(im.numbers)
 			there.Name = n.name
 			im.named[n.name] = true
 		}
@@ -171,6 +177,10 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 	im.named[p.Name] = n.name != ""
 	p.Doc, p.Accept = n.doc, n.accept
 	im.shapes[shape] = p
+	if p.Kind == schemas.Slice && (p.Limit > 0 || p.LimitArg) {
+		first := firstPage(p)
+		im.pages[first] = append(im.pages[first], p)
+	}
 	im.schema.Patterns = append(im.schema.Patterns, p)
 	return p
 }
@@ -197,14 +207,9 @@ func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
 	if p.Kind != schemas.Slice {
 		return nil
 	}
-	for _, q := range im.schema.Patterns {
+	for _, q := range im.pages[firstPage(p)] {
 		apart := n.name != "" && n.name != q.Name && im.named[q.Name]
-		if q.Kind != schemas.Slice || q.Table != p.Table || q.Limit == 0 && !q.LimitArg || apart {
-			continue
-		}
-		a, b := *p, *q
-		a.After, b.After = nil, nil
-		if a.Shape() != b.Shape() || len(p.After) > 0 && len(q.After) > 0 && !slices.Equal(p.After, q.After) {
+		if apart || len(p.After) > 0 && len(q.After) > 0 && !slices.Equal(p.After, q.After) {
 			continue
 		}
 		if len(q.After) == 0 {
@@ -214,6 +219,13 @@ func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
 		return q
 	}
 	return nil
+}
+
+// firstPage is the shape of the first page of a slice.
+func firstPage(p *schemas.Pattern) string {
+	first := *p
+	first.After = nil
+	return first.Shape()
 }
 
 // batch adds a batch with its parts.
