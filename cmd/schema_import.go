@@ -138,8 +138,8 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	}
 	printPassed(cmd.ErrOrStderr(), r)
 	if n := len(r.Unread); n > 0 && !f.allowUnread {
-		return statusError{exitBroken, fmt.Errorf("%s could not be read and is not checked; correct the CQL, or add "+
-			"--allow-unread", words.Plural(n, "statement"))}
+		return statusError{exitBroken, fmt.Errorf("%s could not be read; correct the CQL, or add --allow-unread",
+			words.Plural(n, "statement"))}
 	}
 	return nil
 }

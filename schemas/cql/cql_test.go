@@ -144,6 +144,7 @@ func TestPassed(t *testing.T) {
 	for _, text := range []string{
 		"CREATE ROLE a", "CREATE OR REPLACE FUNCTION f(a int) CALLED ON NULL INPUT RETURNS int LANGUAGE java AS $$ return a; $$",
 		"GRANT SELECT ON KEYSPACE a TO b", "DROP AGGREGATE IF EXISTS f", "CONSISTENCY QUORUM",
+		"SERIAL CONSISTENCY LOCAL_SERIAL", "COPY t (a) FROM 'a.csv'", "SHOW VERSION", "EXPAND ON", "EXIT",
 	} {
 		if s := cql.Parse("", text+";\nSELECT a FROM t"); len(s.Passed) != 1 || len(s.Unread) > 0 || len(s.Statements) != 1 {
 			t.Errorf("%s: %+v", text, s)

@@ -137,7 +137,8 @@ func begins(tokens []lexer.Token) bool {
 // passed matches the first words of statements that change no table and are no access to one.
 var passed = regexp.MustCompile(`^(?:(?:create|alter|drop) (?:or replace )?` +
 	`(?:function|aggregate|role|user|trigger|service_level|service level|identity)|grant|revoke|list|describe|desc|` +
-	`consistency|source|login|tracing|paging|attach|detach)\b`)
+	`consistency|serial consistency|source|capture|copy|show|login|tracing|paging|expand|elapsed|unicode|history|debug|` +
+	`clear|cls|help|exit|quit|attach|detach)\b`)
 
 func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 	last := tokens[len(tokens)-1]

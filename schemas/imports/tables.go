@@ -130,6 +130,9 @@ func (im *importer) index(x *cql.Index) error {
 		Name:    cmp.Or(x.Name.Name, strings.Join([]string{t.Name, x.Target, "idx"}, "_")), // as Cassandra does
 		Columns: []schemas.IndexColumn{{Column: c}}, Pos: *at(x.Pos),
 	}
+	for n := 1; x.Name.Name == "" && t.Index(own.Name) != nil; n++ {
+		own.Name = fmt.Sprintf("%s_%s_idx_%d", t.Name, x.Target, n)
+	}
 	t.Indexes = append(t.Indexes, own)
 	if err := im.refused([]*schemas.Table{t}); err != nil {
 		t.Indexes = t.Indexes[:len(t.Indexes)-1]
