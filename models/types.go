@@ -135,14 +135,32 @@ type Audit struct {
 	BrokenBodies int64    `json:"broken_bodies"`        // chunks missing or left over, length or checksum wrong
 	BrokenOff    int64    `json:"broken_off,omitempty"` // interrupted writes into a blob store: files that nobody sees
 	CounterDrift int64    `json:"counter_drift"`        // sum of |counter − recount|
-	Notes        []string `json:"notes,omitempty"`      // the first faults of each kind by their keys: see Note
+	Notes        []string `json:"notes,omitempty"`      // the first faults of each kind by their keys: see Find
 }
 
 // Noted is how many faults of one kind an audit names.
 const Noted = 5
 
-// Note names a fault of a kind and says where it is, unless Noted of its kind were named.
-func (a *Audit) Note(kind, format string, args ...any) {
+// The kinds of fault.
+const (
+	Dangling     = "dangling"
+	Duplicated   = "duplicated"
+	BrokenBody   = "broken body"
+	CounterDrift = "counter adrift"
+)
+
+// Find counts n faults of a kind, and says where they are unless Noted of that kind were named.
+func (a *Audit) Find(kind string, n int64, format string, args ...any) {
+	switch kind {
+	case Dangling:
+		a.Dangling += n
+	case Duplicated:
+		a.Duplicated += n
+	case BrokenBody:
+		a.BrokenBodies += n
+	case CounterDrift:
+		a.CounterDrift += n
+	}
 	named := 0
 	for _, note := range a.Notes {
 		if strings.HasPrefix(note, kind+": ") {
@@ -153,14 +171,6 @@ func (a *Audit) Note(kind, format string, args ...any) {
 		a.Notes = append(a.Notes, kind+": "+fmt.Sprintf(format, args...))
 	}
 }
-
-// The kinds of fault in notes.
-const (
-	Dangling     = "dangling"
-	Duplicated   = "duplicated"
-	BrokenBody   = "broken body"
-	CounterDrift = "counter adrift"
-)
 
 // UUIDText returns an identifier in its usual form of 36 characters.
 func UUIDText(id [16]byte) string {

@@ -25,8 +25,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	slices.SortFunc(a.messages, func(x, y [16]byte) int { return bytes.Compare(x[:], y[:]) })
 	for i := 1; i < len(a.messages); i++ {
 		if a.messages[i] == a.messages[i-1] { // an interrupted move
-			a.Duplicated++
-			a.Note(models.Duplicated, "message_id %s is in two conversations", models.UUIDText(a.messages[i]))
+			a.Find(models.Duplicated, 1, "message_id %s is in two conversations", models.UUIDText(a.messages[i]))
 		}
 	}
 	return a.Audit, nil
@@ -60,19 +59,16 @@ func (a *audit) message(row []drivers.Value) error {
 	}
 	switch {
 	case !a.conversations[row[0].UUIDBytes()]:
-		a.Dangling++
-		a.Note(models.Dangling, "%s, in which nobody takes part", where())
+		a.Find(models.Dangling, 1, "%s, in which nobody takes part", where())
 		return nil
 	case row[2].IsNull():
-		a.Dangling++
-		a.Note(models.Dangling, "%s has no content", where())
+		a.Find(models.Dangling, 1, "%s has no content", where())
 		return nil
 	}
 	a.Messages++
 	a.messages = append(a.messages, row[1].UUIDBytes())
 	if _, err := textSize(row[2]); err != nil || !whole(row[3].Elems(), row[4].Elems()) {
-		a.BrokenBodies++
-		a.Note(models.BrokenBody, "%s", where())
+		a.Find(models.BrokenBody, 1, "%s", where())
 	}
 	return nil
 }

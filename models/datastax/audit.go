@@ -140,8 +140,7 @@ func (a *audit) sort() {
 	})
 	for i := 1; i < len(a.rows); i++ {
 		if a.rows[i] == a.rows[i-1] {
-			a.Duplicated++
-			a.Note(models.Duplicated, "email %s is shown twice in one folder", models.UUIDText(a.rows[i].id))
+			a.Find(models.Duplicated, 1, "email %s is shown twice in one folder", models.UUIDText(a.rows[i].id))
 		}
 	}
 }
@@ -170,8 +169,7 @@ func (a *audit) email(row []drivers.Value) error {
 		delete(a.files, k)
 	}
 	if !whole {
-		a.BrokenBodies++
-		a.Note(models.BrokenBody, "email %s", models.UUIDText(id))
+		a.Find(models.BrokenBody, 1, "email %s", models.UUIDText(id))
 	}
 	return nil
 }
@@ -188,8 +186,7 @@ func (a *audit) result() models.Audit {
 	a.sort()
 	for _, r := range a.rows {
 		if !r.found {
-			a.Dangling++
-			a.Note(models.Dangling, "email %s is shown and not there", models.UUIDText(r.id))
+			a.Find(models.Dangling, 1, "email %s is shown and not there", models.UUIDText(r.id))
 		}
 	}
 	a.Unreferenced += int64(len(a.files)) // attachments that no email names
@@ -198,14 +195,13 @@ func (a *audit) result() models.Audit {
 	}) {
 		c := a.labels[k]
 		if c.unread != 0 || c.messages != 0 {
-			a.CounterDrift += max(c.unread, -c.unread) + max(c.messages, -c.messages)
-			a.Note(models.CounterDrift, "username %q, label %q: num_unread by %d, messages by %d", k.username, k.label,
-				-c.unread, -c.messages)
+			a.Find(models.CounterDrift, max(c.unread, -c.unread)+max(c.messages, -c.messages),
+				"username %q, label %q: num_unread by %d, messages by %d", k.username, k.label, -c.unread, -c.messages)
 		}
 		// No operation deletes a folder, and an email comes after its folder.
 		if c.rows > 0 && !a.folders[labelKey{k.username, base(k.label)}] {
-			a.Dangling += c.rows
-			a.Note(models.Dangling, "username %q, label %q shows %d emails, and its folder is lost", k.username, k.label, c.rows)
+			a.Find(models.Dangling, c.rows, "username %q, label %q shows %d emails, and its folder is lost",
+				k.username, k.label, c.rows)
 		}
 	}
 	return a.Audit

@@ -82,8 +82,7 @@ func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 		}
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
 		if err != nil {
-			a.found.Dangling++
-			a.found.Note(models.Dangling, "account %q has a label %q: %v", address, row[1].Raw(), err)
+			a.found.Find(models.Dangling, 1, "account %q has a label %q: %v", address, row[1].Raw(), err)
 		}
 		if ok {
 			accounts[i].labels = append(accounts[i].labels, n.label)
@@ -97,8 +96,7 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(x.labels, all) {
-		a.found.Dangling++ // the address is not claimed any more
-		a.found.Note(models.Dangling, "account %q has no label:0, which claims the address", x.address)
+		a.found.Find(models.Dangling, 1, "account %q has no label:0, which claims the address", x.address)
 	}
 	for _, l := range x.labels {
 		if l != all {
@@ -123,9 +121,8 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 			want = 1
 		}
 		if want > k.entries {
-			a.found.Dangling += int64(want - k.entries)
-			a.found.Note(models.Dangling, "message %s of account %q: %d of its %d index entries are lost", models.UUIDText(id),
-				x.address, want-k.entries, want)
+			a.found.Find(models.Dangling, int64(want-k.entries), "message %s of account %q: %d of its %d index entries are lost",
+				models.UUIDText(id), x.address, want-k.entries, want)
 		}
 	}
 	return a.drift(ctx)
@@ -224,13 +221,12 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		a.found.Unreferenced++ // an interrupted delivery: no label shows it
 	}
 	if !whole || sum != layout.Checksum && !bare {
-		a.found.BrokenBodies++
 		a.bodies[r.id] = broken
 		why := "a header, a block or its checksum is not as it was delivered"
 		if r.fault != nil {
 			why = r.fault.Error()
 		}
-		a.found.Note(models.BrokenBody, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
+		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
 	}
 	return nil
 }
@@ -257,8 +253,7 @@ func (a *audit) index(ctx context.Context, l label) error {
 		for _, id := range a.ids {
 			k := a.known[id.UUIDBytes()]
 			if k == nil || k.deleted || !slices.Contains(k.labels, l) {
-				a.found.Dangling++
-				a.found.Note(models.Dangling, "index entry %s of label %d of account %q leads to no message with that label",
+				a.found.Find(models.Dangling, 1, "index entry %s of label %d of account %q leads to no message with that label",
 					models.UUIDText(id.UUIDBytes()), l, a.address)
 				continue
 			}
@@ -289,9 +284,8 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 		for _, d := range ds {
 			switch k := a.known[d.message]; {
 			case k == nil || !k.deleted:
-				a.found.Dangling++
-				a.found.Note(models.Dangling, "purge entry %s of account %q leads to no deleted message", models.UUIDText(d.column),
-					a.address)
+				a.found.Find(models.Dangling, 1, "purge entry %s of account %q leads to no deleted message",
+					models.UUIDText(d.column), a.address)
 			case k.purge == d.column:
 				k.entries++
 				a.found.Deleted++
@@ -308,8 +302,7 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 func (a *audit) drift(ctx context.Context) error {
 	counted := slices.Clone(a.tally)
 	if err := a.readCounters(ctx, a.address, func(id []byte) {
-		a.found.Dangling++
-		a.found.Note(models.Dangling, "account %q has counters of %q, which is no label", a.address, id)
+		a.found.Find(models.Dangling, 1, "account %q has counters of %q, which is no label", a.address, id)
 	}); err != nil {
 		return err
 	}
@@ -319,9 +312,8 @@ func (a *audit) drift(ctx context.Context) error {
 	for _, t := range a.tally {
 		by := max(t.messages, -t.messages) + max(t.unread, -t.unread) + max(t.bytes, -t.bytes)
 		if by != 0 {
-			a.found.CounterDrift += by
-			a.found.Note(models.CounterDrift, "label %d of account %q: messages by %d, unread by %d, bytes by %d", t.label,
-				a.address, t.messages, t.unread, t.bytes)
+			a.found.Find(models.CounterDrift, by, "label %d of account %q: messages by %d, unread by %d, bytes by %d",
+				t.label, a.address, t.messages, t.unread, t.bytes)
 		}
 	}
 	return nil
@@ -336,9 +328,8 @@ func (a *audit) strayBlocks(ctx context.Context) error {
 		if blocks, ok := a.bodies[id]; !ok {
 			stray[id] = true
 		} else if blocks != broken && row[1].Int64() >= blocks {
-			a.found.BrokenBodies++
 			a.bodies[id] = broken
-			a.found.Note(models.BrokenBody, "message %s has a block %d after its last", models.UUIDText(id), row[1].Int64())
+			a.found.Find(models.BrokenBody, 1, "message %s has a block %d after its last", models.UUIDText(id), row[1].Int64())
 		}
 		return nil
 	})

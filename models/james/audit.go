@@ -91,14 +91,12 @@ func (a *audit) readNames(ctx context.Context) error {
 	})
 	for _, user := range slices.Sorted(maps.Keys(a.users)) {
 		if !a.users[user] {
-			a.result.Dangling++
-			a.result.Note(models.Dangling, "user %q has mailboxes, and no name claims the address", user)
+			a.result.Find(models.Dangling, 1, "user %q has mailboxes, and no name claims the address", user)
 		}
 	}
 	for _, id := range a.order {
 		if b := a.boxes[id]; !b.named {
-			a.result.Dangling++
-			a.result.Note(models.Dangling, "mailbox %s of user %q has no name", models.UUIDText(id), b.user)
+			a.result.Find(models.Dangling, 1, "mailbox %s of user %q has no name", models.UUIDText(id), b.user)
 		}
 	}
 	return err
@@ -115,8 +113,7 @@ func (a *audit) readMessages(ctx context.Context) error {
 			}
 			for i := range page {
 				if page[i].hollow {
-					a.result.Dangling++
-					a.result.Note(models.Dangling, "message %d of mailbox %s has flags and nothing else", page[i].uid,
+					a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", page[i].uid,
 						models.UUIDText(id))
 					continue
 				}
@@ -133,9 +130,8 @@ func (a *audit) readMessages(ctx context.Context) error {
 		b := a.boxes[id]
 		a.result.Messages += b.found
 		if b.count != b.found {
-			a.result.CounterDrift += max(b.count-b.found, b.found-b.count)
-			a.result.Note(models.CounterDrift, "mailbox %s of user %q: message_count is %d, and it has %d messages",
-				models.UUIDText(id), b.user, b.count, b.found)
+			a.result.Find(models.CounterDrift, max(b.count-b.found, b.found-b.count),
+				"mailbox %s of user %q: message_count is %d, and it has %d messages", models.UUIDText(id), b.user, b.count, b.found)
 		}
 	}
 	return nil
@@ -177,9 +173,8 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 		}
 	}
 	if !whole || left != 0 || sum != s.checksum && !s.bare {
-		a.result.BrokenBodies++
-		a.result.Note(models.BrokenBody, "message %d of mailbox %s: size %d, %d chunks", s.uid, models.UUIDText(id), s.size,
-			next-1)
+		a.result.Find(models.BrokenBody, 1, "message %d of mailbox %s: size %d, %d chunks",
+			s.uid, models.UUIDText(id), s.size, next-1)
 	}
 	return err
 }
@@ -190,8 +185,8 @@ func (a *audit) strayRows(ctx context.Context) error {
 	return a.S.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		if a.boxes[id] == nil {
-			a.result.Dangling += 1 + a.claims[id]
-			a.result.Note(models.Dangling, "message %d is in mailbox %s, which is lost", row[1].Int64(), models.UUIDText(id))
+			a.result.Find(models.Dangling, 1+a.claims[id], "message %d is in mailbox %s, which is lost",
+				row[1].Int64(), models.UUIDText(id))
 			delete(a.claims, id)
 		}
 		return nil

@@ -31,8 +31,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	})
 	for i := 1; i < len(a.messages); i++ {
 		if a.messages[i] == a.messages[i-1] { // an interrupted move
-			a.Duplicated++
-			a.Note(models.Duplicated, "messageId %x is in two folders of one user", a.messages[i].id)
+			a.Find(models.Duplicated, 1, "messageId %x is in two folders of one user", a.messages[i].id)
 		}
 	}
 	return a.Audit, nil
@@ -87,12 +86,10 @@ func (a *audit) message(row []drivers.Value) error {
 	}
 	switch {
 	case !a.folders[a.hash(row[0], row[1])]:
-		a.Dangling++
-		a.Note(models.Dangling, "%s, which is lost", where())
+		a.Find(models.Dangling, 1, "%s, which is lost", where())
 		return nil
 	case row[3].IsNull():
-		a.Dangling++
-		a.Note(models.Dangling, "%s has no body", where())
+		a.Find(models.Dangling, 1, "%s has no body", where())
 		return nil
 	}
 	a.Messages++
@@ -102,8 +99,7 @@ func (a *audit) message(row []drivers.Value) error {
 	}
 	_, err := models.WriteText(io.Discard, row[3].Raw())
 	if !isID || err != nil || !whole(row[4].Elems(), row[5].Elems()) {
-		a.BrokenBodies++
-		a.Note(models.BrokenBody, "%s", where())
+		a.Find(models.BrokenBody, 1, "%s", where())
 	}
 	return nil
 }
