@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -42,9 +43,13 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 	return a, m.Failed("creation", a, err)
 }
 
-// CreateFolder implements models.Mailbox.
+// CreateFolder implements models.Mailbox. The inbox stays the oldest mailbox, even if another clock was ahead.
 func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
-	f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(m.now()))}
+	now := m.now()
+	if inbox := models.TimeOf(a.Folders[0].Ref.(mailboxID)); !now.After(inbox) {
+		now = inbox.Add(time.Microsecond)
+	}
+	f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))}
 	err := m.take(ctx, a.Address, name, f.Ref.(mailboxID))
 	if err == nil {
 		m.Calls.Reset()

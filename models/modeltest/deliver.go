@@ -184,22 +184,6 @@ func testOddNames(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testDuplicates delivers one message several times. Each delivery is a message of its own.
-func testDuplicates(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{}).differential()
-	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	m := sample(1).Message()
-	for range 5 {
-		diff.deliver(m, a.folders[0])
-	}
-	diff.check()
-	ms := diff.live(a.folders[0])
-	diff.flag(ms[1], models.Seen, true)
-	diff.move(a.folders[0], a.folders[1], ms[2])
-	diff.delete(a.folders[0], ms[3])
-	diff.check()
-}
-
 func equalContent(got []byte, want mail.Content) error {
 	w := contentChecker{want: want}
 	n, err := w.Write(got)

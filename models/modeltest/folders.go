@@ -54,6 +54,11 @@ func testAccounts(t *testing.T, s *suite) {
 		t.Errorf("create a folder that another account has: %v", err)
 	}
 	diff.check()
+	diff.clock.advance(-time.Hour) // a client whose clock is behind: the inbox stays the inbox
+	if _, err := diff.createFolder(a, "Early"); err != nil {
+		t.Fatal(err)
+	}
+	diff.check()
 }
 
 // testNeighbours gives accounts and folders names that begin alike. It empties them one by one

@@ -241,39 +241,6 @@ func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]e
 	return errs
 }
 
-// testClockStandsStill runs all operations at the same time of the clock.
-func testClockStandsStill(t *testing.T, s *suite) {
-	diff := s.start(t, Sized(0, 7)).differential()
-	diff.tick = 0
-	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
-	for n := range 30 {
-		diff.deliver(sample(n).Message(), a.folders[0], b.folders[0])
-	}
-	diff.check()
-	ms := diff.live(a.folders[0])
-	diff.flag(ms[4], models.Seen, true)
-	diff.flag(ms[4], models.Seen, false)
-	diff.flag(ms[5], models.Seen, true)
-	diff.delete(a.folders[0], ms[10:20]...)
-	diff.move(a.folders[0], a.folders[1], ms[:5]...)
-	diff.check()
-}
-
-// testClockGoesBack often sets the clock back before a delivery. Every message must still have
-// one place in the order.
-func testClockGoesBack(t *testing.T, s *suite) {
-	diff := s.start(t, Sized(0, 5)).differential()
-	in := diff.user(diff.at("ann"), "INBOX").folders[0]
-	for n := range 24 {
-		diff.clock.advance(time.Duration(n%7-5) * time.Minute)
-		diff.deliver(sample(n).Message(), in)
-	}
-	for _, page := range []int{1, 4, 25} {
-		diff.checkFolder(in, page)
-	}
-	diff.check()
-}
-
 // testBindAgain binds the model twice, as two processes would, and uses both in turn.
 func testBindAgain(t *testing.T, s *suite) {
 	f := s.start(t, Sized(0, 5))

@@ -65,6 +65,7 @@ func testRandom(t *testing.T, s *suite) {
 type machine struct {
 	*differential
 	n     int // number of messages delivered
+	last  *mail.Message
 	stale []message
 }
 
@@ -81,6 +82,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"folder":  m.randomFolder,
 		"instant": func(t *rapid.T) {
 			m.tick = rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second}).Draw(t, "tick")
+			if rapid.Bool().Draw(t, "back") {
+				m.clock.advance(-5 * time.Minute)
+			}
 		},
 		"": m.compareFolders,
 	}
@@ -145,6 +149,22 @@ func (m *machine) onMails(limit int, do func(*rapid.T, *folder, []message)) func
 
 func (m *machine) randomDeliver(t *rapid.T) {
 	m.t = t
+	if m.last == nil || rapid.IntRange(0, 3).Draw(t, "again") > 0 {
+		m.last = m.draft(t)
+	}
+	var to []*folder
+	for range rapid.IntRange(1, 3).Draw(t, "recipients") {
+		if f := m.drawFolder(t, m.drawAccount(t)); !slices.Contains(to, f) {
+			to = append(to, f)
+		}
+	}
+	for _, x := range m.deliver(m.last, to...) {
+		m.checkMessage(x)
+	}
+}
+
+// draft draws a message.
+func (m *machine) draft(t *rapid.T) *mail.Message {
 	d := sample(m.n)
 	m.n++
 	if rapid.Bool().Draw(t, "same date") {
@@ -159,15 +179,7 @@ func (m *machine) randomDeliver(t *rapid.T) {
 			Content:  noise(rapid.IntRange(0, 2000).Draw(t, "size"), i),
 		})
 	}
-	var to []*folder
-	for range rapid.IntRange(1, 3).Draw(t, "recipients") {
-		if f := m.drawFolder(t, m.drawAccount(t)); !slices.Contains(to, f) {
-			to = append(to, f)
-		}
-	}
-	for _, x := range m.deliver(d.Message(), to...) {
-		m.checkMessage(x)
-	}
+	return d.Message()
 }
 
 func (m *machine) randomFlag(t *rapid.T, _ *folder, ms []message) {
