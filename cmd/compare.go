@@ -28,42 +28,39 @@ func newCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [BASE NEW]",
 		Short: "Compare two runs: is the new one slower, or does it ask for more?",
-		Long: `Compare two runs. BASE and NEW are folders of results, or folders that hold such
-folders, whose trials are then put together. For each operation the percentiles
-of everything that was due, the throughput of closed loops, errors, and the
-store's calls, rows and bytes are worse, better, the same, or cannot be told.
+		Long: `Compare two runs, or two builds. BASE and NEW are folders of results, or folders
+that contain such folders, whose trials are then put together. Each metric is
+worse, better, the same or inconclusive: latency of the whole load and of each
+operation, throughput of closed loops, errors, requests, rows and bytes.
 
-Times are judged by trials: run both with --trials 10. With fewer than 4 no time
-can be told, and no attempts: how often a request was sent, retries included,
-which depends on the machine too. Calls, rows and bytes need one trial.
+Latency needs trials: run both with --trials 10. With fewer than 4 trials all
+latencies are inconclusive. Requests, rows and bytes need one trial.
 docs/internals/comparing.md has the error rates.
 
---fail-over names the figures that fail the comparison, and the difference from
-which on they fail it, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT] with *
-for any name. Figures are p50, p99, p99.9, rate, max-rate, errors, calls,
-attempts, examined (rows that the engine read, returned or not), rows and bytes.
-If a phase runs several streams at once, each stream has figures of its own. An
-entry without STREAM: is for the phase and all of its streams. Without
---fail-over any figure fails the comparison: p50, rate, attempts, examined, rows
-and bytes over 5%, p99 and max-rate (of --find-max) over 10%, p99.9 over 20%,
-errors over 0.1% of the operations, and calls with any difference. What an
-invalid trial counted fails nothing, unless one client did all.
+--fail-over names the metrics that fail the comparison, and their limits, as
+[MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT] with * for any name. Metrics are
+p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined (rows
+scanned), rows and bytes. If a phase runs several streams, each stream has its
+own metrics. An entry without STREAM: is for the phase and all of its streams.
+Without --fail-over any metric fails the comparison: p50, rate, attempts,
+examined, rows and bytes over 5%, p99 and max-rate (of --find-max) over 10%,
+p99.9 over 20%, errors over 0.1% of the operations, and calls with any
+difference. Counters of an invalid trial fail nothing, unless one client did all.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
-refused. The exit status is 3 if a figure is worse, or if a phase is ok in BASE
+refused. The exit status is 3 if a metric is worse, or if a phase is ok in BASE
 and failed, overloaded or empty in NEW.
 
---run makes the runs. The commands --base and --new run that workload in turns,
-base new, new base and so on, one trial of each a turn, so that what changes in
-the machine is the same for both. If a figure is worse, another round of turns
-must confirm it before it is a regression. Turn N is in base/N and new/N below
--o, and the other round in confirm. Commands are split into words as by a
-shell, with quotes and \, but no shell runs them: a program, such as
-bin/mailbench, or one with words before and behind it, such as
-"taskset -c 0-3 bin/mailbench run -m james". The word run is added where it is
-missing. Flags of run may also follow the workload, for both. Schemas and
-versions of engines belong to a build: if they differ, a note says so. Two
-configurations differ in more than the build, so they need --force.`,
+--run makes the runs, interleaved: the commands --base and --new run that
+workload with one trial each per turn, base new, new base and so on, so both see
+the same changes of the machine. If a metric is worse, another round must confirm
+it before it is a regression. Turn N is in base/N and new/N below -o, and the
+other round in confirm. Commands are split into words as by a shell, with quotes
+and \, but no shell runs them: a program, such as bin/mailbench, or one with words
+before and after it, such as "taskset -c 0-3 bin/mailbench run -m james". The word
+run is added where it is missing. Flags of run may also follow the workload, for
+both. Schemas and versions of engines belong to a build: if they differ, a note
+says so. Two configurations differ in more than the build, so they need --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'

@@ -30,8 +30,8 @@ func newEngineClean(known registry) *cobra.Command {
 		Long: `List what runs left behind, or remove what is named, with all data in it.
 
 On an engine on the network, mailbench lists the namespaces that carry its mark:
-how large and how old each is as far as the engine tells, and whose it is as far
-as this machine knows.
+size and age of each, if the engine reports them, and its owner, if this machine
+knows it.
 A run drops its own namespaces when it ends. Those that are left belong to a run
 that goes on, to a data folder (--data), or to a run that was killed.
 

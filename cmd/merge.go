@@ -28,7 +28,7 @@ as if one load generator had carried it out. The results are a folder like that
 of any other run.
 
 Percentiles are exact: those of all operations together, from the histograms in
-latency.hlog. The verdict is judged anew. If a shard is invalid or failed, the
+latency.hlog. The verdict is that of the whole. If a shard is invalid or failed, the
 whole is, too. Shards that do not belong together are refused, and so is a shard
 that is missing or there twice. The error says what is wrong.
 

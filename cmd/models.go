@@ -29,8 +29,8 @@ func newModels(known registry) *cobra.Command {
 		Short: "List the mailbox data models and their variants, or describe one",
 		Long: `List the mailbox data models and their variants, or describe one: its tables
 with keys, orders, settings and additions to the document, its access patterns,
-and which of them an engine runs differently. -e adds what each pattern asks of
-engines. A schema file is described in the same way.`,
+and which of them an engine runs differently. -e adds the requests of each
+pattern. A schema file is described in the same way.`,
 		Example: `  mailbench models
   mailbench models james
   mailbench models datastax -e cassandra,hbase

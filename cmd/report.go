@@ -37,7 +37,7 @@ script, no fonts. It can be sent, kept and printed.
 The page of one run has an overview of operations and models, percentiles,
 response over time, the access patterns behind each operation, and what it
 takes to repeat the run. It is written to report.html in the run's folder, which
-a run has written already: the page of an older mailbench is made anew.
+a run has written already: the page of an older mailbench is written again.
 
 The page of several runs shows them side by side, in the order given: their
 differences in settings, medians, ratios to the first, and the trend. Runs of

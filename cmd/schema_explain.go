@@ -24,26 +24,26 @@ func newSchemaExplain(known registry) *cobra.Command {
 	var q queriesFlags
 	c := &cobra.Command{
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
-		Short: "Show what each access pattern asks of an engine",
-		Long: `Show what each access pattern asks of an engine: the CQL of Cassandra, the
+		Short: "Show the requests of each access pattern",
+		Long: `Show the requests of each access pattern: the CQL of Cassandra, the
 requests of HBase with their row keys, the keys of the embedded engine, the SQL
 that a driver of Oracle NoSQL would send. The driver compiles the patterns as it
-does for a run. No engine is asked. Keys, in hexadecimal, are those of example
+does for a run, without a connection. Keys, in hexadecimal, are those of example
 arguments: text "a", number 1; a page is the first one.
 
-With --live the engine is asked, and the output is what the patterns cost. A
-small population of the model is loaded, in a namespace of its own that is
-dropped at the end. Then one client runs each mail operation a few times, and
-the engine tells what it does: Cassandra by tracing, HBase by scan metrics, the
-embedded engine by the statistics of its iterators. --set changes the population
-and the operations, such as --set population.messages=1000.
+With --live the patterns run, and the output is their cost. mailbench loads a
+small population of the model into a namespace of its own, which it drops at the
+end. Then one client runs each mail operation a few times. The cost comes from
+traces on Cassandra, from scan metrics on HBase, and from the statistics of
+iterators on the embedded engine. --set changes the population and the
+operations, such as --set population.messages=1000.
 
-With --queries the statements of an application are run on its live keyspace:
-what lint foretells of each, beside what the engine did for it. Only reads are
+With --queries the statements of an application run on its live keyspace, and the
+output shows the prediction of lint next to the work of the engine. Only reads
 run, each up to five times, with values of the table's own rows for parameters,
-and one page of rows is read. Statements that write are named as not run, as is
-what would read a whole table for one answer. Cassandra's tracing writes to
-system_traces; the role needs SELECT on the keyspace and on system_traces.`,
+and one page of rows is read. Writes are named as not run, and so are reads of a
+whole table for one answer. Cassandra's tracing writes to system_traces; the role
+needs SELECT on the keyspace and on system_traces.`,
 		Example: `  mailbench schema explain datastax
   mailbench schema explain james page flag_seen -e embedded
   mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1

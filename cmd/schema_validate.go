@@ -69,7 +69,7 @@ written meanwhile may be found without those that were written with them.
 
 Rows that nothing needs any more are counted apart: an interrupted operation
 or a delete leaves them. So are counts of a data set (--data) on which an
-operation was broken off or is of unknown outcome. Broken data leads to exit
+operation was interrupted or has an unknown outcome. Broken data leads to exit
 status 4; so does an audit that the data stops. What was found until then is
 printed in any case.
 

@@ -141,7 +141,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 		return err
 	}
 	if a := w.Answer; len(a.Models) > 0 {
-		fmt.Fprintf(out, "\nIt asks of %s, unless -m names others, and answers:\n", strings.Join(a.Models, ", "))
+		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and answers:\n", strings.Join(a.Models, ", "))
 		for _, s := range a.Says {
 			for _, line := range words.Wrap("  ", s, 2, 80) {
 				fmt.Fprintln(out, line)

@@ -92,8 +92,8 @@ the report says whether cost is flat, logarithmic, linear or worse.
   sweep: {population.folders: {from: 10, to: 50, step: 10}}
 
 If the population is swept, one data set grows from point to point. Every second
-trial begins with the last point and loads each point anew. The report can tell
-the growth best from five values or more.
+trial begins with the last point and loads each point again. Use five values or
+more: then the growth is known best.
 Several keys change together if each has as many values:
 
   sweep: {population.messages: [100, 1000], population.users: [100, 10]}
@@ -121,7 +121,7 @@ with its sentences. In braces stands a figure of an operation, or
 The figures are calls, examined, rows, bytes, read, written, p50 and p99, and
 partition.size, the forecast of a sweep. A sentence that names no model is said
 of each. Where a figure is not known, or a difference is within the noise, the
-report says that it cannot be told. --set answer={} leaves an answer out.
+report says inconclusive. --set answer={} leaves an answer out.
 
 `
 

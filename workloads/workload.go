@@ -138,7 +138,7 @@ type Phase struct {
 	// Name is the kind if the file gives no name; no two phases that are measure or interrupt have the same. A
 	// stream's name is its number, from 1, if the file gives none; no two streams of a phase
 	// have the same. A phase with a session has one stream, without a name.
-	Name string `key:"name" form:"name" interrupt:"tells several such phases apart (default interrupt)" measure:"tells several measure phases apart (default measure)" stream:"what it is called in results and in expect (default its number, from 1)"`
+	Name string `key:"name" form:"name" interrupt:"name of the phase in results (default interrupt)" measure:"name of the phase in results (default measure)" stream:"what it is called in results and in expect (default its number, from 1)"`
 	// Number is the phase's place in the workload, from 0, and in later trials that place
 	// behind those of the trials before. Operations and messages are drawn from it and the
 	// seed; no two phases of a run have the same.

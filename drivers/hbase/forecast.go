@@ -171,7 +171,7 @@ func (forecastEngine) Limits() []forecast.Limit {
 func (forecastEngine) Space() forecast.Space {
 	return forecast.Space{
 		Replicas: 3, Compaction: 0.5, Tombstones: 7,
-		Why: "major compactions write stores anew, one by one; the replicas are those of HDFS",
+		Why: "major compactions rewrite stores, one by one; the replicas are those of HDFS",
 	}
 }
 

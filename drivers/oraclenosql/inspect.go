@@ -238,7 +238,7 @@ func (l *layoutOf) mend(d schemas.Difference) []string {
 	case schemas.ExtraColumn:
 		return []string{fmt.Sprintf("# ALTER TABLE %s (DROP %s); removes its values", t.full, identifier(d.Part))}
 	}
-	return []string{"# no statement changes this: the table must be made anew, and its rows copied"}
+	return []string{"# no statement changes this: re-create the table, and copy its rows"}
 }
 
 // markPrefix begins the comment of each table that mailbench created. A namespace is

@@ -60,7 +60,7 @@ func writeRules() []*Rule {
 			})
 			puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
 			if at >= 0 && !named && len(puts) > 0 {
-				f := c.atColumn(t, own[at], "timestamp %s alone tells the rows below (%s) apart, and %s overwrites one that is there",
+				f := c.atColumn(t, own[at], "only timestamp %s distinguishes the rows below (%s), and %s overwrites one that is there",
 					own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
 				if series(t) {
 					f.Severity = Note

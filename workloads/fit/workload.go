@@ -109,7 +109,7 @@ func (w *writer) mail() bool {
 	w.text("mail:")
 	bodies, sizes, with := s.bodies, s.fileSizes, len(s.files)
 	if s.messages == 0 && len(s.sizes) > 0 {
-		w.text("  # A trace tells the size of the whole message. It is divided as a replay does: up to 64KiB")
+		w.text("  # A trace has the size of the whole message. It is divided as a replay does: up to 64KiB")
 		w.text("  # all but the header (%d bytes) is text; of a larger message 8KiB are, and the rest is a file.", header)
 		bodies, sizes = split(s.sizes)
 		with = len(sizes)
@@ -268,7 +268,7 @@ func (w *writer) phases(files, folders bool) {
 		w.mailArrivals()
 	}
 	if s.operations == 0 {
-		w.text("      # mix: not measured: mail tells of deliveries alone. Add what its readers do (list: 50, open: 25, …),")
+		w.text("      # mix: not measured: mail has deliveries only. Add what its readers do (list: 50, open: 25, …),")
 		w.text("      # or fit a trace with it: --trace")
 		w.text("      mix: {deliver: 1}")
 		return

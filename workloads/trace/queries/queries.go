@@ -212,7 +212,7 @@ func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
 // WriteText writes a table of what was foretold and what was done, at most width columns wide (0 is no
 // limit), and below it each statement. legend explains the columns.
 func (r *Report) WriteText(w io.Writer, legend string, width int) error {
-	fmt.Fprintf(w, "%s on %s (%s): what lint foretells of each statement, and what the engine did for it:\n"+
+	fmt.Fprintf(w, "%s on %s (%s): the prediction of lint for each statement, and the work of the engine:\n"+
 		"medians of its runs, and the most in brackets. Values of parameters are of the table's own rows.\n%s\n\n",
 		r.Schema, r.Engine, r.Version, legend)
 	patterns := make([]trace.Pattern, len(r.Statements))
