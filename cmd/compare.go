@@ -56,11 +56,12 @@ workload with one trial each per turn, base new, new base and so on, so both see
 the same changes of the machine. If a metric is worse, another round must confirm
 it before it is a regression. Turn N is in base/N and new/N below -o, and the
 other round in confirm. Commands are split into words as by a shell, with quotes
-and \, but no shell runs them: a program, such as bin/mailbench, or one with words
-before and after it, such as "taskset -c 0-3 bin/mailbench run -m james". The word
-run is added where it is missing. Flags of run may also follow the workload, for
-both. Schemas and versions of engines belong to a build: if they differ, a note
-says so. Two configurations differ in more than the build, so they need --force.`,
+and \, but no shell runs them: a program, such as bin/mailbench, or one with
+words before and after it, such as "taskset -c 0-3 bin/mailbench run -m james".
+The word run is added where it is missing. Flags of run may also follow the
+workload, for both. Schemas and versions of engines belong to a build: if they
+differ, a note says so. Two configurations differ in more than the build, so
+they need --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'

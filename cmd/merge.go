@@ -28,9 +28,9 @@ as if one load generator had carried it out. The results are a folder like that
 of any other run.
 
 Percentiles are exact: those of all operations together, from the histograms in
-latency.hlog. The verdict is that of the whole. If a shard is invalid or failed, the
-whole is, too. Shards that do not belong together are refused, and so is a shard
-that is missing or there twice. The error says what is wrong.
+latency.hlog. The verdict is that of the whole. If a shard is invalid or failed,
+the whole is, too. Shards that do not belong together are refused, and so is a
+shard that is missing or there twice. The error names the reason.
 
 --wait waits until all folders hold results, as in a Kubernetes Job that merges
 while the shards' Job goes on.`,

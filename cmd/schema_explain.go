@@ -38,12 +38,12 @@ traces on Cassandra, from scan metrics on HBase, and from the statistics of
 iterators on the embedded engine. --set changes the population and the
 operations, such as --set population.messages=1000.
 
-With --queries the statements of an application run on its live keyspace, and the
-output shows the prediction of lint next to the work of the engine. Only reads
-run, each up to five times, with values of the table's own rows for parameters,
-and one page of rows is read. Writes are named as not run, and so are reads of a
-whole table for one answer. Cassandra's tracing writes to system_traces; the role
-needs SELECT on the keyspace and on system_traces.`,
+With --queries the statements of an application run on its live keyspace, and
+the output shows the prediction of lint next to the work of the engine. Only
+reads run, each up to five times, with values of the table's own rows for
+parameters, and one page of rows is read. Writes are named as not run, and so
+are reads of a whole table for one answer. Cassandra's tracing writes to
+system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 		Example: `  mailbench schema explain datastax
   mailbench schema explain james page flag_seen -e embedded
   mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1
