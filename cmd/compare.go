@@ -45,7 +45,8 @@ own metrics. An entry without STREAM: is for the phase and all of its streams.
 Without --fail-over any metric fails the comparison: p50, rate, attempts,
 examined, rows and bytes over 5%, p99 and max-rate (of --find-max) over 10%,
 p99.9 over 20%, errors over 0.1% of the operations, and calls with any
-difference. Counters of an invalid trial fail nothing, unless one client did all.
+difference. Counters of an invalid trial fail nothing, unless one client did
+all.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a metric is worse, or if a phase is ok in BASE
@@ -53,15 +54,15 @@ and failed, overloaded or empty in NEW.
 
 --run makes the runs, interleaved: the commands --base and --new run that
 workload with one trial each per turn, base new, new base and so on, so both see
-the same changes of the machine. If a metric is worse, another round must confirm
-it before it is a regression. Turn N is in base/N and new/N below -o, and the
-other round in confirm. Commands are split into words as by a shell, with quotes
-and \, but no shell runs them: a program, such as bin/mailbench, or one with
-words before and after it, such as "taskset -c 0-3 bin/mailbench run -m james".
-The word run is added where it is missing. Flags of run may also follow the
-workload, for both. Schemas and versions of engines belong to a build: if they
-differ, a note says so. Two configurations differ in more than the build, so
-they need --force.`,
+the same changes of the machine. If a metric is worse, another round must
+confirm it before it is a regression. Turn N is in base/N and new/N below -o,
+and the other round in confirm. Commands are split into words as by a shell,
+with quotes and \, but no shell runs them: a program, such as bin/mailbench, or
+one with words before and after it, such as "taskset -c 0-3 bin/mailbench run -m
+james". The word run is added where it is missing. Flags of run may also follow
+the workload, for both. Schemas and versions of engines belong to a build: if
+they differ, a note says so. Two configurations differ in more than the build,
+so they need --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
