@@ -395,7 +395,7 @@ const leastDelay = 500 * time.Microsecond
 func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
 	service := end - start
 	if h.near(start, end) {
-		service -= h.before(start, end)
+		service = max(1, service-h.before(start, end)) // 0 would be no time that can be compared
 	}
 	if p.timer == nil {
 		return service
