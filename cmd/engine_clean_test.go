@@ -173,7 +173,7 @@ func TestDescribeEngine(t *testing.T) {
 	}
 	for _, line := range []string{
 		"test: a cluster for tests",
-		"SETTING      DEFAULT       WHAT IT IS",
+		"SETTING      DEFAULT       DESCRIPTION",
 		"contact      this machine  its nodes: HOST, HOST:PORT or a list of them; also --contact",
 		"consistency  QUORUM        ONE or QUORUM",
 		"MAILBENCH_TEST_PASSWORD  password",

@@ -50,7 +50,7 @@ environment variables that are listed.`,
 			for _, e := range known.engines {
 				rows = append(rows, []string{e.Name, e.Doc})
 			}
-			return table(out, []string{"ENGINE", "WHAT IT IS"}, rows)
+			return table(out, []string{"ENGINE", "DESCRIPTION"}, rows)
 		},
 	}
 	bindJSON(c, &asJSON)
@@ -68,13 +68,13 @@ func describeEngine(w io.Writer, e *drivers.Engine) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := table(w, []string{"SETTING", "DEFAULT", "WHAT IT IS"}, rows); err != nil {
+	if err := table(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, rows); err != nil {
 		return err
 	}
-	if err := named(w, []string{"ENVIRONMENT", "WHAT IT IS"}, e.Environment); err != nil {
+	if err := named(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment); err != nil {
 		return err
 	}
-	return named(w, []string{"WHERE A CLUSTER LACKS", "THIS HAPPENS"}, e.Lacking)
+	return named(w, []string{"IF THE CLUSTER LACKS", "RESULT"}, e.Lacking)
 }
 
 // named prints a table of names with what is said of each, unless there are none.

@@ -57,7 +57,7 @@ pattern. A schema file is described in the same way.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return table(cmd.OutOrStdout(), []string{"MODEL", "WRITTEN FOR", "SCHEMA", "WHAT IT IS"}, rows)
+			return table(cmd.OutOrStdout(), []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"}, rows)
 		},
 	}
 	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose calls to show, or all")

@@ -71,7 +71,7 @@ func newSchemaList(known registry) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return table(cmd.OutOrStdout(), []string{"SCHEMA", "WRITTEN FOR", "TABLES", "PATTERNS", "WHAT IT IS"}, rows)
+			return table(cmd.OutOrStdout(), []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"}, rows)
 		},
 	}
 	bindJSON(c, &asJSON)

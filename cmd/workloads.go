@@ -58,7 +58,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 			if asJSON {
 				return printJSON(out, all)
 			}
-			return table(out, []string{"WORKLOAD", "WHAT IT SHOWS"}, rows)
+			return table(out, []string{"WORKLOAD", "DESCRIPTION"}, rows)
 		},
 	}
 	bindJSON(c, &asJSON)
