@@ -27,7 +27,7 @@ func newCompare() *cobra.Command {
 	f := compareFlags{turns: defaultTurns}
 	cmd := &cobra.Command{
 		Use:   "compare [BASE NEW]",
-		Short: "Compare two runs: is the new one slower, or does it ask for more?",
+		Short: "Compare two runs or two builds, and find regressions",
 		Long: `Compare two runs, or two builds. BASE and NEW are folders of results, or folders
 that contain such folders, whose trials are then put together. Each metric is
 worse, better, the same or inconclusive: latency of the whole load and of each

@@ -255,7 +255,7 @@ func newEngineLogs() *cobra.Command {
 	cmd.Flags().StringVar(&node, "node", "", "the `NODE`, as engine status names it (default: the first)")
 	cmd.Flags().Var(whole(&tail, 0, 1_000_000), "tail",
 		fmt.Sprintf("print the last `N` lines only; 0: all (of all engines %d)", tailOfAll))
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print what is added, until Ctrl-C")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines, until Ctrl-C")
 	return cmd
 }
 

@@ -26,8 +26,8 @@ func newEngineClean(known registry) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
-		Short: "List what runs left, or remove what is named",
-		Long: `List what runs left behind, or remove what is named, with all data in it.
+		Short: "List or remove the leftovers of runs",
+		Long: `List the leftovers of runs, or remove those that you name, with all their data.
 
 On an engine on the network, mailbench lists the namespaces that carry its mark:
 size and age of each, if the engine reports them, and its owner, if this machine

@@ -28,7 +28,7 @@ func newOperationsHelp() *cobra.Command {
 func newOutputHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "output",
-		Short: "The files and columns of results, and what they mean",
+		Short: "The files and columns of results",
 		Long: `A run leaves a folder:
 
   run.json      the whole run as data: settings, metrics, verdicts
@@ -55,7 +55,7 @@ Verdicts of a phase of a model, from best to worst:
 func newRankingHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "ranking",
-		Short: "How a run ranks models, and what significant means",
+		Short: "How a run ranks models, and significance",
 		Long:  ranking.Rule,
 	}
 }
@@ -95,7 +95,7 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and what it was built from",
+		Short: "Print the version, commit and Go version",
 		Example: `  mailbench version
   mailbench version --json`,
 		Args: cobra.NoArgs,

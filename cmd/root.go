@@ -18,8 +18,8 @@ func newRoot(known registry) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mailbench",
 		Short: "Benchmark and validate mailbox data models",
-		Long: `mailbench compares mailbox data models: what each mail operation costs in each
-model on each engine, and whether what is stored is right.
+		Long: `mailbench compares mailbox data models: the cost of each mail operation in each
+model on each engine, and whether the stored data is correct.
 
 Exit status:
   0    all well

@@ -59,7 +59,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to run on, separated by commas (mailbench engines lists them)", "embedded")
 	f.workloadFlags.bind(flags)
-	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change what is repeated")
+	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change the repetition")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
@@ -71,7 +71,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.data, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
 	flags.StringVar(&f.audit, "audit", "no",
-		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check what is in --data)")
+		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
 	flags.StringVar(&f.durability, "durability", "default",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")

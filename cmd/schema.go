@@ -144,7 +144,7 @@ Without -o the diagram goes to standard output.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&kind, "kind", string(diagram.Logical), "what to draw: `KIND` logical, physical or workflow")
+	f.StringVar(&kind, "kind", string(diagram.Logical), "the `KIND` of diagram: logical, physical or workflow")
 	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
 	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
 	return c

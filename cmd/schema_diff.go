@@ -20,8 +20,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff MODEL|FILE.yaml",
 		Short: "Compare a schema with the tables that an engine has",
-		Long: `Compare a schema with the tables that an engine has: what is missing, what is
-different, and what is there besides. The most harmful differences come first,
+		Long: `Compare a schema with the tables of an engine: missing, different and extra
+tables, columns and settings. The most harmful differences come first,
 each with the statements that would mend it. Those that would remove data are
 comments. mailbench runs none of them, and only reads.
 

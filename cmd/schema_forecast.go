@@ -36,8 +36,8 @@ func newSchemaForecast(known registry) *cobra.Command {
 	f := forecastFlags{years: 5}
 	c := &cobra.Command{
 		Use:   "forecast MODEL|FILE.yaml",
-		Short: "Tell how large tables become, and which limits they pass",
-		Long: `Tell how large the tables of a schema become with the mail of a workload: rows,
+		Short: "Estimate table and partition sizes",
+		Long: `Estimate the sizes of the tables of a schema with the mail of a workload: rows,
 bytes on disk, the median and the largest partitions, and when a limit of the
 engine is passed. It runs nothing and needs no engine.
 

@@ -75,7 +75,7 @@ It knows a finding of imported CQL by the text of the statement.`,
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
-	flags.BoolVar(&f.all, "all", false, "also show notes, what is accepted, and how each pattern is answered")
+	flags.BoolVar(&f.all, "all", false, "also show notes, accepted findings, and how each pattern is answered")
 	flags.StringVar(&f.failOn, "fail-on", "error", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
 	flags.BoolVar(&f.rules, "rules", false,

@@ -38,15 +38,15 @@ type section struct {
 
 var sections = []section{
 	{"workload", "A workload file.", Workload{}, nil},
-	{"mail", "What generated messages are like. With --mail FILE only recipients counts.", Mail{}, nil},
+	{"mail", "Generated messages. With --mail FILE only recipients counts.", Mail{}, nil},
 	{"attachments", "Which messages carry files.", Attachments{}, nil},
 	{"population", "Who has how much mail before the first operation.", Population{}, nil},
 	{
-		"keys", "Which users, folders and messages operations ask for. A phase, a stream or an operation may have keys of its own.",
+		"keys", "Which users, folders and messages operations use. A phase, a stream or an operation may have keys of its own.",
 		Keys{},
 		nil,
 	},
-	{"answer", "How the run answers the question that doc asks.", Answer{}, nil},
+	{"answer", "Sentences with which the run answers its question.", Answer{}, nil},
 	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
 		"the trial before.", Trials{}, nil},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, []string{"load"}},

@@ -110,7 +110,7 @@ func (m *Mix) String() string {
 // before. What is random of session n is drawn from (seed, n) alone.
 //
 // In an open loop sessions begin at the phase's rate, and each step is due at a time of
-// its own, whether or not the step before is done. So a slow store is not asked for less.
+// its own, whether or not the step before is done. So a slow engine gets no fewer requests.
 type Session struct {
 	Steps []Step
 }

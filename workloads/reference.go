@@ -76,8 +76,8 @@ Arrivals of a shape are due where the integral of the rate comes to 0, 1, 2 …,
 or with arrivals: poisson to the points of a Poisson process.
 
 Steps of a session are due at times of their own, one think time apart, whether
-or not the step before is done: a slow store is not asked for less. With clients
-instead of a rate each client waits for its answer, and then thinks.
+or not the step before is done: a slow engine gets as many requests. With
+clients instead of a rate each client waits for its answer, and then thinks.
 `
 
 // sweepGuide describes sweeps.
@@ -107,7 +107,7 @@ Points are then named by the values of the first, which ascend.
 // answerGuide describes answers.
 const answerGuide = `Answers
 
-A workload that asks a question says how its figures answer it. The reports end
+A workload with a question has sentences that answer it. The reports end
 with its sentences. In braces stands a figure of an operation, or
 
   {list.calls of james at 1000}     of a model, at a value of the sweep

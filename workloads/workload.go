@@ -19,14 +19,14 @@ type Workload struct {
 	Doc        string             `key:"doc" form:"text" doc:"one line for the list of workloads"`
 	Seed       uint64             `key:"seed" form:"whole" least:"0" most:"18446744073709551615" doc:"seed of all random numbers (default 1)"`
 	Engines    map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
-	Mail       Mail               `key:"mail" form:"mail" doc:"what generated messages are like"`
+	Mail       Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	Population Population         `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
-	Keys       Keys               `key:"keys" form:"keys" doc:"which users, folders and messages operations ask for"`
-	Phases     []Phase            `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"what is done, in order; the first phase is load"`
+	Keys       Keys               `key:"keys" form:"keys" doc:"which users, folders and messages operations use"`
+	Phases     []Phase            `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
 	Expect     []Expectation      `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
 	Sweep      *Sweep             `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
 	Models     map[string]*Model  `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
-	Answer     Answer             `key:"answer" form:"answer" doc:"how the run answers the question that doc asks; see 'Answers' below"`
+	Answer     Answer             `key:"answer" form:"answer" doc:"sentences that the run answers; see 'Answers' below"`
 	Trials     Trials             `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
@@ -71,12 +71,12 @@ type Population struct {
 	Shared   bool        `key:"shared" form:"truth" doc:"all users have one folder in common; a delivery to several is one message there (default false)"`
 }
 
-// Keys says which users, folders and messages operations ask for.
+// Keys says which users, folders and messages operations use.
 type Keys struct {
 	Users    random.Keys `key:"users" form:"choice" doc:"default zipf; largest: the user with most messages is the most popular"`
 	Folders  random.Keys `key:"folders" form:"choice" doc:"of the user; 0 is the inbox (default latest)"`
 	Messages random.Keys `key:"messages" form:"choice" doc:"of the folder; 0 is the newest (default latest)"`
-	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin behind a message chosen as above, not at the newest (default 0)"`
+	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin after a message chosen as above, not at the newest (default 0)"`
 }
 
 // PhaseKind is what a phase does.
@@ -138,7 +138,7 @@ type Phase struct {
 	// Name is the kind if the file gives no name; no two phases that are measure or interrupt have the same. A
 	// stream's name is its number, from 1, if the file gives none; no two streams of a phase
 	// have the same. A phase with a session has one stream, without a name.
-	Name string `key:"name" form:"name" interrupt:"name of the phase in results (default interrupt)" measure:"name of the phase in results (default measure)" stream:"what it is called in results and in expect (default its number, from 1)"`
+	Name string `key:"name" form:"name" interrupt:"name of the phase in results (default interrupt)" measure:"name of the phase in results (default measure)" stream:"its name in results and in expect (default its number, from 1)"`
 	// Number is the phase's place in the workload, from 0, and in later trials that place
 	// behind those of the trials before. Operations and messages are drawn from it and the
 	// seed; no two phases of a run have the same.
@@ -164,7 +164,7 @@ type Phase struct {
 	Workers int `key:"workers" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
 	// Missing says what happens to operations that a model lacks. Lacks are the operations
 	// to replace by others; Without sets them.
-	Missing Missing `key:"missing" form:"missing" measure:"what becomes of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"`
+	Missing Missing `key:"missing" form:"missing" measure:"treatment of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"`
 	Lacks   [NumOps]bool
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
@@ -200,17 +200,17 @@ type Replay struct {
 type How struct {
 	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
-	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail" doc:"how many entries one call asks for (default 25)"`
+	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail" doc:"how many entries one call reads (default 25)"`
 	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind the last message of the page before; beyond the end it is empty"`
 	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"how many messages of the folder it is about (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
 	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"mailboxes that it goes to (default: as mail says)"`
 	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file beside 8KiB of text (default: as mail says); generated mail only"`
-	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one is not asked for it"`
+	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one does not get it"`
 	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of the operations that set it; the others clear it (default 0.5)"`
-	Width      Width         `key:"width" form:"width" of:"slice" doc:"what a slice asks for: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
+	Width      Width         `key:"width" form:"width" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
 	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
 	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
-	Age        time.Duration `key:"age" form:"time" of:"purge" doc:"purges only what was deleted longer ago (default: everything)"`
+	Age        time.Duration `key:"age" form:"time" of:"purge" doc:"purges only messages deleted longer ago (default: everything)"`
 }
 
 // DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once.

@@ -20,7 +20,7 @@ func Operations() []Term {
 		{"move", "move a message to another folder of the account"},
 		{"delete", "remove a message from its folder"},
 		{"restore", "bring a deleted message back"},
-		{"purge", "remove permanently what was deleted some time ago"},
+		{"purge", "remove messages permanently that were deleted some time ago"},
 		{"folders", "the folders of an account with the folder counters that the model stores"},
 		{"counters", "how many messages of a folder there are and how many are unread"},
 		{"recount", "count the messages of a folder again and repair its counters"},
