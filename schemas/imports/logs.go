@@ -2,6 +2,8 @@ package imports
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,183 +24,111 @@ import (
 //	user:a|host:…|timestamp:1700000000000|type:SELECT|category:QUERY|ks:shop|scope:messages|operation:SELECT …
 var (
 	dumped  = regexp.MustCompile(`(?m)^Type: (single-query|batch)\r?\nQuery start time: `)
-	audited = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:(\w+)\|category:(\w+)` +
+	audited = regexp.MustCompile(`(?m)user:.*\|timestamp:\d+\|type:\w+\|category:(\w+)` +
 		`(?:\|batch:([^|]*))?(?:\|ks:([^|]*))?(?:\|scope:[^|]*)?\|operation:(.*)$`)
 	others = regexp.MustCompile(`(?i)^\s*(create|alter|drop|truncate|grant|revoke|list|use|describe)\s`) // none of an application's
-	entry  = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+`)
-	viewed = regexp.MustCompile(`^(Type|LogMessage): `)                        // auditlogviewer
-	logged = regexp.MustCompile(`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`) // another line of Cassandra's own log
+	// another begins what is no line of the statement above it: an entry, a line of auditlogviewer, or another
+	// line of Cassandra's own log.
+	another = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+|^(Type|LogMessage): |` +
+		`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`)
 )
 
-// fromLog returns the statements of a log as CQL; ok is false if the text is none.
+// logged is a statement in a log: text, and the lines after line at up to line end.
+type logged struct {
+	at, end int
+	text    string
+	before  string // what begins it, or its batch: USE, BEGIN BATCH
+	from    int    // the line of that
+	batch   string // of which batch it is a part, or ""
+}
+
+// fromLog returns the statements of a log as CQL, equal ones once; ok is false if the text is none.
 func fromLog(text string) (cql string, ok bool) {
-	l := log{lines: strings.Split(text, "\n"), seen: make(map[string]bool)}
-	l.out = make([]string, len(l.lines))
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	var all []logged
 	switch {
 	case dumped.MatchString(text):
-		l.dump()
-	case entry.MatchString(text):
-		l.audit()
+		all = fromDump(lines)
+	case audited.MatchString(text):
+		all = fromAudit(lines)
 	default:
 		return text, false
 	}
-	return strings.Join(l.out, "\n"), true
-}
-
-type log struct {
-	lines, out []string
-	seen       map[string]bool // statements that were read before
-}
-
-// statement takes the statement that begins at line at with text, and goes on up to line end. Equal ones
-// are read once.
-func (l *log) statement(at, end int, before, text string) {
-	all := append([]string{text}, l.lines[at+1:end]...)
-	for i := range all {
-		all[i] = strings.TrimRight(all[i], "\r ")
-	}
-	whole := before + strings.Join(all, "\n")
-	if l.seen[whole] {
-		return
-	}
-	l.seen[whole] = true
-	l.out[at] = before + all[0]
-	copy(l.out[at+1:end], all[1:])
-	for end--; end > at && l.out[end] == ""; end-- {
-	}
-	l.out[end] = strings.TrimRight(l.out[end], "; ") + ";"
-}
-
-// dump reads what "fqltool dump" prints.
-func (l *log) dump() {
-	batch := -1 // the line at which a batch began
-	var parts []string
-	end := func(at int) {
-		if batch >= 0 && len(parts) > 0 && !l.seen[strings.Join(parts, "\n")] {
-			l.seen[strings.Join(parts, "\n")] = true
-			l.batch(batch, at, l.out[batch])
-		} else if batch >= 0 {
-			clear(l.out[batch:at])
+	out, seen := make([]string, len(lines)), make(map[string]bool)
+	for n := 0; len(all) > 0; all = all[n:] {
+		first := all[0]
+		for n = 1; n < len(all) && first.batch != "" && all[n].batch == first.batch; n++ {
 		}
-		batch, parts = -1, nil
+		whole := first.before
+		for i, st := range all[:n] {
+			text := strings.Join(append([]string{st.text}, lines[st.at+1:st.end]...), "\n")
+			all[i].text = strings.TrimRight(text, "; \r\n") + ";"
+			whole += all[i].text
+		}
+		if seen[whole] {
+			continue
+		}
+		seen[whole] = true
+		end := 0
+		for _, st := range all[:n] {
+			end = st.at + copy(out[st.at:], strings.Split(st.text, "\n")) - 1
+		}
+		if out[first.from] = first.before + out[first.from]; first.batch != "" {
+			out[end] += " APPLY BATCH;"
+		}
 	}
-	for i := 0; i < len(l.lines); i++ {
-		line := strings.TrimRight(l.lines[i], "\r")
+	return strings.Join(out, "\n"), true
+}
+
+// fromDump reads what "fqltool dump" prints.
+func fromDump(lines []string) (all []logged) {
+	var batch logged
+	for i := 0; i < len(lines); i++ {
+		kind, isBatch := strings.CutPrefix(lines[i], "Batch type: ")
+		text, isQuery := strings.CutPrefix(lines[i], "Query: ")
 		switch {
-		case strings.HasPrefix(line, "Type: "):
-			end(i)
-		case strings.HasPrefix(line, "Batch type: "):
-			batch = i
-			l.out[i] = beginBatch(strings.TrimPrefix(line, "Batch type: "))
-		case strings.HasPrefix(line, "Query: "):
-			to := i + 1
-			for to < len(l.lines) && strings.TrimRight(l.lines[to], "\r ") != "Values:" {
-				to++
+		case strings.HasPrefix(lines[i], "Type: "):
+			batch = logged{}
+		case isBatch:
+			batch = logged{before: "BEGIN " + strings.TrimSpace(kind) + " BATCH", from: i, batch: strconv.Itoa(i)}
+		case isQuery:
+			st := logged{at: i, end: i + 1, text: text, from: i}
+			for st.end < len(lines) && strings.TrimSpace(lines[st.end]) != "Values:" {
+				st.end++
 			}
-			text := strings.TrimPrefix(line, "Query: ")
-			switch {
-			case batch >= 0:
-				parts = append(parts, l.part(i, to, text))
-			case !others.MatchString(text):
-				l.statement(i, to, "", text)
+			if i = st.end - 1; batch.batch != "" {
+				st.before, st.from, st.batch = batch.before, batch.from, batch.batch
 			}
-			i = to - 1
+			if batch.batch != "" || !others.MatchString(text) {
+				all = append(all, st)
+			}
 		}
 	}
-	end(len(l.lines))
+	return all
 }
 
-// part takes a statement of a batch, and returns its text.
-func (l *log) part(at, end int, text string) string {
-	l.out[at] = text
-	for i := at + 1; i < end; i++ {
-		l.out[i] = strings.TrimRight(l.lines[i], "\r")
-	}
-	whole := strings.TrimRight(strings.TrimSpace(strings.Join(l.out[at:end], "\n")), "; ")
-	copy(l.out[at:end], strings.Split(whole, "\n"))
-	l.out[at+strings.Count(whole, "\n")] += ";"
-	return whole
-}
-
-// batch begins a batch at a line, and ends it before another.
-func (l *log) batch(from, to int, begin string) {
-	l.out[from] = begin
-	for i := to - 1; i >= from; i-- {
-		if l.out[i] != "" {
-			l.out[i] += " APPLY BATCH;"
-			return
-		}
-	}
-}
-
-func beginBatch(kind string) string {
-	switch strings.ToUpper(strings.TrimSpace(kind)) {
-	case "UNLOGGED":
-		return "BEGIN UNLOGGED BATCH"
-	case "COUNTER":
-		return "BEGIN COUNTER BATCH"
-	}
-	return "BEGIN BATCH"
-}
-
-// audit reads an audit log: what reads, writes or is prepared. A batch that a driver sent is an entry
+// fromAudit reads an audit log: what reads, writes or is prepared. A batch that a driver sent is an entry
 // that says so, and one for each part.
-func (l *log) audit() {
-	for i := 0; i < len(l.lines); i++ {
-		m := audited.FindStringSubmatch(strings.TrimRight(l.lines[i], "\r"))
-		to := l.entryEnd(i)
-		switch {
-		case m == nil || m[2] != "QUERY" && m[2] != "DML" && m[2] != "PREPARE" || strings.HasPrefix(m[5], "BatchId:["):
-		case m[3] != "":
-			i = l.auditedBatch(i, m)
-			continue
-		default:
-			l.statement(i, to, use(m[4]), m[5])
-		}
-		i = to - 1
-	}
-}
-
-// entryEnd returns the line after the entry that begins at a line: a statement may have several.
-func (l *log) entryEnd(at int) int {
-	for at++; at < len(l.lines); at++ {
-		if line := l.lines[at]; entry.MatchString(line) || viewed.MatchString(line) || logged.MatchString(line) {
-			break
-		}
-	}
-	return at
-}
-
-// auditedBatch takes the parts of a batch, of which the first is at line i, and returns its last line.
-func (l *log) auditedBatch(i int, m []string) int {
-	id, first, end := m[3], i, i
-	begin := use(m[4]) + "BEGIN BATCH "
-	var parts []string
-	for ; i < len(l.lines); i = end {
-		next := audited.FindStringSubmatch(strings.TrimRight(l.lines[i], "\r"))
-		if next == nil && (viewed.MatchString(l.lines[i]) || logged.MatchString(l.lines[i])) {
-			end = i + 1
+func fromAudit(lines []string) (all []logged) {
+	for i := 0; i < len(lines); i++ {
+		m := audited.FindStringSubmatch(lines[i])
+		if m == nil {
 			continue
 		}
-		if next == nil || next[3] != id {
-			break
+		st := logged{at: i, end: i + 1, text: m[4], from: i, batch: m[2]}
+		for st.end < len(lines) && !another.MatchString(lines[st.end]) {
+			st.end++
 		}
-		end = l.entryEnd(i)
-		parts = append(parts, l.part(i, end, next[5]))
+		i = st.end - 1
+		if m[3] != "" {
+			st.before = `USE "` + strings.ReplaceAll(m[3], `"`, `""`) + `"; `
+		}
+		if m[2] != "" {
+			st.before += "BEGIN BATCH "
+		}
+		if slices.Contains([]string{"QUERY", "DML", "PREPARE"}, m[1]) && !strings.HasPrefix(m[4], "BatchId:[") {
+			all = append(all, st)
+		}
 	}
-	if key := begin + strings.Join(parts, "\n"); l.seen[key] {
-		clear(l.out[first:i])
-	} else {
-		l.seen[key] = true
-		l.batch(first, i, begin+l.out[first])
-	}
-	return i - 1
-}
-
-// use says of which keyspace the names of a statement are.
-func use(keyspace string) string {
-	if keyspace == "" {
-		return ""
-	}
-	return `USE "` + strings.ReplaceAll(keyspace, `"`, `""`) + `"; `
+	return all
 }
