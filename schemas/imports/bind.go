@@ -135,6 +135,18 @@ func (c *conditions) prefix() (by []*schemas.Column) {
 	return by
 }
 
+// key takes the first key columns that = or IN binds: those of the rows that a write changes. The rest is
+// carried through, also a range.
+func (c *conditions) key() []*schemas.Column {
+	by, key := c.prefix(), c.table.Key()
+	for len(by) < len(key) && take(&c.in, key[len(by)]) {
+		c.rest = append(c.rest, key[len(by)].Name+" in ?")
+		by = append(by, key[len(by)])
+	}
+	c.filters()
+	return by
+}
+
 // filters returns the columns of all conditions that are left.
 func (c *conditions) filters() (all []*schemas.Column) {
 	add := func(col *schemas.Column) {

@@ -141,12 +141,7 @@ func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 		removed = append(removed, col.Name)
 	}
 	w.inOrder()
-	by := c.prefix()
-	for len(by) < len(t.Key()) && take(&c.in, t.Key()[len(by)]) {
-		c.rest = append(c.rest, t.Key()[len(by)].Name+" in ?")
-		by = append(by, t.Key()[len(by)])
-	}
-	c.filters()
+	by := c.key()
 	for _, p := range w.all {
 		if len(by) < len(p.By) {
 			return nil, fmt.Errorf("it does not bind the whole key of table %s", t.Name)
@@ -213,11 +208,7 @@ func (im *importer) delete(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 	if err != nil {
 		return nil, err
 	}
-	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.prefix()}
-	for key := t.Key(); len(p.By) < len(key) && take(&c.in, key[len(p.By)]); {
-		c.rest = append(c.rest, key[len(p.By)].Name+" in ?")
-		p.By = append(p.By, key[len(p.By)])
-	}
+	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.key()}
 	switch n := len(p.By); {
 	case n < len(t.Partition):
 		return nil, fmt.Errorf("it does not bind the partition key of table %s", t.Name)
@@ -228,7 +219,6 @@ func (im *importer) delete(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 	default:
 		p.Scope = schemas.ScopePrefix
 	}
-	c.filters() // a range
 	other(p, "where", strings.Join(c.rest, " and "))
 	condition(p, st)
 	return []*schemas.Pattern{p}, nil

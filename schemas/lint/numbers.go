@@ -82,31 +82,15 @@ var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 func sizeRules() []*Rule {
 	return []*Rule{{
 		ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-		check: func(c *checker) {
-			c.partitions(func(t *schemas.Table, p Partitions) {
-				if p.Largest.Bytes > aimBytes && !tooLarge(p.Largest) {
-					c.atTable(t, "%s", p)
-				}
-			})
-		},
+		check: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
 	}, {
 		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		check: func(c *checker) {
-			c.partitions(func(t *schemas.Table, p Partitions) {
-				if tooLarge(p.Largest) && p.Largest.Cells <= mostCells {
-					c.atTable(t, "%s", p)
-				}
-			})
-		},
+		check: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
 	}, {
 		ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		check: func(c *checker) {
-			c.partitions(func(t *schemas.Table, p Partitions) {
-				if c.engine == cassandra && p.Largest.Cells > mostCells || c.engine == hbase && p.Largest.Bytes > mostRow {
-					c.atTable(t, "%s", p)
-				}
-			})
-		},
+		check: ofSize(func(engine string, s forecast.Size) bool {
+			return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
+		}),
 	}, {
 		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
 		table: func(c *checker, t *schemas.Table) {
@@ -140,11 +124,13 @@ func sizeRules() []*Rule {
 
 func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
 
-// partitions calls yield for the partitions of all tables on the checker's engine.
-func (c *checker) partitions(yield func(*schemas.Table, Partitions)) {
-	for _, p := range c.numbers.Partitions[c.engine] {
-		if t := c.schema.Table(p.Table); t != nil {
-			yield(t, p)
+// ofSize finds the partitions of all tables whose largest one is of a size on the checker's engine.
+func ofSize(found func(engine string, largest forecast.Size) bool) func(*checker) {
+	return func(c *checker) {
+		for _, p := range c.numbers.Partitions[c.engine] {
+			if t := c.schema.Table(p.Table); t != nil && found(c.engine, p.Largest) {
+				c.atTable(t, "%s", p)
+			}
 		}
 	}
 }

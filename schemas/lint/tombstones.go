@@ -32,7 +32,7 @@ func tombstoneRules() []*Rule {
 			if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
 				return
 			}
-			if !c.expires(t) || c.drained(p) != nil || windows(t) {
+			if !c.expires(t) || c.drained(p) != nil || window(t) > 0 {
 				return
 			}
 			next := t.Key()[at]
@@ -60,34 +60,25 @@ func tombstoneRules() []*Rule {
 	}, {
 		ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-			if deletes := c.deletes(t); err == nil && n == 0 && len(deletes) > 0 {
-				c.atTable(t, "gc_grace_seconds is 0, and %s deletes", patternNames(deletes))
-			}
+			c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
 		},
 	}, {
 		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-			if deletes := c.deletes(t); err == nil && n > 0 && n < hintWindow && len(deletes) > 0 {
-				c.atTable(t, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes", n, patternNames(deletes))
-			}
+			c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes")
 		},
 	}, {
 		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			if window := windowOf(t); window > 0 && c.lives(t)/window > mostWindows {
-				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/window,
-					time.Duration(window)*time.Second)
+			if size := window(t); size > 0 && c.lives(t)/size > mostWindows {
+				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size,
+					time.Duration(size)*time.Second)
 			}
 		},
 	}, {
 		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			if !windows(t) {
-				return
-			}
-			if changes := c.changes(t); len(changes) > 0 {
+			if changes := c.changes(t); window(t) > 0 && len(changes) > 0 {
 				c.atTable(t, "its compaction is by time windows, and %s changes or deletes rows", patternNames(changes))
 			}
 		},
@@ -121,6 +112,14 @@ func (c *checker) deletes(t *schemas.Table) []*schemas.Pattern {
 		return carried(p, "delete") == ""
 	})
 	return append(c.of(t, schemas.Delete, schemas.Remove), puts...)
+}
+
+// grace finds a gc_grace_seconds within bounds, of a table from which rows are deleted.
+func (c *checker) grace(t *schemas.Table, low, high int, format string) {
+	n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
+	if deletes := c.deletes(t); err == nil && low <= n && n <= high && len(deletes) > 0 {
+		c.atTable(t, format, n, patternNames(deletes))
+	}
 }
 
 // drained returns the pattern that deletes the rows which a slice reads first, or nil.
@@ -166,14 +165,8 @@ func timed(c *schemas.Column) bool {
 	return false
 }
 
-// windows reports whether the compaction of a table is by time windows.
-func windows(t *schemas.Table) bool {
-	class, _, _ := strings.Cut(t.Hints[cassandra]["compaction"], " ")
-	return strings.HasSuffix(class, "TimeWindowCompactionStrategy")
-}
-
-// windowOf returns the seconds of a compaction window of a table, or 0.
-func windowOf(t *schemas.Table) float64 {
+// window returns the seconds of the time windows by which a table is compacted, or 0.
+func window(t *schemas.Table) float64 {
 	words := strings.Fields(t.Hints[cassandra]["compaction"])
 	if len(words) == 0 || !strings.HasSuffix(words[0], "TimeWindowCompactionStrategy") {
 		return 0
