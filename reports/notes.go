@@ -109,7 +109,7 @@ func AuditSummary(a *results.Audit) string {
 		}
 	}
 	if a.Fault != "" {
-		parts = append(parts, "CANNOT TELL what is lost: "+a.Fault)
+		parts = append(parts, "UNKNOWN LOSSES: "+a.Fault)
 		if a.Delivered == 0 {
 			return parts[0]
 		}
