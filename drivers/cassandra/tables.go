@@ -98,7 +98,15 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*dd
 	}
 	// All columns: which of the options there are depends on the version.
 	it = session.Query("SELECT * FROM system_schema.tables WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
-	for row := make(map[string]any); it.MapScan(row); row = make(map[string]any) {
+	for {
+		var cdc *bool // nil: a node without CDC does not say it
+		row := map[string]any{"cdc": &cdc}
+		if !it.MapScan(row) {
+			break
+		}
+		if delete(row, "cdc"); cdc != nil {
+			row["cdc"] = *cdc
+		}
 		readTable(k, row)
 	}
 	if err := it.Close(); err != nil {

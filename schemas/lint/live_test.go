@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas/imports"
 )
+
+// lacks matches why a Cassandra does not have what a case creates: SASI is a setting, and 4.1 has neither SAI nor vectors.
+var lacks = regexp.MustCompile("SASI indexes are disabled|non-CUSTOM index|find custom indexer class|mismatched input '<'")
 
 // TestErrorsLive: Cassandra refuses to run a SELECT of testdata/cases/errors.txtar without ALLOW FILTERING if lint says that it
 // scans, or drops what it has read, and no other one.
@@ -58,7 +62,7 @@ func inKeyspace(t *testing.T, session *gocql.Session, config gocql.ClusterConfig
 		if at < 0 {
 			continue
 		}
-		if err := own.Query(statement[at:]).Exec(); err != nil && strings.Contains(err.Error(), "SASI indexes are disabled") {
+		if err := own.Query(statement[at:]).Exec(); err != nil && lacks.MatchString(err.Error()) {
 			t.Logf("%s: not compared: %v", f.Name, err)
 			return 0
 		} else if err != nil {

@@ -34,6 +34,7 @@ func (d *Definition) Compare(
 	extra = d.views(want, extra)
 	for _, t := range want.Tables {
 		if h := have.Table(t.Name); h != nil && !t.Header() {
+			c.Unseen = append(c.Unseen, unsaid(t, h)...)
 			m.addDefaults(t.Hints[EngineName], h.Hints[EngineName])
 		}
 	}
@@ -71,6 +72,19 @@ func (d *Definition) views(want *schemas.Schema, extra []drivers.Drift) []driver
 		}
 	}
 	return extra
+}
+
+// unsaid takes those settings out of a table that the cluster does not have or does not say, and names them. A node
+// without CDC says nothing of cdc.
+func unsaid(want, have *schemas.Table) (all []string) {
+	settings := want.Hints[EngineName]
+	for _, name := range CarriedOptions() {
+		if _, there := have.Hints[EngineName][name]; !there && settings[name] != "" {
+			delete(settings, name)
+			all = append(all, fmt.Sprintf("This Cassandra does not say %s of table %s: it is not compared.", name, want.Name))
+		}
+	}
+	return all
 }
 
 // PartName is how differences name a materialized view or a trigger of a table.
