@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +30,7 @@ import (
 // It makes files that only their user can read.
 type guardFS struct {
 	vfs.FS
-	what        string // what stops, in errors; "": the embedded engine
+	what        string // names the database in errors
 	unsyncedLog bool
 	armed       atomic.Bool  // false while Pebble opens: then Pebble gets the errors itself
 	written     atomic.Int64 // bytes
@@ -66,7 +65,7 @@ func (g *guardFS) fault() error {
 
 // fail stops the store and keeps the first reason.
 func (g *guardFS) fail(err error) {
-	err = fmt.Errorf("%s has stopped: %w", cmp.Or(g.what, "the embedded engine"), err)
+	err = fmt.Errorf("%s has stopped: %w", g.what, err)
 	g.failure.CompareAndSwap(nil, &err)
 }
 

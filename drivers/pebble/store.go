@@ -154,7 +154,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 // start opens Pebble.
 func (s *Store) start(disk vfs.FS) error {
 	before := s.fs
-	s.fs = &guardFS{FS: disk, unsyncedLog: s.durability == drivers.Process}
+	s.fs = &guardFS{FS: disk, what: "the embedded engine", unsyncedLog: s.durability == drivers.Process}
 	if before != nil {
 		s.fs.written.Store(before.written.Load()) // opened again
 	}
