@@ -454,12 +454,12 @@ var doubts = []judged{
 	}, results.OK, "", nil, ""},
 	{"cached, but for the log", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 3<<29, 5<<28
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
+	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache; use a larger population to read from disk"},
 	{"a log that has grown since files were counted", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 1<<20, 1<<20+1
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.00 of the block cache"},
+	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.00 of the block cache; use a larger population to read from disk"},
 	{"half in the log", func(c *results.Cell) { c.Engines.LogBytes = 5 << 29 }, results.OK, "", codes{CodeInMemory}, "in memory: 62% of the data"},
-	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache"},
+	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache; use a larger population to read from disk"},
 	{"nodes that cannot be reached", func(c *results.Cell) {
 		c.Engines.Missing = []string{"10.0.0.2:9042", "10.0.0.3:9042"}
 	}, results.OK, "", codes{CodeMissingNodes}, "nodes are missing: 10.0.0.2:9042, 10.0.0.3:9042 could not be reached"},
@@ -469,7 +469,7 @@ var doubts = []judged{
 		"collector", func(c *results.Cell) { c.Client.GCPauses = 1000 * ms },
 		results.OK, "",
 		codes{CodeGarbageCollection},
-		"garbage collection: mailbench stood still for 1s in all",
+		"garbage collection: mailbench stood still for 1s in all; increase GOMEMLIMIT, or lower the rate",
 	},
 	{
 		"few samples", func(c *results.Cell) { c.Ops["flag"] = results.Op{Count: 9999} },

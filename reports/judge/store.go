@@ -61,12 +61,12 @@ func (j *Judgement) store(c *results.Cell, e *results.Evidence) {
 	switch {
 	case a == nil || e.Discards:
 	case a.DiskBytes == 0:
-		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables")
+		j.doubt(CodeInMemory, "in memory: nothing is on disk; the engine has not flushed its memtables; use a larger population")
 	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes: // a log may have grown since files were counted
-		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache",
+		j.doubt(CodeInMemory, "in memory: the data set is %.2f of the block cache; use a larger population to read from disk",
 			float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
 	case a.LogBytes > a.DiskBytes/2:
-		j.doubt(CodeInMemory, "in memory: %.0f%% of the data is in the log and in memtables only",
+		j.doubt(CodeInMemory, "in memory: %.0f%% of the data is in the log and in memtables only; use a larger population",
 			100*float64(a.LogBytes)/float64(a.DiskBytes))
 	}
 	if a != nil && len(a.Missing) > 0 {
@@ -74,7 +74,7 @@ func (j *Judgement) store(c *results.Cell, e *results.Evidence) {
 			"look at the network between", strings.Join(a.Missing, ", "))
 	}
 	if c.Client != nil && c.Seconds > 0 && seconds(c.Client.GCPauses) > gcMost*c.Seconds {
-		j.doubt(CodeGarbageCollection, "garbage collection: mailbench stood still for %v in all",
+		j.doubt(CodeGarbageCollection, "garbage collection: mailbench stood still for %v in all; increase GOMEMLIMIT, or lower the rate",
 			time.Duration(c.Client.GCPauses).Round(time.Millisecond))
 	}
 }
