@@ -146,7 +146,7 @@ const (
 	Dangling     = "dangling"
 	Duplicated   = "duplicated"
 	BrokenBody   = "broken body"
-	CounterDrift = "counter adrift"
+	CounterDrift = "counter drift"
 )
 
 // Find counts n faults of a kind, and says where they are unless Noted of that kind were named.

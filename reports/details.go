@@ -209,8 +209,8 @@ var attained = map[results.Attainment]string{
 	results.Met: "met", results.Missed: "MISSED", results.Unclear: "INCONCLUSIVE", results.NoSuch: "not supported",
 }
 
-// missed are the thresholds that were not met, with bound and value, and how many were.
-func (v *run) missed() (missed []string, met int) {
+// missed are the thresholds that were not met, with bound and value, how many were, and whether one is inconclusive.
+func (v *run) missed() (missed []string, met int, unclear bool) {
 	type kind struct{ verdict, who string }
 	var order []kind
 	first, trials, all := map[kind]string{}, map[kind]int{}, map[string]int{}
@@ -225,6 +225,7 @@ func (v *run) missed() (missed []string, met int) {
 			if a.Verdict != results.Missed && a.Verdict != results.Unclear {
 				continue
 			}
+			unclear = unclear || a.Verdict == results.Unclear
 			k := kind{fmt.Sprintf("%s: %s %s", attained[a.Verdict], a.Objective, a.Bound), where}
 			if trials[k]++; trials[k] > 1 {
 				continue
@@ -242,7 +243,7 @@ func (v *run) missed() (missed []string, met int) {
 		}
 		missed = append(missed, s)
 	}
-	return missed, met
+	return missed, met, unclear
 }
 
 // thresholds are those that the workload expects.

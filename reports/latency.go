@@ -189,7 +189,11 @@ func latencyCell(ns float64) document.Cell {
 }
 
 // heats are the ratios to the best from which on a cell has a darker shade.
-var heats = []float64{1.5, 3, 5, 10}
+var heats = [...]float64{1.5, 3, 5, 10}
+
+// heatLegend explains the shades.
+var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
+	heats[0], heats[1], heats[2], heats[3])
 
 func heat(ratio float64) (n int) {
 	for _, from := range heats {
@@ -208,7 +212,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	for k := range l.Models {
 		m := &l.Models[k]
 		t.Columns = append(t.Columns,
-			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Rank: k},
+			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
 			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})

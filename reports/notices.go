@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
@@ -265,7 +264,7 @@ const warningsShown = 2
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
 	all, further := v.allWarnings()
-	for i, text := range all[:min(len(all), warningsShown)] {
+	for i, w := range all[:min(len(all), warningsShown)] {
 		lead := ""
 		if i == 0 {
 			lead = "Warning"
@@ -273,14 +272,13 @@ func (v *run) warnings() document.Section {
 				lead = "Warnings"
 			}
 		}
-		s.Note(document.Warn, lead, text)
+		s.Note(document.Warn, lead, w.text)
 	}
 	if more := slices.Concat(all[min(len(all), warningsShown):], further); len(all) > warningsShown {
 		var names []string
-		for _, text := range more {
-			name, _, _ := strings.Cut(text, ": ")
-			if utf8.RuneCountInString(name) < 30 && !slices.Contains(names, name) {
-				names = append(names, name)
+		for _, w := range more {
+			if !slices.Contains(names, w.name) {
+				names = append(names, w.name)
 			}
 		}
 		s.Note(document.Faint, words.Plural(len(more), "more warning")+" (--full)", strings.Join(names, ", "))
@@ -292,24 +290,32 @@ func (v *run) warnings() document.Section {
 func (v *run) furtherWarnings() document.Section {
 	s := document.Section{ID: "further", Title: "More warnings", Fold: true}
 	all, further := v.allWarnings()
-	for _, text := range slices.Concat(all[min(len(all), warningsShown):], further) {
-		s.Note(document.Plain, "-", text)
+	for _, w := range slices.Concat(all[min(len(all), warningsShown):], further) {
+		s.Note(document.Plain, "-", w.text)
 	}
 	return s
 }
 
-func (v *run) allWarnings() (all, further []string) {
+// warning is a warning with its name, for where there is no room for its text.
+type warning struct{ name, text string }
+
+// allWarnings are those that change how the latencies are read, and the others.
+func (v *run) allWarnings() (all, further []warning) {
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if n.Few {
-			all = append(all, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
+			text := fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())
+			all = append(all, warning{"an " + string(n.Verdict) + " trial", text})
 		}
 	}
-	all = append(all, v.spread()...)
+	for _, text := range v.spread() {
+		all = append(all, warning{"trials differ", text})
+	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
+		w := warning{strings.ReplaceAll(string(d.Code), "-", " "), d.String()}
 		if changesReading[d.Code] {
-			all = append(all, d.String())
+			all = append(all, w)
 		} else {
-			further = append(further, d.String())
+			further = append(further, w)
 		}
 	}
 	return all, further

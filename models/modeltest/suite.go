@@ -1,5 +1,5 @@
 // Package modeltest is the contract of a mailbox data model: one suite, run over
-// every model on every engine, beside the model:
+// every model on every engine, in its own package:
 //
 //	var contract = modeltest.Suite{Model: james.Model(), Traits: …, Damages: …}
 //
@@ -9,7 +9,7 @@
 //	func TestContractQuorum(t *testing.T)     { contract.RunQuorum(t) }
 //	func BenchmarkContract(b *testing.B)      { contract.Bench(b) }
 //
-// The name of a test tells what it needs. Concurrent tests, and a model's other tests
+// The name of a test says what it needs. Concurrent tests, and a model's other tests
 // with Workers or Race in their names, run many workers and are useful with the race
 // detector. Live tests need real engines, Quorum tests a cluster of three nodes. The
 // others need nothing.

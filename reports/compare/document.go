@@ -228,7 +228,7 @@ func (c *Comparison) Conclusion() string {
 	switch {
 	case len(c.Regressions) > 0:
 		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
-	case c.open():
+	case c.undecided():
 		return "No regression found, but the latency of the whole load is inconclusive. Metrics: " + counts + "."
 	case n[CannotTell]+apart > 0:
 		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
@@ -236,8 +236,8 @@ func (c *Comparison) Conclusion() string {
 	return "No regression. Metrics: " + counts + "."
 }
 
-// open reports whether the typical latency of a whole load is inconclusive, and no metric is worse.
-func (c *Comparison) open() bool {
+// undecided reports whether the typical latency of a whole load is inconclusive, and no metric is worse.
+func (c *Comparison) undecided() bool {
 	return slices.ContainsFunc(c.lines(), func(l line) bool {
 		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
 	})

@@ -68,7 +68,7 @@ func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
 }
 
 func (w *textWriter) section(s *Section) {
-	if len(s.Says) > 0 || s.Fold || s.Lead != "" { // tables of the first screen follow each other
+	if _, own := heading(s); len(s.Says) > 0 || s.Fold || own { // tables of the first screen follow each other
 		fmt.Fprintln(w.out)
 	}
 	for _, said := range s.Says {
@@ -106,6 +106,12 @@ type grid struct {
 // longestTitle is how long a title is at most that is in the place of the first column's.
 const longestTitle = 12
 
+// heading is the title of a table, and whether it has a line of its own.
+func heading(s *Section) (title string, own bool) {
+	title = strings.ToUpper(words.OneLine(s.Title))
+	return title, title != "" && (s.Lead != "" || utf8.RuneCountInString(title) > longestTitle)
+}
+
 // table writes the table.
 func (w *textWriter) table(s *Section) {
 	g := grid{Table: s.Table}
@@ -114,9 +120,10 @@ func (w *textWriter) table(s *Section) {
 			g.columns = append(g.columns, i)
 		}
 	}
-	title, heading := strings.ToUpper(words.OneLine(s.Title)), ""
-	if s.Lead != "" || utf8.RuneCountInString(title) > longestTitle {
-		title, heading = "", title
+	line, own := heading(s)
+	title := line // in the place of the first column's
+	if own {
+		title = ""
 	}
 	var dropped []string
 	for g.measure(title) > w.Width {
@@ -135,8 +142,8 @@ func (w *textWriter) table(s *Section) {
 			return true
 		})
 	}
-	if heading != "" {
-		w.wrap(Strong, heading+"  ", 2, s.Lead)
+	if own {
+		w.wrap(Strong, line+"  ", 2, s.Lead)
 	}
 	if last := len(g.columns) - 1; g.width() > w.Width && g.Columns[g.columns[last]].Left {
 		g.widths[last] = max(shortestText, g.widths[last]-g.width()+w.Width)

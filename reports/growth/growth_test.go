@@ -230,7 +230,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The bounds of the classes are those that docs/internals/growth.md tells.
+// The bounds of the classes are those of docs/internals/growth.md.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

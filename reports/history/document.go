@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -38,18 +39,19 @@ func (h *History) Document(asked bool) *document.Document {
 		for _, folder := range h.Skipped {
 			t.Add(document.Text(folder.Folder), document.Text(folder.Why))
 		}
-		d.Sections = append(d.Sections, document.Section{ID: "skipped", Title: "Skipped folders", Lead: " ", Table: t})
+		d.Sections = append(d.Sections, document.Section{ID: "skipped", Title: "Skipped folders", Table: t})
 	}
 	return d
 }
 
 // sections are those of a series.
 func (s *Series) sections(of int, asked bool) (all []document.Section) {
-	load := s.values("Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", asked,
+	load := s.values("load", "Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", asked,
 		func(f *Figure) bool { return f.Op == compare.WholeLoad && !asked })
-	rest := s.values("All other metrics", "", asked, func(f *Figure) bool { return f.Op != compare.WholeLoad || asked })
+	rest := s.values("metrics", "All other metrics", "", asked,
+		func(f *Figure) bool { return f.Op != compare.WholeLoad || asked })
 	if rest.Fold = !asked; asked {
-		rest.Title = "Metrics"
+		rest.Title = "Named metrics"
 	}
 	all = append(all, s.verdict(of))
 	for _, section := range []document.Section{s.changed(), load, rest} {
@@ -139,7 +141,7 @@ func (f *Figure) name() string {
 const mostShown = 10
 
 // values are the metrics of a kind: the median, the last value, and each run.
-func (s *Series) values(title, lead string, asked bool, of func(f *Figure) bool) document.Section {
+func (s *Series) values(id, title, lead string, asked bool, of func(f *Figure) bool) document.Section {
 	from := max(0, len(s.Runs)-mostShown)
 	each := "each run, oldest first"
 	if from > 0 {
@@ -151,21 +153,19 @@ func (s *Series) values(title, lead string, asked bool, of func(f *Figure) bool)
 		{Title: "last"},
 		{Title: each, Left: true, Help: "| is before a run at which the metric changed"},
 	}}
-	v := document.Section{ID: strings.ToLower(strings.Fields(title)[0]), Title: title, Lead: lead, Table: t}
-	if title == "Whole load" {
-		v.ID = "load"
-	}
+	v := document.Section{ID: id, Title: title, Lead: lead, Table: t}
 	for i := range s.Figures {
 		f := &s.Figures[i]
 		if !of(f) {
 			continue
 		}
-		known, last := f.all(), document.Text("-")
-		if len(known) > 0 {
-			last = f.cell(known[len(known)-1])
+		known := f.all()
+		middle, last := document.Text("-"), document.Text("-")
+		if n := len(known); n > 0 {
+			middle, last = f.cell(results.Median(known)), f.cell(known[n-1])
 		}
 		t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
-			document.Text(f.name()), f.cell(median(known)), last, document.Text(f.each(from)),
+			document.Text(f.name()), middle, last, document.Text(f.each(from)),
 		}})
 	}
 	v.Charts = s.charts(asked, of)
@@ -182,20 +182,7 @@ func (f *Figure) all() (all []float64) {
 	return all
 }
 
-func (f *Figure) cell(v float64) document.Cell {
-	if math.IsNaN(v) {
-		return document.Text("-")
-	}
-	return document.Number(v, f.Measure.Text(v))
-}
-
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2
-}
+func (f *Figure) cell(v float64) document.Cell { return document.Number(v, f.Measure.Text(v)) }
 
 // each writes the value of each run. A | is before each run at which the metric changed.
 func (f *Figure) each(from int) string {
@@ -261,13 +248,12 @@ func (s *Series) runs() document.Section {
 	}}
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		results := document.Text(r.Verdicts())
+		verdicts := document.Text(r.Verdicts())
 		if r.NotOK > 0 {
-			results.Style = document.Warn
+			verdicts.Style = document.Warn
 		}
 		t.Add(document.Number(float64(i+1), strconv.Itoa(i+1)), document.Text(minute(r.Started)), document.Text(r.Build()),
-			results,
-			document.Text(r.Folder))
+			verdicts, document.Text(r.Folder))
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
 }

@@ -51,7 +51,7 @@ type sectionView struct {
 	Place  string // what its name ends with
 	Groups []span // titles over several columns; none if no column has one
 	Ticks  []tick // of the axis of ranges, in the units of rangeWidth
-	Drawn  string // what ranges show
+	Drawn  string // explains ranges or shades
 	Rows   []rowView
 	Charts []chart
 	Legend []line
@@ -150,7 +150,7 @@ func (v *sectionView) table() {
 				cell.Range = &rangeView{at(r.Low), at(r.Quarter), at(r.Typical), at(r.ThreeQuarters), at(r.High), at(r.Mean)}
 			}
 			if c.Heat > 0 {
-				v.Drawn = "shade: from 1.5, 3, 5 and 10 times the best p50 of the row"
+				v.Drawn = v.Table.Columns[i].Help
 			}
 			row.Cells = append(row.Cells, cell)
 		}
