@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,13 +129,24 @@ func ReadLogin(v []Setting, getenv func(string) string) (*Login, error) {
 	return &Login{user, password}, nil
 }
 
-// Hide returns an error whose text lacks the password, which a server may repeat.
-func (l *Login) Hide(err error) error {
+// Hide returns an error whose text lacks the password, and further secrets, which a server may repeat as it
+// was sent, or escaped.
+func (l *Login) Hide(err error, secrets ...string) error {
 	if l == nil || err == nil {
 		return err
 	}
-	basic := base64.StdEncoding.EncodeToString([]byte(l.User + ":" + l.Password))
-	text := strings.NewReplacer(l.Password, "…", basic, "…").Replace(err.Error())
+	var pairs []string
+	for _, secret := range append(secrets, l.Password, l.User+":"+l.Password, "\x00"+l.User+"\x00"+l.Password) {
+		quoted := strconv.Quote(secret)
+		for _, form := range []string{
+			secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
+		} {
+			if form != "" {
+				pairs = append(pairs, form, "…")
+			}
+		}
+	}
+	text := strings.NewReplacer(pairs...).Replace(err.Error())
 	if text == err.Error() {
 		return err
 	}

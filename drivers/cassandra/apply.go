@@ -27,11 +27,11 @@ type administration struct {
 // Apply implements drivers.Store. Two clients may apply one schema at the same
 // time: all statements say IF NOT EXISTS and go to the same node, so that no two
 // nodes each create a table. At the end Apply reads the keyspace and compares it.
-func (a *administration) Apply(ctx context.Context, sch *schemas.Schema) error {
+func (a *administration) Apply(ctx context.Context, sch *schemas.Schema) (err error) {
 	if err := a.enter(); err != nil {
 		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	apply := a.apply
 	if a.readOnly {
 		apply = a.attach

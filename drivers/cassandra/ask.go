@@ -31,11 +31,11 @@ const (
 )
 
 // Ask implements drivers.Asker. In CQL only SELECT reads, and a request is one statement.
-func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+func (c *calls) Ask(ctx context.Context, q drivers.Question) (_ []drivers.Asked, err error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.leave(&err)
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
@@ -68,6 +68,7 @@ func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, e
 		if one.Err = readError(it.Close()); one.Err == nil {
 			one.Work, one.Err = c.workOf(ctx, tracer.ids)
 		}
+		one.Err = c.gate.login.Hide(one.Err)
 		all = append(all, one)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -230,11 +231,11 @@ func (p *parameter) text(raw rawValue) string {
 var _ drivers.Describer = (*Store)(nil)
 
 // Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.
-func (a *administration) Describe(ctx context.Context, keyspace string) (string, error) {
+func (a *administration) Describe(ctx context.Context, keyspace string) (_ string, err error) {
 	if err := a.enter(); err != nil {
 		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	there, err := readKeyspace(ctx, a.session, keyspace)
 	if err == nil && there == nil {
 		err = a.absent(ctx, keyspace)
@@ -255,11 +256,11 @@ func (a *administration) Describe(ctx context.Context, keyspace string) (string,
 }
 
 // Prepared implements drivers.Describer. system.prepared_statements is a table of each node.
-func (a *administration) Prepared(ctx context.Context, keyspace string) (string, error) {
+func (a *administration) Prepared(ctx context.Context, keyspace string) (_ string, err error) {
 	if err := a.enter(); err != nil {
 		return "", fmt.Errorf("read prepared statements: %w", err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	var b strings.Builder
 	it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
 	var in, text string

@@ -17,12 +17,12 @@ import (
 )
 
 // Batch implements drivers.Session.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) (err error) {
 	st, err := s.enter(ctx, stmt)
 	if err != nil {
 		return err
 	}
-	defer s.store.leave()
+	defer s.store.leave(&err)
 	if st.Pattern().Kind != schemas.Batch {
 		return st.Named(plan.ErrNotBatch)
 	}

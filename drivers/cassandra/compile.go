@@ -160,11 +160,11 @@ type calls struct {
 
 // Prepare implements drivers.Store. The cluster prepares the queries too, so that
 // Prepare fails if the cluster refuses one.
-func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (_ drivers.Statement, err error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.leave(&err)
 	if c.readOnly && !p.Kind.Reads() {
 		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
 	}

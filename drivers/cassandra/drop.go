@@ -47,11 +47,11 @@ func (a *administration) owners(ctx context.Context) (map[string]owner, error) {
 }
 
 // Namespaces implements drivers.Admin.
-func (a *administration) Namespaces(ctx context.Context) ([]string, error) {
+func (a *administration) Namespaces(ctx context.Context) (_ []string, err error) {
 	if err := a.enter(); err != nil {
 		return nil, err
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	all, err := a.owners(ctx)
 	if err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func (a *administration) Namespaces(ctx context.Context) ([]string, error) {
 
 // Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
 // it takes is told by nodes from Cassandra 4.0 on, in MiB.
-func (a *administration) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
+func (a *administration) Inventory(ctx context.Context) (_ []drivers.Namespace, err error) {
 	if err := a.enter(); err != nil {
 		return nil, err
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	owners, err := a.owners(ctx)
 	if err != nil {
 		return nil, err
@@ -115,11 +115,11 @@ func (a *administration) perKeyspace(ctx context.Context, query string) (map[str
 }
 
 // Drop implements drivers.Admin.
-func (a *administration) Drop(ctx context.Context) error {
+func (a *administration) Drop(ctx context.Context) (err error) {
 	if err := a.enter(); err != nil {
 		return fmt.Errorf("drop: %w", err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	if a.readOnly {
 		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
 	}

@@ -68,7 +68,12 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, k := new(gate), new(compiler)
+	return storeOf(c, o), nil
+}
+
+// storeOf returns a store of an open cluster.
+func storeOf(c *cluster, o drivers.Options) *Store {
+	g, k := &gate{login: c.login}, new(compiler)
 	return &Store{
 		cluster: c, gate: g, compiler: k,
 		administration: administration{
@@ -77,7 +82,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		},
 		observer: observer{cluster: c, gate: g, compiler: k, readOnly: o.ReadOnly},
 		calls:    calls{cluster: c, gate: g, compiler: k, clock: new(clock), readOnly: o.ReadOnly},
-	}, nil
+	}
 }
 
 // Capabilities implements drivers.Store.
@@ -129,7 +134,10 @@ var lacking = []drivers.Setting{
 }
 
 // gate counts the calls under way, so that Close can wait for them.
-type gate struct{ calls plan.Calls }
+type gate struct {
+	calls plan.Calls
+	login *drivers.Login
+}
 
 // enter begins a call. If it returns no error, the caller must end the call with
 // leave.
@@ -140,4 +148,8 @@ func (g *gate) enter() error {
 	return nil
 }
 
-func (g *gate) leave() { g.calls.Leave() }
+// leave ends a call. A server may repeat the password in any error.
+func (g *gate) leave(err *error) {
+	g.calls.Leave()
+	*err = g.login.Hide(*err)
+}

@@ -26,11 +26,11 @@ func (a *administration) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 }
 
 // Inspect implements drivers.Store.
-func (a *administration) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+func (a *administration) Inspect(ctx context.Context, name string) (_ *schemas.Schema, err error) {
 	if err := a.enter(); err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	sch, err := a.inspect(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
@@ -62,11 +62,11 @@ func (a *administration) inspect(ctx context.Context, name string) (*schemas.Sch
 }
 
 // Compare implements drivers.Comparer.
-func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (_ *drivers.Comparison, err error) {
 	if err := a.enter(); err != nil {
 		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
 	}
-	defer a.leave()
+	defer a.leave(&err)
 	c, err := a.compare(ctx, sch)
 	if err != nil {
 		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)

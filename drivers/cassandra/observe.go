@@ -40,7 +40,7 @@ func (ob *observer) Observe() drivers.Observation {
 	if ob.enter() != nil {
 		return o
 	}
-	defer ob.leave()
+	defer ob.calls.Leave()
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	o.Missing = hostPorts(ob.nodes.missing())

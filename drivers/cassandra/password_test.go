@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gocql/gocql"
+
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
 // TestPasswordGuard: a password goes where the user said, and only encrypted or allowed
@@ -105,7 +108,8 @@ func TestPasswordStays(t *testing.T) {
 	}
 }
 
-// TestPasswordHidden: a server that repeats the password in its error does not have it printed.
+// TestPasswordHidden: a server that repeats the password in an error does not have it printed, whether it refuses
+// the login or, later, a request.
 func TestPasswordHidden(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -113,6 +117,11 @@ func TestPasswordHidden(t *testing.T) {
 	}
 	defer l.Close()
 	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
+	var accepts atomic.Bool // the login
+	// One row of system.local: its metadata is global, with the columns host_id, partitioner and rpc_address.
+	local := "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x03" + text("system") + text("local") + text("host_id") + "\x00\x0c" +
+		text("partitioner") + "\x00\x0d" + text("rpc_address") + "\x00\x10" + "\x00\x00\x00\x01" + "\x00\x00\x00\x10" + "0123456789abcdef" +
+		"\x00\x00" + text("Murmur3Partitioner") + "\x00\x00\x00\x04\x7f\x00\x00\x01"
 	answer := func(conn net.Conn) {
 		defer conn.Close()
 		for head := make([]byte, 9); ; {
@@ -125,13 +134,21 @@ func TestPasswordHidden(t *testing.T) {
 			}
 			head[0] |= 0x80
 			out := "\x00\x00" // no options are supported
-			switch head[4] {
-			case 5: // OPTIONS
+			switch op := head[4]; {
+			case op == 5: // OPTIONS
 				head[4] = 6
-			case 1: // STARTUP
+			case op == 1: // STARTUP
 				head[4], out = 3, text("org.apache.cassandra.auth.PasswordAuthenticator")
-			default: // AUTH_RESPONSE
-				head[4], out = 0, "\x00\x00\x01\x00"+text("Provided username and/or password are incorrect: "+string(body))
+			case op == 15 && accepts.Load(): // AUTH_RESPONSE
+				head[4], out = 16, "\xff\xff\xff\xff"
+			case op == 11: // REGISTER
+				head[4], out = 2, ""
+			case strings.Contains(string(body), "system.local"):
+				head[4], out = 8, local
+			case strings.Contains(string(body), "system.peers"):
+				head[4], out = 8, "\x00\x00\x00\x01" // void
+			default:
+				head[4], out = 0, "\x00\x00\x01\x00"+text("Provided username and/or password are incorrect: \x00me\x00s3cret, bWU6czNjcmV0")
 			}
 			binary.BigEndian.PutUint32(head[5:], uint32(len(out)))
 			if _, err := conn.Write(append(head, out...)); err != nil {
@@ -147,8 +164,72 @@ func TestPasswordHidden(t *testing.T) {
 	t.Setenv(userVariable, "me")
 	t.Setenv(passwordVariable, "s3cret")
 	t.Setenv(passwordFileVariable, "")
+	hidden := func(call string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "are incorrect: ") || strings.Contains(err.Error(), "s3cret") ||
+			strings.Contains(err.Error(), "bWU6czNjcmV0") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
 	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{l.Addr().String()}, Named: []string{"contact"}})
-	if err == nil || !strings.Contains(err.Error(), "are incorrect: ") || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("%v", err)
+	hidden("open", err)
+
+	accepts.Store(true)
+	set, err := readSettings(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := &drivers.Login{User: "me", Password: "s3cret"}
+	config, err := set.config([]string{l.Addr().String()}, login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := config.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := storeOf(&cluster{settings: set, session: session, login: user, nodes: new(nodes)}, drivers.Options{Namespace: "hidden"})
+	defer st.Close()
+	sch := schemaOf(t, "flags", flagsBody)
+	d, err := ddl.Define(sch, "", ddl.Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.compiler.add(d, sch, new(ddl.LiveKeyspace))
+	compiled := func(pattern string) drivers.Statement {
+		stmt, err := st.compiler.compile(sch.Pattern(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stmt
+	}
+	st.limits = limitsOf(nil)
+	s, err := st.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := []drivers.Value{drivers.Text("p"), drivers.Int(1), drivers.Bigint(1), drivers.Boolean(true)}
+	for call, do := range map[string]func() error{
+		"apply":      func() error { return st.Apply(t.Context(), sch) },
+		"inspect":    func() error { _, err := st.Inspect(t.Context(), "flags"); return err },
+		"compare":    func() error { _, err := st.Compare(t.Context(), sch); return err },
+		"identity":   func() error { _, err := st.Identity(t.Context(), sch); return err },
+		"namespaces": func() error { _, err := st.Namespaces(t.Context()); return err },
+		"inventory":  func() error { _, err := st.Inventory(t.Context()); return err },
+		"describe":   func() error { _, err := st.Describe(t.Context(), "k"); return err },
+		"prepared":   func() error { _, err := st.Prepared(t.Context(), "k"); return err },
+		"drop":       func() error { return st.Drop(t.Context()) },
+		"prepare":    func() error { _, err := st.Prepare(t.Context(), sch.Pattern("get")); return err },
+		"read":       func() error { return s.Read(t.Context(), compiled("get"), row[:2], nil) },
+		"write":      func() error { _, err := s.Write(t.Context(), compiled("put"), row); return err },
+		"batch": func() error {
+			return s.Batch(t.Context(), compiled("both"), []drivers.Call{{Part: 1, Args: row}, {Part: 0, Args: []drivers.Value{row[0], drivers.Int(2)}}})
+		},
+		"ask": func() error {
+			_, err := st.Ask(t.Context(), drivers.Question{Text: "SELECT a FROM k.t", Table: "k.t"})
+			return err
+		},
+	} {
+		hidden(call, do())
 	}
 }

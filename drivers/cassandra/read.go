@@ -24,12 +24,12 @@ var errLimitReached = errors.New("enough")
 // Read implements drivers.Session.
 func (s *session) Read(
 	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
-) error {
+) (err error) {
 	st, err := s.enter(ctx, stmt)
 	if err != nil {
 		return err
 	}
-	defer s.store.leave()
+	defer s.store.leave(&err)
 	if !st.Pattern().Kind.Reads() {
 		return st.Named(plan.ErrNotRead)
 	}

@@ -19,6 +19,7 @@ import (
 // cluster is a connection to a cluster, and what the cluster said about itself when it was opened.
 type cluster struct {
 	settings    *settings
+	login       *drivers.Login // nil without a user
 	session     *gocql.Session
 	contact     []string // host:port
 	nodes       *nodes
@@ -41,6 +42,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if err != nil {
 		return nil, err
 	}
+	c.login = user
 	defer func() { err = user.Hide(err) }()
 	var auth gocql.Authenticator
 	if user != nil {

@@ -73,11 +73,11 @@ var (
 )
 
 // Session implements drivers.Store.
-func (c *calls) Session() (drivers.Session, error) {
+func (c *calls) Session() (_ drivers.Session, err error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.leave(&err)
 	return &session{slot: c.slot()}, nil
 }
 

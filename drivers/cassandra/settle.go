@@ -22,11 +22,11 @@ const quietPolls = 5
 // Settle implements drivers.Settler. It writes the memtables of the applied schemas to
 // disk, and waits until no node has a flush or a compaction running or queued. A cluster
 // that does not show its thread pools to this user gives drivers.ErrUntold.
-func (ob *observer) Settle(ctx context.Context) error {
+func (ob *observer) Settle(ctx context.Context) (err error) {
 	if err := ob.enter(); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
-	defer ob.leave()
+	defer ob.leave(&err)
 	if err := ob.settle(ctx); err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}

@@ -43,7 +43,7 @@ func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []str
 }
 
 // parts returns a scan of each range of tokens.
-func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
+func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) (_ []drivers.Statement, err error) {
 	base, ok := scan.(*statement)
 	if !ok || base.of != c.compiler {
 		return nil, plan.Foreign(scan)
@@ -54,7 +54,7 @@ func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []toke
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave()
+	defer c.leave(&err)
 	part := *base
 	part.queries[0] = part.selection(func(b *cql) {
 		token := "token(" + ddl.Quoted(part.table.Partition) + ")"

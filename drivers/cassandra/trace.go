@@ -54,11 +54,11 @@ func (t *tracedSession) Trace(id []byte) {
 const tracesAtOnce = 16
 
 // Work implements drivers.TracedSession. It reads the traces from the cluster.
-func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
+func (t *tracedSession) Work(ctx context.Context) (_ []drivers.Work, err error) {
 	if err := t.store.enter(); err != nil {
 		return nil, err
 	}
-	defer t.store.leave()
+	defer t.store.leave(&err)
 	all := make([]drivers.Work, len(t.traces))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(tracesAtOnce)

@@ -12,12 +12,12 @@ import (
 )
 
 // Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (_ drivers.Result, err error) {
 	st, err := s.enter(ctx, stmt)
 	if err != nil {
 		return drivers.Result{}, err
 	}
-	defer s.store.leave()
+	defer s.store.leave(&err)
 	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
 		return drivers.Result{}, st.Named(plan.ErrNotWrite)
 	}

@@ -71,7 +71,7 @@ func (l *login) token(refused string) (string, error) {
 		token, err := l.tokens.AuthorizationString(nil)
 		if err != nil {
 			l.tokens = nil
-			return "", fmt.Errorf("%w: %w", errLogin, l.Hide(err))
+			return "", fmt.Errorf("%w: %w", errLogin, err)
 		}
 		if token != refused {
 			return token, nil
@@ -107,7 +107,7 @@ func (l *login) logout() error {
 	if l.tokens == nil {
 		return nil
 	}
-	return l.tokens.Close()
+	return l.Hide(l.tokens.Close())
 }
 
 // credential is the login of one SDK client.

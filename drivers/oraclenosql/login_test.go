@@ -60,6 +60,7 @@ func TestTLS(t *testing.T) {
 func TestLogin(t *testing.T) {
 	p := &proxy{}
 	var paths, tokens []string
+	var repeats atomic.Bool // the proxy says all that it knows
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		paths, tokens = append(paths, r.URL.Path), append(tokens, r.Header.Get("Authorization"))
@@ -73,7 +74,12 @@ func TestLogin(t *testing.T) {
 			w.Write([]byte(`{"token": "t0k3n", "expireAt": 99999999999999}`))
 			return
 		}
-		p.serve(w, r)
+		if !repeats.Load() {
+			p.serve(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, "ann has the password secret and the token %s", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	}))
 	t.Cleanup(p.Close)
 	t.Setenv(userVariable, "ann")
@@ -83,6 +89,12 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	repeats.Store(true)
+	if _, err := st.Namespaces(t.Context()); err == nil || !strings.Contains(err.Error(), "has the password …") ||
+		strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "t0k3n") {
+		t.Errorf("an answer after the login repeats what is secret: %v", err)
+	}
+	repeats.Store(false)
 	if err := st.Close(); err != nil {
 		t.Error(err)
 	}

@@ -3,9 +3,11 @@ package oraclenosql
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -174,6 +176,9 @@ func ask[R any](sl *slot, ctx context.Context, again bool, do func(left time.Dur
 			left = max(min(left, time.Until(at)), time.Millisecond)
 		}
 		r, err := do(left)
+		if c := sl.retry.credential; c != nil {
+			err = c.Hide(err, strings.TrimPrefix(c.used, auth.BearerToken+" "))
+		}
 		if err == nil || !again || try >= sl.retry.most || ctx.Err() != nil || !lost(err) {
 			return r, err
 		}
