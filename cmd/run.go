@@ -168,8 +168,11 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return usage(errors.New("the workload says how large messages are (size of deliver); those of --mail are as they are"))
 		}
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
-	} else if err := c.Workload.NoFiles; err != nil {
+	}
+	if err := c.Workload.NoFiles; err != nil && c.Mail == nil {
 		return usage(err)
+	} else if err != nil && c.Mail.Info().Files == 0 {
+		return usage(fmt.Errorf("%w; no message of %s has one", err, f.mail))
 	}
 	if was != nil {
 		if err := tellDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {

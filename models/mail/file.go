@@ -25,6 +25,7 @@ type Info struct {
 	Messages  int64
 	Bytes     int64 // bytes of all messages, unpacked
 	Malformed int64 // messages that could be parsed only in part; they are delivered all the same
+	Files     int64 // attachments of all messages
 	Notes     Notes // what was skipped, repaired or guessed
 }
 
@@ -124,6 +125,7 @@ func (f *File) examine() error {
 		if m.Malformed != "" {
 			f.info.Malformed++
 		}
+		f.info.Files += int64(len(m.Attachments))
 		f.info.Notes.Count(&m)
 	}
 	return nil
