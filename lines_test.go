@@ -22,7 +22,7 @@ var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 
 // wrongWords are words that readers of Cassandra's and HBase's documentation have to translate. CONTRIBUTING.md has
 // better ones.
-var wrongWords = regexp.MustCompile(`cannot be told|broken off|\banew\b|of before\b|\basks? of\b|\btells\b|\bforetell`)
+var wrongWords = regexp.MustCompile(`cannot be told|broken off|dangling|adrift|\banew\b|of before\b|\basks? of\b|\btells\b|\bforetell`)
 
 // each yields the files whose names end so, with their text, and fails if there are not so many. Hidden folders,
 // those of tests and results are left out.

@@ -13,7 +13,7 @@ import (
 func TestRacesTable(t *testing.T) {
 	const document, begin, end = "docs/findings.md", "<!-- races -->\n", "<!-- races end -->"
 	kinds := []string{
-		"lost", "revived", "duplicated", "flag lost", "both acknowledged", "failed", "dangling", "counter drift",
+		"lost", "revived", "duplicated", "flag lost", "both acknowledged", "failed", "broken reference", "counter drift",
 	}
 	want := "| model | engine | interleavings | " + strings.Join(kinds, " | ") + " |\n" +
 		strings.Repeat("|---", 3+len(kinds)) + "|\n"

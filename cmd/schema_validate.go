@@ -323,7 +323,7 @@ func (v *validated) writeText(w io.Writer) error {
 	}
 	if a := v.Audit; a != nil {
 		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
-			"%d dangling, %d duplicated, %d broken bodies, counter drift of %d.\n",
+			"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 			a.BrokenBodies, a.CounterDrift)
 		if a.BrokenOff > 0 {

@@ -181,7 +181,7 @@ func (f *failOn) Set(text string) error {
 func verdict(r *results.Run, on failOn) error {
 	for _, a := range r.Audits {
 		if a.Fault != "" {
-			return statusError{exitData, fmt.Errorf("the audit of %s on %s cannot tell what is lost: %s", a.Model,
+			return statusError{exitData, fmt.Errorf("the losses of %s on %s are unknown: %s", a.Model,
 				a.Engine, a.Fault)}
 		}
 		if a.Wrong() {

@@ -143,7 +143,7 @@ const Noted = 5
 
 // The kinds of fault.
 const (
-	Dangling     = "dangling"
+	Dangling     = "broken reference"
 	Duplicated   = "duplicated"
 	BrokenBody   = "broken body"
 	CounterDrift = "counter drift"

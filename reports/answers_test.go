@@ -1,8 +1,13 @@
 package reports
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/reports/trials"
 )
 
 // A workload's answer is the last of the text, is in the Markdown, and says of each model what its
@@ -31,5 +36,35 @@ func TestAnswerIsPrinted(t *testing.T) {
 	}
 	if want := "**james: An open asks 2 requests. (emulated: message\\_by\\_scan)**"; !strings.Contains(md.String(), want) {
 		t.Errorf("no %q in the Markdown:\n%s", want, md.String())
+	}
+}
+
+// A run of one model says nothing of others, and compares it with none.
+func TestOneModel(t *testing.T) {
+	for name, r := range map[string]*results.Run{"sample": sample(), "sweep": swept()} {
+		r.Cells = slices.DeleteFunc(r.Cells, func(c results.Cell) bool { return c.Model != "james" })
+		r.Audits, r.Searches, r.Floor = nil, nil, nil
+		if r.Sweep != nil {
+			for i := range r.Sweep.Points {
+				p := &r.Sweep.Points[i]
+				p.Partitions = slices.DeleteFunc(p.Partitions, func(p results.Partition) bool { return p.Model != "james" })
+			}
+			r.Sweep.Growth = trials.Growths(r)
+		}
+		r.Answer = []string{"An open needs {open.calls in measure} requests.", "{list.calls of oracle in measure} requests"}
+		var short, full, md strings.Builder
+		if err := errors.Join(Text{Width: 100}.Write(&short, r), writeText(&full, r, 100), WriteMarkdown(&md, r)); err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{"short": short.String(), "full": full.String(), "Markdown": md.String()} {
+			for _, other := range []string{"all models", "one model", "nothing to compare", "did not run on", "conversation", "elasticinbox", "datastax"} {
+				if strings.Contains(text, other) {
+					t.Errorf("%s, %s: the text of one model has %q:\n%s", name, form, other, text)
+				}
+			}
+			if n := strings.Count(text, "oracle"); form == "short" && n != 2 {
+				t.Errorf("%s: a model that did not run is named %d times, want 2 in one hint:\n%s", name, n, text)
+			}
+		}
 	}
 }

@@ -66,7 +66,11 @@ func (v *run) growth() (all []document.Section) {
 			}
 		}
 		if len(g.flat) > 0 {
-			s.Note(document.Plain, "", fmt.Sprintf("The same at every size, for all models: %s.", strings.Join(g.flat, ", ")))
+			of := ""
+			if len(modelsOf(v.Run)) > 1 {
+				of = ", for all models"
+			}
+			s.Note(document.Plain, "", fmt.Sprintf("The same at every size%s: %s.", of, strings.Join(g.flat, ", ")))
 		}
 		for _, said := range marked.lines() {
 			s.Note(document.Plain, said[0], said[1])

@@ -284,7 +284,7 @@ func (v *run) unsupported() document.Section {
 			}
 		}
 	}
-	return document.Section{ID: "unsupported", Title: "Operations that not all models support", Table: t, Fold: true}
+	return document.Section{ID: "unsupported", Title: "Unsupported operations", Table: t, Fold: true}
 }
 
 // omits names the operations in which a model that is best returns rows without some fields, and another

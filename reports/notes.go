@@ -130,7 +130,7 @@ func AuditSummary(a *results.Audit) string {
 	parts = append(parts, fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
-	add(a.Dangling, "dangling references"+auditExcuse(a))
+	add(a.Dangling, "broken references"+auditExcuse(a))
 	add(a.Duplicated, "duplicated")
 	add(a.BrokenBodies, "broken bodies"+auditExcuse(a))
 	if a.CounterDrift > 0 {
@@ -146,7 +146,7 @@ func AuditSummary(a *results.Audit) string {
 	return strings.Join(parts, ", ")
 }
 
-// auditExcuse says why dangling references and broken bodies are not wrong.
+// auditExcuse says why broken references and broken bodies are not wrong.
 func auditExcuse(a *results.Audit) string {
 	if a.Interrupted {
 		return " (of interrupted operations)"

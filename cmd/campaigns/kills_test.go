@@ -155,7 +155,7 @@ func TestRemovals(t *testing.T) {
 				}
 				x.from(t, m, filepath.Join(damaged, m.Name+"-embedded", "store"), n)
 				a := auditOnly(t, damaged, m.Name, exitData)
-				t.Logf("%s %s removed: %d lost, %d corrupt, %d dangling, %d broken",
+				t.Logf("%s %s removed: %d lost, %d corrupt, %d broken references, %d broken",
 					x.table, x.ends, a.Lost, a.Corrupt, a.Dangling, a.BrokenBodies)
 			}
 		})

@@ -43,7 +43,7 @@ func (v *victim) survived(o outage) *results.Audit {
 	v.audited(a)
 	v.table(c, a)
 	t.Logf("%s: %d failed, %d of unknown outcome; outage from %.1f to %.1f s, longest gap %.1f s at %.1f s; "+
-		"audit: %d of %d verified, %d deleted, %d of unknown outcome, counter drift of %d, %d unreferenced, %d dangling, %d duplicated, %d broken",
+		"audit: %d of %d verified, %d deleted, %d of unknown outcome, counter drift of %d, %d unreferenced, %d broken references, %d duplicated, %d broken",
 		v.model, failed, unknown, from, to, c.Gap.Seconds, c.Gap.At,
 		a.Verified, a.Delivered, a.Deleted, a.Unknown, a.CounterDrift, a.Unreferenced, a.Dangling, a.Duplicated, a.BrokenBodies)
 	return a

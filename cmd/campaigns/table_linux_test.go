@@ -43,7 +43,7 @@ func (c *campaign) table() string {
 	}
 	return markdown(kept, "engine", "fault", "struck", "runs", "delivered", "deleted", "verified", "lost", "otherwise wrong", "doubled",
 		"false alarms", "of unknown outcome", "runs not audited", "clusters given up") + "\n" +
-		markdown(left, "engine", "fault", "unreferenced", "dangling", "broken", "counter drift of", "of those recounted",
+		markdown(left, "engine", "fault", "unreferenced", "broken references", "broken", "counter drift of", "of those recounted",
 			"operations failed", "of unknown outcome", "longest gap", "slowest that was ok")
 }
 

@@ -43,7 +43,9 @@ func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []str
 }
 
 // parts returns a scan of each range of tokens.
-func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) (_ []drivers.Statement, err error) {
+func (c *calls) parts(
+	ctx context.Context, scan drivers.Statement, ranges []tokenRange,
+) (_ []drivers.Statement, err error) {
 	base, ok := scan.(*statement)
 	if !ok || base.of != c.compiler {
 		return nil, plan.Foreign(scan)

@@ -12,7 +12,9 @@ import (
 )
 
 // Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (_ drivers.Result, err error) {
+func (s *session) Write(
+	ctx context.Context, stmt drivers.Statement, args []drivers.Value,
+) (_ drivers.Result, err error) {
 	st, err := s.enter(ctx, stmt)
 	if err != nil {
 		return drivers.Result{}, err

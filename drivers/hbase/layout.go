@@ -193,7 +193,7 @@ func (t *table) share(host *table, h hints) error {
 	in := fmt.Sprintf("hint family: %s is the family of table %s", host.family, host.schema.Name)
 	switch {
 	case host.noMarker:
-		return fmt.Errorf("%s, which has the hint marker: none, so that it cannot tell its cells from others", in)
+		return fmt.Errorf("%s, which has the hint marker: none, so that its cells cannot be distinguished from others", in)
 	case !t.wide() || len(t.row) != len(host.key):
 		return fmt.Errorf("%s: this needs a table whose rows are cells of its parent's rows", in)
 	case slices.ContainsFunc(host.columns, func(c *schemas.Column) bool { return c.Type.Collection() }):

@@ -19,13 +19,13 @@
 // and Oracle NoSQL write them one by one, in the same order. A kill leaves
 //   - after a delivery: blocks or a file without metadata (unreferenced), a file that was not written
 //     to its end and that nobody sees (broken off), labels without index entries
-//     (dangling), and a body that counts as broken until its last sub-column is written;
-//   - after a move or a label: a label without its index entry (dangling), or the
+//     (a broken reference), and a body that counts as broken until its last sub-column is written;
+//   - after a move or a label: a label without its index entry (a broken reference), or the
 //     message under both labels, but never under none; of several messages some have moved;
 //   - after a delete: index entries of a deleted message, or a deleted message
-//     that is missing from the purge index (dangling);
-//   - after a restore: too many entries in an index or in the purge index (dangling);
-//   - after a purge: an entry of the purge index without a message (dangling),
+//     that is missing from the purge index (a broken reference);
+//   - after a restore: too many entries in an index or in the purge index (a broken reference);
+//   - after a purge: an entry of the purge index without a message (a broken reference),
 //     which the next purge removes, and blocks (unreferenced): metadata never refers to a
 //     missing block;
 //   - after any of them: wrong counters (drift), which Recount corrects.

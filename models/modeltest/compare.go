@@ -255,7 +255,7 @@ type count struct {
 // broken returns the counts that are 0 in an undamaged store.
 func broken(a models.Audit) []count {
 	return []count{
-		{"dangling", a.Dangling, 0},
+		{"broken references", a.Dangling, 0},
 		{"duplicated", a.Duplicated, 0},
 		{"broken bodies", a.BrokenBodies, 0},
 		{"counter drift", a.CounterDrift, 0},

@@ -204,7 +204,7 @@ func wrong(a, before models.Audit) string {
 		{"messages", a.Messages, before.Messages},
 		{"deleted", a.Deleted, before.Deleted},
 		{"unreferenced", a.Unreferenced, before.Unreferenced},
-		{"dangling", a.Dangling, before.Dangling},
+		{"broken references", a.Dangling, before.Dangling},
 		{"duplicated", a.Duplicated, before.Duplicated},
 		{"broken bodies", a.BrokenBodies, before.BrokenBodies},
 		{"counter drift", a.CounterDrift, before.CounterDrift},

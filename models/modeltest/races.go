@@ -22,7 +22,7 @@ const (
 	BothDone     Anomaly = "both acknowledged" // one of them should have got ErrNotFound
 	NoneDone     Anomaly = "both refused"      // one of them should have succeeded
 	Failed       Anomaly = "failed"            // an error that is not ErrNotFound
-	Dangling     Anomaly = "dangling"          // the audit counts it; so for the next ones
+	Dangling     Anomaly = "broken reference"  // the audit counts it; so for the next ones
 	BrokenBody   Anomaly = "broken body"
 	Orphaned     Anomaly = "orphaned"
 	CounterDrift Anomaly = "counter drift"

@@ -142,9 +142,9 @@ func emptyBecause(ops map[string]results.Op) string {
 	case sum.Dropped > 0:
 		return "all operations were dropped"
 	case !offered:
-		return "the model offers no operation of the mix"
+		return "the model supports no operation of the mix"
 	}
-	return "no operation that the model offers was due"
+	return "no operation that the model supports was due"
 }
 
 // severity orders the verdicts, the worst last.

@@ -339,7 +339,7 @@ var verdicts = []judged{
 	}, results.Empty, CodeNotOffered, nil, "the model cannot hold the workload's population: an account needs an inbox"},
 	{
 		"a mix that the model does not offer", func(c *results.Cell) { c.Ops["open"] = results.Op{Support: results.NotOffered} },
-		results.Empty, CodeNothingMeasured, nil, "nothing was measured: the model offers no operation of the mix",
+		results.Empty, CodeNothingMeasured, nil, "nothing was measured: the model supports no operation of the mix",
 	},
 	{
 		"nothing to work on", func(c *results.Cell) { c.Ops["open"] = results.Op{NoTarget: 60000} },
@@ -349,7 +349,7 @@ var verdicts = []judged{
 	},
 	{
 		"nothing due", func(c *results.Cell) { c.Ops["open"] = results.Op{} },
-		results.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model offers was due",
+		results.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model supports was due",
 	},
 	{
 		"nothing found", func(c *results.Cell) { c.Ops["open"] = results.Op{NotFound: 60000} },

@@ -54,7 +54,7 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 	op, ok := c.Ops[o.Op]
 	switch {
 	case c.Verdict == results.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
-		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not offer it"}
+		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not support it"}
 	case c.Verdict == results.Invalid:
 		if a, ok := proven(c, o); ok {
 			return a

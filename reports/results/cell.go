@@ -330,7 +330,7 @@ type Audit struct {
 	Unread      int64  `json:"unread,omitempty" add:"sum"`   // not checked, because the engine answered with an error
 	// Interrupted says that operations were broken off on an engine where an
 	// operation of several writes is not all or nothing. Such operations may leave
-	// dangling references and broken bodies; nothing acknowledged is wrong then.
+	// broken references and broken bodies; nothing acknowledged is wrong then.
 	Interrupted bool `json:"interrupted,omitempty" add:"or"`
 	// Exact says that no operation on the data set was broken off or is of unknown outcome, on any
 	// engine: counters that are written apart from what they count must be exact then.

@@ -9,7 +9,7 @@ func TestInterruptedText(t *testing.T) {
 			Op: "move", Places: 11, None: 1, Some: 10,
 		},
 		"of 6 interruption points, 2 leave all messages moved, 1 shows a message twice, 3 lose one; verification finds orphaned " +
-			"rows in 1, dangling index entries in 2, broken bodies in 3, counter drift in 4": {
+			"rows in 1, broken references in 2, broken bodies in 3, counter drift in 4": {
 			Op: "move", Places: 6, All: 2, Twice: 1, Lost: 3, Unreferenced: 1, Dangling: 2, Broken: 3, Drift: 4,
 		},
 		"of 1 interruption point, 1 leaves some messages deleted; verification finds counter drift in 1": {

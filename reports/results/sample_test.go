@@ -127,7 +127,7 @@ func sample() *Run {
 	good.AllOps = &AllOps{Response: lat(600_000), Service: lat(560_000), Lag: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
 	good.Objectives = []Attained{
 		{Objective: "list.p99", Bound: "<20ms", Verdict: Met, Value: 2_600_000, Shown: "2.60ms"},
-		{Objective: "purge.p99", Bound: "<1s", Verdict: NoSuch, Code: "no-operation", Text: "the model does not offer it"},
+		{Objective: "purge.p99", Bound: "<1s", Verdict: NoSuch, Code: "no-operation", Text: "the model does not support it"},
 	}
 	synced := good
 	synced.Model, synced.Durability, synced.Doubts = "oracle", "power", []Doubt{}

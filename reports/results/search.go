@@ -205,7 +205,7 @@ func (i *Interrupted) FaultsText() string {
 		what string
 	}{
 		{i.Unreferenced, "orphaned rows"},
-		{i.Dangling, "dangling index entries"},
+		{i.Dangling, "broken references"},
 		{i.Broken, "broken bodies"},
 		{i.Drift, "counter drift"},
 	} {

@@ -105,7 +105,7 @@ func Found(s *results.Search) results.SearchResult {
 	case high == nil && low.verdict() == results.StepHeld:
 		f.Limit, f.Text = results.LimitMaxRate, least+": the search ends at --max-rate"
 	case low != nil && low.verdict() == results.StepUnclear:
-		f.Limit, f.Text = results.LimitUnclear, fmt.Sprintf("cannot tell: nothing was missed at %s, but %s",
+		f.Limit, f.Text = results.LimitUnclear, fmt.Sprintf("inconclusive: nothing was missed at %s, but %s",
 			perSecond(low.rate), last(s, low.rate, results.StepUnclear))
 	case sharedMachine(s, high.rate):
 		f.Limit = results.LimitMachine

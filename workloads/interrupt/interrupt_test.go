@@ -70,7 +70,7 @@ func asTheContractSays(t *testing.T, m models.Model, e drivers.Engine) {
 func counted(r *results.Interrupted) map[string]int {
 	n := map[string]int{
 		"writes": r.Writes, "places": r.Places, "twice": r.Twice,
-		"unreferenced": r.Unreferenced, "dangling": r.Dangling, "broken bodies": r.Broken, "counter drift": r.Drift,
+		"unreferenced": r.Unreferenced, "broken references": r.Dangling, "broken bodies": r.Broken, "counter drift": r.Drift,
 	}
 	if r.Op == remove { // of a move, the counts of messages are the same before and after
 		n["some"], n["all"] = r.Some, r.All
@@ -85,7 +85,7 @@ func section(t *testing.T, golden, op string) map[string]int {
 		t.Fatalf("the golden file has no %s", op)
 	}
 	lines := strings.Split(text, "\n")
-	n := map[string]int{"places": 0, "twice": 0, "unreferenced": 0, "dangling": 0, "broken bodies": 0, "counter drift": 0}
+	n := map[string]int{"places": 0, "twice": 0, "unreferenced": 0, "broken references": 0, "broken bodies": 0, "counter drift": 0}
 	if op == remove {
 		n["some"], n["all"] = 0, 0
 	}
@@ -107,7 +107,7 @@ func section(t *testing.T, golden, op string) map[string]int {
 				n[key]++
 			}
 		}
-		for _, fault := range []string{"unreferenced", "dangling", "broken bodies", "counter drift"} {
+		for _, fault := range []string{"unreferenced", "broken references", "broken bodies", "counter drift"} {
 			if strings.Contains(line, fault) {
 				n[fault]++
 			}

@@ -59,7 +59,7 @@ func TestSteadyWarmupTellsItsRate(t *testing.T) {
 	}
 }
 
-// A closed loop in which the model offers no operation ends at once.
+// A closed loop in which the model supports no operation ends at once.
 func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -67,7 +67,7 @@ func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != results.Empty || !strings.Contains(why(m), "offers no operation of the mix") {
+	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != results.Empty || !strings.Contains(why(m), "supports no operation of the mix") {
 		t.Errorf("interrupted %v, verdict %s: %s", r.Interrupted, m.Verdict, why(m))
 	}
 }

@@ -145,7 +145,7 @@ func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 		}
 		tracer, ok := st.(drivers.Tracer)
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("%s cannot tell what its calls cost", e.Name), st.Close())
+			return nil, errors.Join(fmt.Errorf("%s does not report the cost of its calls", e.Name), st.Close())
 		}
 		r.version = st.Capabilities().Version
 		return &store{st, tracer, r}, nil
