@@ -94,7 +94,7 @@ func TestLineLength(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			s, ok := n.(*ast.BasicLit)
-			if !ok || s.Kind != token.STRING {
+			if !ok || s.Kind != token.STRING || strings.HasPrefix(s.Value, "`json:") { // run.json is a format
 				return true
 			}
 			if texts++; wrongWords.MatchString(s.Value) {
