@@ -81,6 +81,58 @@ func text(v any) string {
 	return s
 }
 
+// oneOf is the value of a flag that is one of some words.
+type oneOf[T comparable] struct {
+	value *T
+	known []T
+	what  string // names a word in the error for an unknown one, such as "format"; "": the error has the flag and all words
+}
+
+// Set implements pflag.Value.
+func (o oneOf[T]) Set(s string) error {
+	at := slices.Index(o.words(), s)
+	if at < 0 {
+		return errors.New("unknown") // flagError says which are known
+	}
+	*o.value = o.known[at]
+	return nil
+}
+
+// String implements pflag.Value.
+func (o oneOf[T]) String() string { return fmt.Sprint(*o.value) }
+
+// Type implements pflag.Value.
+func (o oneOf[T]) Type() string {
+	if o.what == "" {
+		return ""
+	}
+	return "string" // help quotes the default
+}
+
+func (o oneOf[T]) words() (all []string) {
+	for _, k := range o.known {
+		all = append(all, fmt.Sprint(k))
+	}
+	return all
+}
+
+// expected says which values the flag takes.
+func (o oneOf[T]) expected() string { return alternatives(o.words()) }
+
+// unknown is the error for a word that the flag does not take; nil: it is what expected says.
+func (o oneOf[T]) unknown(word string) error {
+	if o.what == "" {
+		return nil
+	}
+	return unknown(o.what, word, o.words())
+}
+
+// alternatives writes words as "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 func whole(value *int, least, most int) pflag.Value {
 	return bounded[int]{value, least, most, "a whole number", strconv.Atoi}
 }
@@ -125,20 +177,13 @@ func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, val
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
 		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
-		MaxLag: f.maxLag, EngineOptions: drivers.Options{CacheBytes: int64(f.cache)},
+		MaxLag: f.maxLag, EngineOptions: drivers.Options{CacheBytes: int64(f.cache), Durability: f.durability}, Audit: f.audit,
 	}
 	var err error
 	if c.Models, err = known.pickModels(f.models); err != nil {
 		return nil, err
 	}
 	if c.Engines, err = known.pickEngines(f.engines); err != nil {
-		return nil, err
-	}
-	if c.EngineOptions.Durability, err = parseWord("durability", f.durability, drivers.DurabilityDefault, drivers.Memory,
-		drivers.Process, drivers.Power); err != nil {
-		return nil, err
-	}
-	if c.Audit, err = parseWord("audit", f.audit, run.NoAudit, run.AuditAfter, run.AuditOnly); err != nil {
 		return nil, err
 	}
 	switch _, statErr := os.Stat(f.data); {
@@ -225,7 +270,7 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
-	if f.audit == run.AuditOnly.String() {
+	if f.audit == run.AuditOnly {
 		workload = "audit" // any workload may have made the data set
 	}
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))

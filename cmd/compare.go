@@ -24,7 +24,7 @@ import (
 )
 
 func newCompare() *cobra.Command {
-	f := compareFlags{turns: defaultTurns}
+	f := compareFlags{turns: defaultTurns, format: compareFormats[0]}
 	cmd := &cobra.Command{
 		Use:   "compare [BASE NEW]",
 		Short: "Compare two runs or two builds, and find regressions",
@@ -94,8 +94,7 @@ so they need --force.`,
 		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
-	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the report: text, json, markdown or html")
-	completeFlags(cmd, map[string][]string{"format": compareFormats})
+	flags.Var(oneOf[string]{&f.format, compareFormats, "format"}, "format", "`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
@@ -114,9 +113,6 @@ so they need --force.`,
 func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	if f.format, err = formatOf(flags, f.format, f.asJSON); err != nil {
 		return err
-	}
-	if !slices.Contains(compareFormats, f.format) {
-		return usage(unknown("format", f.format, compareFormats))
 	}
 	if f.workload == "" {
 		for _, name := range []string{"run", turns.Base, turns.New, "trials", "output", "quiet"} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -25,19 +26,7 @@ func completeList(words []string) cobra.CompletionFunc {
 
 // completeSchema completes the name of a model or variant, or a file.
 func completeSchema(known registry) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return starting(known.modelNames(), typed), cobra.ShellCompDirectiveDefault
-	}
-}
-
-// completeOne completes the first argument with one of the words.
-func completeOne(words []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return starting(words, typed), cobra.ShellCompDirectiveNoFileComp
-	}
+	return cobra.FixedCompletions(known.modelNames(), cobra.ShellCompDirectiveDefault)
 }
 
 // starting returns the words that begin like what was typed.
@@ -48,6 +37,18 @@ func starting(words []string, typed string) (found []string) {
 		}
 	}
 	return found
+}
+
+// completeWords completes the flags of a command and its subcommands that are one of some words.
+func completeWords(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(interface{ words() []string }); ok {
+			register(cmd, f.Name, cobra.FixedCompletions(v.words(), cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+	for _, c := range cmd.Commands() {
+		completeWords(c)
+	}
 }
 
 // completeFlags completes the flags whose values are words.
@@ -65,15 +66,9 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 
 // completeRun completes the workload and the flags of run.
 func completeRun(cmd *cobra.Command, known registry) {
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return starting(workloads.BundledNames(), typed), cobra.ShellCompDirectiveDefault // or a file name
-	}
+	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault) // or a file name
 	completeFlags(cmd, map[string][]string{
 		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
-		"audit": {"no", "after", "only"}, "durability": {"default", "memory", "process", "power"},
 	})
 	register(cmd, "set", func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		name := "quick"
@@ -93,7 +88,7 @@ func (r registry) completeSet(workload, typed string) []string {
 	all := append(w.Paths(), r.parameterKeys()...)
 	for i := range r.engines {
 		for _, s := range settingsOf(&r.engines[i]) {
-			all = append(all, "engines."+r.engines[i].Name+"."+s[0]+"=")
+			all = append(all, "engines."+r.engines[i].Name+"."+s.Name+"=")
 		}
 	}
 	var found []string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,19 +28,8 @@ or the folder mailbench in your user cache.`,
   mailbench engine status cassandra
   mailbench engine down cassandra`,
 	}
-	cmd.AddCommand(newEngineUp(), newEngineDown(), newEngineStatus(known), newEngineLogs(), newEngineClean(known))
-	for _, c := range cmd.Commands() {
-		words := launchable()
-		switch c.Name() {
-		case "clean":
-			words = known.engineNames()
-		case "status":
-			words = append(words, known.foreign()...)
-		default:
-			c.Args = known.startable(c.Args)
-		}
-		c.ValidArgsFunction = completeOne(words)
-	}
+	cmd.AddCommand(newEngineUp(known), newEngineDown(known), newEngineStatus(known), newEngineLogs(known),
+		newEngineClean(known))
 	return cmd
 }
 
@@ -101,27 +91,33 @@ func launchable() (names []string) {
 	return names
 }
 
-// engineName checks the one argument of the commands that work on an instance.
-func engineName(cmd *cobra.Command, args []string) error {
-	known := launchable()
-	switch {
-	case len(args) == 0:
-		return usagef("no engine named; expected %s; see %q", strings.Join(known, " or "), cmd.CommandPath()+" --help")
-	case len(args) == 1 && !slices.Contains(known, args[0]):
-		return usage(unknown("engine", args[0], known))
+// instance is the argument of a command on an engine that mailbench can start. With optional, none stands for
+// all of them.
+func (r registry) instance(optional bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		names, see := launchable(), cmd.CommandPath()+" --help"
+		switch {
+		case len(args) == 0 && !optional:
+			return usagef("no engine named; expected %s; see %q", strings.Join(names, " or "), see)
+		case len(args) == 0 && cmd.Flags().Changed("dir"):
+			return usagef("--dir is of one engine: name it; see %q", see)
+		case len(args) != 1 || slices.Contains(names, args[0]):
+			return cobra.MaximumNArgs(1)(cmd, args)
+		}
+		for _, e := range r.engines {
+			if e.Server == "" || args[0] != e.Name {
+				continue
+			}
+			switch cmd.Name() {
+			case "status":
+				return nil
+			case "logs":
+				return usagef("mailbench does not start %s; %s; %s", e.Name, e.Server, e.Logs)
+			}
+			return usagef("mailbench does not start %s; %s", e.Name, e.Server)
+		}
+		return usage(unknown("engine", args[0], names))
 	}
-	return cobra.ExactArgs(1)(cmd, args)
-}
-
-// engineOrAll checks the argument of commands that show one instance, or all.
-func engineOrAll(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return engineName(cmd, args)
-	}
-	if cmd.Flags().Changed("dir") {
-		return usagef("--dir is of one engine: name it; see %q", cmd.CommandPath()+" --help")
-	}
-	return nil
 }
 
 // eachEngine calls f with each engine that is in its usual folder. If there is none, it says so.
@@ -151,22 +147,6 @@ func (r registry) foreign() []string {
 	return namesOf(r.able(func(e *drivers.Engine) bool { return e.Server != "" }))
 }
 
-// startable refuses engines that mailbench cannot start, and says what does. args checks all others.
-func (r registry) startable(args cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, words []string) error {
-		for _, e := range r.engines {
-			if e.Server != "" && len(words) == 1 && words[0] == e.Name {
-				how := e.Server
-				if cmd.Name() == "logs" {
-					how += "; " + e.Logs
-				}
-				return usagef("mailbench does not start %s; %s", e.Name, how)
-			}
-		}
-		return args(cmd, words)
-	}
-}
-
 // launchError gives an error of package launch its exit status.
 func launchError(err error) error {
 	var fault launch.UsageError
@@ -179,7 +159,7 @@ func launchError(err error) error {
 	return err
 }
 
-func newEngineDown() *cobra.Command {
+func newEngineDown(known registry) *cobra.Command {
 	var dir string
 	var purge bool
 	cmd := &cobra.Command{
@@ -187,7 +167,7 @@ func newEngineDown() *cobra.Command {
 		Short: "Stop an engine that engine up has started",
 		Example: `  mailbench engine down cassandra
   mailbench engine down hbase --purge`,
-		Args: engineName,
+		Args: known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openEngine(args[0], dir)
 			if err != nil {
@@ -215,7 +195,7 @@ func newEngineDown() *cobra.Command {
 // tailOfAll is how many lines of each log are printed if no engine is named.
 const tailOfAll = 20
 
-func newEngineLogs() *cobra.Command {
+func newEngineLogs(known registry) *cobra.Command {
 	var dir, node string
 	var tail int
 	var follow bool
@@ -225,7 +205,7 @@ func newEngineLogs() *cobra.Command {
 		Example: `  mailbench engine logs
   mailbench engine logs cassandra --tail 50
   mailbench engine logs hbase --node regionserver2 -f`,
-		Args: engineOrAll,
+		Args: known.instance(true), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				in, err := openEngine(args[0], dir)
@@ -261,19 +241,13 @@ func newEngineLogs() *cobra.Command {
 
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
-	dir, heap string
-	nodes     map[string]*int // number of nodes by engine; each engine has its own flag
-	port      int
-	check     bool
-	auth      bool
-	asJSON    bool
-
-	datacenters int
-	options     map[string]string // lines of cassandra.yaml
+	launch.Config
+	heap          string
+	check, asJSON bool
 }
 
-func newEngineUp() *cobra.Command {
-	f := upFlags{nodes: map[string]*int{}}
+func newEngineUp(known registry) *cobra.Command {
+	var f upFlags
 	cmd := &cobra.Command{
 		Use:   "up ENGINE",
 		Short: "Start an engine, or those of its nodes that are not running",
@@ -295,29 +269,29 @@ Kerberos, so it has no login for HBase.`,
   mailbench engine up hbase --regionservers 2
   mailbench engine up cassandra --auth
   mailbench engine up cassandra --dir second --port 19042 --heap 2GiB`,
-		Args: engineName,
+		Args: known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.up(cmd, args[0])
+			f.Engine = args[0]
+			return f.up(cmd)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	var ports []string
 	for _, e := range launch.Engines() {
-		n := e.MinNodes
-		f.nodes[e.Name] = &n
-		flags.Var(whole(&n, e.MinNodes, e.MaxNodes), nodesFlag(e),
+		flags.Var(whole(&f.Nodes, e.MinNodes, e.MaxNodes), nodesFlag(e),
 			fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
+		flags.Lookup(nodesFlag(e)).DefValue = strconv.Itoa(e.MinNodes)
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
-	flags.StringVar(&f.dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
+	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
-	flags.IntVar(&f.port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
+	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
 	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
-	flags.IntVar(&f.datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
-	flags.StringToStringVar(&f.options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
+	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
+	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
 		"several times")
-	flags.BoolVar(&f.auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
+	flags.BoolVar(&f.Auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
 	flags.BoolVar(&f.check, "check", false, "start nothing; say whether this machine has Java and Maven, and exit with 1 if not")
 	bindJSON(cmd, &f.asJSON)
 	return cmd
@@ -326,74 +300,62 @@ Kerberos, so it has no login for HBase.`,
 // nodesFlag is the flag that counts an engine's nodes: nodes, regionservers.
 func nodesFlag(e launch.Facts) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
 
-func (f *upFlags) up(cmd *cobra.Command, engine string) error {
-	c, err := f.config(cmd, engine)
-	if err != nil {
+func (f *upFlags) up(cmd *cobra.Command) error {
+	if err := f.complete(cmd); err != nil {
 		return err
 	}
+	out := cmd.OutOrStdout()
 	if f.check {
-		why := launch.Available(cmd.Context(), engine)
-		if why == nil {
-			_, why = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", engine, upCommand(engine, f.dir))
+		err := launch.Available(cmd.Context(), f.Engine)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s can be started here: %s\n", f.Engine, upCommand(f.Engine, f.Dir))
 		}
-		return why
+		return err
 	}
 	begin := time.Now()
-	c.Progress = func(line string) {
+	f.Progress = func(line string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%4.0fs  %s\n", time.Since(begin).Seconds(), line)
 	}
-	in, err := launch.Up(cmd.Context(), c)
+	in, err := launch.Up(cmd.Context(), f.Config)
 	if err != nil {
 		return launchError(err)
 	}
 	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), listInstance(in, engine))
+		return printJSON(out, listInstance(in, f.Engine))
 	}
 	was := ""
 	if len(in.Started) == 0 {
 		was = " was up already"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s%s (%s)\n", in, was, connect(in, engine))
+	_, err = fmt.Fprintf(out, "%s%s (%s)\n", in, was, connect(in, f.Engine))
 	if l := in.Login(); l != nil && err == nil {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "login: export MAILBENCH_CASSANDRA_USER=%s "+
-			"MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
+		_, err = fmt.Fprintf(out, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
 			l.User, l.PasswordFile)
 	}
 	return err
 }
 
-// config turns the flags into the configuration of launch.
-func (f *upFlags) config(cmd *cobra.Command, engine string) (launch.Config, error) {
-	changed := cmd.Flags().Changed
-	c := launch.Config{
-		Engine: engine, Dir: f.dir, Port: f.port, Auth: f.auth, Datacenters: f.datacenters, Options: f.options,
-	}
+// complete checks the flags, and completes the configuration of launch with them.
+func (f *upFlags) complete(cmd *cobra.Command) error {
 	for _, e := range launch.Engines() {
-		switch flag := nodesFlag(e); {
-		case !changed(flag):
-		case e.Name != engine:
-			return c, usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
-		default:
-			c.Nodes = *f.nodes[e.Name]
+		if flag := nodesFlag(e); e.Name != f.Engine && cmd.Flags().Changed(flag) {
+			return usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
 		}
 	}
 	switch {
-	case changed("port") && f.port == 0:
-		c.Port = launch.AnyPort
-	case f.port < 0:
-		return c, usagef("--port %d: expected 0 for any, or 1024 and up", f.port)
+	case f.Port < 0:
+		return usagef("--port %d: expected 0 for any, or 1024 and up", f.Port)
+	case f.Port == 0 && cmd.Flags().Changed("port"):
+		f.Port = launch.AnyPort
 	}
 	if f.heap != "" {
 		size, err := random.ParseSize(f.heap)
 		if err != nil {
-			return c, usagef("--heap: %w", err)
+			return usagef("--heap: %w", err)
 		}
-		c.HeapBytes = int64(size)
+		f.HeapBytes = int64(size)
 	}
-	if err := c.Check(); err != nil {
-		return c, launchError(err)
-	}
-	return c, nil
+	return launchError(f.Check())
 }
 
 // connect says what to type to use an engine.

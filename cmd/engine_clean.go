@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ Nothing without mailbench's mark is touched.`,
   mailbench engine clean embedded --all
   mailbench engine clean cassandra
   mailbench engine clean cassandra q5k2m7v3 --contact 10.0.0.1`,
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
@@ -53,28 +54,32 @@ Nothing without mailbench's mark is touched.`,
 			if asJSON && (all || len(args) > 1) {
 				return usagef("--json lists what there is; name nothing to remove")
 			}
-			engines, err := known.pickEngines(args[:1])
-			if err != nil {
-				return err
-			}
-			if len(engines) != 1 {
+			if args[0] == "all" {
 				return usagef("engine all: name one engine")
 			}
-			more, err := contactOverride(engines, f.contact)
+			e, err := pickOne(args[0], known.engines)
 			if err != nil {
 				return err
 			}
-			w, err := f.workload(known.engines, from, more...)
+			w, err := f.reach(known, e, from)
 			if err != nil {
 				return err
 			}
-			if !engines[0].Remote {
-				return cleanLocal(cmd, dir, args[1:], all, asJSON)
+			there := func() (*cleaning, error) { return foldersLeft(dir, cmd.CommandPath()+" "+args[0]) }
+			if e.Remote {
+				if all {
+					return usagef("--all: others may be using namespaces of %s; name those to drop", e.Name)
+				}
+				there = func() (*cleaning, error) { return namespacesLeft(cmd.Context(), e, w) }
 			}
-			if all {
-				return usagef("--all: others may be using namespaces of %s; name those to drop", args[0])
+			if all && len(args) > 1 {
+				return usagef("--all takes no folder names")
 			}
-			return clean(cmd, engines[0], w, args[1:], asJSON)
+			c, err := there()
+			if err != nil {
+				return err
+			}
+			return c.run(cmd, args[1:], all, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&from, "workload", "quick",
@@ -87,44 +92,80 @@ Nothing without mailbench's mark is touched.`,
 	return cmd
 }
 
-// clean lists the namespaces of an engine, or drops the named ones. It drops none if one of them
-// does not exist.
-func clean(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string, asJSON bool) error {
-	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	there, err := subject.Namespaces(ctx, e, w)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(out, listedNamespaces(there))
-	}
-	known := []string{}
-	for _, n := range there {
-		known = append(known, n.Name)
+// cleaning is what runs left in one place, and how one of it is removed.
+type cleaning struct {
+	names []string
+	all   any // for JSON
+	head  []string
+	rows  [][]string
+	// rest prints what is left and never removed, or if there is nothing at all that.
+	rest    func(w io.Writer) error
+	unknown func(name string) error
+	remove  func(name string) (done string, err error)
+}
+
+// run lists what is left, or removes what is named, or all. It removes nothing if one of the names is unknown.
+func (c *cleaning) run(cmd *cobra.Command, names []string, all, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	switch {
+	case asJSON:
+		return printJSON(out, c.all)
+	case all:
+		names = c.names
+	case len(names) == 0 && len(c.names) > 0:
+		return cmp.Or(table(out, c.head, c.rows), c.rest(out))
 	}
 	if len(names) == 0 {
-		if len(there) == 0 {
-			fmt.Fprintf(out, "nothing of mailbench is on %s\n", e.Name)
-			return nil
-		}
-		return listNamespaces(out, there)
+		return c.rest(out)
 	}
 	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return usage(unknown("namespace of "+e.Name, name, known))
+		if !slices.Contains(c.names, name) {
+			return c.unknown(name)
 		}
 	}
 	for _, name := range names {
-		left, err := subject.DropNamespace(ctx, e, w, name)
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		done, err := c.remove(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "dropped %s\n", name)
-		if left != "" {
-			fmt.Fprintf(out, "left: %s\n", left)
-		}
+		fmt.Fprintln(out, done)
 	}
 	return nil
+}
+
+// namespacesLeft are the namespaces of mailbench on an engine.
+func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload) (*cleaning, error) {
+	there, err := subject.Namespaces(ctx, e, w)
+	if err != nil {
+		return nil, err
+	}
+	all := listedNamespaces(there)
+	c := &cleaning{
+		all: all, head: []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"},
+		rows: rowsOf(all, listedNamespace.row), names: []string{},
+		rest: func(io.Writer) error { return nil },
+		remove: func(name string) (string, error) {
+			left, err := subject.DropNamespace(ctx, e, w, name)
+			if left != "" {
+				left = "\nleft: " + left
+			}
+			return "dropped " + name + left, err
+		},
+	}
+	for _, n := range all {
+		c.names = append(c.names, n.Name)
+	}
+	c.unknown = func(name string) error { return usage(unknown("namespace of "+e.Name, name, c.names)) }
+	if len(all) == 0 {
+		c.rest = func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "nothing of mailbench is on %s\n", e.Name)
+			return err
+		}
+	}
+	return c, nil
 }
 
 // listedNamespace is a namespace with what the engine and the folders of this machine tell of it.
@@ -161,23 +202,19 @@ func listedNamespaces(all []drivers.Namespace) []listedNamespace {
 	return list
 }
 
-// listNamespaces prints namespaces as a table.
-func listNamespaces(w io.Writer, all []drivers.Namespace) error {
-	var rows [][]string
-	for _, l := range listedNamespaces(all) {
-		tables, size, age := "-", "-", "-"
-		if l.Tables > 0 {
-			tables = fmt.Sprint(l.Tables)
-		}
-		if l.Bytes != nil {
-			size = words.Size(float64(*l.Bytes))
-		}
-		if l.Since != nil {
-			age = time.Since(*l.Since).Round(time.Second).String()
-		}
-		rows = append(rows, []string{l.Name, tables, size, age, cmp.Or(l.Owner, "-"), l.State})
+// row is a namespace in a table.
+func (l listedNamespace) row() []string {
+	tables, size, age := "-", "-", "-"
+	if l.Tables > 0 {
+		tables = fmt.Sprint(l.Tables)
 	}
-	return table(w, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, rows)
+	if l.Bytes != nil {
+		size = words.Size(float64(*l.Bytes))
+	}
+	if l.Since != nil {
+		age = time.Since(*l.Since).Round(time.Second).String()
+	}
+	return []string{l.Name, tables, size, age, cmp.Or(l.Owner, "-"), l.State}
 }
 
 // latest is the later of two times; zero if both are.
@@ -223,64 +260,40 @@ func tellKept(w io.Writer, dir string) (found bool) {
 	return found
 }
 
-// cleanLocal lists the folders that killed runs left, or removes the named ones, or all.
-func cleanLocal(cmd *cobra.Command, dir string, names []string, all, asJSON bool) error {
-	there, err := leftovers(dir)
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	if asJSON {
-		list := []listedLeft{}
-		for _, l := range there {
-			list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
-		}
-		return printJSON(out, list)
-	}
-	paths := make([]string, len(there))
-	for i, l := range there {
-		paths[i] = l.Path
-	}
-	switch {
-	case all && len(names) > 0:
-		return usagef("--all takes no folder names")
-	case all:
-		names = paths
-	case len(names) == 0 && len(there) > 0:
-		err := listLeft(out, there)
-		tellKept(out, dir)
-		return err
-	}
-	if len(there) == 0 && len(names) == 0 {
-		if tellKept(out, dir) {
-			return nil
-		}
-		_, err := fmt.Fprintf(out, "killed runs left nothing in %s and %s\n", os.TempDir(), dir)
-		return err
-	}
-	for _, name := range names {
-		if !slices.Contains(paths, name) {
-			return usagef("no killed run left %s; %q lists what there is", name, cmd.CommandPath()+" "+cmd.Flags().Arg(0))
-		}
-	}
-	for _, name := range names {
-		if cmd.Context().Err() != nil {
-			return cmd.Context().Err()
-		}
-		if err := scratch.Remove(name); err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "removed %s\n", name)
-	}
-	return nil
+// listedLeft is the JSON of a folder that a killed run left. Fields are added, never removed.
+type listedLeft struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Since string `json:"since"` // RFC 3339, UTC
 }
 
-func listLeft(w io.Writer, there []scratch.Left) error {
-	var rows [][]string
-	for _, l := range there {
-		rows = append(rows, []string{l.Path, words.Size(float64(l.Bytes)), time.Since(l.Since).Round(time.Second).String()})
+// foldersLeft are the folders that killed runs left on this machine. Command lists them.
+func foldersLeft(dir, command string) (*cleaning, error) {
+	there, err := leftovers(dir)
+	if err != nil {
+		return nil, err
 	}
-	return table(w, []string{"FOLDER", "SIZE", "AGE"}, rows)
+	c := &cleaning{
+		head: []string{"FOLDER", "SIZE", "AGE"},
+		rest: func(w io.Writer) (err error) {
+			if !tellKept(w, dir) && len(there) == 0 {
+				_, err = fmt.Fprintf(w, "killed runs left nothing in %s and %s\n", os.TempDir(), dir)
+			}
+			return err
+		},
+		unknown: func(name string) error {
+			return usagef("no killed run left %s; %q lists what there is", name, command)
+		},
+		remove: func(name string) (string, error) { return "removed " + name, scratch.Remove(name) },
+	}
+	list := []listedLeft{}
+	for _, l := range there {
+		list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
+		c.names = append(c.names, l.Path)
+		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), time.Since(l.Since).Round(time.Second).String()})
+	}
+	c.all = list
+	return c, nil
 }
 
 // tellLeft says in one line that killed runs left something. It ignores errors, because they are

@@ -102,7 +102,8 @@ func TestCleanSaysWhose(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := listNamespaces(&out, all); err != nil {
+	listed := listedNamespaces(all)
+	if err := table(&out, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, rowsOf(listed, listedNamespace.row)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -116,7 +117,7 @@ func TestCleanSaysWhose(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := printJSON(&out, listedNamespaces(all)); err != nil {
+	if err := printJSON(&out, listed); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -168,7 +169,8 @@ func TestContact(t *testing.T) {
 func TestDescribeEngine(t *testing.T) {
 	e := (&cluster{}).engine("test")
 	var out bytes.Buffer
-	if err := describeEngine(&out, &e); err != nil {
+	listed := listEngine(&e)
+	if err := listed.describe(&out, e.Server); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
@@ -192,7 +194,10 @@ func TestClean(t *testing.T) {
 		cmd := &cobra.Command{}
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
-		err := clean(cmd, e, w, names, false)
+		left, err := namespacesLeft(t.Context(), e, w)
+		if err == nil {
+			err = left.run(cmd, names, false, false)
+		}
 		return out.String(), err
 	}
 	if out, err := cleaned(); err != nil || out != "nothing of mailbench is on test\n" {

@@ -34,37 +34,22 @@ reached, such as engines.oraclenosql.tls=true.`,
   mailbench engine status cassandra --dir second
   mailbench engine status cassandra --json
   mailbench engine status oraclenosql --contact localhost:8080`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && slices.Contains(known.foreign(), args[0]) {
-				return nil
-			}
-			return engineOrAll(cmd, args)
-		},
+		Args: known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && slices.Contains(known.foreign(), args[0]) {
+			switch {
+			case len(args) == 1 && !slices.Contains(launchable(), args[0]):
 				return known.answers(cmd, args[0], &f, asJSON)
-			}
-			if f.contact != nil || len(f.set) > 0 {
+			case f.contact != nil || len(f.set) > 0:
 				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
-			}
-			if len(args) == 0 {
+			case len(args) == 0:
 				return statusOfAll(cmd, asJSON)
 			}
 			in, err := openEngine(args[0], dir)
 			if err != nil {
 				return err
 			}
-			rows, all, down := statusOf(in)
-			print := func() error {
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), all)
-				}
-				return table(cmd.OutOrStdout(), nodeHead, rows)
-			}
-			if err := print(); err != nil {
-				return err
-			}
-			return downError(args[0], dir, down, len(rows))
+			one := listInstance(in, args[0])
+			return cmp.Or(list(cmd, asJSON, one.Nodes, nodeHead, listedNode.row), one.down(dir))
 		},
 	}
 	bindJSON(cmd, &asJSON)
@@ -77,30 +62,29 @@ reached, such as engines.oraclenosql.tls=true.`,
 
 var nodeHead = []string{"NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}
 
-// statusOf lists the nodes of an instance, as rows and for JSON, and counts those that are down.
-func statusOf(in *launch.Instance) (rows [][]string, all []listedNode, down int) {
-	for _, n := range in.Nodes() {
-		one := listNode(n)
-		row := []string{n.Name, n.Address, "down", "-", "-", "-"}
-		if one.Running {
-			row = []string{
-				n.Name, n.Address, "up", fmt.Sprint(one.PID),
-				time.Since(n.Process.Started).Round(time.Second).String(), words.Size(float64(one.Memory)),
-			}
-		} else {
-			down++
-		}
-		rows, all = append(rows, row), append(all, one)
+// row is a node in a table.
+func (n listedNode) row() []string {
+	if !n.Running {
+		return []string{n.Name, n.Address, "down", "-", "-", "-"}
 	}
-	return rows, all, down
+	return []string{
+		n.Name, n.Address, "up", fmt.Sprint(n.PID), time.Since(*n.Started).Round(time.Second).String(),
+		words.Size(float64(n.Memory)),
+	}
 }
 
-// downError is the error of an engine of which nodes are down; nil if none is.
-func downError(engine, dir string, down, of int) error {
+// down is the error of an instance of which nodes are down; nil if none is.
+func (in *listedInstance) down(dir string) error {
+	down := 0
+	for _, n := range in.Nodes {
+		if !n.Running {
+			down++
+		}
+	}
 	if down == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, of, engine, upCommand(engine, dir))
+	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine, upCommand(in.Engine, dir))
 }
 
 // statusOfAll lists the nodes of all engines in their usual folders.
@@ -109,12 +93,11 @@ func statusOfAll(cmd *cobra.Command, asJSON bool) error {
 	all := []listedInstance{}
 	var down []error
 	err := eachEngine(cmd, func(name string, in *launch.Instance) error {
-		nodes, _, n := statusOf(in)
-		for _, row := range nodes {
-			rows = append(rows, append([]string{name}, row...))
+		one := listInstance(in, name)
+		for _, n := range one.Nodes {
+			rows = append(rows, append([]string{name}, n.row()...))
 		}
-		all = append(all, listInstance(in, name))
-		down = append(down, downError(name, "", n, len(nodes)))
+		all, down = append(all, one), append(down, one.down(""))
 		return nil
 	})
 	switch {
@@ -128,21 +111,57 @@ func statusOfAll(cmd *cobra.Command, asJSON bool) error {
 	return cmp.Or(err, errors.Join(down...))
 }
 
+// listedInstance and listedNode are the JSON of what engine up has started, or found running. Fields are
+// added, never removed.
+type listedInstance struct {
+	Engine       string       `json:"engine"`
+	Dir          string       `json:"dir"`
+	Contact      []string     `json:"contact"` // for --contact
+	WasUp        bool         `json:"was_up"`
+	User         string       `json:"user,omitempty"`          // empty if the engine has no login
+	PasswordFile string       `json:"password_file,omitempty"` // file with the password of User
+	Nodes        []listedNode `json:"nodes"`
+}
+
+type listedNode struct {
+	Name    string     `json:"name"`
+	Address string     `json:"address"`
+	Running bool       `json:"running"`
+	PID     int        `json:"pid,omitempty"`
+	Started *time.Time `json:"started,omitempty"`
+	Memory  int64      `json:"memory_bytes,omitempty"`
+}
+
+func listInstance(in *launch.Instance, engine string) listedInstance {
+	one := listedInstance{
+		Engine: engine, Dir: in.Dir(), Contact: in.Contact(),
+		WasUp: len(in.Started) == 0, Nodes: []listedNode{},
+	}
+	if l := in.Login(); l != nil {
+		one.User, one.PasswordFile = l.User, l.PasswordFile
+	}
+	for _, n := range in.Nodes() {
+		l := listedNode{Name: n.Name, Address: n.Address, Running: n.Running()}
+		if l.Running {
+			started := n.Process.Started.UTC().Truncate(time.Second) // RFC 3339 without fractions
+			l.PID, l.Memory, l.Started = n.Process.PID, n.RSS(), &started
+		}
+		one.Nodes = append(one.Nodes, l)
+	}
+	return one
+}
+
 // answers prints whether an engine that mailbench does not start answers.
 func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags, asJSON bool) error {
-	picked, err := r.pickEngines([]string{name})
+	e, err := pickOne(name, r.engines)
 	if err != nil {
 		return err
 	}
-	more, err := contactOverride(picked, f.contact)
+	w, err := f.reach(r, e, "quick")
 	if err != nil {
 		return err
 	}
-	w, err := f.workload(r.engines, "quick", more...)
-	if err != nil {
-		return err
-	}
-	st, err := subject.Reach(cmd.Context(), picked[0], w, drivers.Options{ReadOnly: true})
+	st, err := subject.Reach(cmd.Context(), e, w, drivers.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -51,16 +51,9 @@ figures named are then searched for changes, which takes fewer runs.
   mailbench history results --metric 'james/*.calls' --json
   mailbench history results --metric readers:list.p99   of one stream
   mailbench history results -o history.html`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("history takes one folder that holds folders of results; see %q", cmd.CommandPath()+" --help")
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.OutOrStdout(), args[0]) },
+		Args:              lacking(cobra.ExactArgs(1), "history takes one folder that holds folders of results"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.OutOrStdout(), args[0]) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false

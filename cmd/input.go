@@ -59,6 +59,15 @@ func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...
 	return w, nil
 }
 
+// reach returns the named workload, with where the flags say that an engine is and how it is reached.
+func (f *workloadFlags) reach(known registry, e drivers.Engine, name string) (*workloads.Workload, error) {
+	more, err := contactOverride([]drivers.Engine{e}, f.contact)
+	if err != nil {
+		return nil, err
+	}
+	return f.workload(known.engines, name, more...)
+}
+
 // readWorkload reads a file if the name looks like one, else a bundled workload.
 func (f *workloadFlags) readWorkload(name string, overrides []string) (w *workloads.Workload, err error) {
 	switch {
@@ -168,20 +177,6 @@ func openMail(ctx context.Context, notes io.Writer, path string, most random.Siz
 		fmt.Fprintf(notes, "mailbench: %s: %s\n", path, note)
 	}
 	return source, nil
-}
-
-// settingsOf are the settings of an engine: name, default and meaning.
-func settingsOf(e *drivers.Engine) (rows [][]string) {
-	if e.Remote {
-		rows = append(rows, []string{
-			"contact", "this machine",
-			"its nodes: HOST, HOST:PORT or a list of them; also --contact",
-		})
-	}
-	for _, s := range e.Settings {
-		rows = append(rows, []string{s.Name, s.Default, s.Doc})
-	}
-	return rows
 }
 
 // mostText is how many bytes a workload or schema file may have.

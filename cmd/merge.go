@@ -37,12 +37,7 @@ while the shards' Job goes on.`,
 		Example: `  mailbench merge results/1 results/2 results/3 results/4
   mailbench merge shard-* -o results/whole
   mailbench merge /results/0 /results/1 --wait 2h -o /results/whole`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("no result folders named; see %q", cmd.CommandPath()+" --help")
-			}
-			return nil
-		},
+		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wait > 0 {
 				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {

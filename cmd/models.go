@@ -44,26 +44,32 @@ pattern. A schema file is described in the same way.`,
 			if len(engines) > 0 {
 				return usagef("--engine needs a model; expected mailbench models NAME")
 			}
-			var rows [][]string
 			var all []listedModel
 			for _, m := range known.withVariants() {
 				s, err := m.Schema()
 				if err != nil {
 					return fmt.Errorf("schema of model %s: %w", m.Name, err)
 				}
-				rows = append(rows, []string{m.Name, s.Native, words.Plural(len(s.Tables), "table"), m.Doc})
 				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), all)
-			}
-			return table(cmd.OutOrStdout(), []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"}, rows)
+			return list(cmd, asJSON, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
+				func(m listedModel) []string {
+					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
+				})
 		},
 	}
 	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose calls to show, or all")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the calls of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c
+}
+
+// listedModel is the JSON of a model in the list. Fields are added, never removed.
+type listedModel struct {
+	Name   string `json:"name"`
+	Native string `json:"native,omitempty"` // the engine that its document was written for
+	Tables int    `json:"tables"`
+	Doc    string `json:"doc"`
 }
 
 // describeModel prints the description of a model, or of a schema file. The text shows the calls of
@@ -108,12 +114,7 @@ a checkout, the module uses that source instead (replace in go.mod); --checkout
 names it where it is not found by itself.`,
 		Example: `  mailbench models new mymail
   mailbench models new mymail --dir ~/src/mymail --checkout ~/src/mailbench`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("expected the name of the new model; see %q", cmd.CommandPath()+" --help")
-			}
-			return nil
-		},
+		Args: lacking(cobra.ExactArgs(1), "expected the name of the new model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := newmodel.CheckName(name); err != nil {

@@ -88,6 +88,19 @@ func (r registry) able(can func(e *drivers.Engine) bool) (all []drivers.Engine) 
 	return all
 }
 
+// engineOf returns the engine that --engine names, one of those that can do something.
+func (r registry) engineOf(name string, can func(e *drivers.Engine) bool) (e drivers.Engine, err error) {
+	able := r.able(can)
+	switch name {
+	case "":
+		names := slices.DeleteFunc(namesOf(able), func(n string) bool { return n == r.floor.Name })
+		return e, usagef("no engine named; add --engine %s", alternatives(names))
+	case "all":
+		return e, usagef("--engine all: name one engine")
+	}
+	return pickOne(name, able)
+}
+
 // pickOne returns the engine of that name.
 func pickOne(name string, all []drivers.Engine) (e drivers.Engine, err error) {
 	picked, err := pick("engine", []string{name}, all, func(e drivers.Engine) string { return e.Name })

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -43,47 +43,31 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*results.Run, er
 				f.from, c.Models[at])
 		}
 	}
-	for name, take := range map[string]func(){
-		"model":      func() { f.models = c.Models },
-		"engine":     func() { f.engines = c.Engines },
-		"durability": func() { f.durability = c.Durability },
-		"audit":      func() { f.audit = c.Audit },
-		"mail":       func() { f.mail = c.MailFile },
-		"no-floor":   func() { f.noFloor = c.NoFloor },
-	} {
-		if !flags.Changed(name) {
-			take()
-		}
-	}
-	f.findMax.repeat(flags, c.FindMax)
-	if err := f.repeatNumbers(flags, &c); err != nil {
-		return nil, err
-	}
-	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, results.RunFile)
-	return r, nil
-}
-
-// repeatNumbers takes the bounded numbers of a saved run. The file may have any numbers, so the
-// flags' bounds apply. Numbers that older runs lack stay at their default.
-func (f *runFlags) repeatNumbers(flags *pflag.FlagSet, c *results.Config) error {
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{
+		"model": strings.Join(c.Models, ","), "engine": strings.Join(c.Engines, ","), "durability": c.Durability,
+		"audit": c.Audit, "mail": c.MailFile, "no-floor": strconv.FormatBool(c.NoFloor),
 		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-lag": seconds(c.MaxLag),
 		"cache": strconv.FormatInt(c.CacheBytes, 10), "mail-limit": strconv.FormatInt(c.MailLimit, 10),
 	}
 	if m := c.FindMax; m != nil {
+		saved["find-max"], saved["max-rate"] = "true", fmt.Sprintf("%f/s", m.Max)
 		saved["step"], saved["precision"] = seconds(m.Step), strconv.FormatFloat(100*m.Precision, 'g', 12, 64)
+		if m.From > 0 {
+			saved["from-rate"] = fmt.Sprintf("%f/s", m.From)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		text := saved[name]
-		if flags.Changed(name) || text == "0" || text == "0s" {
+		if flags.Changed(name) || text == "" || text == "0" || text == "0s" { // older runs lack some
 			continue
 		}
-		if err := flags.Lookup(name).Value.Set(text); err != nil {
-			return usagef("%s has %s as --%s: %w", filepath.Join(f.from, results.RunFile), text, name, err)
+		if err := flags.Lookup(name).Value.Set(text); err != nil { // the file may have anything
+			return nil, usagef("%s has %s as --%s: %w", filepath.Join(f.from, results.RunFile), text, name, err)
 		}
 	}
-	return nil
+	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, results.RunFile)
+	return r, nil
 }
 
 // withSaved returns the registry with those variants of a saved run that were schema files. The
@@ -115,15 +99,15 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
 	for _, s := range was.Schemas {
 		for _, m := range c.Models {
-			if m.Name == s.Model {
-				same, err := sameSchema(m, s)
-				if err != nil {
-					return err
-				}
-				if !same {
-					fmt.Fprintf(w, "mailbench: the schema of %s is not that of the saved run: do not compare their figures\n",
-						m.Name)
-				}
+			if m.Name != s.Model {
+				continue
+			}
+			own, err := m.Schema()
+			if err != nil {
+				return fmt.Errorf("schema of model %s: %w", m.Name, err)
+			}
+			if string(own.Source) != s.Text {
+				fmt.Fprintf(w, "mailbench: the schema of %s is not that of the saved run: do not compare their figures\n", m.Name)
 			}
 		}
 	}
@@ -177,14 +161,6 @@ func discreet(err error, name string) error {
 		return missing(err)
 	}
 	return usagef("%s, which the saved run names, is no trace", name)
-}
-
-func sameSchema(m models.Model, s results.Schema) (bool, error) {
-	own, err := m.Schema()
-	if err != nil {
-		return false, fmt.Errorf("schema of model %s: %w", m.Name, err)
-	}
-	return string(own.Source) == s.Text, nil
 }
 
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }

@@ -9,14 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
-	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/results"
 )
 
@@ -24,7 +22,7 @@ import (
 const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
-	var file, format string
+	file, format := "", formatHTML
 	var asJSON bool
 	var overwrite bool
 	var v view
@@ -58,19 +56,11 @@ says so.`,
   mailbench report results/monday results/tuesday -o - > week.html
   mailbench report results/monday --format markdown > summary.md
   mailbench report results/monday --format junit -o junit.xml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("no result folder named; a run prints where its results are; see %q", cmd.CommandPath()+" --help")
-			}
-			return nil
-		},
+		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if format, err = formatOf(cmd.Flags(), format, asJSON); err != nil {
 				return err
-			}
-			if !slices.Contains(reportFormats, format) {
-				return usage(unknown("format", format, reportFormats))
 			}
 			if format != formatHTML {
 				if len(args) > 1 {
@@ -97,8 +87,7 @@ says so.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&format, "format", formatHTML, "`FORMAT`: html, text, json, csv, growth, markdown, junit or bench")
-	completeFlags(c, map[string][]string{"format": reportFormats})
+	f.Var(oneOf[string]{&format, reportFormats, "format"}, "format", "`FORMAT`: html, text, json, csv, growth, markdown, junit or bench")
 	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
@@ -192,7 +181,7 @@ func runReports() []results.Report {
 
 // text is the text of a run on out.
 func (v view) text(out io.Writer, colour bool) reports.Text {
-	return reports.Text{Width: width(out), Colour: colour, Full: v.full, By: ranking.Metric(v.by)}
+	return reports.Text{Width: width(out), Colour: colour, Full: v.full, By: v.by}
 }
 
 // printRun prints the text of a run, with colours on a terminal.

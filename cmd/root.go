@@ -50,6 +50,7 @@ Exit status:
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	completeTopics(root)
+	completeWords(root)
 	refuseArguments(root)
 	return root
 }
@@ -70,18 +71,24 @@ func refuseArguments(cmd *cobra.Command) {
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			err := check(cmd, args)
-			var own statusError
-			if errors.As(err, &own) {
+			if err == nil || errors.As(err, new(statusError)) {
 				return err
 			}
-			if err != nil {
-				return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
-			}
-			return nil
+			return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
 		}
 	}
 	for _, c := range cmd.Commands() {
 		refuseArguments(c)
+	}
+}
+
+// lacking is a check of arguments whose error says in these words which is missing.
+func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check(cmd, args) != nil {
+			return usagef("%s; see %q", which, cmd.CommandPath()+" --help")
+		}
+		return nil
 	}
 }
 
@@ -106,6 +113,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
+		if w, ok := value.GetFlag().Value.(interface{ unknown(word string) error }); ok {
+			if err := w.unknown(value.GetValue()); err != nil {
+				return err
+			}
+		}
 		expected := "true or false"
 		if b, ok := value.GetFlag().Value.(interface{ expected() string }); ok {
 			expected = b.expected()

@@ -7,16 +7,15 @@ import (
 	"net"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports/metrics"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/meet"
@@ -34,9 +33,9 @@ type runFlags struct {
 	mailLimit       random.Size
 	seed            uint64
 	trials          int
-	audit           string
+	audit           run.AuditMode
 	output, data    string
-	durability      string
+	durability      drivers.Durability
 	cache           random.Size
 	workers         int
 	maxLag          time.Duration
@@ -70,10 +69,12 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.data, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
-	flags.StringVar(&f.audit, "audit", "no",
+	audits := []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
+	flags.Var(oneOf[run.AuditMode]{&f.audit, audits, "value of --audit"}, "audit",
 		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
-	flags.StringVar(&f.durability, "durability", "default",
+	classes := []drivers.Durability{drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power}
+	flags.Var(oneOf[drivers.Durability]{&f.durability, classes, "value of --durability"}, "durability",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
@@ -100,40 +101,15 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 // view is how the text of a run is written.
 type view struct {
 	full bool
-	by   metric
+	by   ranking.Metric
 }
 
 // bindView binds the flags of the text of a run.
 func bindView(flags *pflag.FlagSet, v *view) {
 	flags.BoolVar(&v.full, "full", false, "print all tables, and not only the first screen")
-	v.by = metric(ranking.Typical)
-	flags.Var(&v.by, "rank", "rank models by this `METRIC`: "+v.by.expected())
-}
-
-// metric is the value of --rank.
-type metric ranking.Metric
-
-func (m *metric) String() string { return string(*m) }
-
-// Type implements pflag.Value.
-func (m *metric) Type() string { return "METRIC" }
-
-// expected says which values the flag takes.
-func (m *metric) expected() string {
-	var all []string
-	for _, x := range ranking.Ranking {
-		all = append(all, string(x))
-	}
-	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
-}
-
-// Set implements pflag.Value.
-func (m *metric) Set(text string) error {
-	if !slices.Contains(ranking.Ranking, ranking.Metric(text)) {
-		return errors.New("unknown metric") // flagError says what is expected
-	}
-	*m = metric(text)
-	return nil
+	v.by = ranking.Typical
+	by := oneOf[ranking.Metric]{&v.by, ranking.Ranking, ""}
+	flags.Var(by, "rank", "rank models by this `METRIC`: "+by.expected())
 }
 
 // findMaxFlags are the flags of a search for the highest rate.
@@ -188,27 +164,6 @@ func (f *findMaxFlags) config() (*run.FindMax, error) {
 		return nil, usagef("--from-rate %s is above --max-rate %s", f.from, f.max)
 	}
 	return &c, nil
-}
-
-// repeat takes the search of a saved run, except for flags that were given. Flags with bounds are
-// left to repeatNumbers.
-func (f *findMaxFlags) repeat(flags *pflag.FlagSet, was *results.FindMax) {
-	if was == nil {
-		return
-	}
-	for name, take := range map[string]func(){
-		"find-max": func() { f.on = true },
-		"from-rate": func() {
-			if was.From > 0 {
-				f.from = fmt.Sprintf("%f/s", was.From)
-			}
-		},
-		"max-rate": func() { f.max = fmt.Sprintf("%f/s", was.Max) },
-	} {
-		if !flags.Changed(name) {
-			take()
-		}
-	}
 }
 
 // shardFlags are the flags of a run that is a part of another.

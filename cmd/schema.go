@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 )
 
@@ -58,24 +55,31 @@ func newSchemaList(known registry) *cobra.Command {
   mailbench schema list --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows [][]string
 			var all []listedSchema
 			for _, m := range known.withVariants() {
 				s, err := known.schema(m.Name)
 				if err != nil {
 					return err
 				}
-				rows = append(rows, []string{s.Name, s.Native, strconv.Itoa(len(s.Tables)), strconv.Itoa(len(s.Patterns)), s.Doc})
 				all = append(all, listedSchema{s.Name, s.Native, len(s.Tables), len(s.Patterns), s.Doc})
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), all)
-			}
-			return table(cmd.OutOrStdout(), []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"}, rows)
+			return list(cmd, asJSON, all, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
+				func(s listedSchema) []string {
+					return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
+				})
 		},
 	}
 	bindJSON(c, &asJSON)
 	return c
+}
+
+// listedSchema is the JSON of a schema in the list. Fields are added, never removed.
+type listedSchema struct {
+	Name     string `json:"name"`
+	Native   string `json:"native,omitempty"`
+	Tables   int    `json:"tables"`
+	Patterns int    `json:"patterns"`
+	Doc      string `json:"doc"`
 }
 
 func newSchemaShow(known registry) *cobra.Command {
@@ -97,15 +101,10 @@ func newSchemaShow(known registry) *cobra.Command {
 }
 
 // oneSchema checks the arguments of a command on one schema.
-func oneSchema(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usagef("expected one model or schema file; see %q", cmd.CommandPath()+" --help")
-	}
-	return nil
-}
+var oneSchema = lacking(cobra.ExactArgs(1), "expected one model or schema file")
 
 func newSchemaDiagram(known registry) *cobra.Command {
-	var kind, format, file string
+	kind, format, file := diagram.Logical, "svg", ""
 	c := &cobra.Command{
 		Use:   "diagram MODEL|FILE.yaml",
 		Short: "Draw a schema as a Chebotko diagram, or its workflow",
@@ -120,21 +119,16 @@ Without -o the diagram goes to standard output.`,
   mailbench schema diagram oracle --kind workflow --format mermaid`,
 		Args: oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(diagram.Kinds, kind) {
-				return usage(unknown("kind", kind, diagram.Kinds))
-			}
-			write, ok := map[string]func(io.Writer, *schemas.Schema, diagram.Kind) error{
-				"svg": diagram.SVG, "mermaid": diagram.Mermaid,
-			}[format]
-			if !ok {
-				return usage(unknown("format", format, []string{"svg", "mermaid"}))
-			}
 			s, err := known.schema(args[0])
 			if err != nil {
 				return err
 			}
 			var text bytes.Buffer
-			if err := write(&text, s, diagram.Kind(kind)); err != nil {
+			write := diagram.SVG
+			if format == "mermaid" {
+				write = diagram.Mermaid
+			}
+			if err := write(&text, s, kind); err != nil {
 				return usage(fmt.Errorf("%s: %w", args[0], err))
 			}
 			if isFile(args[0]) && filepath.Clean(args[0]) == filepath.Clean(file) {
@@ -144,8 +138,8 @@ Without -o the diagram goes to standard output.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&kind, "kind", string(diagram.Logical), "the `KIND` of diagram: logical, physical or workflow")
-	f.StringVar(&format, "format", "svg", "`FORMAT` svg or mermaid")
+	f.Var(oneOf[diagram.Kind]{&kind, diagram.Kinds, "kind"}, "kind", "the `KIND` of diagram: logical, physical or workflow")
+	f.Var(oneOf[string]{&format, []string{"svg", "mermaid"}, "format"}, "format", "`FORMAT` svg or mermaid")
 	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
 	return c
 }
@@ -174,11 +168,12 @@ No engine is asked. Settings that matter to tables are the engine's own
 			if err != nil {
 				return err
 			}
-			e, err := known.renderer(cmp.Or(engine, s.Native))
+			canRender := func(e *drivers.Engine) bool { return e.Render != nil }
+			e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
 			if err != nil {
 				return err
 			}
-			w, err := f.workload(known.renderers(), from)
+			w, err := f.workload(known.able(canRender), from)
 			if err != nil {
 				return err
 			}
@@ -210,19 +205,4 @@ No engine is asked. Settings that matter to tables are the engine's own
 // or namespace.
 func notInNames(r rune) bool {
 	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-}
-
-// renderers are the engines that can write a schema.
-func (r registry) renderers() []drivers.Engine {
-	return r.able(func(e *drivers.Engine) bool { return e.Render != nil })
-}
-
-func (r registry) renderer(name string) (e drivers.Engine, err error) {
-	switch name {
-	case "":
-		return e, usagef("no engine named; add --engine cassandra, hbase, oraclenosql or embedded")
-	case "all":
-		return e, usagef("--engine all: name one engine")
-	}
-	return pickOne(name, r.renderers())
 }

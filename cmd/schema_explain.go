@@ -18,10 +18,7 @@ import (
 )
 
 func newSchemaExplain(known registry) *cobra.Command {
-	var engine, namespace string
-	var live bool
-	var f liveFlags
-	var q queriesFlags
+	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
 		Short: "Show the requests of each access pattern",
@@ -49,63 +46,69 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
   mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1
   mailbench schema explain --queries queries.cql -e cassandra --keyspace shop`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(q.queries) > 0 {
-				switch {
-				case len(args) > 0:
-					return usagef("--queries makes a schema of the keyspace and the statements; leave %s out", args[0])
-				case live || namespace != "":
-					return usagef("--queries runs the statements of a file; leave --live and --namespace out")
-				}
-				q.store.workloadFlags, q.store.engine, q.json, q.quiet = f.workloadFlags, engine, f.json, f.quiet
-				return q.run(cmd, known)
-			}
-			if q.store.keyspace != "" {
-				return usagef("--keyspace needs --queries")
-			}
-			if len(args) == 0 {
-				return oneSchema(cmd, args)
-			}
-			s, err := known.schema(args[0])
-			if err != nil {
-				return err
-			}
-			patterns, err := pickPatterns(s, args[1:])
-			if err != nil {
-				return err
-			}
-			e, err := known.explainer(cmp.Or(engine, s.Native))
-			if err != nil {
-				return err
-			}
-			if live && namespace != "" {
-				return usagef("--live makes a namespace of its own; leave --namespace out")
-			}
-			if live {
-				return f.run(cmd, known, args[0], e, patterns)
-			}
-			for _, flag := range []string{"set", "contact", "json", "quiet"} {
-				if cmd.Flags().Changed(flag) {
-					return usagef("--%s needs --live or --queries", flag)
-				}
-			}
-			o := drivers.Options{Namespace: namespace}
-			if namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
-				o.Keyspace = s.Name // schema import names it so
-			}
-			return explain(cmd.OutOrStdout(), e, s, patterns, o)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
-	c.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
-	c.Flags().StringVar(&namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
-	c.Flags().BoolVar(&live, "live", false, "run mail operations on the engine and print what patterns cost")
-	c.Flags().StringArrayVar(&q.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
-	c.Flags().StringVar(&q.store.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
-	c.Flags().StringVar(&q.store.from, "workload", "quick", "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
-	f.bind(c.Flags())
-	c.Flags().BoolVar(&f.json, "json", false, "print the costs of --live or --queries as JSON")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
+	flags := c.Flags()
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
+	flags.StringVar(&f.namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
+	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print what patterns cost")
+	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
+	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
+	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
+	f.workloadFlags.bind(flags)
+	flags.BoolVar(&f.json, "json", false, "print the costs of --live or --queries as JSON")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return c
+}
+
+// explainFlags are the flags of schema explain as they were given.
+type explainFlags struct {
+	storeFlags
+	queries           []string
+	live, json, quiet bool
+}
+
+func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) error {
+	switch {
+	case len(f.queries) > 0 && len(args) > 0:
+		return usagef("--queries makes a schema of the keyspace and the statements; leave %s out", args[0])
+	case len(f.queries) > 0 && (f.live || f.namespace != ""):
+		return usagef("--queries runs the statements of a file; leave --live and --namespace out")
+	case len(f.queries) > 0:
+		return f.runQueries(cmd, known)
+	case f.keyspace != "":
+		return usagef("--keyspace needs --queries")
+	case len(args) == 0:
+		return oneSchema(cmd, args)
+	}
+	s, err := known.schema(args[0])
+	if err != nil {
+		return err
+	}
+	patterns, err := pickPatterns(s, args[1:])
+	if err != nil {
+		return err
+	}
+	e, err := known.explainer(cmp.Or(f.engine, s.Native))
+	if err != nil {
+		return err
+	}
+	if f.live && f.namespace != "" {
+		return usagef("--live makes a namespace of its own; leave --namespace out")
+	}
+	if f.live {
+		return f.runLive(cmd, known, args[0], e, patterns)
+	}
+	for _, flag := range []string{"set", "contact", "json", "quiet"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s needs --live or --queries", flag)
+		}
+	}
+	o := drivers.Options{Namespace: f.namespace}
+	if f.namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
+		o.Keyspace = s.Name // schema import names it so
+	}
+	return explain(cmd.OutOrStdout(), e, s, patterns, o)
 }
 
 func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error) {
@@ -162,14 +165,8 @@ func printCalls(w io.Writer, indent string, x drivers.Explanation) (err error) {
 	return err
 }
 
-// liveFlags are the flags of schema explain --live as they were given.
-type liveFlags struct {
-	workloadFlags
-	json, quiet bool
-}
-
-// run runs the operations of a model and prints what its patterns cost.
-func (f *liveFlags) run(
+// runLive runs the operations of a model and prints what its patterns cost.
+func (f *explainFlags) runLive(
 	cmd *cobra.Command, known registry, name string, e drivers.Engine, patterns []*schemas.Pattern,
 ) error {
 	picked, err := known.pickModels([]string{name})
@@ -202,30 +199,14 @@ func (f *liveFlags) run(
 	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
 	})
-	out := cmd.OutOrStdout()
-	if f.json {
-		err = printJSON(out, report)
-	} else {
-		room, _ := wanted(out)
-		err = report.WriteText(out, e.TraceDoc, room)
-	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	return nil
+	return printReport(cmd.OutOrStdout(), f.json, report, func(w io.Writer, room int) error {
+		return report.WriteText(w, e.TraceDoc, room)
+	})
 }
 
-// queriesFlags are the flags of schema explain --queries as they were given.
-type queriesFlags struct {
-	queries []string
-	store   storeFlags
-	json    bool
-	quiet   bool
-}
-
-// run runs the reads of the files on a live keyspace, and prints what they cost beside what lint says.
-func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
-	if f.store.engine == "" || f.store.keyspace == "" {
+// runQueries runs the reads of the files on a live keyspace, and prints what they cost next to what lint says.
+func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error) {
+	if f.engine == "" || f.keyspace == "" {
 		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
 	}
 	sources, err := readSources(f.queries)
@@ -233,24 +214,22 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	st, err := f.store.open(ctx, known, &schemas.Schema{Name: "imported"})
+	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	store, ok := st.(queries.Store)
 	if !ok {
-		return usagef("--queries: %s runs no statements of one's own; expected --engine cassandra", f.store.engine)
+		return usagef("--queries: %s runs no statements of one's own; expected --engine cassandra", f.engine)
 	}
-	var legend string
-	for _, e := range known.engines {
-		if e.Name == f.store.engine {
-			legend = e.TraceDoc
-		}
+	e, err := pickOne(f.engine, known.engines)
+	if err != nil {
+		return err
 	}
 	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
 	report, err := queries.Run(ctx, queries.Config{
-		Store: store, Engine: f.store.engine, Keyspace: f.store.keyspace, Sources: sources, Hints: known.checkHints,
+		Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
 		Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
 	})
 	bar.close()
@@ -258,17 +237,9 @@ func (f *queriesFlags) run(cmd *cobra.Command, known registry) (err error) {
 		return usage(fmt.Errorf("--queries %s: %w", strings.Join(f.queries, ", "), err))
 	}
 	if err != nil {
-		return f.store.absent(err)
+		return f.absent(err)
 	}
-	out := cmd.OutOrStdout()
-	if f.json {
-		err = printJSON(out, report)
-	} else {
-		room, _ := wanted(out)
-		err = report.WriteText(out, legend, room)
-	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	return nil
+	return printReport(cmd.OutOrStdout(), f.json, report, func(w io.Writer, room int) error {
+		return report.WriteText(w, e.TraceDoc, room)
+	})
 }

@@ -28,12 +28,12 @@ type lintFlags struct {
 	asJSON     bool
 	engines    []string
 	all, rules bool
-	failOn     string // the severity from which on a finding fails
+	failOn     lint.Severity // the severity from which on a finding fails
 	baseline   string // the file of an earlier report, or ""
 }
 
 func newSchemaLint(known registry) *cobra.Command {
-	var f lintFlags
+	f := lintFlags{format: "text", failOn: lint.Error}
 	cmd := &cobra.Command{
 		Use:   "lint [MODEL|FILE.yaml]...",
 		Short: "Check schemas against their queries and their engine",
@@ -68,7 +68,7 @@ It knows a finding of imported CQL by the text of the statement.`,
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	f.bindCQL(flags)
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of the CQL to check (default: the only one)")
-	flags.StringVar(&f.format, "format", "text",
+	flags.Var(oneOf[string]{&f.format, []string{"text", "json", "sarif", "junit", "github", "markdown"}, "format"}, "format",
 		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
@@ -76,7 +76,7 @@ It knows a finding of imported CQL by the text of the statement.`,
 	flags.StringArrayVar(&f.set, "set", nil,
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.BoolVar(&f.all, "all", false, "also show notes, accepted findings, and how each pattern is answered")
-	flags.StringVar(&f.failOn, "fail-on", "error", "exit with status 3 from this `SEVERITY` on: error or warning")
+	flags.Var(oneOf[lint.Severity]{&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"}, "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
 	flags.BoolVar(&f.rules, "rules", false,
 		"print what every rule, or each one named, looks for, why, and what to do (with --format markdown as a page)")
@@ -88,9 +88,6 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if f.rules {
 		return f.writeRules(out, args)
 	}
-	if severities := []string{lint.Error.String(), lint.Warning.String()}; !slices.Contains(severities, f.failOn) {
-		return usage(unknown("severity", f.failOn, severities))
-	}
 	earlier, err := readBaseline(f.baseline)
 	if err != nil {
 		return err
@@ -98,8 +95,8 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
 		return err
 	}
-	if formats := []string{"text", "json", "sarif", "junit", "github"}; !slices.Contains(formats, f.format) {
-		return usage(unknown("format", f.format, formats))
+	if f.format == "markdown" {
+		return usagef("--format markdown is for --rules: leave it out, or add --rules")
 	}
 	engines, err := lintEngines(f.engines)
 	if err != nil {
@@ -202,7 +199,7 @@ func (f *lintFlags) verdict(reports []*lint.Report) error {
 	if wrong > 0 {
 		faults = append(faults, words.Plural(wrong, "error"))
 	}
-	if warnings > 0 && f.failOn == "warning" {
+	if warnings > 0 && f.failOn == lint.Warning {
 		faults = append(faults, words.Plural(warnings, "warning"))
 	}
 	if len(faults) == 0 {

@@ -59,11 +59,7 @@ func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema
 		st, err := e.Open(ctx, o)
 		return st, missing(err)
 	}
-	more, err := contactOverride([]drivers.Engine{e}, f.contact)
-	if err != nil {
-		return nil, err
-	}
-	w, err := f.workload(known.engines, f.from, more...)
+	w, err := f.reach(known, e, f.from)
 	if err != nil {
 		return nil, err
 	}
@@ -72,17 +68,9 @@ func (f *storeFlags) open(ctx context.Context, known registry, s *schemas.Schema
 
 // pick returns the engine, and checks that the flags fit it.
 func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
-	if f.engine == "" {
-		return e, usagef("no engine named; add --engine embedded, cassandra, hbase or oraclenosql")
-	}
-	engines, err := known.pickEngines([]string{f.engine})
-	switch {
-	case err != nil:
+	if e, err = known.engineOf(f.engine, func(*drivers.Engine) bool { return true }); err != nil {
 		return e, err
-	case len(engines) != 1:
-		return e, usagef("--engine all: name one engine")
 	}
-	e = engines[0]
 	switch {
 	case e.Name == known.floor.Name:
 		return e, usagef("--engine %s keeps nothing that could be read", e.Name)

@@ -306,8 +306,7 @@ type validated struct {
 }
 
 // writeText prints the report, and behind it what the model's audit says.
-func (v *validated) writeText(w io.Writer) error {
-	room, _ := wanted(w)
+func (v *validated) writeText(w io.Writer, room int) error {
 	if err := v.Report.WriteText(w, room); err != nil {
 		return err
 	}
@@ -351,15 +350,8 @@ func (v *validated) writeText(w io.Writer) error {
 
 // print prints the report. Its error says that data is broken.
 func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
-	out := cmd.OutOrStdout()
-	var err error
-	if f.json {
-		err = printJSON(out, v)
-	} else {
-		err = v.writeText(out)
-	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
+	if err := printReport(cmd.OutOrStdout(), f.json, v, v.writeText); err != nil {
+		return err
 	}
 	switch {
 	case v.Broken > 0:

@@ -89,18 +89,6 @@ func exitStatus(err error) int {
 // unknown is the error for a word that is not known. It says which known word was probably meant.
 func unknown(what, word string, known []string) error { return strict.Unknown(what, word, known...) }
 
-// parseWord returns the value whose text is word.
-func parseWord[T fmt.Stringer](what, word string, values ...T) (T, error) {
-	known := make([]string, len(values))
-	for i, v := range values {
-		if known[i] = v.String(); known[i] == word {
-			return v, nil
-		}
-	}
-	var none T
-	return none, usage(unknown("value of --"+what, word, known))
-}
-
 // told is an error that has been printed.
 type told struct{ error }
 
@@ -199,132 +187,110 @@ func verdict(r *results.Run, on failOn) error {
 			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}
 	}
-	if failed := cellsOf(r, results.Failed); len(failed) > 0 && on.has("failed") {
-		return cellError(failed, exitFailed)
-	}
-	if err := notFound(r); err != nil && (on.has("missed") || on.has("unclear")) {
-		return err
-	}
-	for _, kind := range []struct {
-		name  string
-		cells []*results.Cell
-	}{
-		{"empty", empty(r)},
-		{"overloaded", cellsOf(r, results.Overloaded)},
-		{"invalid", cellsOf(r, results.Invalid)},
-	} {
-		if len(kind.cells) > 0 && on.has(kind.name) {
-			return cellError(kind.cells, exitBroken)
+	for _, cause := range causes {
+		if !slices.ContainsFunc(strings.Fields(cause.names), on.has) {
+			continue
+		}
+		if all := cause.faults(r); len(all) > 1 {
+			return statusError{cause.status, fmt.Errorf("%w (and %d more, in the table)", all[0], len(all)-1)}
+		} else if len(all) == 1 {
+			return statusError{cause.status, all[0]}
 		}
 	}
-	if on.has("unusable") {
-		if err := unusable(r); err != nil {
-			return err
-		}
-	}
-	return broken(r, on)
+	return nil
 }
 
-// unusable is the error of a run in which no measured phase is valid, or in which a model dropped at
+// causes are what makes a run fail, the worst first. An objective that cannot be judged is no success either.
+var causes = []struct {
+	names  string // of --fail-on
+	status int
+	faults func(r *results.Run) []error
+}{
+	{"failed", exitFailed, cellsOf(results.Failed)},
+	{"missed unclear", exitBroken, notFound},
+	{"empty", exitBroken, cellsOf(results.Empty)},
+	{"overloaded", exitBroken, cellsOf(results.Overloaded)},
+	{"invalid", exitBroken, cellsOf(results.Invalid)},
+	{"unusable", exitBroken, unusable},
+	{"missed", exitBroken, objectives(results.Missed, "misses")},
+	{"unclear", exitBroken, objectives(results.Unclear, "may miss")},
+}
+
+// unusable is the fault of a run in which no measured phase is valid, or in which a model dropped at
 // least half of its operations.
-func unusable(r *results.Run) error {
+func unusable(r *results.Run) []error {
 	var invalid *results.Cell
-	measured, used := 0, 0
+	used := false
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if !c.Measured() {
 			continue
 		}
-		if measured++; c.Verdict == results.Invalid {
+		if c.Verdict == results.Invalid {
 			invalid = c
 		} else {
-			used++
+			used = true
 		}
 		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 {
-			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s, dropped %d of %d operations: lower the rate", c.Model,
-				c.Engine, c.Where(), o.Dropped, o.Due-o.Skipped-o.NoTarget)}
+			return []error{fmt.Errorf("%s, dropped %d of %d operations: lower the rate", place(c), o.Dropped,
+				o.Due-o.Skipped-o.NoTarget)}
 		}
 	}
-	if measured > 0 && used == 0 {
-		why := ""
-		if invalid.Reason != nil {
-			why = ": " + invalid.Reason.Text
-		}
-		return statusError{exitBroken, fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine,
-			why)}
+	if used || invalid == nil {
+		return nil
 	}
-	return nil
+	why := ""
+	if invalid.Reason != nil {
+		why = ": " + invalid.Reason.Text
+	}
+	return []error{fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine, why)}
 }
 
-// notFound is the error of the first search that did not find a rate.
-func notFound(r *results.Run) error {
+// notFound is the fault of the first search that did not find a rate.
+func notFound(r *results.Run) []error {
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() {
-			return statusError{exitBroken, fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine,
-				s.Phase, s.Found.Text)}
+			return []error{fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)}
 		}
 	}
 	return nil
 }
 
-// broken is the error of the first objective that is missed, or else of the first that
-// cannot be judged, which is no success either.
-func broken(r *results.Run, on failOn) error {
-	for _, verdict := range []results.Attainment{results.Missed, results.Unclear} {
-		if !on.has(string(verdict)) {
-			continue
-		}
-		var errs []error
+// objectives returns the faults of objectives with a verdict.
+func objectives(v results.Attainment, misses string) func(r *results.Run) []error {
+	return func(r *results.Run) (all []error) {
 		for i := range r.Cells {
-			c := &r.Cells[i]
-			for _, a := range c.Objectives {
-				if a.Verdict != verdict {
-					continue
+			for _, a := range r.Cells[i].Objectives {
+				if a.Verdict == v {
+					all = append(all, fmt.Errorf("%s, %s %s %s: %s", place(&r.Cells[i]), misses, a.Objective, a.Bound, a.Text))
 				}
-				what := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}[verdict]
-				errs = append(errs, fmt.Errorf("%s on %s, phase %s, %s %s %s: %s", c.Model, c.Engine, c.Where(), what,
-					a.Objective, a.Bound, a.Text))
 			}
 		}
-		if len(errs) > 0 {
-			return firstOf(errs[0], len(errs), exitBroken)
+		return all
+	}
+}
+
+// cellsOf returns the faults of cells with a verdict. Empty ones are those that should have measured something.
+func cellsOf(v results.Verdict) func(r *results.Run) []error {
+	return func(r *results.Run) (all []error) {
+		for i := range r.Cells {
+			c, reason := &r.Cells[i], ""
+			if c.Verdict != v || v == results.Empty && r.Excused(c) {
+				continue
+			}
+			if c.Reason != nil {
+				reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
+			}
+			where := place(c)
+			if v != results.Failed {
+				where += ", is " + string(v)
+			}
+			all = append(all, fmt.Errorf("%s: %s", where, reason))
 		}
+		return all
 	}
-	return nil
 }
 
-// firstOf is the first of n errors of the same kind.
-func firstOf(err error, n, status int) error {
-	if n > 1 {
-		err = fmt.Errorf("%w (and %d more, in the table)", err, n-1)
-	}
-	return statusError{status, err}
-}
-
-func cellsOf(r *results.Run, v results.Verdict) []*results.Cell {
-	var cells []*results.Cell
-	for i := range r.Cells {
-		if r.Cells[i].Verdict == v {
-			cells = append(cells, &r.Cells[i])
-		}
-	}
-	return cells
-}
-
-// empty returns the cells that measured nothing, and should have.
-func empty(r *results.Run) []*results.Cell {
-	return slices.DeleteFunc(cellsOf(r, results.Empty), r.Excused)
-}
-
-// cellError is the error of the first of the cells. The table shows the others.
-func cellError(cells []*results.Cell, status int) error {
-	c, reason := cells[0], ""
-	if c.Reason != nil {
-		reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
-	}
-	where := fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
-	if c.Verdict != results.Failed {
-		where += ", is " + string(c.Verdict)
-	}
-	return firstOf(fmt.Errorf("%s: %s", where, reason), len(cells), status)
+func place(c *results.Cell) string {
+	return fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
 }

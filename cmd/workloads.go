@@ -31,10 +31,9 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 		Example: `  mailbench workloads
   mailbench workloads show quick > mine.yaml && mailbench run mine.yaml
   mailbench workloads schema > workload.schema.json    for an editor`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeOne(workloads.BundledNames()),
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: workloads.BundledNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
 			if len(args) == 1 {
 				if asJSON {
 					return usagef("--json lists the workloads; \"mailbench workloads show\" prints one as YAML")
@@ -43,27 +42,29 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 				if err != nil {
 					return usage(err)
 				}
-				return describeWorkload(out, w)
+				return describeWorkload(cmd.OutOrStdout(), w)
 			}
-			var rows [][]string
 			var all []listedWorkload
 			for _, name := range workloads.BundledNames() {
 				w, err := workloads.Bundled(name)
 				if err != nil {
 					return err
 				}
-				rows = append(rows, []string{name, w.Doc})
 				all = append(all, listedWorkload{name, w.Doc})
 			}
-			if asJSON {
-				return printJSON(out, all)
-			}
-			return table(out, []string{"WORKLOAD", "DESCRIPTION"}, rows)
+			return list(cmd, asJSON, all, []string{"WORKLOAD", "DESCRIPTION"},
+				func(w listedWorkload) []string { return []string{w.Name, w.Doc} })
 		},
 	}
 	bindJSON(c, &asJSON)
 	c.AddCommand(newWorkloadsShow(), newWorkloadsSchema(), newWorkloadsFit())
 	return c
+}
+
+// listedWorkload is the JSON of a workload in the list. Fields are added, never removed.
+type listedWorkload struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
 }
 
 // newWorkloadHelp is the topic "mailbench help workload".
@@ -94,16 +95,11 @@ func newWorkloadsSchema() *cobra.Command {
 
 func newWorkloadsShow() *cobra.Command {
 	return &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Print a workload as YAML, to be changed",
-		Example:           `  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml`,
-		ValidArgsFunction: completeOne(workloads.BundledNames()),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("expected one workload; see %q", cmd.CommandPath()+" --help")
-			}
-			return nil
-		},
+		Use:       "show NAME",
+		Short:     "Print a workload as YAML, to be changed",
+		Example:   `  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml`,
+		ValidArgs: workloads.BundledNames(),
+		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := workloads.Bundled(args[0])
 			if err != nil {

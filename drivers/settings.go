@@ -17,11 +17,11 @@ import (
 
 // Setting describes one driver setting.
 type Setting struct {
-	Name    string
-	Default string // the text of the default value; "" is no default
-	Doc     string // one line, with the unit or the words it takes
+	Name    string `json:"name"`
+	Default string `json:"default,omitempty"` // the text of the default value; "" is no default
+	Doc     string `json:"doc"`               // one line, with the unit or the words it takes
 	// Guarded: it says where a password goes, or who is trusted with it.
-	Guarded bool
+	Guarded bool `json:"-"`
 }
 
 // Settings are the values of an engine's settings. Its methods parse them; Err has what was wrong.

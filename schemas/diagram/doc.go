@@ -34,7 +34,7 @@ const (
 )
 
 // Kinds are all kinds of diagram.
-var Kinds = []string{string(Logical), string(Physical), string(Workflow)}
+var Kinds = []Kind{Logical, Physical, Workflow}
 
 // ErrNoWorkflow is the error for a workflow diagram of a schema that declares none.
 var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: " +
