@@ -211,6 +211,18 @@ func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) er
 	return nil
 }
 
+// withValues returns a schema with the values that a workload sets for its parameters.
+func (r registry) withValues(w *workloads.Workload, s *schemas.Schema) (*schemas.Schema, error) {
+	if err := r.checkModels(w, s); err != nil {
+		return nil, err
+	}
+	s, err := s.With(w.ValuesOf(s.Name))
+	if err != nil {
+		return nil, usage(err)
+	}
+	return s, nil
+}
+
 // parameterKeys are the keys by which a workload sets the parameters of models.
 func (r registry) parameterKeys() (keys []string) {
 	for _, m := range r.models {

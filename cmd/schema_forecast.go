@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -81,7 +82,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	if err != nil {
 		return err
 	}
-	e, err := f.pickEngine(known, s)
+	e, err := f.engineOf(known, s)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 		return usagef("--workload: no workload named; mailbench workloads lists them")
 	}
 	if forecast.Own(s) {
-		return f.own(cmd, s, e)
+		return f.ofRows(cmd, s, e)
 	}
 	var mail messages.Source
 	if f.mail != "" {
@@ -100,17 +101,17 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	}
 	var reports []*forecast.Report
 	for _, workload := range f.workloads {
-		r, err := f.report(cmd.Context(), known, workload, s, e, mail)
+		r, err := f.ofMail(cmd.Context(), known, workload, s, e, mail)
 		if err != nil {
 			return err
 		}
 		reports = append(reports, r)
 	}
-	return f.print(cmd, reports)
+	return f.print(cmd, reports...)
 }
 
-// own forecasts a schema whose rows are not mail.
-func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, e drivers.Engine) error {
+// ofRows forecasts a schema whose rows are not mail.
+func (f *forecastFlags) ofRows(cmd *cobra.Command, s *schemas.Schema, e drivers.Engine) error {
 	engine, err := e.Forecast(s)
 	if err != nil {
 		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
@@ -120,55 +121,46 @@ func (f *forecastFlags) own(cmd *cobra.Command, s *schemas.Schema, e drivers.Eng
 			return usagef("--%s: schema %s has no rows of mail; its rows say how many there are (count, per)", flag, s.Name)
 		}
 	}
-	made, err := forecast.Make(s, nil, engine)
+	r, err := f.report(s, nil, e, engine, schemas.Years("month"))
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	years := []float64{schemas.Years("month"), 1}
-	if f.years > 1 {
-		years = append(years, float64(f.years))
-	}
-	r := made.Report(nil, cmp.Or(f.replicas, engine.Space().Replicas), years)
-	r.Engine = e.Name
-	return f.print(cmd, []*forecast.Report{r})
+	return f.print(cmd, r)
 }
 
-// pickEngine returns the engine named. Without a name it returns the schema's native engine if
+// engineOf returns the engine named. Without a name it returns the schema's native engine if
 // there is a forecast for that, else the embedded one.
-func (f *forecastFlags) pickEngine(known registry, s *schemas.Schema) (e drivers.Engine, err error) {
-	name, able := f.engine, known.able(func(e *drivers.Engine) bool { return e.Forecast != nil })
-	names := namesOf(able)
+func (f *forecastFlags) engineOf(known registry, s *schemas.Schema) (e drivers.Engine, err error) {
+	able := known.able(func(e *drivers.Engine) bool { return e.Forecast != nil })
+	names, name := namesOf(able), f.engine
+	if name == "" {
+		if name = "embedded"; slices.Contains(names, s.Native) {
+			name = s.Native
+		}
+	}
 	switch {
-	case name == "" && slices.Contains(names, s.Native):
-		name = s.Native
-	case name == "":
-		name = "embedded"
-	}
-	if i := slices.Index(names, name); i >= 0 {
-		return able[i], nil
-	}
-	if slices.Contains(append(known.engineNames(), "all"), name) {
+	case slices.Contains(names, name):
+		return pickOne(name, able)
+	case slices.Contains(append(known.engineNames(), "all"), name):
 		return e, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(names, ", "))
 	}
 	return e, usage(unknown("engine", name, names))
 }
 
-func (f *forecastFlags) report(
+// ofMail forecasts a schema with the mail of a workload.
+func (f *forecastFlags) ofMail(
 	ctx context.Context, known registry, workload string, s *schemas.Schema, e drivers.Engine, mail messages.Source,
 ) (*forecast.Report, error) {
 	var more []string
 	if f.seed != 0 {
-		more = append(more, fmt.Sprintf("seed=%d", f.seed))
+		more = append(more, seedOverride(f.seed))
 	}
 	w, err := f.workload(known.engines, workload, more...)
 	if err != nil {
 		return nil, err
 	}
-	if err := known.checkModels(w, s); err != nil {
+	if s, err = known.withValues(w, s); err != nil {
 		return nil, err
-	}
-	if s, err = s.With(w.ValuesOf(s.Name)); err != nil {
-		return nil, usage(err)
 	}
 	engine, err := e.Forecast(s)
 	if err != nil {
@@ -184,42 +176,44 @@ func (f *forecastFlags) report(
 	if f.perDay > 0 && !p.Receives(f.perDay) {
 		return nil, usagef("--per-day %g: the population of workload %s has no messages to begin with", f.perDay, w.Name)
 	}
+	r, err := f.report(s, p, e, engine, 0)
+	if err != nil {
+		return nil, err
+	}
+	r.Workload = w.Name
+	if c := engine.Compression(); c != nil {
+		r.Compressed, err = population.Compress(ctx, w, mail, c)
+	}
+	return r, err
+}
+
+// report is the forecast from the first time on, in years after the start.
+func (f *forecastFlags) report(
+	s *schemas.Schema, p *forecast.Population, e drivers.Engine, engine forecast.Engine, first float64,
+) (*forecast.Report, error) {
 	made, err := forecast.Make(s, p, engine)
 	if err != nil {
 		return nil, usage(err)
 	}
-	replicas := f.replicas
-	if replicas == 0 {
-		replicas = engine.Space().Replicas
-	}
-	years := []float64{0, 1}
+	years := []float64{first, 1}
 	if f.years > 1 {
 		years = append(years, float64(f.years))
 	}
-	r := made.Report(p, replicas, years)
-	r.Workload, r.Engine = w.Name, e.Name
-	if c := engine.Compression(); c != nil {
-		if r.Compressed, err = population.Compress(ctx, w, mail, c); err != nil {
-			return nil, err
-		}
-	}
+	r := made.Report(p, cmp.Or(f.replicas, engine.Space().Replicas), years)
+	r.Engine = e.Name
 	return r, nil
 }
 
-func (f *forecastFlags) print(cmd *cobra.Command, reports []*forecast.Report) error {
-	out := cmd.OutOrStdout()
-	if f.asJSON {
-		return printJSON(out, reports)
-	}
-	for i, r := range reports {
-		if i > 0 {
-			fmt.Fprintln(out)
+func (f *forecastFlags) print(cmd *cobra.Command, reports ...*forecast.Report) error {
+	return printReport(cmd.OutOrStdout(), f.asJSON, reports, func(w io.Writer, _ int) (err error) {
+		for i, r := range reports {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			err = cmp.Or(err, r.WriteText(w))
 		}
-		if err := r.WriteText(out); err != nil {
-			return fmt.Errorf("print the forecast: %w", err)
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // lintMail is the mail of a workload. Lint gets sizes and hot partitions from it.
@@ -256,10 +250,11 @@ func newLintMail(ctx context.Context, known registry, f *workloadFlags, from str
 
 // numbers sizes the tables of a schema on every engine that there is a forecast for.
 func (m *lintMail) numbers(known registry, s *schemas.Schema, facts lint.Facts) (*lint.Numbers, error) {
-	if native := slices.IndexFunc(known.engines, func(e drivers.Engine) bool {
-		return e.Name == s.Native && e.Forecast != nil
-	}); native >= 0 {
-		if _, err := known.engines[native].Forecast(s); err != nil { // other engines may be unable to hold the schema
+	for _, e := range known.engines { // other engines may be unable to hold the schema
+		if e.Name != s.Native || e.Forecast == nil {
+			continue
+		}
+		if _, err := e.Forecast(s); err != nil {
 			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, s.Native, err))
 		}
 	}

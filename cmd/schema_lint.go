@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ type lintFlags struct {
 	engines    []string
 	all, rules bool
 	failOn     lint.Severity // the severity from which on a finding fails
-	baseline   string // the file of an earlier report, or ""
+	baseline   string        // the file of an earlier report, or ""
 }
 
 func newSchemaLint(known registry) *cobra.Command {
@@ -114,11 +115,8 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	for i, s := range read {
 		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
 		if mail != nil {
-			if err := known.checkModels(mail.from, s); err != nil {
+			if s, err = known.withValues(mail.from, s); err != nil {
 				return err
-			}
-			if s, err = s.With(mail.from.ValuesOf(s.Name)); err != nil {
-				return usage(err)
 			}
 		}
 		o.Facts = drivers.FactsOf(known.engines, s)
@@ -135,30 +133,26 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 			reports[i].Gone = earlier.Left(s.Name)
 		}
 	}
-	switch f.format {
-	case "json":
-		err = lint.WriteJSON(out, reports)
-	case "sarif":
-		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
-	case "junit":
-		err = lint.WriteJUnit(out, reports)
-	case "github":
-		for _, r := range reports {
-			if err = r.WriteGitHub(out, f.all); err != nil {
-				break
-			}
-		}
-	default:
-		columns := 0
-		if isTerminal(out) {
-			columns = width(out)
-		}
-		for _, r := range reports {
-			if err = r.WriteText(out, f.all, columns); err != nil {
-				break
-			}
-		}
+	columns := 0
+	if isTerminal(out) {
+		columns = width(out)
 	}
+	text := func(out io.Writer, reports []*lint.Report) (err error) {
+		for _, r := range reports {
+			if f.format == "github" {
+				err = cmp.Or(err, r.WriteGitHub(out, f.all))
+			} else {
+				err = cmp.Or(err, r.WriteText(out, f.all, columns))
+			}
+		}
+		return err
+	}
+	err = map[string]func(io.Writer, []*lint.Report) error{
+		"json": lint.WriteJSON, "junit": lint.WriteJUnit, "text": text, "github": text,
+		"sarif": func(out io.Writer, reports []*lint.Report) error {
+			return lint.WriteSARIF(out, reports, run.Environment(".").Version)
+		},
+	}[f.format](out, reports)
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
@@ -189,18 +183,18 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 
 // verdict is an error if a report has findings that fail.
 func (f *lintFlags) verdict(reports []*lint.Report) error {
-	var wrong, warnings int
+	var all lint.Counts
 	for _, r := range reports {
 		n := r.Counts()
-		wrong += n.Errors
-		warnings += n.Warnings
+		all.Errors += n.Errors
+		all.Warnings += n.Warnings
 	}
 	var faults []string
-	if wrong > 0 {
-		faults = append(faults, words.Plural(wrong, "error"))
+	if all.Errors > 0 {
+		faults = append(faults, words.Plural(all.Errors, "error"))
 	}
-	if warnings > 0 && f.failOn == lint.Warning {
-		faults = append(faults, words.Plural(warnings, "warning"))
+	if all.Warnings > 0 && f.failOn == lint.Warning {
+		faults = append(faults, words.Plural(all.Warnings, "warning"))
 	}
 	if len(faults) == 0 {
 		return nil

@@ -11,20 +11,14 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/reports/answer"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Expectation is a bound that a figure of measured phases must keep: a service level
 // objective. If several bound the same figure of a phase, the last one counts.
 type Expectation struct {
-	Model, Engine, Phase string  // where the bound holds; "": everywhere
-	Stream               string  // the stream whose figure it is; "": the figure is the phase's
-	Op                   string  // an operation; "": all operations together
-	Figure               string  // one of Figures
-	Sign                 string  // <, <=, > or >=
-	Bound                float64 // nanoseconds, a share from 0 to 1, or operations a second
-	Text                 string  // the bound as it was written: <20ms
-
+	results.Objective
 	model, engine word
 }
 

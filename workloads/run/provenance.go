@@ -111,11 +111,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 func objectives(w *workloads.Workload) []results.Objective {
 	var all []results.Objective
 	for i := range w.Expect {
-		e := &w.Expect[i]
-		all = append(all, results.Objective{
-			Model: e.Model, Engine: e.Engine, Phase: e.Phase, Stream: e.Stream, Op: e.Op, Figure: e.Figure,
-			Sign: e.Sign, Bound: e.Bound, Text: e.Text,
-		})
+		all = append(all, w.Expect[i].Objective)
 	}
 	return all
 }

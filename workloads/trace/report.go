@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -21,7 +20,7 @@ type Report struct {
 	Version  string    `json:"version"` // version of the engine
 	Patterns []Pattern `json:"patterns"`
 
-	calls []call // all that were recorded
+	calls []Call // all that were recorded
 }
 
 // Pattern is what the calls of one pattern cost.
@@ -60,38 +59,35 @@ type Cost struct {
 	Client time.Duration `json:"client_nanoseconds"`
 }
 
-// Call is a call of a pattern that somebody else made.
-type Call struct {
-	Args string
-	Rows int64 // returned
-	Took time.Duration
-	Err  error
-	Work drivers.Work
+// fields are the numbers, in the order of columns; the last is the client's time.
+func (c *Cost) fields() []*int64 {
+	return []*int64{
+		&c.Requests, &c.Nodes, &c.Returned, &c.Rows, &c.Tombstones, &c.Hidden, &c.Cells, &c.Bytes, &c.Blocks,
+		(*int64)(&c.Server), (*int64)(&c.Client),
+	}
 }
 
 // Of returns what calls of a pattern cost.
 func Of(p *schemas.Pattern, calls []Call) Pattern {
-	all := make([]*call, len(calls))
-	for i, c := range calls {
-		all[i] = &call{pattern: p.Name, runs: p, args: c.Args, rows: c.Rows, took: c.Took, err: c.Err, work: c.Work}
-	}
 	one := Pattern{Name: p.Name}
-	one.add(all)
+	for i := range calls {
+		calls[i].runs = p
+	}
+	one.add(calls)
 	return one
 }
 
-func costOf(c *call) Cost {
-	w := &c.work
+func costOf(c *Call) Cost {
+	w := &c.Work
 	return Cost{
-		w.Requests, w.Nodes, c.rows, w.Rows, w.Tombstones, w.Hidden, w.Cells, w.Bytes, w.Blocks, w.Time, c.took,
+		w.Requests, w.Nodes, c.Rows, w.Rows, w.Tombstones, w.Hidden, w.Cells, w.Bytes, w.Blocks, w.Time, c.Took,
 	}
 }
 
 // report makes a report of the recorded calls, with patterns in the schema's order.
 func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
-	byPattern := make(map[string][]*call)
-	for i := range r.calls {
-		c := &r.calls[i]
+	byPattern := make(map[string][]Call)
+	for _, c := range r.calls {
 		byPattern[c.pattern] = append(byPattern[c.pattern], c)
 	}
 	in := within(s, byPattern)
@@ -112,7 +108,7 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 
 // within says, for patterns without a call of their own, how they ran: as a part of a batch,
 // or in the place of another pattern.
-func within(s *schemas.Schema, ran map[string][]*call) map[string]string {
+func within(s *schemas.Schema, ran map[string][]Call) map[string]string {
 	in := make(map[string]string)
 	for _, p := range s.Patterns {
 		if len(ran[p.Name]) == 0 {
@@ -143,21 +139,22 @@ func (r *recorder) why(p *schemas.Pattern, within string) string {
 }
 
 // add sets the pattern's figures from all its calls.
-func (p *Pattern) add(calls []*call) {
+func (p *Pattern) add(calls []Call) {
 	p.Calls = len(calls)
 	var costs []Cost
 	most := int64(-1)
-	for _, c := range calls {
+	for i := range calls {
+		c := &calls[i]
 		if c.runs.Name != p.Name {
 			p.Runs = c.runs.Name
 		}
-		if c.err != nil {
+		if c.Err != nil {
 			p.Failed++
 			continue
 		}
 		cost := costOf(c)
 		if n := max(0, cost.Rows) + max(0, cost.Tombstones) + max(0, cost.Hidden); n > most {
-			most, p.Worst = n, c.args
+			most, p.Worst = n, c.Args
 		}
 		costs = append(costs, cost)
 	}
@@ -168,41 +165,46 @@ func (p *Pattern) add(calls []*call) {
 
 // fold applies one to the known numbers of each field. A field without any is -1.
 func fold(costs []Cost, one func([]int64) int64) *Cost {
-	field := func(of func(c *Cost) int64) int64 {
-		var told []int64
-		for i := range costs {
-			if n := of(&costs[i]); n >= 0 {
-				told = append(told, n)
+	var all Cost
+	for i, to := range all.fields() {
+		var known []int64
+		for j := range costs {
+			if n := *costs[j].fields()[i]; n >= 0 {
+				known = append(known, n)
 			}
 		}
-		if len(told) == 0 {
-			return -1
+		if *to = -1; len(known) > 0 {
+			*to = one(known)
 		}
-		return one(told)
 	}
-	return &Cost{
-		Requests:   field(func(c *Cost) int64 { return c.Requests }),
-		Nodes:      field(func(c *Cost) int64 { return c.Nodes }),
-		Returned:   field(func(c *Cost) int64 { return c.Returned }),
-		Rows:       field(func(c *Cost) int64 { return c.Rows }),
-		Tombstones: field(func(c *Cost) int64 { return c.Tombstones }),
-		Hidden:     field(func(c *Cost) int64 { return c.Hidden }),
-		Cells:      field(func(c *Cost) int64 { return c.Cells }),
-		Bytes:      field(func(c *Cost) int64 { return c.Bytes }),
-		Blocks:     field(func(c *Cost) int64 { return c.Blocks }),
-		Server:     time.Duration(field(func(c *Cost) int64 { return int64(c.Server) })),
-		Client:     time.Duration(field(func(c *Cost) int64 { return int64(c.Client) })),
-	}
+	return &all
 }
 
 // Column is one column of a table of costs.
 type Column struct {
-	Head string
-	of   func(c *Cost) int64
-	text func(n int64) string
+	Head  string
+	field int
 }
 
-func plainNumber(n int64) string { return strconv.FormatInt(n, 10) }
+var heads = []string{
+	"REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
+}
+
+// of is the column's number of a cost. The time is the client's if the engine reports none.
+func (c *Column) of(cost *Cost) int64 {
+	fields := cost.fields()
+	if n := *fields[c.field]; n >= 0 || c.Head != "TIME" {
+		return n
+	}
+	return *fields[c.field+1]
+}
+
+func (c *Column) text(n int64) string {
+	if c.Head == "TIME" {
+		return shortTime(n)
+	}
+	return strconv.FormatInt(n, 10)
+}
 
 func shortTime(n int64) string {
 	d := time.Duration(n)
@@ -212,29 +214,15 @@ func shortTime(n int64) string {
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 }
 
-var columns = []Column{
-	{"REQUESTS", func(c *Cost) int64 { return c.Requests }, plainNumber},
-	{"NODES", func(c *Cost) int64 { return c.Nodes }, plainNumber},
-	{"RETURNED", func(c *Cost) int64 { return c.Returned }, plainNumber},
-	{"READ", func(c *Cost) int64 { return c.Rows }, plainNumber},
-	{"TOMBSTONES", func(c *Cost) int64 { return c.Tombstones }, plainNumber},
-	{"HIDDEN", func(c *Cost) int64 { return c.Hidden }, plainNumber},
-	{"CELLS", func(c *Cost) int64 { return c.Cells }, plainNumber},
-	{"BYTES", func(c *Cost) int64 { return c.Bytes }, plainNumber},
-	{"BLOCKS", func(c *Cost) int64 { return c.Blocks }, plainNumber},
-	{"TIME", func(c *Cost) int64 {
-		if c.Server >= 0 {
-			return int64(c.Server)
-		}
-		return int64(c.Client)
-	}, shortTime},
-}
-
 // Columns returns the columns of which some pattern knows the value.
-func Columns(patterns []Pattern) []Column {
-	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool {
-		return !slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 })
-	})
+func Columns(patterns []Pattern) (shown []Column) {
+	for i, head := range heads {
+		c := Column{head, i}
+		if slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
+			shown = append(shown, c)
+		}
+	}
+	return shown
 }
 
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the

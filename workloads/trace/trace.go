@@ -119,20 +119,21 @@ type recorder struct {
 	settled  bool
 	prepared map[string]bool // patterns that the engine runs, or their fallbacks
 	loaded   map[string]bool // patterns that the load has run
-	calls    []call
+	calls    []Call
 	plans    map[string][]string // the engine's plans, by the pattern that runs
 }
 
-// call is one call of a pattern.
-type call struct {
+// Call is one call of a pattern.
+type Call struct {
+	Args string
+	Rows int64 // returned
+	Took time.Duration
+	Err  error
+	Work drivers.Work
+
 	pattern string           // name of the pattern that the schema declares
 	runs    *schemas.Pattern // the pattern or its fallback
-	args    string
-	rows    int64 // rows returned
-	took    time.Duration
-	err     error
-	work    drivers.Work
-	counted drivers.Cost // what the session itself counted
+	counted drivers.Cost     // what the session itself counted
 }
 
 // engine returns the engine with stores that the recorder listens to.
@@ -221,7 +222,7 @@ type session struct {
 	traced drivers.TracedSession // nil before the load has settled
 	cost   drivers.CostCounter
 	to     *recorder
-	calls  []call
+	calls  []Call
 }
 
 // Bulk implements drivers.Bulk, where the engine has that.
@@ -241,7 +242,7 @@ func (s *session) Take() drivers.Cost {
 
 // begin begins to record a call, and returns a function that ends it.
 func (s *session) begin(st drivers.Statement, args string) (end func(rows int64, err error)) {
-	c := call{pattern: st.Pattern().Name, runs: st.Pattern(), args: args}
+	c := Call{pattern: st.Pattern().Name, runs: st.Pattern(), Args: args}
 	if declared := st.Emulates(); declared != nil {
 		c.pattern = declared.Name
 	}
@@ -254,7 +255,7 @@ func (s *session) begin(st drivers.Statement, args string) (end func(rows int64,
 	s.traced.Begin()
 	start := time.Now()
 	return func(rows int64, err error) {
-		c.took, c.rows, c.err, c.counted = time.Since(start), rows, err, s.traced.Take()
+		c.Took, c.Rows, c.Err, c.counted = time.Since(start), rows, err, s.traced.Take()
 		s.cost.Cost.Add(&c.counted)
 		s.calls = append(s.calls, c)
 	}
@@ -308,7 +309,7 @@ func (s *session) Close() error {
 		return errors.Join(fmt.Errorf("ask what calls cost: %w", err), s.Session.Close())
 	}
 	for i := range work {
-		s.calls[i].work = work[i]
+		s.calls[i].Work = work[i]
 	}
 	s.to.mu.Lock()
 	defer s.to.mu.Unlock()
