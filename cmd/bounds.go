@@ -85,7 +85,7 @@ func text(v any) string {
 type oneOf[T comparable] struct {
 	value *T
 	known []T
-	what  string // names a word in the error for an unknown one, such as "format"; "": the error has the flag and all words
+	what  string // a word in the error for an unknown one: "format"; "": the error has the flag and all words
 }
 
 // Set implements pflag.Value.
@@ -177,7 +177,8 @@ func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, val
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	c := &run.Config{
 		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
-		MaxLag: f.maxLag, EngineOptions: drivers.Options{CacheBytes: int64(f.cache), Durability: f.durability}, Audit: f.audit,
+		MaxLag: f.maxLag, Audit: f.audit,
+		EngineOptions: drivers.Options{CacheBytes: int64(f.cache), Durability: f.durability},
 	}
 	var err error
 	if c.Models, err = known.pickModels(f.models); err != nil {

@@ -94,7 +94,8 @@ so they need --force.`,
 		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
-	flags.Var(oneOf[string]{&f.format, compareFormats, "format"}, "format", "`FORMAT` of the report: text, json, markdown or html")
+	flags.Var(oneOf[string]{&f.format, compareFormats, "format"}, "format",
+		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+

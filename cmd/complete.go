@@ -66,7 +66,8 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 
 // completeRun completes the workload and the flags of run.
 func completeRun(cmd *cobra.Command, known registry) {
-	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault) // or a file name
+	// The argument may also be the name of a file.
+	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault)
 	completeFlags(cmd, map[string][]string{
 		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
 	})

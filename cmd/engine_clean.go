@@ -290,7 +290,8 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 	for _, l := range there {
 		list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
 		c.names = append(c.names, l.Path)
-		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), time.Since(l.Since).Round(time.Second).String()})
+		age := time.Since(l.Since).Round(time.Second).String()
+		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), age})
 	}
 	c.all = list
 	return c, nil

@@ -84,7 +84,8 @@ func (in *listedInstance) down(dir string) error {
 	if down == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine, upCommand(in.Engine, dir))
+	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine,
+		upCommand(in.Engine, dir))
 }
 
 // statusOfAll lists the nodes of all engines in their usual folders.

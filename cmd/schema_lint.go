@@ -69,7 +69,8 @@ It knows a finding of imported CQL by the text of the statement.`,
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	f.bindCQL(flags)
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of the CQL to check (default: the only one)")
-	flags.Var(oneOf[string]{&f.format, []string{"text", "json", "sarif", "junit", "github", "markdown"}, "format"}, "format",
+	formats := []string{"text", "json", "sarif", "junit", "github", "markdown"}
+	flags.Var(oneOf[string]{&f.format, formats, "format"}, "format",
 		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
