@@ -42,7 +42,10 @@ func boundRules() []*Rule {
 		pattern: func(c *checker, p *schemas.Pattern) {
 			ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
 			if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
-				c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
+				f := c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
+				if bindsPartition(p) && len(accessOf(p).indexes) > 0 {
+					f.Severity = Note // how many of them have the value of the index is not known
+				}
 			}
 		},
 	}, {

@@ -193,7 +193,7 @@ func indexRules() []*Rule {
 	}, {
 		ID: "index-many-values", Severity: Warning,
 		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-			if first != nil && unique(t, first) && c.everyNode(t, x) {
+			if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
 				const what = "nearly every row of %s has a %s %s of its own, and index %s is read without the partition key (%s)"
 				c.atIndex(t, x, what, t.Name, first.Type, first.Name, x.Name, names(t.Partition))
 			}
@@ -215,6 +215,14 @@ func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *
 			yield(t, x, first)
 		}
 	}
+}
+
+// refers reports whether a column names rows of another table, whose partition key it is: several rows can name one.
+func (c *checker) refers(t *schemas.Table, col *schemas.Column) bool {
+	return slices.ContainsFunc(c.tables(), func(other *schemas.Table) bool {
+		key := other.Partition[0]
+		return other != t && len(other.Partition) == 1 && key.Name == col.Name && key.Type.String() == col.Type.String()
+	})
 }
 
 // everyNode reports whether some pattern reads through the index without the
