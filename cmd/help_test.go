@@ -12,8 +12,13 @@ import (
 
 // Every help text can be read on a terminal of 80 columns.
 func TestHelpFits80Columns(t *testing.T) {
-	root := newRoot(bundled())
+	helpOfAll(t, newRoot(bundled()))
+}
+
+// helpOfAll returns the help of a command and all below it, and checks each.
+func helpOfAll(t *testing.T, root *cobra.Command) string {
 	root.InitDefaultVersionFlag()
+	var all strings.Builder
 	var fits func(*cobra.Command)
 	fits = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
@@ -34,6 +39,7 @@ func TestHelpFits80Columns(t *testing.T) {
 		if strings.Contains(b.String(), "/tmp") { // where others can make what a command then finds
 			t.Errorf("%s: the help names a folder for everybody", c.CommandPath())
 		}
+		all.WriteString(b.String())
 		c.Flags().VisitAll(func(f *pflag.Flag) { // help breaks lines itself
 			if strings.Contains(f.Usage, "\n") {
 				t.Errorf("%s --%s: a line break in %q", c.CommandPath(), f.Name, f.Usage)
@@ -46,4 +52,5 @@ func TestHelpFits80Columns(t *testing.T) {
 		}
 	}
 	fits(root)
+	return all.String()
 }
