@@ -261,8 +261,8 @@ port above is internode. HBase's --port is ZooKeeper; the ports above are the
 master and the region servers.
 
 Everybody on this machine can reach it, without a login. With --auth Cassandra
-has one: TLS, and a role that may use only what it has made itself. Its password
-and the certificate are in files that only you can read. mailbench speaks no
+has one: TLS, and a role that may use only its own tables. Its password and the
+certificate are in files that only you can read. mailbench speaks no
 Kerberos, so it has no login for HBase.`,
 		Example: `  mailbench engine up cassandra
   mailbench engine up cassandra --nodes 3

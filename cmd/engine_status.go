@@ -23,12 +23,12 @@ func newEngineStatus(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [ENGINE]",
 		Short: "List the nodes of engines; exit status 1 if not all are running",
-		Long: `List the nodes of an engine that "engine up" has started, with what they take.
-Without a name: those of all engines in their usual folders.
+		Long: `List the nodes of an engine that "engine up" has started, with their memory and
+disk. Without a name, list the nodes of all engines in their usual folders.
 
-mailbench does not start Oracle NoSQL Database. For it this command says whether
-one answers at --contact, and what starts one if none does. --set says how it is
-reached, such as engines.oraclenosql.tls=true.`,
+mailbench does not start Oracle NoSQL Database. For it, this command checks
+whether a server responds at --contact, and prints how to start one. --set
+changes the connection, such as engines.oraclenosql.tls=true.`,
 		Example: `  mailbench engine status
   mailbench engine status cassandra
   mailbench engine status cassandra --dir second

@@ -18,8 +18,8 @@ func newOperationsHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "operations",
 		Short: "The mail operations that workloads name",
-		Long: "The mail operations that a workload can name. What each costs in a model is what\n" +
-			"a run measures; \"mailbench models NAME\" shows the access patterns behind them.\n\n" +
+		Long: "The mail operations of a workload. \"mailbench models NAME\" prints the access\n" +
+			"patterns of each operation in a model.\n\n" +
 			terms(glossary.Operations()),
 	}
 }

@@ -26,24 +26,22 @@ func newHistory() *cobra.Command {
 	var f historyFlags
 	c := &cobra.Command{
 		Use:   "history DIR",
-		Short: "Show a folder of results as a series, and where figures changed",
-		Long: `Show the results in and below a folder as a series, the oldest run first: what
-ran, and at which run which figure changed. Runs that cannot be compared, since
-workload, machine, engine or settings differ, are series of their own. A folder
-that cannot be read is skipped, with the reason in one line. Nothing in DIR is
-changed.
+		Short: "Show a folder of results as a series, and its changes",
+		Long: `List the results in and below a folder as a series, the oldest run first, and
+the run at which a metric changed. Runs that cannot be compared, because
+workload, machine, engine or settings differ, are separate series. A folder that
+cannot be read is skipped, with the reason. Nothing in DIR is changed.
 
-Calls, rows and bytes are counted: they are compared from run to run, and a
-change is shown with the run at which it came. Times vary: a change of p50, p99,
-p99.9, rate or max-rate (the highest rate, of --find-max) is shown if few other
-orders of the runs would divide them as clearly, and if it is large enough (5%,
-10%, 20%, 5%, 10%). That takes runs: the text says how many. docs/compare.md
-says how sure it is.
+Requests (calls), rows and bytes are counted: they are compared from run to run.
+Times vary: a change of p50, p99, p99.9, rate or max-rate (the highest rate, of
+--find-max) is listed if few other orders of the runs would divide them as
+clearly, and if it is large enough (5%, 10%, 20%, 5%, 10%). You need 10 or more
+runs for that. docs/compare.md has the error rates.
 
---metric draws the trend of a figure, as [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE
-with * for any name; without STREAM: also those of each stream. Figures are p50,
-p99, p99.9, rate, max-rate, errors, calls, examined, rows and bytes. Only the
-figures named are then searched for changes, which takes fewer runs.
+--metric draws the trend of a metric, as [MODEL/[ENGINE/]][STREAM:][OP.]METRIC
+with * for any name; without STREAM: also those of each stream. Metrics are p50,
+p99, p99.9, rate, max-rate, errors, calls, examined (rows scanned), rows and
+bytes. Only the metrics that you name are searched, which needs fewer runs.
 
 -o writes one HTML page with the trends as pictures.`,
 		Example: `  mailbench history results

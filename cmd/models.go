@@ -105,9 +105,9 @@ func newModelsNew(known registry) *cobra.Command {
 		Use:   "new NAME",
 		Short: "Write a Go module for a model of your own",
 		Long: `Write a Go module for a model of your own: its schema, the mail logic, the
-contract test, and a program that is mailbench with this model beside the
-bundled ones. It works as it is; docs/own-model.md says how to go on. Files that
-exist are never overwritten.
+contract test, and a mailbench with your model and the bundled ones. It works
+immediately; docs/own-model.md has the next steps. Existing files are never
+overwritten.
 
 The module requires this version of mailbench. If this mailbench was built from
 a checkout, the module uses that source instead (replace in go.mod); --checkout

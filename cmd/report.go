@@ -33,8 +33,8 @@ func newReport() *cobra.Command {
 script, no fonts. It can be sent, kept and printed.
 
 The page of one run has an overview of operations and models, percentiles,
-response over time, the access patterns behind each operation, and what it
-takes to repeat the run. It is written to report.html in the run's folder, which
+response over time, the access patterns of each operation, and the command that
+repeats the run. It is written to report.html in the run's folder, which
 a run has written already: the page of an older mailbench is written again.
 
 The page of several runs shows them side by side, in the order given: their

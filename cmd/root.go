@@ -22,14 +22,14 @@ func newRoot(known registry) *cobra.Command {
 model on each engine, and whether the stored data is correct.
 
 Exit status:
-  0    all well
-  1    it could not be done
+  0    success
+  1    the command could not be executed
   2    wrong usage or input
-  3    done, but the run was overloaded, measured nothing, has no valid phase or
-       missed what its workload expects (--fail-on); or the schema has errors or
+  3    check failed: the run was overloaded, measured nothing, has no valid
+       phase or missed a threshold (--fail-on); the schema has errors or
        differs; or a comparison found a regression
   4    data is wrong or lost
-  130  interrupted; what was measured is saved`,
+  130  interrupted; measured values are saved`,
 		Example: `  mailbench run                     workload quick, all models, embedded engine
   mailbench run delivery -m james   one workload, one model
   mailbench workloads               list the workloads`,

@@ -31,38 +31,37 @@ Trials are interleaved: the second runs the models in the opposite order of the
 first. Each loads a store of its own, unless the workload says "trials: {reuse:
 true}", as quick does: then later trials use the store of the first.
 
-The results are a folder: run.json (all that was measured), latency.hlog (HDR
+The results are a folder: run.json (all data), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
-saves what was measured so far. What was measured up to the end of the last
-phase is saved whatever happens, in a folder whose name ends in .partial.
+saves its results. If the run is killed, the results of all finished phases are
+in a folder whose name ends in .partial.
 
-The workload's section engines says where an engine is on the network and how
-it is used. --contact and --set engines.NAME.SETTING=VALUE change that for one
-run. "mailbench engines NAME" lists the settings. A run makes keyspaces and
-tables of its own there. It drops them at the end, unless --data keeps them.
+The workload's section engines has the address and settings of an engine on the
+network. --contact and --set engines.NAME.SETTING=VALUE change them for one run.
+"mailbench engines NAME" lists the settings. A run creates its own keyspaces and
+tables there. It drops them at the end, unless --data keeps them.
 
   mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 \
     --set engines.cassandra.consistency=QUORUM
 
-A workload's section expect bounds its figures (expect: {list.p99: <20ms,
-errors: <0.1%}). A run that misses a bound exits with 3.
+A workload's section expect has thresholds (expect: {list.p99: <20ms, errors:
+<0.1%}). A run that misses one exits with 3.
 
---find-max searches for the highest rate at which each measured phase keeps
-what the workload expects, for each model on each engine; closed loops are
-searched only if no phase has a rate. The rate doubles until
-a step breaks; the bracket is then halved, and both its ends are measured twice.
-If a workload expects nothing, the bounds are achieved >=99%, errors <0.1% and
-p99 <100ms. If the client is the limit, or engine and client together fill the
-processors that they share, the result is only 'at least'.
+--find-max searches for the highest rate at which each measured phase meets the
+thresholds, for each model on each engine; closed loops are searched only if no
+phase has a rate. The rate doubles until a step fails; the bracket is then
+halved, and both its ends are measured twice. The default thresholds are
+achieved >=99%, errors <0.1% and p99 <100ms. If the client is the limit, or
+engine and client fill the processors that they share, the result is 'at least'.
 
---sweep carries the workload out at several values of one key, as the workload's
-section sweep does, and says for each operation whether its cost is flat,
+--sweep runs the workload at several values of one key, as the workload's
+section sweep does, and reports for each operation whether its cost is flat,
 logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
 
---shard I/N carries out part I of N of a run: every N-th user, at the times that
-their operations have in the whole run. Start N of them on as many machines,
+--shard I/N runs part I of N of a run: every N-th user, with their operations at
+their times in the whole run. Start N of them on as many machines,
 with the same flags and the same --start TIME. On an engine over a network they
-load one data set together and begin each phase together; the first makes the
+load one dataset together and begin each phase together; the first creates the
 tables, and drops them. "mailbench merge" puts their results together.`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s

@@ -84,7 +84,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
 	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done: operations, bytes, time and disk")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the plan: operations, bytes, time and disk")
 	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such "+
 		"as population.messages=100,1000,10000, and say how cost grows")
 	f.findMax.bind(flags)
@@ -128,8 +128,8 @@ const (
 
 func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	f.precision = 100 * run.DefaultPrecision
-	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase keeps what "+
-		"the workload expects")
+	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase meets "+
+		"the thresholds")
 	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
 		"and on an embedded engine 1580/s at least)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")

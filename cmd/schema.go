@@ -151,14 +151,14 @@ func newSchemaRender(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render MODEL|FILE.yaml",
 		Short: "Write a schema in an engine's own language",
-		Long: `Write the statements that create a schema's tables, with comments: what each
-table is for, what the source document does not have, and what the engine does
-differently. cqlsh takes those of Cassandra, hbase shell those of HBase, and the
-SQL shell those of Oracle NoSQL Database (oraclenosql). A run creates the same
-tables itself. The embedded engine has no such language: its keys are shown.
+		Long: `Write the statements that create a schema's tables, with comments: the purpose
+of each table, extensions of the source design, and differences of the engine.
+Run them in cqlsh (Cassandra), hbase shell (HBase) or the SQL shell of Oracle
+NoSQL Database (oraclenosql). A run creates the same tables itself. The embedded
+engine has no such language: its keys are printed.
 
-No engine is asked. Settings that matter to tables are the engine's own
-(mailbench engines lists them), such as replication.`,
+This needs no engine. Settings of the engine, such as replication, change the
+tables; "mailbench engines NAME" lists them.`,
 		Example: `  mailbench schema render james
   mailbench schema render elasticinbox -e cassandra \
     --set engines.cassandra.replication=3 > mail.cql

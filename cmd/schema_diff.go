@@ -22,25 +22,24 @@ func newSchemaDiff(known registry) *cobra.Command {
 		Short: "Compare a schema with the tables that an engine has",
 		Long: `Compare a schema with the tables of an engine: missing, different and extra
 tables, columns and settings. The most harmful differences come first,
-each with the statements that would mend it. Those that would remove data are
+each with the statements that fix it. Those that would remove data are
 comments. mailbench runs none of them, and only reads.
 
 Options such as compaction, compression, time to live, bloom filters,
 read_repair, speculative_retry, memtable_flush_period_in_ms and cdc are compared
-too, also those that the schema does not set. So are Cassandra's types, and
-replication, as the schema says it under "other" where schema import wrote it.
+too, also those that the schema does not set. So are Cassandra's types, and the
+replication that schema import wrote under "other".
 
---ignore leaves out what is meant to differ: a setting, column, index or type
-(read_repair; compaction has all its fields), one of a table
-(orders.read_repair), a table, or a kind ("extra column"). The output says what
-was ignored, and which words name no difference.
+--ignore accepts differences: a setting, column, index or type (read_repair;
+compaction has all its fields), one of a table (orders.read_repair), a table, or
+a kind ("extra column"). The output lists ignored differences, and words that
+match no difference.
 
-The tables need not be mailbench's: --keyspace and --namespace name those of
-anybody in full. Without mailbench's mark HBase knows no columns and types, so
-that only families are compared; the output says so.
+--keyspace and --namespace name the tables of any program in full. HBase stores
+no columns and types without mailbench's mark, so only families are compared.
 
-What mailbench adds to the document of a schema comes last if it is missing, and
-nothing is proposed for it: a store as the document has it need not have it.
+Missing extensions of the source design come last, without a statement: a store
+of the source design does not need them.
 
 The exit status is 0 if nothing else differs and 3 if something does.`,
 		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
@@ -89,7 +88,7 @@ The exit status is 0 if nothing else differs and 3 if something does.`,
 	}
 	f.bind(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	bindList(cmd.Flags(), &ignore, "ignore", "", "`WORDS` that name what may differ, separated by commas (can be repeated)")
+	bindList(cmd.Flags(), &ignore, "ignore", "", "accept these differences: `WORDS`, separated by commas (can be repeated)")
 	return cmd
 }
 

@@ -40,16 +40,15 @@ func newSchemaForecast(known registry) *cobra.Command {
 		Short: "Estimate table and partition sizes",
 		Long: `Estimate the sizes of the tables of a schema with the mail of a workload: rows,
 bytes on disk, the median and the largest partitions, and when a limit of the
-engine is passed. It runs nothing and needs no engine.
+engine is exceeded. It runs nothing and needs no engine.
 
-The section rows of each table in the schema file says which rows a user, a
-folder, a message and an attachment make, and how large they are. The workload
-says how many of them there are (population) and what messages are like (mail).
-Each folder then goes on as it did in the year of the load: it receives as many
-messages a year as it has at the start. --per-day says otherwise. The mix of
-the workload says how many messages are moved and deleted.
+The section rows of each table in the schema file has the rows of a user, a
+folder, a message and an attachment, and their sizes. The workload has their
+numbers (population) and the mail. Each folder grows by as many messages a year
+as it has at the start, or by --per-day. The mix of the workload has the rates
+of moves and deletes.
 
-Rows of other things say how many there are, and no workload is asked:
+Rows of other entities have their own numbers and need no workload:
     rows: [{each: order, per: {day: 5000}, partition: {of: 300, every: month},
             sizes: {note: 80}}]`,
 		Example: `  mailbench schema forecast james -e hbase

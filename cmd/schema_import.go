@@ -73,10 +73,10 @@ a schema file, as "mailbench schema show" prints them.
 Several files, a folder or a pattern are migrations: CREATE, ALTER and DROP are
 applied in their order, and the last definition of each table is imported.
 
-What the schema language cannot say is carried through under "other". A
-statement that cannot be read, or that names a table or column that is not
-there, is named on stderr and leads to exit status 3, unless --allow-unread
-accepts it. Findings of lint point at the lines of the CQL.`,
+Clauses that the schema language does not have are stored under "other". A
+statement that cannot be read, or that names an unknown table or column, is
+listed on stderr, and the exit status is 3 unless you set --allow-unread.
+Findings of lint have the lines of the CQL.`,
 		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
   mailbench schema import --cql migrations/ --queries 'src/*.cql' --keyspace app
   mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,

@@ -38,18 +38,18 @@ func newSchemaLint(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint [MODEL|FILE.yaml]...",
 		Short: "Check schemas against their queries and their engine",
-		Long: `Check every access pattern of a schema against its table: how many partitions
-answer it, where its order comes from, and what bounds it. Check the tables for
-what grows, what nobody reads, and what the engine refuses. Without arguments
-the schemas of all models are checked.
+		Long: `Check every access pattern of a schema against its table: the number of
+partitions, the source of its order, and its limit. Check the tables for growth,
+unused columns, and limits of the engine. Without arguments the schemas of all
+models are checked.
 
-A schema is checked for the engine that it was written for, unless --engine
-names others. A table or pattern accepts a finding with its reason:
-    accept: {scan-filter: the document finds the folders of a user by a scan}
+A schema is checked for its target engine, unless --engine names others. A table
+or pattern accepts a finding with its reason:
+    accept: {scan-filter: the source design finds folders by a scan}
 
 Errors that are not accepted lead to exit status 3, with --fail-on warning also
-warnings. A baseline is an earlier report (--json): what it has does not fail.
-It knows a finding of imported CQL by the text of the statement.`,
+warnings. A baseline is an earlier report (--json): its findings do not fail. A
+finding of imported CQL is identified by the text of the statement.`,
 		Example: `  mailbench schema lint
   mailbench schema lint james --all
   mailbench schema lint mine.yaml -e cassandra,hbase
@@ -81,7 +81,7 @@ It knows a finding of imported CQL by the text of the statement.`,
 	flags.Var(oneOf[lint.Severity]{&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"}, "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
 	flags.BoolVar(&f.rules, "rules", false,
-		"print what every rule, or each one named, looks for, why, and what to do (with --format markdown as a page)")
+		"print all rules, or those named, with reason and fix (with --format markdown as a page)")
 	return cmd
 }
 

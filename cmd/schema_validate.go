@@ -58,36 +58,33 @@ func newSchemaValidate(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate MODEL|FILE.yaml",
 		Short: "Check the data in a store against its schema",
-		Long: `Read every row of a schema's tables and check it: whether each value is one of
-its column's type, whether the rows that it refers to are there, and whether
-each count is what a recount gives. The schema says so with refers and counts.
-For a model, its own audit checks what a schema cannot say, such as checksums.
+		Long: `Read every row of a schema's tables and check it: the type of each value, the
+existence of the rows that it refers to, and the counters (refers and counts in
+the schema). For a model, its own verification checks more, such as checksums.
 
-Nothing is written to the store. It may be one that mailbench did not write:
-name its keyspace or namespace in full. It should be quiet: rows that are
-written meanwhile may be found without those that were written with them.
+Nothing is written to the store. It may belong to another program: name its
+keyspace or namespace in full. It should be idle: rows that are written during
+the check may be found without their related rows.
 
-Rows that nothing needs any more are counted apart: an interrupted operation
-or a delete leaves them. So are counts of a data set (--data) on which an
-operation was interrupted or has an unknown outcome. Broken data leads to exit
-status 4; so does an audit that the data stops. What was found until then is
-printed in any case.
+Orphaned rows, which an interrupted operation or a delete leaves, are counted
+separately. So are counters of a dataset (--data) on which an operation was
+interrupted or has an unknown outcome. The exit status is 4 for broken data, and
+for data that stops the verification; findings are printed in any case.
 
-A cluster that serves others is read with --rate-limit and --pause-on-latency.
-The first bounds the rows a second, the second makes all reads pause when one
-took longer than that, for a second at first, and twice as long each time that
-this does not help (at most 30 s). The role needs no right but to read: on
-Cassandra, SELECT on the keyspace. With --resume FILE a check that was broken
-off goes on where it was: FILE keeps which ranges of each table (of tokens, on
-Cassandra) were read and what was found in them. It is of one keyspace of one
-cluster, and of one check at a time. It is removed, with FILE.records beside it,
-when the check has come to its end.
+On a cluster that serves others, use --rate-limit and --pause-on-latency. The
+first limits the rows per second. The second pauses all reads when one takes
+longer: for a second at first, and twice as long each time that this does not
+help (at most 30 s). The role needs only the right to read: on Cassandra, SELECT
+on the keyspace. With --resume FILE an interrupted check continues: FILE has the
+ranges (of tokens, on Cassandra) that were read, and their findings. Use one
+FILE for one check of one keyspace. FILE and FILE.records are removed at the end
+of the check.
 
-With --sample only some parts of each table are read, at random. The output then
-says which share of broken rows that cannot exclude.
+With --sample only some parts of each table are read, at random. The output has
+the share of broken rows that this cannot exclude.
 
-Records of rows are kept in a temporary folder (TMPDIR says where), 20 to 150
-bytes for each row that refers to another or is counted.`,
+Records of rows are stored in a temporary folder (set TMPDIR), 20 to 150 bytes
+for each row that refers to another or is counted.`,
 		Example: `  mailbench schema validate james -e embedded --data mydata
   mailbench schema validate elasticinbox -e cassandra --keyspace production
   mailbench schema validate mine.yaml -e hbase --namespace mail --sample 1%
@@ -101,14 +98,14 @@ bytes for each row that refers to another or is counted.`,
 	flags.SortFlags = false
 	f.storeFlags.bind(flags)
 	flags.Var(bounded[share]{&f.sample, 0.00001, 1, "a share such as 1%,", parseShare}, "sample",
-		"read this `SHARE` of each table, such as 1%, and look up what its rows refer to; counts and leftovers need all of it")
+		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` sessions at once")
 	flags.Var(bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}, "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
-	flags.StringVar(&f.resume, "resume", "", "keep in `FILE` what was read, and go on with what an interrupted check left there")
-	flags.BoolVar(&f.noAudit, "no-audit", false, "leave the model's own audit out")
+	flags.StringVar(&f.resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
+	flags.BoolVar(&f.noAudit, "no-audit", false, "leave out the model's own verification")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
 	return cmd

@@ -208,19 +208,17 @@ func newWorkloadsFit() *cobra.Command {
 		Short: "Measure mail or a trace, and print a workload that fits it",
 		Long: `Measure mail or a trace, and print a workload that fits it.
 
-Mail says how large texts and attachments are, how many recipients, folders and
-messages there are, and when it came. A trace says which operations there were,
-when, and for which users and folders; "mailbench help workload" describes
-trace files. With both, mail says what messages are like and how many lie in a
-folder, and the trace says the rest.
+Mail gives the sizes of texts and attachments, the numbers of recipients,
+folders and messages, and the times of arrival. A trace gives the operations,
+their times, users and folders; "mailbench help workload" describes trace files.
+With both, mail gives sizes and messages per folder, and the trace the rest.
 
-Operations of a trace become a mix with their rate. Comments say how long users
-pause between operations, and which operation follows which: with that a mix
-can be written as sessions by hand.
+Operations of a trace become a mix with their rate. Comments have the pauses
+between operations, and their order: with them you can write sessions.
 
-Comments in the workload say what was measured, how far each distribution is
-from it, and what does not fit. What was not measured is said, too. Nothing of
-the mail itself is in it: no address, name, subject or text.`,
+Comments in the workload have the measured values, the difference of each
+distribution, and keys that were not measured. The workload contains nothing of
+the mail itself: no address, name, subject or text.`,
 		Example: `  mailbench workloads fit --mbox archive.mbox.gz > fitted.yaml
   mailbench workloads fit --mbox inbox.mbox,sent.mbox   folders of one user
   mailbench workloads fit --maildir ~/Maildir           or a folder of them

@@ -52,11 +52,11 @@ var sections = []section{
 	{"load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, []string{"load"}},
 	{"settle", "Waits until the engine is quiet.", Phase{}, []string{"settle"}},
 	{"cold", "Reopens the store with empty caches.", Phase{}, []string{"cold"}},
-	{"interrupt", "Breaks a move and a delete of several messages off after each of their writes, and says what each leaves. " +
-		"It works on a\nstore of its own, which is gone at the end.", Phase{}, []string{"interrupt"}},
+	{"interrupt", "Interrupts a move and a delete of several messages after each of their writes, and reports the state after each. " +
+		"It uses its own\nstore, which is removed at the end.", Phase{}, []string{"interrupt"}},
 	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
 		"steady, at most for its duration,\n" +
-		"and does what the measure phase that follows does unless it has a mix or a pace of its own.", Phase{}, []string{"measure", "pace"}},
+		"and has the mix and pace of the next measure phase unless it has its own.", Phase{}, []string{"measure", "pace"}},
 	{
 		"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.",
 		Phase{},

@@ -108,7 +108,7 @@ Points are then named by the values of the first, which ascend.
 const answerGuide = `Answers
 
 A workload with a question has sentences that answer it. The reports end
-with its sentences. In braces stands a figure of an operation, or
+with its sentences. A metric of an operation is in braces, or
 
   {list.calls of james at 1000}     of a model, at a value of the sweep
   {move.calls in hundred}           in a measured phase, if several have a move
@@ -169,9 +169,9 @@ func Reference() string {
 	for _, f := range Figures {
 		figures = append(figures, f.Name)
 	}
-	wrap(&b, "  ", "Bounds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A figure "+
+	wrap(&b, "  ", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric "+
 		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover "+
-		"everything that was due, service and lag times only what was ok. The figures are "+
+		"all scheduled operations, service and lag times only successful ones. The metrics are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
 	b.WriteString("\n" + sweepGuide + answerGuide + traceGuide)

@@ -201,10 +201,10 @@ type How struct {
 	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
 	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail" doc:"how many entries one call reads (default 25)"`
-	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins behind the last message of the page before; beyond the end it is empty"`
+	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins after the last message of the previous page; beyond the end it is empty"`
 	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"how many messages of the folder it is about (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
 	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"mailboxes that it goes to (default: as mail says)"`
-	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file beside 8KiB of text (default: as mail says); generated mail only"`
+	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file and 8KiB of text (default: as mail says); generated mail only"`
 	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one does not get it"`
 	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of the operations that set it; the others clear it (default 0.5)"`
 	Width      Width         `key:"width" form:"width" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`

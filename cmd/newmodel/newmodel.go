@@ -1,6 +1,6 @@
 // Package newmodel writes the Go module of a new model, outside of this repository: a
 // schema, the mail logic that runs its patterns, the contract test, and a program that
-// is mailbench with this model beside the bundled ones. The texts are in the folder files,
+// is mailbench with this model and the bundled ones. The texts are in the folder files,
 // with "mymail" for the model's name. The module builds and passes the contract as it is, and
 // its owner changes it from there.
 package newmodel

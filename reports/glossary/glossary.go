@@ -46,23 +46,23 @@ func Operations() []Term {
 // Columns are the columns and words of reports.
 func Columns() []Term {
 	return []Term{
-		{"latency", "from the scheduled start of an operation to its end, without delays of the client itself: waiting behind a " +
-			"slow store is included. In a closed loop: from start to end"},
+		{"latency", "from the scheduled start of an operation to its end, without client delay: waiting for a slow " +
+			"engine is included. In a closed loop: from start to end"},
 		{"typical", "p50 of each operation, weighted by its share of the load; the median of the trials"},
 		{"mean, p99 of the whole load", "of all operations that all models support, each weighted by its share; the median of the trials"},
 		{"p50 … p99.9", "percentiles: this part of the operations that succeeded took at most that long. A dash: too few " +
 			"operations for it"},
 		{"max", "the slowest operation that succeeded"},
 		{"significant", "a difference of more than 5% whose 95% interval, over the ratios of the trials, excludes no difference"},
-		{"requests", "what the driver sent to the engine for one operation, without retries. Counters do not depend on the machine"},
+		{"requests", "requests that the driver sent to the engine for one operation, without retries. Counters do not depend on the machine"},
 		{"rows scanned", "rows and index entries that the engine read for one operation, returned or not. ~ is the mean of a few " +
 			"operations that were traced after the phase; a dash is not reported"},
 		{"rows returned", "rows that the engine sent to the client for one operation"},
 		{"read amplification", "rows scanned ÷ rows returned"},
 		{"KB read, KB written", "bytes of the columns returned and of the values written for one operation. 1 KB is 1,000 bytes"},
 		{"disk per message", "bytes of the engine's files after load and compaction, without the log, divided by messages"},
-		{"max ops/s", "operations per second of the phase throughput, in which a client starts its next operation at once"},
-		{"response time", "from the scheduled start to the end, with delays of the client"},
+		{"max ops/s", "operations per second of the phase throughput, in which a client starts its next operation immediately"},
+		{"response time", "from the scheduled start to the end, with client delay"},
 		{"service time", "from the call of an operation to its end"},
 		{"wait time", "from the scheduled start to the call"},
 		{"of all scheduled", "percentiles of all scheduled operations, also of those that failed or were dropped"},
@@ -75,12 +75,12 @@ func Columns() []Term {
 		{"retries", "repeated requests, because a node refused them or another client changed the same row. They depend on the machine"},
 		{"throttled", "requests that the engine refused because of a rate limit. The driver waited, and sent them again"},
 		{"client overhead", "time of mailbench and the model over an engine that does nothing. It is part of the service time"},
-		{"fallback pattern", "the engine lacks what an access pattern needs, and the fallback that the schema declares ran instead"},
+		{"fallback pattern", "the engine cannot run an access pattern, and the fallback that the schema declares ran instead"},
 		{"omits fields", "fields of a listing that the model's row does not contain, so it has less to read"},
 		{"not worth it here", "another model is as good or better in every column of the whole load, and better in at least one"},
 		{"open loop", "operations are scheduled at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
-		{"durability", "what an acknowledged write survives: memory (nothing), process (the end of the process), power (a " +
+		{"durability", "the failure that an acknowledged write survives: memory (none), process (the end of the process), power (a " +
 			"power cut), quorum (the loss of a replica)"},
 		{"data-to-cache ratio", "the size of the data on disk divided by the engine's cache. Values of a store that fits its cache say " +
 			"nothing about one that does not"},
