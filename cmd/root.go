@@ -22,7 +22,7 @@ func newRoot(known registry) *cobra.Command {
 model on each engine, and whether the stored data is correct.
 
 Exit status:
-  0    success
+  0    all well
   1    the command could not be executed
   2    wrong usage or input
   3    check failed: the run was overloaded, measured nothing, has no valid
