@@ -10,7 +10,7 @@ import (
 
 var contract = modeltest.Suite{
 	Model:  Model(),
-	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true, Overflows: true},
+	Traits: modeltest.Traits{Order: modeltest.ByDelivery, KeepsBodies: true},
 	Races: modeltest.Races{Always: []modeltest.Anomaly{
 		modeltest.Revived, modeltest.Duplicated, modeltest.FlagLost, modeltest.BothDone,
 		modeltest.CounterDrift,

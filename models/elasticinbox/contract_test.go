@@ -87,7 +87,11 @@ var contract = modeltest.Suite{
 			Name: "counter of no label", Table: "Counters", Add: map[string]int64{"value": 2}, Row: modeltest.Moves("id", drivers.Text("x")),
 			Want: models.Audit{Dangling: 1}, Finds: []string{"Counters label: 1"},
 		},
-		{Name: "counter wrong", Table: "Counters", Add: map[string]int64{"value": 3}, Want: models.Audit{CounterDrift: 3}},
+		{
+			Name: "every counter wrong", Table: "Counters", Every: true, Add: map[string]int64{"value": 3},
+			Want:  models.Audit{CounterDrift: 36},
+			Finds: []string{"Counters messages: 5"},
+		},
 	},
 }
 

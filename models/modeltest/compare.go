@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // check compares everything: the accounts as Login returns them, their folders with numbers
@@ -20,6 +21,7 @@ func (diff *differential) check() {
 		diff.checkAccount(a)
 		for _, f := range a.folders {
 			diff.checkFolder(f, 25)
+			diff.checkSearches(f)
 			for _, m := range diff.live(f) {
 				diff.checkMessage(m)
 			}
@@ -28,19 +30,29 @@ func (diff *differential) check() {
 	diff.checkAudit()
 }
 
+// checkLogin logs in on both sides, and returns the model's account. It is nil if there is none.
+func (diff *differential) checkLogin(address string) *models.Account {
+	diff.t.Helper()
+	got, err := diff.got.Login(diff.ctx, address)
+	ref, refErr := diff.ref.Login(diff.ctx, address)
+	if diff.agree(fmt.Sprintf("login %q", address), err, refErr) != nil {
+		return nil
+	}
+	diff.pair(got, ref)
+	return got
+}
+
+// checkAccount compares what is read of an account: its folders with their numbers, and what the
+// model's optional operations read.
 func (diff *differential) checkAccount(a *account) {
 	diff.t.Helper()
-	got, err := diff.got.Login(diff.ctx, a.ref.Address)
-	ref, refErr := diff.ref.Login(diff.ctx, a.ref.Address)
-	diff.agree("login "+a.ref.Address, err, refErr)
-	diff.pair(got, ref)
-
+	diff.checkLogin(a.ref.Address)
 	want := map[string]models.FolderInfo{}
-	refErr = diff.ref.Folders(diff.ctx, a.ref, func(i models.FolderInfo) error {
+	refErr := diff.ref.Folders(diff.ctx, a.ref, func(i models.FolderInfo) error {
 		want[i.Name] = i
 		return nil
 	})
-	err = diff.got.Folders(diff.ctx, a.got, func(i models.FolderInfo) error {
+	err := diff.got.Folders(diff.ctx, a.got, func(i models.FolderInfo) error {
 		w, ok := want[i.Name]
 		if !ok {
 			return fmt.Errorf("folder %q is listed twice, or is none of the account's", i.Name)
@@ -53,6 +65,106 @@ func (diff *differential) checkAccount(a *account) {
 	for name := range want {
 		diff.t.Fatalf("folders of %s: %q is missing", a.ref.Address, name)
 	}
+	if s, ok := diff.got.(models.Subscriber); ok {
+		diff.sameNames("subscriptions of "+a.ref.Address, true,
+			func(y func(string) error) error { return s.Subscriptions(diff.ctx, a.got, y) },
+			func(y func(string) error) error { return diff.ref.Subscriptions(diff.ctx, a.ref, y) })
+	}
+	if all, ok := diff.got.(models.AllMailer); ok {
+		name := "all mail of " + a.ref.Address
+		got, err := diff.got.Stats(diff.ctx, all.AllMail(a.got))
+		ref, refErr := diff.ref.Stats(diff.ctx, diff.ref.AllMail(a.ref))
+		diff.agree(name, err, refErr)
+		if err := equalNumbers(got.Known|models.KnowBytes, got, ref); err != nil {
+			diff.t.Fatalf("%s: %v", name, err)
+		}
+		diff.sameList(name, nil, func(y func(*models.Entry) error) error {
+			return diff.got.List(diff.ctx, all.AllMail(a.got), models.Handle{}, 1000, y)
+		}, func(y func(*models.Entry) error) error {
+			return diff.ref.List(diff.ctx, diff.ref.AllMail(a.ref), models.Handle{}, 1000, y)
+		})
+	}
+	if n, ok := diff.got.(models.Nester); ok {
+		diff.checkNested(n, a)
+	}
+}
+
+// checkNested compares a nested read with the folders of the reference.
+func (diff *differential) checkNested(n models.Nester, a *account) {
+	diff.t.Helper()
+	left := map[string]map[models.Handle]message{}
+	for _, f := range a.folders {
+		left[f.ref.Name] = map[models.Handle]message{}
+		for _, m := range diff.live(f) {
+			left[f.ref.Name][m.got] = m
+		}
+		if len(diff.live(f)) == 0 {
+			left[f.ref.Name][models.Handle{}] = message{}
+		}
+	}
+	err := n.Nested(diff.ctx, a.got, func(folder string, e *models.Entry) error {
+		if e == nil {
+			e = &models.Entry{} // the folder is empty
+		}
+		m, ok := left[folder][e.Handle]
+		delete(left[folder], e.Handle)
+		switch {
+		case !ok:
+			return fmt.Errorf("%q has message %x, or has it twice", folder, e.Handle)
+		case e.Handle.IsZero():
+			return nil
+		}
+		return diff.equalEntry(e, m)
+	})
+	for folder, ms := range left {
+		if err == nil && len(ms) > 0 {
+			err = fmt.Errorf("%q: %d messages are missing", folder, len(ms))
+		}
+	}
+	diff.agree("nested read of "+a.ref.Address, err, nil)
+}
+
+// sameNames compares the names that two calls yield, sorted or in their order.
+func (diff *differential) sameNames(what string, sorted bool, got, ref func(y func(string) error) error) {
+	diff.t.Helper()
+	var names [2][]string
+	var errs [2]error
+	for i, list := range []func(func(string) error) error{got, ref} {
+		errs[i] = list(func(name string) error {
+			names[i] = append(names[i], name)
+			return nil
+		})
+		if sorted {
+			slices.Sort(names[i])
+		}
+	}
+	if diff.agree(what, errs[0], errs[1]); !slices.Equal(names[0], names[1]) {
+		diff.t.Fatalf("%s: %q, want %q", what, names[0], names[1])
+	}
+}
+
+// sameList compares the entries that two calls yield, of messages of a folder.
+func (diff *differential) sameList(what string, f *folder, got, ref func(y func(*models.Entry) error) error) {
+	diff.t.Helper()
+	var want []message
+	refErr := ref(func(e *models.Entry) error {
+		want = append(want, message{f, diff.handles[e.Handle], e.Handle})
+		return nil
+	})
+	es, err := collect(got)
+	diff.agree(what, err, refErr)
+	diff.checkOrder(what, es, want)
+}
+
+// collect returns the entries that a call yields.
+func collect(list func(y func(*models.Entry) error) error) (es []models.Entry, err error) {
+	err = list(func(e *models.Entry) error {
+		c := *e
+		c.From, c.Subject = bytes.Clone(e.From), bytes.Clone(e.Subject)
+		es = append(es, c)
+		return nil
+	})
+	return es, err
 }
 
 func equalNumbers(known models.Known, got, want models.Stats) error {
@@ -83,11 +195,54 @@ func (diff *differential) checkFolder(f *folder, page int) {
 		diff.t.Fatalf("stats of %s: %v", name, err)
 	}
 	want := diff.live(f)
-	entries, err := pages(diff.ctx, diff.got, f.got, page, len(want)+page)
+	entries, err := pages(diff.ctx, diff.got, f.got, models.Handle{}, page, len(want)+page)
 	if err != nil {
 		diff.t.Fatalf("list %s: %v", name, err)
 	}
 	diff.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
+}
+
+// checkSearches compares what a model finds in a folder: by sender, and between two times, which
+// may be those of messages.
+func (diff *differential) checkSearches(f *folder) {
+	diff.t.Helper()
+	ms := diff.live(f)
+	if len(ms) == 0 {
+		return
+	}
+	for _, limit := range []int{1, 3, 1000} {
+		if g, ok := diff.got.(models.SenderSearcher); ok {
+			sender := diff.refOf(ms[len(ms)/2]).From.Address
+			diff.sameList("by sender "+sender, f,
+				func(y func(*models.Entry) error) error { return g.BySender(diff.ctx, f.got, sender, limit, y) },
+				func(y func(*models.Entry) error) error { return diff.ref.BySender(diff.ctx, f.ref, sender, limit, y) })
+			all, err := collect(func(y func(*models.Entry) error) error { return g.BySender(diff.ctx, nil, sender, limit, y) })
+			ref, refErr := collect(func(y func(*models.Entry) error) error {
+				return diff.ref.BySender(diff.ctx, nil, sender, limit, y)
+			})
+			if diff.agree("by sender everywhere", err, refErr); len(all) != len(ref) {
+				diff.t.Fatalf("by sender %q everywhere: %d messages, want %d", sender, len(all), len(ref))
+			}
+		}
+		g, ok := diff.got.(models.Slicer)
+		if !ok {
+			continue
+		}
+		milli, at := time.Millisecond, func(i int) time.Time { return diff.refOf(ms[i]).at }
+		newest, middle, oldest := at(0), at(len(ms)/2), at(len(ms)-1)
+		for _, r := range [][2]time.Time{
+			{oldest, newest},
+			{oldest.Add(milli), newest.Add(-milli)},
+			{oldest.Add(-milli), middle},
+			{middle, newest.Add(milli)},
+			{middle, middle},
+			{newest, oldest},
+		} {
+			diff.sameList(fmt.Sprintf("slice from %v to %v", r[0], r[1]), f,
+				func(y func(*models.Entry) error) error { return g.Slice(diff.ctx, f.got, r[0], r[1], limit, y) },
+				func(y func(*models.Entry) error) error { return diff.ref.Slice(diff.ctx, f.ref, r[0], r[1], limit, y) })
+		}
+	}
 }
 
 // checkOrder compares a list with the expected messages, newest first.
@@ -128,29 +283,67 @@ func (diff *differential) refOf(m message) *refMail {
 	return diff.ref.lookup(m.ref).state.mail
 }
 
-// pages lists a folder in pages. It returns an error after limit entries.
-func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, page, limit int) ([]models.Entry, error) {
+// pages lists what follows a message in pages. It returns an error after limit entries.
+func pages(ctx context.Context, mb models.Mailbox, f *models.Folder, after models.Handle, page, limit int,
+) ([]models.Entry, error) {
 	var es []models.Entry
-	var after models.Handle
 	for {
-		n := 0
-		err := mb.List(ctx, f, after, page, func(e *models.Entry) error {
-			if n++; n > page {
-				return fmt.Errorf("a page of %d has more entries", page)
-			}
-			c := *e
-			c.From, c.Subject = bytes.Clone(e.From), bytes.Clone(e.Subject)
-			es = append(es, c)
-			after = e.Handle
-			return nil
-		})
-		if err != nil || n < page {
+		more, err := collect(func(y func(*models.Entry) error) error { return mb.List(ctx, f, after, page, y) })
+		es = append(es, more...)
+		switch {
+		case err != nil || len(more) < page:
 			return es, err
-		}
-		if len(es) > limit {
+		case len(more) > page:
+			return es, fmt.Errorf("a page of %d has %d entries", page, len(more))
+		case len(es) > limit:
 			return es, fmt.Errorf("pages of %d do not end: %d entries so far", page, len(es))
 		}
+		after = es[len(es)-1].Handle
 	}
+}
+
+// checkAfter compares what follows a message that may be gone with the end of the whole list, and
+// returns the last message of its first page.
+func (diff *differential) checkAfter(f *folder, after message, page int) (last message) {
+	diff.t.Helper()
+	if after.got.IsZero() {
+		after = message{}
+	}
+	want := diff.live(f)
+	all, err := pages(diff.ctx, diff.got, f.got, models.Handle{}, page, len(want)+page)
+	if err != nil {
+		diff.t.Fatalf("list %q: %v", f.ref.Name, err)
+	}
+	rest, err := pages(diff.ctx, diff.got, f.got, after.got, page, len(want)+page)
+	if err != nil {
+		diff.t.Fatalf("list %q after a message: %v", f.ref.Name, err)
+	}
+	least, most := 0, 0
+	for _, m := range want {
+		if after.in == nil {
+			least, most = least+1, most+1
+			continue
+		}
+		c, same := diff.ref.compare(diff.ref.lookup(m.ref), diff.ref.lookup(after.ref)), false
+		if diff.Order == ByDate { // messages of the same date may come in any order
+			same = c != 0 && diff.refOf(m).Date.Equal(diff.refOf(after).Date)
+		}
+		if c > 0 && !same {
+			least++
+		}
+		if c > 0 || same {
+			most++
+		}
+	}
+	if n := len(rest); n < least || n > most || !slices.EqualFunc(rest, all[max(0, len(all)-n):],
+		func(a, b models.Entry) bool { return a.Handle == b.Handle }) {
+		diff.t.Fatalf("list %q after message %x: %d messages follow, want the last %d to %d of %d", f.ref.Name, after.got,
+			n, least, most, len(all))
+	}
+	if len(rest) < page {
+		return message{}
+	}
+	return want[slices.IndexFunc(want, func(m message) bool { return m.got == rest[page-1].Handle })]
 }
 
 // equalEntry compares the known fields of an entry.
@@ -224,6 +417,18 @@ func (diff *differential) checkMessage(m message) {
 		io.Discard); !errors.Is(err, models.ErrNotFound) {
 		diff.t.Fatalf("a missing attachment of %q: error is %v, want %q", want.Subject, err, models.ErrNotFound)
 	}
+	if g, ok := diff.got.(models.Seer); ok {
+		diff.sameNames(fmt.Sprintf("seen by of %q", want.Subject), false,
+			func(y func(string) error) error {
+				return g.SeenBy(diff.ctx, m.in.got, m.got, func(who string) error {
+					if who == m.in.in.ref.Address {
+						return nil // the owner's own flag
+					}
+					return y(who)
+				})
+			},
+			func(y func(string) error) error { return diff.ref.SeenBy(diff.ctx, m.in.ref, m.ref, y) })
+	}
 	w := contentChecker{want: want.Raw}
 	n, err := diff.got.Raw(diff.ctx, m.in.got, m.got, &w)
 	if errors.Is(err, models.ErrNotOffered) {
@@ -232,6 +437,48 @@ func (diff *differential) checkMessage(m message) {
 	if err := w.done(n, err); err != nil {
 		diff.t.Fatalf("raw %q: %v", want.Subject, err)
 	}
+	if g, ok := diff.got.(models.RangeReader); ok {
+		diff.checkRanges(g, m, want.Raw)
+	}
+}
+
+// checkRanges reads ranges of a raw message on both sides of the boundaries of chunks, and beyond its end.
+func (diff *differential) checkRanges(g models.RangeReader, m message, raw mail.Content) {
+	diff.t.Helper()
+	size := raw.Size()
+	for _, r := range [][2]int64{
+		{0, 0},
+		{0, 1},
+		{randomChunk - 1, 1},
+		{randomChunk - 1, 2},
+		{randomChunk, randomChunk},
+		{1, randomChunk},
+		{randomChunk + 100, 3 * randomChunk},
+		{size - 1, 100},
+		{size, 5},
+		{size + 5*randomChunk, 5},
+		{7, size},
+		{0, 10 * size},
+	} {
+		off, n := max(0, r[0]), r[1]
+		w := contentChecker{want: section{raw, min(off, size), min(n, max(0, size-off))}}
+		got, err := g.RawRange(diff.ctx, m.in.got, m.got, off, n, &w)
+		if err := w.done(got, err); err != nil {
+			diff.t.Fatalf("%d bytes from %d on of a message of %d: %v", n, off, size, err)
+		}
+	}
+}
+
+// section is n bytes of a content from off on.
+type section struct {
+	mail.Content
+	off, n int64
+}
+
+func (s section) Size() int64 { return s.n }
+
+func (s section) ReadAt(p []byte, off int64) (int, error) {
+	return io.NewSectionReader(s.Content, s.off, s.n).ReadAt(p, off)
 }
 
 // checkAudit compares the audit with that of the reference: it must find no fault and count

@@ -28,6 +28,7 @@ type Damage struct {
 	Name  string
 	Table string
 	Match func(Row) bool // whether to change a row; the first by key that matches is changed; nil: any
+	Every bool           // with Add: all rows that match are changed
 	// The change: set columns, add to columns, or insert a copy with another key.
 	// If all are nil, the row is deleted.
 	Set    Row
@@ -141,7 +142,7 @@ func (f *fixture) harm(d Damage) {
 	if table == nil {
 		f.t.Fatalf("schema %s has no table %s", f.schema.Name, d.Table)
 	}
-	rows := f.scan(table)
+	rows, damaged := f.scan(table), false
 	slices.SortFunc(rows, func(a, b Row) int { return compareKeys(table, a, b) })
 	for _, r := range rows {
 		if d.Match != nil && !d.Match(r) {
@@ -167,9 +168,13 @@ func (f *fixture) harm(d Damage) {
 		case d.Add == nil && d.Set == nil:
 			f.write(&schemas.Pattern{Kind: schemas.Delete, Table: table, Scope: schemas.ScopeRow}, r)
 		}
-		return
+		if damaged = true; !d.Every {
+			return
+		}
 	}
-	f.t.Fatalf("no row of %s to damage", d.Table)
+	if !damaged {
+		f.t.Fatalf("no row of %s to damage", d.Table)
+	}
 }
 
 // compareKeys compares the keys of two rows, since each engine scans in its own order.
@@ -223,6 +228,15 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	got.Notes, want.Notes = nil, nil
 	if g, w := numbers(got), numbers(want); g != w {
 		t.Errorf("audit counts %+v, want %+v", g, w)
+	}
+	drift := models.Audit{CounterDrift: d.Want.CounterDrift}
+	if r, ok := diff.got.(models.Recounter); ok && d.Add != nil && numbers(d.Want) == numbers(drift) {
+		for _, a := range diff.accounts {
+			if err := r.Recount(diff.ctx, a.got); err != nil {
+				t.Fatalf("recount: %v", err)
+			}
+		}
+		diff.check()
 	}
 }
 

@@ -176,7 +176,7 @@ func (v *victim) view(mb models.Mailbox) (lines []string) {
 			st, err := mb.Stats(v.ctx, f)
 			v.must(err)
 			lines = append(lines, fmt.Sprintf("%s: %+v", where, st))
-			es, err := pages(v.ctx, mb, f, 25, 100)
+			es, err := pages(v.ctx, mb, f, models.Handle{}, 25, 100)
 			v.must(err)
 			for _, e := range es {
 				v.must(mb.Open(v.ctx, f, e.Handle, &o))

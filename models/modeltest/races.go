@@ -215,7 +215,7 @@ func (r *race) look(o *result) {
 	var opened models.Opened
 	var lines []string
 	for _, f := range a.Folders {
-		es, err := pages(r.ctx, r.looks, f, 25, 100)
+		es, err := pages(r.ctx, r.looks, f, models.Handle{}, 25, 100)
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,17 +15,20 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// randomDefaults are the values of rapid's flags unless the command line sets them: number of
-// sequences, mean number of operations in each, and time to shorten a failing one.
+// randomDefaults are the values of rapid's flags unless the command line sets them: the seed of the
+// first sequence (0 for another one in each run), number of sequences, mean number of operations in
+// each, and time to shorten a failing one.
 var randomDefaults = map[string]string{
-	"rapid.checks":     "12",
-	"rapid.steps":      "25",
+	"rapid.seed":       "1",
+	"rapid.checks":     "40",
+	"rapid.steps":      "80",
 	"rapid.shrinktime": "20s",
 	"rapid.nofailfile": "true", // the seed is printed, and is enough
 }
 
-// sharedSequences is how many sequences run on a shared store.
-const sharedSequences = 4
+// fewSequences is how many sequences run on a shared store, where each call is a round trip, and on a
+// variant.
+const fewSequences = 5
 
 var boundRandom = sync.OnceFunc(func() {
 	given := map[string]bool{}
@@ -38,25 +40,32 @@ var boundRandom = sync.OnceFunc(func() {
 	}
 })
 
+// randomChunk is the size of chunks in random sequences.
+const randomChunk = 512
+
 // testRandom runs random sequences of all operations on the model and the reference. Chunks
 // and overflow labels are small, so that operations often cross their boundaries. All
-// sequences use the same tables, each with accounts of its own.
+// sequences use the same tables, each with accounts of its own, and two processes.
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
-	f := s.start(t, Sized(512, 4))
+	f := s.start(t, Sized(randomChunk, 4))
+	o := f.opts
+	o.Node += 1 << 16
+	processes := []models.Mailbox{f.mailbox(), f.mailboxOf(f.bind(o))}
 	all := f.differential()
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		if sequence++; s.shared && sequence > sharedSequences {
-			return // each call is a round trip there
+		if sequence++; (s.shared || s.variant) && sequence > fewSequences {
+			return
 		}
-		m := &machine{differential: f.differentialOf(all.ref, all.got)}
+		m := &machine{
+			differential: f.differentialOf(all.ref, processes[0]), rt: rt, processes: processes,
+			name: fmt.Sprintf("ann%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant,
+		}
 		m.t = rt
-		for i := range 2 {
-			m.user(m.at(fmt.Sprintf("seq%d-%d", sequence, i)), "INBOX", "Work", "Archive")
-		}
+		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
+		m.user(m.at(m.name+"1"), "INBOX", "Entwürfe/2024 📬")
 		rt.Repeat(m.actions())
-		m.t = rt
 		m.check()
 	})
 }
@@ -64,29 +73,36 @@ func testRandom(t *testing.T, s *suite) {
 // machine is the state of one random sequence.
 type machine struct {
 	*differential
-	n     int // number of messages delivered
-	last  *mail.Message
-	stale []message
+	rt        *rapid.T
+	processes []models.Mailbox
+	name      string // with which the addresses of its accounts begin
+	n         int    // number of messages delivered
+	last      *mail.Message
+	ascends   bool // the clock is never set back: a variant may store times that only ascend
+	backs     int  // how often the clock was set back, each time to times that were not before
+	stale     []message
+	cursors   map[*folder]message // the last message of the page that was read last
 }
+
+// plans is the name of folders that several accounts share. A model may keep a flag for each of
+// them, so their messages are not flagged.
+const plans = "Plans"
 
 // actions returns the actions of a sequence.
 func (m *machine) actions() map[string]func(*rapid.T) {
-	as := map[string]func(*rapid.T){
-		"deliver": m.randomDeliver,
-		"flag":    m.onMails(1, m.randomFlag),
+	as := map[string]func(){
+		"deliver": m.randomDeliver, "deliver more": m.randomDeliver,
+		"flag": m.onMails(1, m.randomFlag), "flag more": m.onMails(1, m.randomFlag),
 		"move":    m.onMails(4, m.randomMove),
 		"delete":  m.onMails(4, m.randomDelete),
 		"stale":   m.useStale,
+		"turn":    m.turn,
 		"page":    m.randomPage,
-		"open":    m.onMails(1, m.randomOpen),
-		"folder":  m.randomFolder,
-		"instant": func(t *rapid.T) {
-			m.tick = rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second}).Draw(t, "tick")
-			if rapid.Bool().Draw(t, "back") {
-				m.clock.advance(-5 * time.Minute)
-			}
-		},
-		"": m.compareFolders,
+		"open":    m.onMails(1, func(_ *folder, ms []message) { m.checkMessage(ms[0]) }),
+		"account": m.randomAccount,
+		"clock":   m.randomClock,
+		"process": m.randomProcess,
+		"":        m.observe,
 	}
 	if has[models.Labeler](m.got) {
 		as["label"] = m.onMails(1, m.randomLabel)
@@ -97,11 +113,41 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	if has[models.UIDs](m.got) {
 		as["expunge"] = m.onMails(4, m.randomExpunge)
 	}
-	return as
+	if has[models.Subscriber](m.got) {
+		as["subscribe"] = func() {
+			m.subscribe(m.drawAccount(), pick(m, "folder", []string{"INBOX", "no folder", "1"}), m.bool("on"))
+		}
+	}
+	if has[models.Seer](m.got) {
+		as["seen"] = m.onMails(1, func(_ *folder, ms []message) {
+			for range m.int("viewers", 1, 4) {
+				m.seen(ms[0], pick(m, "who", []string{"zoe@example.org", "bob@example.org", "yan@example.org"}))
+			}
+			m.checkMessage(ms[0])
+		})
+	}
+	if has[models.Poster](m.got) {
+		as["join"] = m.randomJoin
+	}
+	actions := map[string]func(*rapid.T){}
+	for name, do := range as {
+		actions[name] = func(*rapid.T) { do() }
+	}
+	return actions
 }
 
-func (m *machine) compareFolders(t *rapid.T) {
-	m.t = t
+func pick[T any](m *machine, what string, from []T) T {
+	return from[m.int(what, 0, len(from)-1)]
+}
+
+func (m *machine) bool(what string) bool { return rapid.Bool().Draw(m.rt, what) }
+
+func (m *machine) int(what string, least, most int) int {
+	return rapid.IntRange(least, most).Draw(m.rt, what)
+}
+
+// observe compares the folders of all accounts after each operation.
+func (m *machine) observe() {
 	for _, a := range m.accounts {
 		for _, f := range a.folders {
 			m.checkFolder(f, 3)
@@ -109,52 +155,44 @@ func (m *machine) compareFolders(t *rapid.T) {
 	}
 }
 
-func (m *machine) drawFolder(t *rapid.T, a *account) *folder {
-	return a.folders[rapid.IntRange(0, len(a.folders)-1).Draw(t, "folder")]
+func (m *machine) drawAccount() *account { return pick(m, "account", m.accounts) }
+
+// drawFolder picks a folder of an account that is not shared with others.
+func (m *machine) drawFolder(a *account) *folder {
+	return pick(m, "folder", slices.DeleteFunc(slices.Clone(a.folders), (*folder).shared))
 }
 
-func (m *machine) drawAccount(t *rapid.T) *account {
-	return m.accounts[rapid.IntRange(0, len(m.accounts)-1).Draw(t, "account")]
-}
-
-// drawMails picks up to limit messages of one folder, or none if all folders are empty.
-func (m *machine) drawMails(t *rapid.T, limit int) (*folder, []message) {
-	m.t = t
-	var full []*folder
-	for _, a := range m.accounts {
-		for _, f := range a.folders {
-			if len(m.live(f)) > 0 {
-				full = append(full, f)
-			}
-		}
-	}
-	if len(full) == 0 {
-		return nil, nil
-	}
-	f := full[rapid.IntRange(0, len(full)-1).Draw(t, "folder")]
-	ms := m.live(f)
-	at := rapid.IntRange(0, len(ms)-1).Draw(t, "message")
-	n := rapid.IntRange(1, min(limit, len(ms)-at)).Draw(t, "messages")
-	return f, ms[at : at+n]
-}
+func (f *folder) shared() bool { return f.ref.Name == plans }
 
 // onMails is an action on up to limit messages of one folder. It does nothing if all are empty.
-func (m *machine) onMails(limit int, do func(*rapid.T, *folder, []message)) func(*rapid.T) {
-	return func(t *rapid.T) {
-		if f, ms := m.drawMails(t, limit); ms != nil {
-			do(t, f, ms)
+func (m *machine) onMails(limit int, do func(*folder, []message)) func() {
+	return func() {
+		var full []*folder
+		for _, a := range m.accounts {
+			for _, f := range a.folders {
+				if len(m.live(f)) > 0 {
+					full = append(full, f)
+				}
+			}
 		}
+		if len(full) == 0 {
+			return
+		}
+		f := pick(m, "folder", full)
+		ms := m.live(f)
+		at := m.int("message", 0, len(ms)-1)
+		do(f, ms[at:at+m.int("messages", 1, min(limit, len(ms)-at))])
 	}
 }
 
-func (m *machine) randomDeliver(t *rapid.T) {
-	m.t = t
-	if m.last == nil || rapid.IntRange(0, 3).Draw(t, "again") > 0 {
-		m.last = m.draft(t)
+func (m *machine) randomDeliver() {
+	if m.last == nil || m.int("again", 0, 3) > 0 {
+		m.last = m.draft()
 	}
 	var to []*folder
-	for range rapid.IntRange(1, 3).Draw(t, "recipients") {
-		if f := m.drawFolder(t, m.drawAccount(t)); !slices.Contains(to, f) {
+	for range m.int("recipients", 1, 3) {
+		f := pick(m, "folder", m.drawAccount().folders)
+		if !slices.ContainsFunc(to, func(x *folder) bool { return x.ref.Ref == f.ref.Ref }) {
 			to = append(to, f)
 		}
 	}
@@ -163,305 +201,225 @@ func (m *machine) randomDeliver(t *rapid.T) {
 	}
 }
 
+// seams are sizes on both sides of the boundaries of chunks, and in between.
+var seams = []int{
+	0, 1, 100, randomChunk - 1, randomChunk, randomChunk + 1, 2*randomChunk - 1, 2 * randomChunk,
+	2*randomChunk + 1, 7*randomChunk + 300,
+}
+
 // draft draws a message.
-func (m *machine) draft(t *rapid.T) *mail.Message {
+func (m *machine) draft() *mail.Message {
 	d := sample(m.n)
 	m.n++
-	if rapid.Bool().Draw(t, "same date") {
+	switch m.int("kind", 0, 7) {
+	case 0:
+		return unparsable(d.Date, noise(pick(m, "size", seams), m.n))
+	case 1, 2:
+		d = pick(m, "odd", oddMail())
+	case 3, 4:
 		d.Date = start
+		fallthrough
+	default:
+		d.Text = noise(pick(m, "text", seams), m.n)
+		d.TextEncoding = mail.Encoding(m.int("encoding", 0, 2))
 	}
-	d.Text = noise(rapid.IntRange(0, 1500).Draw(t, "text"), m.n)
-	d.TextEncoding = mail.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding"))
-	for i := range rapid.IntRange(0, 3).Draw(t, "files") {
+	for i := range m.int("files", 0, 4) {
 		d.Files = append(d.Files, File{
 			Name:     fmt.Sprintf("file %d", i),
-			Encoding: mail.Encoding(rapid.IntRange(0, 2).Draw(t, "encoding")),
-			Content:  noise(rapid.IntRange(0, 2000).Draw(t, "size"), i),
+			Encoding: mail.Encoding(m.int("encoding", 0, 2)),
+			Content:  noise(pick(m, "size", seams), i),
 		})
 	}
-	return d.Message()
+	l := d.Message()
+	if has[models.Slicer](m.got) && m.int("arrived", 0, 5) == 0 { // it counts, not the time of the delivery
+		l.Arrived = m.clock.now().Add(24 * time.Hour)
+	}
+	return l
 }
 
-func (m *machine) randomFlag(t *rapid.T, _ *folder, ms []message) {
-	flag, on := rapid.SampledFrom(allFlags).Draw(t, "flag"), rapid.Bool().Draw(t, "on")
-	m.flag(ms[0], flag, on)
-	m.userFlag(ms[0], rapid.SampledFrom([]string{"$Forwarded", "Junk"}).Draw(t, "user flag"), on)
-	m.checkMessage(ms[0])
-}
-
-func (m *machine) randomMove(t *rapid.T, f *folder, ms []message) {
-	to := m.drawFolder(t, f.in)
-	if to == f {
+func (m *machine) randomFlag(f *folder, ms []message) {
+	if f.shared() {
 		return
 	}
-	moved, err := m.move(f, to, ms...)
-	if err == nil {
+	for range m.int("flags", 1, 3) {
+		flag := pick(m, "flag", allFlags)
+		for _, on := range [][]bool{{true, true, false}, {true, false, false, true}}[m.int("last on", 0, 1)] {
+			m.flag(ms[0], flag, on)
+		}
+		m.userFlag(ms[0], pick(m, "user flag", []string{"$Forwarded", "Junk"}), m.bool("on"))
+		m.checkFolder(f, 30)
+		m.checkMessage(ms[0])
+	}
+}
+
+func (m *machine) randomMove(f *folder, ms []message) {
+	to := m.drawFolder(f.in)
+	if to == f || f.shared() {
+		return
+	}
+	if moved, err := m.move(f, to, ms...); err == nil {
 		m.stale = append(m.stale, ms...)
 		m.checkMessage(moved[0])
 	}
 }
 
-func (m *machine) randomDelete(_ *rapid.T, f *folder, ms []message) {
-	if m.delete(f, ms...) == nil {
-		m.stale = append(m.stale, ms...)
-	}
-}
-
-// useStale uses the handle of a message that has gone, alone or with one that
-// is there.
-func (m *machine) useStale(t *rapid.T) {
-	m.t = t
-	if len(m.stale) == 0 {
+// randomDelete deletes messages, or names one of them twice in a call: then it is deleted once, or the
+// call returns ErrNotFound.
+func (m *machine) randomDelete(f *folder, ms []message) {
+	if m.int("twice", 0, 4) == 0 {
+		ms = ms[:1]
+		err := m.got.Delete(m.ctx, f.got, []models.Handle{ms[0].got, ms[0].got})
+		if err != nil {
+			m.agree("delete one message twice in a call", err, models.ErrNotFound)
+			return
+		}
+		m.agree("delete", nil, m.ref.Delete(m.ctx, f.ref, []models.Handle{ms[0].ref}))
+	} else if m.delete(f, ms...) != nil {
 		return
 	}
-	x := m.stale[rapid.IntRange(0, len(m.stale)-1).Draw(t, "stale")]
+	m.stale = append(m.stale, ms...)
+}
+
+// drawStale picks a message that has gone, or none at all.
+func (m *machine) drawStale() message {
+	if m.int("zero", 0, 5) == 0 || len(m.stale) == 0 {
+		return message{in: m.drawFolder(m.drawAccount())}
+	}
+	return pick(m, "stale", m.stale)
+}
+
+// useStale uses the handle of a message that has gone, alone and with one that is there.
+func (m *machine) useStale() {
+	x := m.drawStale()
 	if m.lives(x) { // it is back, under the handle it had
 		return
 	}
-	ms := append(slices.Clone(m.live(x.in)[:min(1, len(m.live(x.in)))]), x)
-	switch rapid.IntRange(0, 2).Draw(t, "operation") {
+	to := m.drawFolder(x.in.in)
+	for what, err := range callsWith(m.differential, x.in, to, x.got) {
+		if has[models.Keeper](m.got) && (what == "open" || what == "attachment") && !x.got.IsZero() && err == nil {
+			continue
+		}
+		if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrNotOffered) {
+			m.t.Fatalf("%s with a stale handle (zero: %v): error is %v, want %q", what, x.got.IsZero(), err, models.ErrNotFound)
+		}
+	}
+	ms := append(m.live(x.in)[:min(2, len(m.live(x.in)))], x)
+	m.move(x.in, to, ms...)
+	m.delete(x.in, ms...)
+}
+
+// turn reads the page that follows the one before, whatever has happened to the folder and to the
+// message with which that page ended.
+func (m *machine) turn() {
+	f := pick(m, "folder", m.drawAccount().folders)
+	m.cursors[f] = m.checkAfter(f, m.cursors[f], m.int("page", 1, 6))
+}
+
+func (m *machine) randomPage() {
+	a := m.drawAccount()
+	f := pick(m, "folder", a.folders)
+	m.checkFolder(f, m.int("page", 1, 30))
+	m.checkSearches(f)
+	m.checkAccount(a)
+}
+
+// randomAccount creates accounts and folders, new ones and such as exist, and logs in to others.
+func (m *machine) randomAccount() {
+	name := pick(m, "name", []string{"", "1", ":1", "11", "unknown", "2", "3"})
+	switch m.int("create", 0, 3) {
 	case 0:
-		m.flag(x, models.Seen, rapid.Bool().Draw(t, "on"))
+		m.checkLogin(pick(m, "address", []string{"", m.name, m.at(m.name + "nobody"), m.at(m.name)}))
 	case 1:
-		m.delete(x.in, ms...)
+		m.createUser(m.at(m.name+name), pick(m, "folders", [][]string{{"INBOX", "Work"}, {"INBOX", "Work", "Work"}})...)
 	default:
-		if to := m.drawFolder(t, x.in.in); to != x.in {
-			m.move(x.in, to, ms...)
+		m.createFolder(m.drawAccount(), "1"+name)
+	}
+}
+
+// randomClock sets how fast the clock goes, or sets it back.
+func (m *machine) randomClock() {
+	m.tick = pick(m, "tick", []time.Duration{0, time.Millisecond, time.Second})
+	if m.bool("back") && !m.ascends {
+		m.backs++
+		m.clock.advance(-5*time.Minute - time.Duration(m.backs)*137*time.Millisecond)
+	}
+}
+
+// randomProcess goes on through the mailbox of another process, at another time: of two messages of
+// the same time and different processes, either may be the newer one.
+func (m *machine) randomProcess() {
+	m.clock.advance(time.Millisecond)
+	m.last = nil
+	m.got = pick(m, "process", m.processes)
+	for _, a := range m.accounts {
+		a.got = m.checkLogin(a.ref.Address)
+		for _, f := range a.folders {
+			f.got = a.got.Folder(f.ref.Name)
 		}
 	}
 }
 
-func (m *machine) randomPage(t *rapid.T) {
-	m.t = t
-	f := m.drawFolder(t, m.drawAccount(t))
-	m.checkFolder(f, rapid.IntRange(1, 30).Draw(t, "page"))
-	m.checkAccount(f.in)
-}
-
-func (m *machine) randomOpen(_ *rapid.T, _ *folder, ms []message) {
-	m.checkMessage(ms[0])
-}
-
-func (m *machine) randomFolder(t *rapid.T) {
-	m.t = t
-	a := m.drawAccount(t)
-	m.createFolder(a, rapid.SampledFrom([]string{"INBOX", "Work", "More", "Even more"}).Draw(t, "name"))
-	m.checkAccount(a)
-}
-
-func (m *machine) randomLabel(t *rapid.T, f *folder, ms []message) {
-	to := m.drawFolder(t, f.in)
-	on := rapid.Bool().Draw(t, "on")
+func (m *machine) randomLabel(f *folder, ms []message) {
+	if f.shared() {
+		return
+	}
+	to := m.drawFolder(f.in)
+	on := m.bool("on")
 	m.label(ms[0], to, on)
 	if !on && f == to {
 		m.stale = append(m.stale, ms[0])
 	}
 }
 
-func (m *machine) randomRestore(t *rapid.T) {
-	m.t = t
-	if len(m.stale) == 0 {
-		return
-	}
-	x := m.stale[rapid.IntRange(0, len(m.stale)-1).Draw(t, "stale")]
-	if m.ref.Restore(m.ctx, x.in.in.ref, x.ref) != nil {
+func (m *machine) randomRestore() {
+	x := m.drawStale()
+	refErr := m.ref.Restore(m.ctx, x.in.in.ref, x.ref)
+	if refErr != nil && !x.got.IsZero() && !m.lives(x) {
 		return // moved, or purged
 	}
-	if err := m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got); err != nil {
-		t.Fatalf("restore: %v", err)
+	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got), refErr)
+}
+
+func (m *machine) randomPurge() {
+	m.purge(m.drawAccount(), m.clock.now().Add(-time.Duration(m.int("seconds", -1, 5))*time.Second))
+}
+
+func (m *machine) randomExpunge(f *folder, ms []message) {
+	g, r := m.got.(models.UIDs), m.ref
+	from, to := ms[len(ms)-1], ms[0]
+	switch m.int("range", 0, 5) {
+	case 0:
+		m.expungeUIDs(f, [2]uint64{}, [2]uint64{0, 0})
+	case 1:
+		m.expungeUIDs(f, [2]uint64{0, g.UID(to.got)}, [2]uint64{0, r.UID(to.ref)})
+	case 2: // nothing: beyond what is there
+		m.expungeUIDs(f, [2]uint64{1 << 40, 1 << 41}, [2]uint64{1 << 40, 1 << 41})
+		return
+	case 3: // one, or nothing: the range is empty
+		from, to = to, from
+		fallthrough
+	default:
+		m.expungeUIDs(f, [2]uint64{g.UID(from.got), g.UID(to.got)}, [2]uint64{r.UID(from.ref), r.UID(to.ref)})
 	}
-}
-
-func (m *machine) randomPurge(t *rapid.T) {
-	m.t = t
-	before := m.clock.now().Add(-time.Duration(rapid.IntRange(-1, 5).Draw(t, "seconds")) * time.Second)
-	m.purge(m.drawAccount(t), before)
-}
-
-func (m *machine) randomExpunge(_ *rapid.T, f *folder, ms []message) {
-	m.expunge(f, ms[len(ms)-1], ms[0])
 	m.stale = append(m.stale, ms...)
 }
 
-// tb is the part of *testing.T and *rapid.T that rules use.
-type tb interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Logf(format string, args ...any)
-}
-
-// differential runs each operation on a model's mailbox (got) and on the reference
-// (ref). It fails the test if they differ.
-type differential struct {
-	t   tb
-	ctx context.Context
-	Traits
-	domain
-	clock *clock
-	tick  time.Duration // how far the clock advances before each operation
-	got   models.Mailbox
-	ref   *reference
-
-	accounts []*account
-	handles  map[models.Handle]models.Handle // from the reference's to the model's
-	lastUID  map[*folder]uint64
-	// leftovers says that deliveries have failed halfway. They may have left unreferenced
-	// bodies. An audit counts those, but they are no fault.
-	leftovers bool
-	opened    models.Opened // reused, as callers do
-}
-
-// account and folder hold the account and the folder of both sides.
-type account struct {
-	got, ref *models.Account
-	folders  []*folder
-}
-
-type folder struct {
-	got, ref *models.Folder
-	in       *account
-}
-
-// message is a message in a folder: its handles on both sides.
-type message struct {
-	in       *folder
-	got, ref models.Handle
-}
-
-func (f *fixture) differential() *differential {
-	return f.differentialOf(newReference(f.Traits, f.clock.now), f.mailbox())
-}
-
-// differentialOf returns a differential of a mailbox and a reference that others may share.
-func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differential {
-	return &differential{
-		t: f.t, ctx: f.ctx, Traits: f.Traits, domain: f.domain, clock: f.clock, tick: time.Second,
-		got: got, ref: ref,
-		handles: map[models.Handle]models.Handle{},
-		lastUID: map[*folder]uint64{},
-	}
-}
-
-// through returns a differential that sees the same accounts through another mailbox,
-// as another process would.
-func (diff *differential) through(got models.Mailbox) *differential {
-	diff.t.Helper()
-	other := &differential{}
-	*other = *diff
-	other.got, other.accounts = got, nil
-	for _, a := range diff.accounts {
-		again, err := got.Login(diff.ctx, a.ref.Address)
-		if err != nil {
-			diff.t.Fatalf("login through another mailbox: %v", err)
-		}
-		other.accounts = append(other.accounts, other.pair(again, a.ref))
-	}
-	return other
-}
-
-// agree fails the test unless both sides succeeded or failed for the same reason. It
-// returns that reason.
-func (diff *differential) agree(what string, got, ref error) error {
-	diff.t.Helper()
-	if ref == nil {
-		if got != nil {
-			diff.t.Fatalf("%s: %v", what, got)
-		}
-		return nil
-	}
-	for _, reason := range []error{models.ErrNotFound, models.ErrExists, context.Canceled} {
-		if errors.Is(ref, reason) {
-			if !errors.Is(got, reason) {
-				diff.t.Fatalf("%s: error is %v, want %q", what, got, reason)
-			}
-			return reason
+// randomJoin creates a folder that accounts share, joins it or leaves it. One account stays.
+func (m *machine) randomJoin() {
+	var in []*folder
+	for _, a := range m.accounts {
+		if i := slices.IndexFunc(a.folders, (*folder).shared); i >= 0 {
+			in = append(in, a.folders[i])
 		}
 	}
-	diff.t.Fatalf("%s: the reference failed: %v", what, ref)
-	return ref
-}
-
-func (diff *differential) user(address string, folders ...string) *account {
-	diff.t.Helper()
-	a, err := diff.createUser(address, folders...)
-	if err != nil {
-		diff.t.Fatalf("create user %s: %v", address, err)
+	a := m.drawAccount()
+	at := slices.IndexFunc(in, func(f *folder) bool { return f.in == a })
+	switch {
+	case len(in) == 0:
+		m.createFolder(a, plans)
+	case at < 0:
+		m.join(a, in[0])
+	case len(in) > 1:
+		m.leave(in[at])
 	}
-	return a
-}
-
-func (diff *differential) createUser(address string, folders ...string) (*account, error) {
-	diff.t.Helper()
-	diff.clock.advance(diff.tick)
-	got, err := diff.got.CreateUser(diff.ctx, address, folders)
-	ref, refErr := diff.ref.CreateUser(diff.ctx, address, folders)
-	if err := diff.agree("create user "+address, err, refErr); err != nil {
-		return nil, err
-	}
-	a := diff.pair(got, ref)
-	diff.accounts = append(diff.accounts, a)
-	return a, nil
-}
-
-// pair pairs the account of both sides, folder by folder.
-func (diff *differential) pair(got, ref *models.Account) *account {
-	diff.t.Helper()
-	if got.Address != ref.Address || len(got.Folders) != len(ref.Folders) {
-		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), ref.Address,
-			len(ref.Folders))
-	}
-	if len(got.Folders) > 0 && got.Folders[0].Name != ref.Folders[0].Name {
-		diff.t.Fatalf("account %q: the first folder is %q, not its inbox %q", got.Address, got.Folders[0].Name,
-			ref.Folders[0].Name)
-	}
-	a := &account{got: got, ref: ref}
-	for _, r := range ref.Folders {
-		g := got.Folder(r.Name)
-		if g == nil {
-			diff.t.Fatalf("account %q has no folder %q", got.Address, r.Name)
-		}
-		if g.Account != got {
-			diff.t.Fatalf("folder %q of %q does not name its account", r.Name, got.Address)
-		}
-		a.folders = append(a.folders, &folder{g, r, a})
-	}
-	return a
-}
-
-func (diff *differential) createFolder(a *account, name string) (*folder, error) {
-	diff.t.Helper()
-	diff.clock.advance(diff.tick)
-	got, err := diff.got.CreateFolder(diff.ctx, a.got, name)
-	ref, refErr := diff.ref.CreateFolder(diff.ctx, a.ref, name)
-	if err := diff.agree("create folder "+name, err, refErr); err != nil {
-		return nil, err
-	}
-	f := &folder{got, ref, a}
-	a.folders = append(a.folders, f)
-	return f, nil
-}
-
-// live returns the messages that the reference has in a folder, newest first.
-func (diff *differential) live(f *folder) []message {
-	diff.t.Helper()
-	var ms []message
-	err := diff.ref.List(context.Background(), f.ref, models.Handle{}, 1<<30, func(e *models.Entry) error {
-		ms = append(ms, message{f, diff.handles[e.Handle], e.Handle})
-		return nil
-	})
-	if err != nil {
-		diff.t.Fatalf("list reference: %v", err)
-	}
-	return ms
-}
-
-// lives reports whether the model's handle names a message of the folder now. A
-// message that came back may have its earlier handle.
-func (diff *differential) lives(m message) bool {
-	for _, l := range diff.live(m.in) {
-		if l.got == m.got {
-			return true
-		}
-	}
-	return false
 }

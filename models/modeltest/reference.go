@@ -41,21 +41,9 @@ type Traits struct {
 	WholeRows bool
 	// DeletesIf: a delete is one write that is applied only if the messages are there. It reads nothing first.
 	DeletesIf bool
-	// Overflows: a large folder continues in another partition, as the parameter overflow_after
-	// says.
-	Overflows bool
 	// MoveReads is the pattern by which a move reads, piece by piece, the bytes that it writes
 	// again; "" if there is none.
 	MoveReads string
-}
-
-// overflows are the values of overflow_after with which a rule runs: the schema's (0), and n if
-// that makes a difference.
-func (tr Traits) overflows(n int) []int {
-	if tr.Overflows {
-		return []int{0, n}
-	}
-	return []int{0}
 }
 
 // reference is the simplest mailbox that keeps every rule: slices in memory, searched
@@ -76,6 +64,7 @@ type refAccount struct {
 	folders []*refFolder
 	subs    []string
 	deleted []refDeleted
+	mail    []*refEntry // all that is not deleted, whichever folders show it: as it came
 }
 
 type refFolder struct {
@@ -109,6 +98,7 @@ type refMail struct {
 
 type refDeleted struct {
 	state   *refState
+	came    *refEntry // of the account's mail
 	at      time.Time
 	folders []*refFolder
 	entries []*refEntry

@@ -129,7 +129,9 @@ func (r *reference) Deliver(ctx context.Context, m *mail.Message, to []*models.F
 		if !r.KeepsBodies && i > 0 {
 			number = r.number()
 		}
-		handles[i] = r.put(r.folder(f), &refState{mail: mail, number: number}).handle()
+		e := r.put(r.folder(f), &refState{mail: mail, number: number})
+		r.account(f.Account).mail = append(r.account(f.Account).mail, e)
+		handles[i] = e.handle()
 	}
 	return nil
 }

@@ -44,7 +44,13 @@ func (r *reference) Delete(ctx context.Context, f *models.Folder, hs []models.Ha
 			r.folder(f).drop(e)
 			continue
 		}
-		d := refDeleted{state: e.state, at: r.now()}
+		d := refDeleted{state: e.state, at: r.now(), came: e}
+		acc.mail = slices.DeleteFunc(acc.mail, func(x *refEntry) bool {
+			if x.state == e.state {
+				d.came = x
+			}
+			return x.state == e.state
+		})
 		for _, f := range acc.folders {
 			if x := f.entry(e.state); x != nil {
 				f.drop(x)
@@ -70,10 +76,33 @@ func (r *reference) Restore(ctx context.Context, a *models.Account, h models.Han
 				f.entries = append(f.entries, d.entries[j])
 			}
 			acc.deleted = slices.Delete(acc.deleted, i, i+1)
+			acc.mail = append(acc.mail, d.came)
 			return nil
 		}
 	}
 	return fmt.Errorf("deleted message %x: %w", h[:8], models.ErrNotFound)
+}
+
+// AllMail implements models.AllMailer.
+func (r *reference) AllMail(a *models.Account) *models.Folder {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &models.Folder{Name: "all mail", Account: a, Ref: &refFolder{entries: r.account(a).mail}}
+}
+
+// Nested implements models.Nester.
+func (r *reference) Nested(ctx context.Context, a *models.Account, yield func(string, *models.Entry) error) error {
+	for _, f := range r.account(a).folders {
+		if len(f.entries) == 0 {
+			if err := yield(f.name, nil); err != nil {
+				return fmt.Errorf("folder %s: %w", f.name, err)
+			}
+		}
+		if err := yieldAll(f.entries, func(e *models.Entry) error { return yield(f.name, e) }); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // Purge implements models.Purger.
@@ -189,9 +218,13 @@ func (r *reference) BySender(ctx context.Context, f *models.Folder, sender strin
 	if f != nil {
 		es = r.sorted(r.folder(f))
 	} else {
+		counted := map[*refFolder]bool{} // a folder that several have joined is one
 		for _, a := range r.accounts {
 			for _, f := range a.folders {
-				es = append(es, f.entries...)
+				if !counted[f] {
+					es = append(es, f.entries...)
+				}
+				counted[f] = true
 			}
 		}
 	}

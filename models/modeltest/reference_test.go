@@ -20,7 +20,7 @@ import (
 var suites = []Suite{
 	{Model: elasticinbox.Model(), Traits: Traits{Order: ByDate, OneMessage: true}},
 	{Model: james.Model(), Traits: Traits{Order: ByArrival}},
-	{Model: datastax.Model(), Traits: Traits{Order: ByDelivery, KeepsBodies: true, Overflows: true}},
+	{Model: datastax.Model(), Traits: Traits{Order: ByDelivery, KeepsBodies: true}},
 	{Model: oracle.Model(), Traits: Traits{Order: ByDelivery, WholeRows: true}},
 	{
 		Model: conversation.Model(), Traits: Traits{Order: ByDelivery, WholeRows: true},

@@ -165,7 +165,7 @@ func (c *oneFolder) deliver() {
 func (c *oneFolder) checkDelivered() {
 	c.Helper()
 	all := slices.Concat(c.byWorker...)
-	es, err := pages(c.f.ctx, c.boxes[0], c.in, 25, 2*workers*deliveriesEach)
+	es, err := pages(c.f.ctx, c.boxes[0], c.in, models.Handle{}, 25, 2*workers*deliveriesEach)
 	if err != nil {
 		c.Fatalf("list: %v", err)
 	}
@@ -224,7 +224,7 @@ func (c *oneFolder) change() (moved, deleted, seen int64) {
 func (c *oneFolder) checkNumbers(f *models.Folder, want models.Stats) {
 	c.Helper()
 	unknown := c.unknown.Load()
-	es, err := pages(c.f.ctx, c.boxes[0], f, 25, 2*workers*deliveriesEach)
+	es, err := pages(c.f.ctx, c.boxes[0], f, models.Handle{}, 25, 2*workers*deliveriesEach)
 	if n := int64(len(es)); err != nil || n < want.Messages-unknown || n > want.Messages+unknown {
 		c.Errorf("list %s: %d messages, want %d, and %d outcomes are not known (%v)", f.Name, n, want.Messages, unknown, err)
 	}
