@@ -88,7 +88,7 @@ func TestMaxRateIsSaid(t *testing.T) {
 	if len(c.Regressions) > 0 {
 		t.Errorf("regressions %q", c.Regressions)
 	}
-	points := Points(base.Runs[0])
+	points := Points(base.Runs[0], false)
 	at := slices.IndexFunc(points, func(p Point) bool { return p.Figure == "max-rate" })
 	if at < 0 || points[at].Op != "all" || points[at].Uncertain != 25 {
 		t.Errorf("points %+v", points)

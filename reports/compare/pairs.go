@@ -186,13 +186,13 @@ type Point struct {
 const WholeLoad = "whole load"
 
 // Points are the figures of a run, those of its first phase first. Phases that are not ok have
-// none. Trials that are invalid have no times.
-func Points(r *results.Run) []Point {
+// none. Trials that are invalid have no times. With force all phases that did not fail have all figures.
+func Points(r *results.Run, force bool) []Point {
 	trials, order := Side{Runs: []*results.Run{r}}.trials()
 	var all []Point
 	for _, k := range order {
 		p := &pair{key: k, base: trials[k], new: trials[k]}
-		if p.check(false); p.why != "" {
+		if p.check(force); p.why != "" {
 			continue
 		}
 		search := p.searched()

@@ -121,7 +121,7 @@ func (s *Series) changed() document.Section {
 				verdict.Style = document.Bad
 			}
 			t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
-				document.Text(f.name()), document.Number(float64(run+1), strconv.Itoa(run+1)),
+				document.Text(f.Label()), document.Number(float64(run+1), strconv.Itoa(run+1)),
 				document.Number(c.Before, f.Measure.Text(c.Before)), document.Number(c.After, f.Measure.Text(c.After)), verdict,
 			}})
 		}
@@ -129,8 +129,8 @@ func (s *Series) changed() document.Section {
 	return document.Section{ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: t}
 }
 
-// name is the metric with its operation, if it has one.
-func (f *Figure) name() string {
+// Label is the metric with its operation, if it has one.
+func (f *Figure) Label() string {
 	if f.Op == compare.WholeLoad {
 		return f.Name
 	}
@@ -165,7 +165,7 @@ func (s *Series) values(id, title, lead string, asked bool, of func(f *Figure) b
 			middle, last = f.cell(results.Median(known)), f.cell(known[n-1])
 		}
 		t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
-			document.Text(f.name()), middle, last, document.Text(f.each(from)),
+			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
 		}})
 	}
 	v.Charts = s.charts(asked, of)

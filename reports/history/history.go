@@ -126,7 +126,12 @@ func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
 		h.add(r)
 	}
 	for i := range h.Series {
-		h.Series[i].figures(asked)
+		s := &h.Series[i]
+		var runs []*results.Run
+		for k := range s.Runs {
+			runs = append(runs, s.Runs[k].run)
+		}
+		s.Figures = FiguresOf(runs, asked, false)
 		h.Series[i].counted()
 		h.Series[i].timed()
 	}
@@ -148,18 +153,19 @@ func (h *History) add(r Run) {
 			differs = d
 		}
 	}
-	h.Series = append(h.Series, Series{Number: len(h.Series) + 1, Differs: differs, Runs: []Run{r}, Figures: []Figure{}})
+	h.Series = append(h.Series, Series{Number: len(h.Series) + 1, Differs: differs, Runs: []Run{r}})
 }
 
-// figures lists the figures that some run has, in the order in which runs have them.
-func (s *Series) figures(asked Asked) {
+// FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are asked
+// for. With force they are also those of trials that are not valid.
+func FiguresOf(runs []*results.Run, asked Asked, force bool) []Figure {
 	measures := map[string]compare.Measure{}
 	for _, m := range compare.Measures() {
 		measures[m.Name] = m
 	}
-	at := map[compare.Point]int{}
-	for i := range s.Runs {
-		for _, p := range compare.Points(s.Runs[i].run) {
+	all, at := []Figure{}, map[compare.Point]int{}
+	for i, r := range runs {
+		for _, p := range compare.Points(r, force) {
 			if !asked.holds(&p) {
 				continue
 			}
@@ -167,17 +173,18 @@ func (s *Series) figures(asked Asked) {
 			p.Value, p.Uncertain = 0, 0 // the other fields name the figure
 			n, known := at[p]
 			if !known {
-				n = len(s.Figures)
+				n = len(all)
 				at[p] = n
-				s.Figures = append(s.Figures, Figure{
+				all = append(all, Figure{
 					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Stream: p.Stream, Op: p.Op, Name: p.Figure,
-					Values: make([]*float64, len(s.Runs)), Changes: []Change{}, Measure: measures[p.Figure],
+					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: measures[p.Figure],
 				})
 			}
-			s.Figures[n].Values[i] = &value
-			s.Figures[n].uncertain(i, uncertain)
+			all[n].Values[i] = &value
+			all[n].uncertain(i, uncertain)
 		}
 	}
+	return all
 }
 
 // uncertain notes how uncertain the value of a run is.

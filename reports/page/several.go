@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -36,12 +36,13 @@ func several(sources []Source) *document.Document {
 				d.Sections = append(d.Sections, section)
 			}
 		}
-	} else {
-		d.Sections = append(d.Sections, severalLoads(sources, labels))
 	}
 	differ, same := settings(sources, labels)
-	d.Sections = append(append(d.Sections, each...), differ)
-	d.Sections = append(d.Sections, severalOperations(sources, labels)...)
+	load, operations := severalFigures(sources, labels)
+	if len(d.Sections) == 0 {
+		d.Sections = append(d.Sections, load)
+	}
+	d.Sections = append(append(append(d.Sections, each...), differ), operations)
 	d.Sections = append(d.Sections, severalCurves(sources, labels)...)
 	again := document.Section{ID: "provenance", Title: "Repeat them"}
 	for i := range sources {
@@ -72,89 +73,39 @@ func aboutRun(s *Source, label string) document.Section {
 	return about
 }
 
-// sideBySide is a table that has a column for each run.
-func sideBySide(labels []string) *document.Table {
-	t := &document.Table{Columns: []document.Column{{Left: true}}}
-	for _, label := range labels {
-		t.Columns = append(t.Columns, document.Column{Title: label})
+// severalFigures has a table for the whole load and one for the operations, with a column for each run.
+func severalFigures(sources []Source, labels []string) (load, operations document.Section) {
+	var runs []*results.Run
+	columns := []document.Column{{Left: true}}
+	for i := range sources {
+		runs, columns = append(runs, sources[i].Run), append(columns, document.Column{Title: labels[i]})
 	}
-	return t
-}
-
-// value is the value of a metric in a run. Bad says that a trial of the run is not valid.
-type value struct {
-	x   float64
-	bad bool
-}
-
-// addMetric adds the row of a metric, with the ratio to the first run that has it.
-func addMetric(t *document.Table, group, name string, text func(float64) string, of []value) {
-	row, first := document.Row{Group: group, Cells: []document.Cell{document.Text(name)}}, math.NaN()
-	for _, v := range of {
-		cell := document.Cell{Text: "-", Value: math.NaN()}
-		if !math.IsNaN(v.x) {
-			cell = document.Cell{Text: text(v.x), Value: v.x}
-			if v.bad {
-				cell.Style, cell.Help = document.Warn, "a trial of this run is not valid"
-			}
-			if math.IsNaN(first) {
-				first = v.x
-			} else if first > 0 {
-				cell.Text += " (" + strconv.FormatFloat(v.x/first, 'f', 2, 64) + "×)"
-			}
+	load = document.Section{ID: "load", Title: "Whole load", Table: &document.Table{Columns: columns}}
+	operations = document.Section{ID: "runs", Title: "Operations", Table: &document.Table{Columns: columns}}
+	load.Lead = "medians of the trials; a ratio is to the first run that has the value"
+	operations.Lead = load.Lead
+	figures := history.FiguresOf(runs, nil, true)
+	for i := range figures {
+		f := &figures[i]
+		t, row := operations.Table, document.Row{Group: f.Where(), Cells: []document.Cell{document.Text(f.Label())}}
+		if f.Op == compare.WholeLoad {
+			t = load.Table
 		}
-		row.Cells = append(row.Cells, cell)
-	}
-	if !math.IsNaN(first) {
+		first := math.NaN()
+		for k, v := range f.Values {
+			cell := document.Cell{Text: f.Shown(k), Value: math.NaN()}
+			if v != nil {
+				if cell.Value = *v; math.IsNaN(first) {
+					first = *v
+				} else if first > 0 {
+					cell.Text += " (" + strconv.FormatFloat(*v/first, 'f', 2, 64) + "×)"
+				}
+			}
+			row.Cells = append(row.Cells, cell)
+		}
 		t.Rows = append(t.Rows, row)
 	}
-}
-
-// severalLoads are the metrics of the whole load of each model and engine.
-func severalLoads(sources []Source, labels []string) document.Section {
-	type key struct{ phase, engine, model string }
-	var order []key
-	of := map[key][]*ranking.Model{}
-	for i := range sources {
-		loads := reports.Loads(sources[i].Run, "")
-		for k := range loads {
-			for m := range loads[k].Models {
-				model := &loads[k].Models[m]
-				at := key{loads[k].Phase, loads[k].Engine, model.Model}
-				if of[at] == nil {
-					order, of[at] = append(order, at), make([]*ranking.Model, len(sources))
-				}
-				of[at][i] = model
-			}
-		}
-	}
-	s := document.Section{
-		ID: "load", Title: "Whole load", Lead: "medians of the trials; ratios are to the first run that has the value",
-		Table: sideBySide(labels),
-	}
-	for _, at := range order {
-		for _, metric := range []ranking.Metric{
-			ranking.Typical, ranking.Mean, ranking.P99, ranking.Throughput, ranking.Requests, ranking.Rows, ranking.Disk,
-		} {
-			name, number := metric.Name(), metric.Number
-			if unit := metric.Unit(); unit != metric.Name() {
-				name += ", " + unit
-			}
-			var all []value
-			for _, m := range of[at] {
-				v := value{x: math.NaN()}
-				if m != nil {
-					v = value{m.Value(metric), !m.Ranked()}
-				}
-				if metric == ranking.Throughput { // its value is the time of an operation
-					v.x, number = 1e9/v.x, ranking.Number
-				}
-				all = append(all, v)
-			}
-			addMetric(s.Table, at.model+"/"+at.engine+", "+at.phase, name, number, all)
-		}
-	}
-	return s
+	return load, operations
 }
 
 // union is all runs as one, with models on engines side by side. It is nil if two runs have the same
@@ -276,73 +227,6 @@ func short(digest string) string {
 		return digest[:enough]
 	}
 	return digest
-}
-
-// severalOperations are the operations of each phase of each model and engine.
-func severalOperations(sources []Source, labels []string) (all []document.Section) {
-	type key struct{ phase, model, engine string }
-	var order []key
-	columns, ops := map[key][]trials.Column{}, map[key][]string{}
-	for i := range sources {
-		for _, s := range reports.Sections(sources[i].Run) {
-			if !s.Cells[0].Measured() {
-				continue
-			}
-			for _, c := range trials.Columns(s.Cells) {
-				k := key{s.Cells[0].Where(), c[0].Model, c[0].Engine}
-				if columns[k] == nil {
-					order, columns[k] = append(order, k), make([]trials.Column, len(sources))
-				}
-				columns[k][i] = c
-				for _, op := range s.Ops {
-					if !slices.Contains(ops[k], op) {
-						ops[k] = append(ops[k], op)
-					}
-				}
-			}
-		}
-	}
-	for _, k := range order {
-		t := sideBySide(labels)
-		for _, op := range ops[k] {
-			addOperation(t, op, columns[k])
-		}
-		all = append(all, document.Section{
-			ID: "runs", Title: k.model + "/" + k.engine + ", " + k.phase, Lead: "medians of the trials of each run", Table: t,
-		})
-	}
-	return all
-}
-
-// addOperation adds the rows of an operation: a metric each.
-func addOperation(t *document.Table, op string, runs []trials.Column) {
-	latency := func(p float64, of func(*results.Latency) int64) func(*trials.Row) float64 {
-		return func(r *trials.Row) float64 {
-			if r.Op.Count < results.EnoughFor(p) {
-				return math.NaN()
-			}
-			return float64(of(r.Cell.Latency(&r.Op)))
-		}
-	}
-	for _, metric := range []struct {
-		name string
-		text func(float64) string
-		of   func(*trials.Row) float64
-	}{
-		{"requests", ranking.Number, func(r *trials.Row) float64 { return r.Op.Store.Calls }},
-		{"p50, ms", ranking.MS, latency(0.5, func(l *results.Latency) int64 { return l.P50 })},
-		{"p99, ms", ranking.MS, latency(0.99, func(l *results.Latency) int64 { return l.P99 })},
-	} {
-		var of []value
-		for _, cs := range runs {
-			v := value{x: math.NaN()}
-			if r, ok := cs.Row(op); ok && r.Op.Count > 0 {
-				v = value{metric.of(&r), r.Bad}
-			}
-			of = append(of, v)
-		}
-		addMetric(t, op, metric.name, metric.text, of)
-	}
 }
 
 // severalCurves are the percentile curves of a phase of one model on one engine: a chart
