@@ -7,18 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/participle/v2/lexer"
-
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // statement adds the patterns of a statement. The error says why there are none.
 func (im *importer) statement(st cql.Statement) error {
-	if st.Kind != cql.Batch && !im.own(st.Table) {
-		return fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
-	}
-	if st.Kind == cql.Truncate && im.tables[st.Table.Name] != nil {
+	if st.Kind == cql.Truncate && im.own(st.Table) && im.tables[st.Table.Name] != nil {
 		return nil
 	}
 	p, err := im.patternOf(st, readNotes(st.Comments, false))
@@ -28,60 +23,96 @@ func (im *importer) statement(st cql.Statement) error {
 	return err
 }
 
-// patternOf adds the patterns of a statement, and returns that of the whole.
+// patternOf adds the patterns of a statement, and returns that of the whole. One that is several patterns is a
+// batch of them.
 func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, error) {
-	if st.Kind == cql.Batch {
-		return im.batch(st, n)
+	statements := st.Parts
+	if st.Kind != cql.Batch {
+		statements = []cql.Statement{st}
 	}
-	patterns, err := im.patterns(st)
-	if err != nil {
-		return nil, err
+	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: at(st.Pos)}
+	var parts []*schemas.Pattern
+	var tables []*schemas.Table
+	known := true
+	for _, part := range statements {
+		patterns, err := im.patterns(part)
+		if err != nil && st.Kind == cql.Batch {
+			return nil, fmt.Errorf("line %d: %w", part.Pos.Line, err)
+		} else if err != nil {
+			return nil, err
+		}
+		for _, p := range patterns {
+			if st.Kind == cql.Batch || len(patterns) > 1 {
+				unconditional(p, whole)
+			}
+			known = known && im.shapes[p.Shape()] != nil
+			p.Imported, p.Name = at(part.Pos), fmt.Sprintf("p%d", len(parts))
+			if parts = append(parts, p); !slices.Contains(tables, p.Table) {
+				tables = append(tables, p.Table)
+			}
+		}
 	}
-	placed(patterns, st.Pos)
-	if slices.ContainsFunc(patterns, func(p *schemas.Pattern) bool { return im.shapes[p.Shape()] == nil }) {
-		if err := im.refused([]*schemas.Table{patterns[0].Table}, patterns...); err != nil {
+	if len(parts) == 0 {
+		return nil, errors.New("it has no parts")
+	}
+	if !known {
+		if err := im.refused(tables, parts...); err != nil {
 			return nil, err
 		}
 	}
 	im.res.Statements++
-	if len(patterns) == 1 {
-		return im.add(patterns[0], n), nil
+	if st.Kind != cql.Batch && len(parts) == 1 {
+		return im.add(parts[0], n), nil
 	}
-	whole := &schemas.Pattern{Kind: schemas.Batch, Atomic: schemas.AtomicRow, Imported: at(st.Pos)}
-	for _, p := range patterns {
-		part := notes{}
-		if n.name != "" {
-			part.name = n.name + "_" + p.Kind.String()
-			if p.Static {
-				part.name = n.name + "_static"
-			}
-		}
-		if p.Static || patterns[0].Static {
-			whole.Atomic = schemas.AtomicPartition
-		}
-		whole.Parts = append(whole.Parts, schemas.Part{Pattern: im.add(unconditional(p, whole), part)})
+	for _, p := range parts {
+		im.part(whole, p, st, n)
+	}
+	if st.Kind == cql.Batch {
+		im.batch(whole, parts, st, n)
 	}
 	return im.add(whole, n), nil
+}
+
+// part adds a pattern to a batch. A part of one statement has the name of the statement, and its kind.
+func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
+	own := notes{}
+	if st.Kind != cql.Batch && n.name != "" {
+		if own.name = n.name + "_" + p.Kind.String(); p.Static {
+			own.name = n.name + "_static"
+		}
+	}
+	if whole.Atomic = max(whole.Atomic, schemas.AtomicRow); p.Static {
+		whole.Atomic = schemas.AtomicPartition
+	}
+	added := im.add(p, own)
+	if at := slices.IndexFunc(whole.Parts, func(part schemas.Part) bool { return part.Pattern == added }); at >= 0 {
+		whole.Parts[at].Each = "row"
+		return
+	}
+	whole.Parts = append(whole.Parts, schemas.Part{Pattern: added})
 }
 
 // patterns returns those of a statement that is no batch. They have no names yet.
 func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	t := im.tables[st.Table.Name]
-	if t == nil {
+	switch {
+	case !im.own(st.Table):
+		return nil, fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
+	case t == nil:
 		return nil, fmt.Errorf("there is no table %s", st.Table.Name)
 	}
-	if st.Kind != cql.Select {
-		all, err := im.writes(t, st)
-		if err == nil {
-			asides(all, t, st)
-		}
-		return all, err
+	var all []*schemas.Pattern
+	var err error
+	if st.Kind == cql.Select {
+		all = make([]*schemas.Pattern, 1)
+		all[0], err = im.read(t, st)
+	} else {
+		all, err = im.writes(t, st)
 	}
-	p, err := im.read(t, st)
 	if err == nil {
-		asides([]*schemas.Pattern{p}, t, st)
+		asides(all, t, st)
 	}
-	return []*schemas.Pattern{p}, err
+	return all, err
 }
 
 // asides notes what rules must know of a statement beside its call: the literals that name its
@@ -109,20 +140,11 @@ func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
 	}
 }
 
-// placed gives patterns the place of their statement, and names for a check.
-func placed(patterns []*schemas.Pattern, pos lexer.Position) []*schemas.Pattern {
-	for i, p := range patterns {
-		p.Imported = at(pos)
-		p.Name = fmt.Sprintf("p%d", i)
-	}
-	return patterns
-}
-
 // unconditional makes a put of a conditional one: a part of a batch has no condition, the batch
 // carries it.
-func unconditional(p, whole *schemas.Pattern) *schemas.Pattern {
+func unconditional(p, whole *schemas.Pattern) {
 	if p.Kind != schemas.PutIf {
-		return p
+		return
 	}
 	text := "not exists"
 	switch {
@@ -139,7 +161,6 @@ func unconditional(p, whole *schemas.Pattern) *schemas.Pattern {
 	}
 	other(whole, "if", text)
 	p.Kind, p.If, p.Absent, p.Present = schemas.Put, nil, false, false
-	return p
 }
 
 // add adds a pattern, and returns the equal one that is there already, if there is one. Patterns that
@@ -228,35 +249,8 @@ func firstPage(p *schemas.Pattern) string {
 	return first.Shape()
 }
 
-// batch adds a batch with its parts.
-func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
-	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: at(st.Pos)}
-	var parts []*schemas.Pattern
-	var tables []*schemas.Table
-	for _, part := range st.Parts {
-		if !im.own(part.Table) {
-			return nil, fmt.Errorf("a part is of keyspace %s", part.Table.Keyspace)
-		}
-		patterns, err := im.patterns(part)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", part.Pos.Line, err)
-		}
-		for _, p := range placed(patterns, part.Pos) {
-			parts = append(parts, unconditional(p, whole))
-			if !slices.Contains(tables, p.Table) {
-				tables = append(tables, p.Table)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return nil, errors.New("it has no parts")
-	}
-	for i, p := range parts {
-		p.Name = fmt.Sprintf("p%d", i)
-	}
-	if err := im.refused(tables, parts...); err != nil {
-		return nil, err
-	}
+// batch sets what a BATCH says of its parts.
+func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st cql.Statement, n notes) {
 	whole.Atomic = atomicity(st, parts)
 	if st.Batch == "unlogged" && whole.Atomic == schemas.AtomicNone {
 		hint(parts[0].Table, "batches", "unlogged")
@@ -267,20 +261,9 @@ func (im *importer) batch(st cql.Statement, n notes) (*schemas.Pattern, error) {
 	for _, u := range st.Using {
 		other(whole, u.Name, u.Value.Text)
 	}
-	im.res.Statements++
-	for _, p := range parts {
-		added := im.add(p, notes{})
-		at := slices.IndexFunc(whole.Parts, func(part schemas.Part) bool { return part.Pattern == added })
-		if at < 0 {
-			whole.Parts = append(whole.Parts, schemas.Part{Pattern: added})
-		} else {
-			whole.Parts[at].Each = "row"
-		}
-	}
 	if len(parts) == 2 && len(whole.Parts) == 1 && !n.many {
 		other(whole, "rows", "2") // these two, and no list
 	}
-	return im.add(whole, n), nil
 }
 
 // atomicity is that of a batch: its parts are in one partition if they are in one table, or tables
