@@ -184,7 +184,7 @@ func createDesign(t *testing.T, s *gocql.Session, name, from, keyspace string) s
 	t.Cleanup(func() { run("DROP KEYSPACE " + keyspace) })
 	for stmt := range strings.SplitSeq(comments.ReplaceAllString(text, ""), ";") {
 		made := cql.Parse("", stmt)
-		if len(made.Definitions) == 0 || made.Definitions[0].Create == nil || made.Definitions[0].Create.Keyspace != nil {
+		if len(made.Definitions) == 0 || made.Definitions[0].Create == nil || made.Definitions[0].Create.Kind == "keyspace" {
 			continue
 		}
 		for _, word := range []string{"TABLE ", "TYPE "} { // a session has no USE

@@ -58,7 +58,7 @@ func written(c *cql.Catalog) (all []string) {
 		return "(" + strings.Join(words, ", ") + ")"
 	}
 	for _, u := range c.Types {
-		all = append(all, fmt.Sprintf("type %s.%s %s", u.Keyspace, u.Name.Name, columns(u.Fields)))
+		all = append(all, fmt.Sprintf("type %s.%s %s", u.Keyspace, u.Name.Name, columns(u.Columns)))
 	}
 	for _, t := range c.Tables {
 		line := fmt.Sprintf("table %s.%s %s key %s", t.Keyspace, t.Name.Name, columns(t.Columns), strings.Join(t.Partition, ", "))

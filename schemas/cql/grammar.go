@@ -180,13 +180,11 @@ type (
 		Comments []string // on the lines right above, without their dashes
 	}
 
-	// Create has one of its fields.
+	// Create has a Table or an Index. Kind says what the Table is: keyspace, type, table or view.
 	Create struct {
-		Keyspace *Keyspace `parser:"  ( 'keyspace' | 'schema' ) @@"`
-		Table    *Table    `parser:"| ( 'table' | 'columnfamily' ) @@"`
-		Type     *UserType `parser:"| 'type' @@"`
-		Index    *Index    `parser:"| 'custom'? 'index' @@"`
-		View     *Table    `parser:"| 'materialized' 'view' @@"`
+		Kind  string `parser:"( @( 'keyspace' | 'schema' | 'table' | 'columnfamily' | 'type' ) | 'materialized' @'view' )"`
+		Table *Table `parser:"@@"`
+		Index *Index `parser:"| 'custom'? 'index' @@"`
 	}
 
 	// Alter has one change. Kind is table, type, keyspace or view.
@@ -218,26 +216,20 @@ type (
 		Name     Name   `parser:"@@"`
 	}
 
-	// A Keyspace is a CREATE KEYSPACE.
-	Keyspace struct {
-		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
-		Name        string   `parser:"@(Ident|Quoted)"`
-		Options     []Option `parser:"'with' @@ ( 'and' @@ )*"`
-	}
-
 	// A Name is that of a table, type or index; Keyspace is "" if the text does not say it.
 	Name struct {
 		Keyspace string `parser:"( @(Ident|Quoted) '.' )?"`
 		Name     string `parser:"@(Ident|Quoted)"`
 	}
 
-	// A Table is a CREATE TABLE, or a CREATE MATERIALIZED VIEW: then View says of what.
+	// A Table is a CREATE TABLE, or a CREATE MATERIALIZED VIEW: then View says of what. A CREATE KEYSPACE is one
+	// without columns, and a CREATE TYPE one without a key.
 	Table struct {
 		Pos         lexer.Position
 		IfNotExists bool `parser:"( @'if' 'not' 'exists' )?"`
 		Name
 		View     *View     `parser:"( 'as' @@"`
-		Elements []element `parser:"| '(' @@ ( ',' @@ )* ','? ')' )"`
+		Elements []element `parser:"| '(' @@ ( ',' @@ )* ','? ')' )?"`
 		Options  []Option  `parser:"( 'with' @@ ( 'and' @@ )* )?"`
 
 		Columns   []Column
@@ -293,14 +285,6 @@ type (
 		Name    string  `parser:"| @(Ident|Quoted)"`
 		Expr    *expr   `parser:"'=' @@"`
 		Value   string
-	}
-
-	// A UserType is a CREATE TYPE.
-	UserType struct {
-		Pos         lexer.Position
-		IfNotExists bool `parser:"( @'if' 'not' 'exists' )?"`
-		Name
-		Fields []Column `parser:"'(' @@ ( ',' @@ )* ','? ')'"`
 	}
 
 	// An Index is a CREATE INDEX. Target is the indexed column, or KEYS, VALUES, ENTRIES or FULL of one, in

@@ -1,6 +1,7 @@
 package cql
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +15,6 @@ func (r *reading) define(d *Definition) {
 	case d.Alter != nil:
 		d.Alter.Name = r.in(d.Alter.Name)
 		r.options(d.Alter.Options)
-	case d.Create.Keyspace != nil:
-		r.options(d.Create.Keyspace.Options)
-	case d.Create.Type != nil:
-		d.Create.Type.Name = r.in(d.Create.Type.Name)
 	case d.Create.Index != nil:
 		x := d.Create.Index
 		r.options(x.With)
@@ -27,22 +24,67 @@ func (r *reading) define(d *Definition) {
 				x.Options = o.Value
 			}
 		}
-	case d.Create.View != nil:
-		t := d.Create.View
-		t.Pos, t.Name, t.Comments = d.Pos, r.in(t.Name), d.Comments
-		if r.options(t.Options); t.View == nil {
+	default:
+		t := d.Create.Table
+		t.Pos, t.Comments = d.Pos, d.Comments
+		r.options(t.Options)
+		r.create(t, d.Create.Kind)
+	}
+}
+
+// create fills in the columns and the key of what a CREATE defines.
+func (r *reading) create(t *Table, kind string) {
+	keys := 0
+	for _, e := range t.Elements {
+		switch c := e.Column; {
+		case e.Key != nil:
+			keys++
+			t.key(*e.Key)
+		case t.Column(c.Name) != nil:
+			r.fail(c.Pos, "a second column %s", c.Name)
+		default:
+			if t.Columns = append(t.Columns, *c); c.Primary {
+				keys++
+				t.Partition = []string{c.Name}
+			}
+		}
+	}
+	switch kind {
+	case "keyspace", "schema":
+		if t.Keyspace != "" || t.View != nil || t.Elements != nil {
+			r.fail(t.Pos, "expected the name of a keyspace and its options")
+		}
+		return
+	case "type":
+		if t.Name = r.in(t.Name); keys > 0 || len(t.Columns) == 0 {
+			r.fail(t.Pos, "expected the fields of a type")
+		}
+		return
+	case "view":
+		if t.View == nil {
 			r.fail(t.Pos, `expected "as" and the SELECT of the view`)
 			return
 		}
 		t.View.Base = r.in(t.View.Base)
-		t.Partition = t.View.Key.Partition
-		for _, name := range t.View.Key.Cluster {
-			t.Cluster = append(t.Cluster, Order{Column: name})
-		}
-		r.order(t)
+		t.key(t.View.Key)
 	default:
-		r.table(d.Create.Table)
-		d.Create.Table.Pos, d.Create.Table.Comments = d.Pos, d.Comments
+		if keys != 1 {
+			r.fail(t.Pos, "a table without a primary key, or with a second primary key")
+		}
+		for _, name := range t.Key() {
+			if t.Column(name) == nil {
+				r.fail(t.Pos, "the key names the column %s, which the table does not have", name)
+			}
+		}
+	}
+	t.Name = r.in(t.Name)
+	r.order(t)
+}
+
+func (t *Table) key(k key) {
+	t.Partition = k.Partition
+	for _, name := range k.Cluster {
+		t.Cluster = append(t.Cluster, Order{Column: name})
 	}
 }
 
@@ -55,39 +97,6 @@ func (r *reading) options(all []Option) {
 			o.Name = "compact storage"
 		}
 	}
-}
-
-func (r *reading) table(t *Table) {
-	t.Name = r.in(t.Name)
-	r.options(t.Options)
-	keys := 0
-	for _, e := range t.Elements {
-		if c := e.Column; c != nil && t.Column(c.Name) != nil {
-			r.fail(c.Pos, "a second column %s", c.Name)
-		} else if c != nil {
-			t.Columns = append(t.Columns, *c)
-		}
-		switch {
-		case e.Key != nil:
-			keys++
-			t.Partition = e.Key.Partition
-			for _, name := range e.Key.Cluster {
-				t.Cluster = append(t.Cluster, Order{Column: name})
-			}
-		case e.Column.Primary:
-			keys++
-			t.Partition = []string{e.Column.Name}
-		}
-	}
-	if keys != 1 {
-		r.fail(t.Pos, "a table without a primary key, or with a second primary key")
-	}
-	for _, name := range t.Key() {
-		if t.Column(name) == nil {
-			r.fail(t.Pos, "the key names the column %s, which the table does not have", name)
-		}
-	}
-	r.order(t)
 }
 
 // order reads CLUSTERING ORDER BY.
@@ -114,11 +123,9 @@ func (t *Table) Key() []string {
 }
 
 // Column returns the column of a name, or nil.
-func (t *Table) Column(name string) *Column { return column(t.Columns, name) }
-
-func column(all []Column, name string) *Column {
-	if i := slices.IndexFunc(all, func(c Column) bool { return c.Name == name }); i >= 0 {
-		return &all[i]
+func (t *Table) Column(name string) *Column {
+	if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		return &t.Columns[i]
 	}
 	return nil
 }
@@ -146,12 +153,12 @@ func Unquote(text string) string {
 	return text
 }
 
-// A Catalog is what definitions leave: the last one of each table counts.
+// A Catalog is what definitions leave: the last one of each name counts. A keyspace has options only, a type
+// columns only.
 type Catalog struct {
-	Keyspaces []*Keyspace
-	Types     []*UserType
-	Tables    []*Table // and materialized views
-	Indexes   []*Index
+	Keyspaces, Types []*Table
+	Tables           []*Table // and materialized views
+	Indexes          []*Index
 }
 
 // same reports whether two names are of one thing. A name without a keyspace is of any.
@@ -159,76 +166,66 @@ func (n Name) same(m Name) bool {
 	return n.Name == m.Name && (n.Keyspace == m.Keyspace || n.Keyspace == "" || m.Keyspace == "")
 }
 
-func find[T any](all []*T, is func(*T) bool) *T {
-	if i := slices.IndexFunc(all, is); i >= 0 {
+// of returns the list of what a keyword of CQL names.
+func (c *Catalog) of(kind string) *[]*Table {
+	switch kind {
+	case "keyspace", "schema":
+		return &c.Keyspaces
+	case "type":
+		return &c.Types
+	}
+	return &c.Tables
+}
+
+func find(all []*Table, n Name) *Table {
+	if i := slices.IndexFunc(all, func(t *Table) bool { return t.Name.same(n) }); i >= 0 {
 		return all[i]
 	}
 	return nil
 }
 
 // Table returns a table or view, or nil.
-func (c *Catalog) Table(n Name) *Table {
-	return find(c.Tables, func(t *Table) bool { return t.Name.same(n) })
-}
-
-func (c *Catalog) userType(n Name) *UserType {
-	return find(c.Types, func(t *UserType) bool { return t.Name.same(n) })
-}
-
-func (c *Catalog) keyspace(name string) *Keyspace {
-	return find(c.Keyspaces, func(k *Keyspace) bool { return k.Name == name })
-}
+func (c *Catalog) Table(n Name) *Table { return find(c.Tables, n) }
 
 // Apply applies a definition. The error says why Cassandra would refuse it.
 func (c *Catalog) Apply(d Definition) error {
+	var there, absent bool
 	switch {
 	case d.Drop != nil:
 		return c.drop(d.Drop)
 	case d.Alter != nil:
 		return c.alter(d.Alter)
-	}
-	var there, absent bool
-	switch n := d.Create; {
-	case n.Keyspace != nil:
-		there, absent = c.keyspace(n.Keyspace.Name) != nil, n.Keyspace.IfNotExists
-		if !there {
-			c.Keyspaces = append(c.Keyspaces, n.Keyspace)
-		}
-	case n.Type != nil:
-		there, absent = c.userType(n.Type.Name) != nil, n.Type.IfNotExists
-		if !there {
-			c.Types = append(c.Types, n.Type)
-		}
-	case n.Index != nil:
-		x := n.Index
-		there = x.Name.Name != "" && find(c.Indexes, func(i *Index) bool { return i.Name.same(x.Name) }) != nil
-		if absent = x.IfNotExists; there {
+	case d.Create.Index != nil:
+		x := d.Create.Index
+		named := func(i *Index) bool { return x.Name.Name != "" && i.Name.same(x.Name) }
+		if there, absent = slices.ContainsFunc(c.Indexes, named), x.IfNotExists; there {
 			break
 		}
-		t := c.Table(x.Table)
-		if t == nil {
+		if t := c.Table(x.Table); t == nil {
 			return fmt.Errorf("there is no table %s", x.Table.Name)
-		}
-		if t.Column(x.Target) == nil {
+		} else if t.Column(x.Target) == nil {
 			return fmt.Errorf("table %s has no column %s", t.Name.Name, x.Target)
 		}
 		c.Indexes = append(c.Indexes, x)
-	case n.View != nil:
-		if there, absent = c.Table(n.View.Name) != nil, n.View.IfNotExists; !there {
-			return c.view(n.View)
-		}
 	default:
-		if there, absent = c.Table(n.Table.Name) != nil, n.Table.IfNotExists; !there {
-			c.Tables = append(c.Tables, n.Table)
+		t, list := d.Create.Table, c.of(d.Create.Kind)
+		if there, absent = find(*list, t.Name) != nil, t.IfNotExists; there {
+			break
 		}
+		if t.View != nil {
+			if err := c.view(t); err != nil {
+				return err
+			}
+		}
+		*list = append(*list, t)
 	}
 	if there && !absent {
-		return fmt.Errorf("it is there already: what is created again must be dropped before, or have IF NOT EXISTS")
+		return errors.New("it is there already: what is created again must be dropped before, or have IF NOT EXISTS")
 	}
 	return nil
 }
 
-// view adds a materialized view, with the columns that it has of its base.
+// view gives a materialized view the columns that it has of its base.
 func (c *Catalog) view(t *Table) error {
 	base := c.Table(t.View.Base)
 	if base == nil {
@@ -246,36 +243,30 @@ func (c *Catalog) view(t *Table) error {
 			t.Columns = append(t.Columns, col)
 		}
 	}
-	c.Tables = append(c.Tables, t)
 	return nil
 }
 
 func (c *Catalog) drop(d *Drop) error {
-	var n int
-	delete := func(is func(Name) bool) {
-		n += len(c.Tables) + len(c.Types)
-		c.Tables = slices.DeleteFunc(c.Tables, func(t *Table) bool { return is(t.Name) || t.View != nil && is(t.View.Base) })
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return is(x.Table) })
-		n -= len(c.Tables) + len(c.Types)
-	}
+	list := c.of(d.Kind)
+	there, own := d.IfExists || find(*list, d.Name) != nil, d.Name.same
+	named := func(t *Table) bool { return own(t.Name) || t.View != nil && own(t.View.Base) }
 	switch d.Kind {
-	case "type":
-		n = len(c.Types)
-		c.Types = slices.DeleteFunc(c.Types, func(u *UserType) bool { return u.Name.same(d.Name) })
-		n -= len(c.Types)
 	case "index":
-		n = len(c.Indexes)
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return x.name().same(d.Name) })
-		n -= len(c.Indexes)
+		indexes := len(c.Indexes)
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return own(x.name()) })
+		there = d.IfExists || len(c.Indexes) < indexes
+	case "type":
+		c.Types = slices.DeleteFunc(c.Types, named)
 	case "keyspace", "schema":
-		delete(func(n Name) bool { return n.Keyspace == d.Name.Name })
-		c.Types = slices.DeleteFunc(c.Types, func(u *UserType) bool { return u.Keyspace == d.Name.Name })
-		c.Keyspaces = slices.DeleteFunc(c.Keyspaces, func(k *Keyspace) bool { return k.Name == d.Name.Name })
-		n = 1 // a keyspace need not be in the text
+		c.Keyspaces = slices.DeleteFunc(c.Keyspaces, named)
+		there, own = true, func(n Name) bool { return n.Keyspace == d.Name.Name } // a keyspace need not be in the text
+		c.Types = slices.DeleteFunc(c.Types, named)
+		fallthrough
 	default:
-		delete(d.Name.same)
+		c.Tables = slices.DeleteFunc(c.Tables, named)
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return own(x.Table) })
 	}
-	if n == 0 && !d.IfExists {
+	if !there {
 		return fmt.Errorf("there is no %s %s", d.Kind, d.Name.Name)
 	}
 	return nil
@@ -290,89 +281,65 @@ func (x *Index) name() Name {
 }
 
 func (c *Catalog) alter(a *Alter) error {
-	var columns *[]Column
-	var options *[]Option
-	t := c.Table(a.Name)
-	switch a.Kind {
-	case "keyspace", "schema":
-		if k := c.keyspace(a.Name.Name); k != nil {
-			options = &k.Options
-		} else {
-			return nil // a keyspace need not be in the text
-		}
-	case "type":
-		if u := c.userType(a.Name); u != nil {
-			columns, options = &u.Fields, new([]Option)
-		}
-	default:
-		if t != nil {
-			columns, options = &t.Columns, &t.Options
-		}
-	}
+	t := find(*c.of(a.Kind), a.Name)
 	switch {
-	case options == nil && a.IfExists:
+	case t == nil && (a.IfExists || c.of(a.Kind) == &c.Keyspaces): // a keyspace need not be in the text
 		return nil
-	case options == nil:
+	case t == nil:
 		return fmt.Errorf("ALTER: there is no %s %s", a.Kind, a.Name.Name)
 	}
+	named := a.Drop
+	for _, n := range a.Rename {
+		named = append(named, n.From)
+	}
+	if a.Retype != nil {
+		named = append(named, a.Retype.Column)
+	}
+	for _, name := range named {
+		if t.Column(name) == nil {
+			return fmt.Errorf("ALTER: %s %s has no column %s", a.Kind, a.Name.Name, name)
+		}
+	}
 	for _, o := range a.Options {
-		*options = append(slices.DeleteFunc(*options, func(p Option) bool { return p.Name == o.Name }), o)
+		t.Options = append(slices.DeleteFunc(t.Options, func(p Option) bool { return p.Name == o.Name }), o)
 	}
-	if a.Compact {
-		*options = slices.DeleteFunc(*options, func(o Option) bool { return o.Compact })
-	}
-	lacks := func(name string) error {
-		return fmt.Errorf("ALTER: %s %s has no column %s", a.Kind, a.Name.Name, name)
-	}
+	t.Options = slices.DeleteFunc(t.Options, func(o Option) bool { return a.Compact && o.Compact })
 	for _, added := range a.Add {
-		if column(*columns, added.Name) != nil {
+		if t.Column(added.Name) != nil {
 			return fmt.Errorf("ALTER: %s %s has a column %s already", a.Kind, a.Name.Name, added.Name)
 		}
-		*columns = append(*columns, added)
+		t.Columns = append(t.Columns, added)
 		for _, v := range c.Tables { // a view of all columns gets it, too
-			if t != nil && v.View != nil && v.View.Columns == nil && v.View.Base.same(t.Name) {
+			if a.Kind != "type" && v.View != nil && v.View.Columns == nil && v.View.Base.same(t.Name) {
 				v.Columns = append(v.Columns, added)
 			}
 		}
 	}
 	for _, name := range a.Drop {
-		if column(*columns, name) == nil {
-			return lacks(name)
-		}
-		*columns = slices.DeleteFunc(*columns, func(col Column) bool { return col.Name == name })
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return x.Table.same(a.Name) && x.Target == name })
+		t.Columns = slices.DeleteFunc(t.Columns, func(col Column) bool { return col.Name == name })
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool {
+			return a.Kind != "type" && x.Table.same(a.Name) && x.Target == name
+		})
 	}
 	for _, n := range a.Rename {
-		col := column(*columns, n.From)
-		if col == nil {
-			return lacks(n.From)
-		}
-		col.Name = n.To
-		if t != nil {
-			t.renamed(n.From, n.To)
-		}
+		t.rename(n.From, n.To)
 	}
-	if a.Retype != nil {
-		col := column(*columns, a.Retype.Column)
-		if col == nil {
-			return lacks(a.Retype.Column)
-		}
-		if a.Retype.Type != nil {
-			col.Type = *a.Retype.Type
-		}
+	if a.Retype != nil && a.Retype.Type != nil {
+		t.Column(a.Retype.Column).Type = *a.Retype.Type
 	}
 	return nil
 }
 
-// renamed gives a key column its new name.
-func (t *Table) renamed(from, to string) {
-	for i := range t.Partition {
-		if t.Partition[i] == from {
+// rename gives a column its new name.
+func (t *Table) rename(from, to string) {
+	t.Column(from).Name = to
+	for i, name := range t.Partition {
+		if name == from {
 			t.Partition[i] = to
 		}
 	}
-	for i := range t.Cluster {
-		if t.Cluster[i].Column == from {
+	for i, o := range t.Cluster {
+		if o.Column == from {
 			t.Cluster[i].Column = to
 		}
 	}

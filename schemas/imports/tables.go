@@ -16,7 +16,7 @@ const maxName = 48
 // create adds the types, tables and indexes of the keyspace.
 func (im *importer) create(c *cql.Catalog) {
 	for _, k := range c.Keyspaces {
-		if k.Name == im.keyspace || im.keyspace == "" {
+		if k.Name.Name == im.keyspace || im.keyspace == "" {
 			for _, o := range k.Options {
 				im.schema.Other = append(im.schema.Other, schemas.Setting{Name: o.Name, Text: o.Value})
 			}
@@ -43,9 +43,9 @@ func (im *importer) create(c *cql.Catalog) {
 
 func typeOf(t cql.Type) schemas.Type { return schemas.TypeOfCQL(t.String()) }
 
-func (im *importer) userType(u *cql.UserType) {
+func (im *importer) userType(u *cql.Table) {
 	own := &schemas.UserType{Name: u.Name.Name}
-	for _, f := range u.Fields {
+	for _, f := range u.Columns {
 		own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
 	}
 	im.schema.Types = append(im.schema.Types, own)
