@@ -239,3 +239,247 @@ func indexWords(x *Index) []string {
 	}
 	return words
 }
+
+// formatPattern writes a pattern without what follows from its kind and table.
+func formatPattern(p *Pattern) *yaml.Node {
+	b := newBlock()
+	b.text("doc", p.Doc)
+	b.text("addition", p.Addition)
+	b.flag("form", p.Form)
+	if p.Kind == Batch {
+		b.batch(p)
+	} else {
+		b.body(p)
+	}
+	if p.Fallback != nil {
+		b.text("fallback", p.Fallback.Name)
+	}
+	b.accept(p.Accept)
+	b.other(p.Other)
+	b.at(p.Imported)
+	return b.node()
+}
+
+// Shape is the pattern's text without its name and what explains it: equal calls have equal shapes.
+func (p *Pattern) Shape() string {
+	bare := *p
+	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
+	bare.Other = slices.DeleteFunc(slices.Clone(p.Other), Setting.Aside)
+	text, err := yaml.Marshal(formatPattern(&bare))
+	if err != nil {
+		panic(err) // every node is a map, a list or text that YAML can hold
+	}
+	return string(text)
+}
+
+func (b *block) batch(p *Pattern) {
+	parts := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, part := range p.Parts {
+		run := textNode(part.Pattern.Name)
+		if part.Each != "" {
+			each := newBlock()
+			each.Style = yaml.FlowStyle
+			each.text("run", part.Pattern.Name)
+			each.text("each", part.Each)
+			run = each.node()
+		}
+		parts.Content = append(parts.Content, run)
+	}
+	b.add("batch", parts)
+	if p.Atomic != AtomicNone {
+		b.text("atomic", p.Atomic.String())
+	}
+	b.number("parallel", p.Parallel, p.ParallelBy)
+}
+
+func (b *block) body(p *Pattern) {
+	b.text(p.Kind.String(), p.Table.Name)
+	b.flag("static", p.Static)
+	if p.Index != nil {
+		b.text("index", p.Index.Name)
+	}
+	switch p.Kind {
+	case Slice, Delete: // other kinds bind the whole key, or all of it before in
+		b.names("by", p.By)
+	}
+	if p.In != nil {
+		b.text("in", p.In.Name)
+	}
+	if p.Element != nil {
+		b.text("element", p.Element.Name)
+	}
+	b.names("filter", p.Filter)
+	b.bound("from", p.From)
+	b.bound("to", p.To)
+	b.names("after", p.After)
+	b.flag("reverse", p.Reverse)
+	b.flag("nested", p.Nested)
+	b.count("limit", p.Limit)
+	if p.LimitArg {
+		b.text("limit", "arg")
+	}
+	if !slices.Equal(p.Columns, defaultColumns(p)) {
+		b.add("columns", textList(Names(p.Columns)))
+	}
+	var varies []string
+	if p.FewerColumns {
+		varies = append(varies, "columns")
+	}
+	if p.NoPages {
+		varies = append(varies, "pages")
+	}
+	if len(varies) > 0 {
+		b.add("varies", textList(varies))
+	}
+	if p.Absent {
+		b.text("if", "absent")
+	}
+	if p.Present {
+		b.text("if", "present")
+	}
+	b.names("if", p.If)
+	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
+		b.text("scope", "partition") // without it Parse takes the scope to be row
+	}
+	if p.ReturnsNew {
+		b.text("returns", "new")
+	}
+	b.number("parallel", p.Parallel, p.ParallelBy)
+}
+
+func (b *block) bound(key string, end *Bound) {
+	switch {
+	case end == nil:
+	case end.Open:
+		b.text(key, end.Column.Name+" open")
+	default:
+		b.text(key, end.Column.Name)
+	}
+}
+
+// defaultColumns are the columns of a pattern that names none.
+func defaultColumns(p *Pattern) []*Column {
+	switch {
+	case p.Element != nil:
+		return nil
+	case p.Kind == Get || p.Kind == Slice || p.Kind == Scan:
+		return allColumns(p.Table, p.Static)
+	case (p.Kind == Put || p.Kind == PutIf) && p.Static:
+		return p.Table.Static
+	case p.Kind == Put || p.Kind == PutIf:
+		return p.Table.Columns
+	}
+	return nil
+}
+
+// relations adds a table's references and counts, unless there are none.
+func (b *block) relations(t *Table) {
+	if len(t.Refers) > 0 {
+		all := newBlock()
+		for _, r := range t.Refers {
+			one := newBlock()
+			one.text("doc", r.Doc)
+			one.join("to", &r.Join)
+			one.flag("leftover", r.Leftover)
+			all.add(r.Name, one.node())
+		}
+		b.add("refers", all.node())
+	}
+	if len(t.Counts) > 0 {
+		all := newBlock()
+		for _, c := range t.Counts {
+			one := newBlock()
+			one.text("doc", c.Doc)
+			one.text("column", c.Column.Name)
+			one.join("of", &c.Join)
+			if c.Sum != nil {
+				one.text("sum", c.Sum.Name)
+			}
+			all.add(c.Name, one.node())
+		}
+		b.add("counts", all.node())
+	}
+}
+
+func (b *block) join(key string, j *Join) {
+	b.text(key, j.To.Name)
+	if len(j.By) > 0 {
+		b.add("by", textList(j.By))
+		return
+	}
+	b.add("from", matchList(j.From))
+	b.add("at", matchList(j.At))
+}
+
+func matchList(ms []Match) *yaml.Node {
+	b := newBlock()
+	b.Style = yaml.FlowStyle
+	for i := range ms {
+		b.add(ms[i].Column.Name, textNode(ms[i].Template.Text))
+	}
+	return b.node()
+}
+
+// formatRows writes the kinds of row of a table, one a line.
+func formatRows(t *Table) *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, r := range t.Rows {
+		b := newBlock()
+		b.Style = yaml.FlowStyle
+		b.text("each", r.Each)
+		if r.Times != 1 {
+			b.count("times", r.Times)
+		}
+		b.flag("shared", r.Shared)
+		b.flag("static", r.Static)
+		own := r.Each
+		if r.Of != "" {
+			own = pieceQuantity
+			p := newBlock()
+			p.Style = yaml.FlowStyle
+			p.text("of", r.Of)
+			p.number("bytes", r.Piece, r.PieceBy)
+			if r.Outside != nil {
+				p.text("outside", r.Outside.Name)
+				p.number("above", r.Above, r.AboveBy)
+			}
+			b.add("pieces", p.node())
+		}
+		if r.Growth != nil {
+			formatGrowth(b, r)
+		} else if r.Partition != own {
+			b.text("partition", r.Partition)
+		}
+		b.number("most", r.Most, r.MostBy)
+		if len(r.Sizes) > 0 {
+			sizes := newBlock()
+			sizes.Style = yaml.FlowStyle
+			for _, s := range r.Sizes {
+				sizes.add(s.Column.Name, formatSize(s))
+			}
+			b.add("sizes", sizes.node())
+		}
+		if len(r.Ends) > 0 {
+			b.add("ends", textList(r.Ends))
+		}
+		list.Content = append(list.Content, b.node())
+	}
+	return list
+}
+
+func formatSize(s ColumnSize) *yaml.Node {
+	switch {
+	case s.None:
+		return textNode("none")
+	case s.Cells == nil:
+		return sumNode(s.Bytes)
+	}
+	b := newBlock()
+	b.Style = yaml.FlowStyle
+	b.add("cells", sumNode(s.Cells))
+	b.add("bytes", sumNode(s.Bytes))
+	return b.node()
+}
+
+// sumNode writes a sum without quotes, also where it is a number alone.
+func sumNode(s Sum) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s.String()} }

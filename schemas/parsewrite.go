@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -135,4 +136,180 @@ func (r *patternReader) returns() {
 		return
 	}
 	r.ReturnsNew = true
+}
+
+// batch reads the parts of a batch and checks whether they can have its atomicity.
+func (r *patternReader) batch(byName map[string]*patternReader, known []string) {
+	e := r.fields["batch"]
+	if e.Value.Kind != yaml.SequenceNode || len(e.Value.Content) == 0 {
+		r.Fail(e.Value, "batch of %s must be a list of patterns, found %s", r.where, strict.Found(e.Value))
+		return
+	}
+	before := len(r.Errs)
+	whole := true // all parts could be read
+	for _, n := range e.Value.Content {
+		whole = r.part(n, byName, known) && whole
+	}
+	r.atomic()
+	if r.Atomic == AtomicNone {
+		for _, part := range r.Parts {
+			if part.Pattern.Present {
+				r.Fail(e.Key, "%s: its part %s has a condition, which needs an atomic batch", r.where, part.Pattern.Name)
+			}
+		}
+	}
+	if p, ok := r.fields["parallel"]; ok {
+		r.Parallel, r.ParallelBy = r.number(p.Value, "parallel of "+r.where)
+		if r.Atomic != AtomicNone {
+			r.Fail(p.Key, "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
+		}
+	}
+	if whole && len(r.Errs) == before {
+		r.holds(e.Value.Content)
+	}
+}
+
+// holds checks that the parts touch no more than atomic covers.
+func (r *patternReader) holds(parts []*yaml.Node) {
+	if r.Atomic == AtomicNone || r.Atomic == AtomicAll {
+		return
+	}
+	first := r.Parts[0].Pattern
+	root := first.Table.Root()
+	for i, part := range r.Parts {
+		p := part.Pattern
+		switch {
+		case p.Table.Root() != root:
+			r.Fail(parts[i], "%s: atomic %s needs parts under one root table; %s writes under %s, %s under %s",
+				r.where, r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name)
+		case r.Atomic == AtomicRow && len(p.By) < len(root.Key()):
+			r.Fail(parts[i], "%s: atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
+				r.where, root.Name, names(root.Key()), p.Name, names(p.By))
+		}
+	}
+}
+
+// part reads one member of a batch: a pattern's name, or {run: name, each: word}.
+func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, known []string) bool {
+	run, each := n, ""
+	if n.Kind == yaml.MappingNode {
+		f := r.parser.Fields(n, "a part of "+r.where, partKeys)
+		if run = f["run"].Value; run == nil {
+			r.Fail(n, `a part of %s has no key "run"; expected {run: PATTERN, each: WORD}`, r.where)
+			return false
+		}
+		each = r.TextOf(f, "each", "a part of "+r.where)
+	}
+	name, ok := r.Text(run, "a part of "+r.where)
+	if !ok {
+		return false
+	}
+	part := byName[name]
+	switch {
+	case part == nil:
+		r.Unknown(run, "pattern", name, "in "+r.where, known)
+	case !part.ok:
+		return false
+	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
+		r.Fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
+	case part.ReturnsNew:
+		r.Fail(run, "%s: %s returns values; a part of a batch cannot", r.where, name)
+	default:
+		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
+		return true
+	}
+	return false
+}
+
+// atomic reads how much of a batch is all or nothing.
+func (r *patternReader) atomic() {
+	e, name, ok := r.word("atomic")
+	if !ok {
+		return
+	}
+	i := slices.Index(atomicNames[:], name)
+	if i < 0 {
+		r.Unknown(e.Value, "atomicity", name, "in "+r.where, atomicNames[:])
+		return
+	}
+	r.Atomic = Atomicity(i)
+}
+
+// fallback reads which pattern runs in place of this one.
+func (r *patternReader) fallback(byName map[string]*patternReader, known []string) {
+	e, name, ok := r.word("fallback")
+	if !ok {
+		return
+	}
+	fb := byName[name]
+	switch {
+	case fb == nil:
+		r.Unknown(e.Value, "pattern", name, "in fallback of "+r.where, known)
+		return
+	case fb.has("fallback"):
+		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected a pattern without one", r.where, name)
+	case r.ok && fb.ok:
+		if why := differs(r.Pattern, fb.Pattern); why != "" {
+			r.Fail(e.Value, "%s: %s cannot be its fallback: %s", r.where, name, why)
+		}
+	}
+	r.Fallback = fb.Pattern
+}
+
+// differs says why a caller of p could not call fb in its place, or "".
+func differs(p, fb *Pattern) string {
+	switch {
+	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
+		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
+	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
+		return "its parts differ: in number, in each, or in arguments"
+	case p.Kind.Reads() && typed(p.yields(fb)) != typed(fb.Columns):
+		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.yields(fb)) + ")"
+	case p.Kind.Reads() || p.Kind == fb.Kind:
+		if want, got := argList(p), argList(fb); got != want && argList(afterByName(p)) != argList(afterByName(fb)) {
+			return "it takes (" + got + ") instead of (" + want + ")"
+		}
+	}
+	return ""
+}
+
+// yields returns the columns that a pattern must yield in its place: without those of tables around, if it
+// does not read these.
+func (p *Pattern) yields(fb *Pattern) []*Column {
+	if p.Nested == fb.Nested {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool { return p.Table.Column(c.Name) != c })
+}
+
+// afterByName returns the pattern with the columns of its after sorted by name.
+// The fallback of a page may take them in another order: its caller asks the
+// pattern that runs for their positions (drivers.Prepared.Arg).
+func afterByName(p *Pattern) *Pattern {
+	sorted := *p
+	byName := func(a, b *Column) int { return strings.Compare(a.Name, b.Name) }
+	sorted.After = slices.SortedFunc(slices.Values(p.After), byName)
+	return &sorted
+}
+
+func samePart(a, b Part) bool {
+	return a.Each == b.Each && argList(a.Pattern) == argList(b.Pattern)
+}
+
+// argList writes a pattern's arguments as "name type, …".
+func argList(p *Pattern) string {
+	var words []string
+	for _, arg := range p.Args() {
+		words = append(words, arg.Name+" "+arg.Type.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// typed writes columns as "name type, …".
+func typed(cs []*Column) string {
+	words := make([]string, len(cs))
+	for i, c := range cs {
+		words[i] = c.Name + " " + c.Type.String()
+	}
+	return strings.Join(words, ", ")
 }

@@ -1,6 +1,9 @@
 package schemas
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // PatternKind says what a pattern does to its table.
 type PatternKind uint8
@@ -242,4 +245,75 @@ func (p *Pattern) ArgLayout() (l ArgLayout) {
 func (p *Pattern) Conditional() bool {
 	return p.Kind == PutIf || p.Present ||
 		slices.ContainsFunc(p.Parts, func(part Part) bool { return part.Pattern.Conditional() })
+}
+
+// ScanOf returns a pattern that reads all rows of a table that is no header
+// (key, static and plain columns), for tools that read everything: golden
+// dumps and audits. Its name cannot be that of a declared pattern.
+func ScanOf(t *Table) *Pattern {
+	return &Pattern{Name: "scan:" + t.Name, Doc: "every row", Kind: Scan, Table: t, Columns: allColumns(t, false)}
+}
+
+// StaticScanOf returns a pattern that reads the static columns of every
+// partition of a table that has some (partition key and static columns, one
+// row a partition): a partition may hold static values and no row.
+func StaticScanOf(t *Table) *Pattern {
+	return &Pattern{
+		Name: "static-scan:" + t.Name, Doc: "the static columns of every partition",
+		Kind: Scan, Table: t, Static: true, Columns: allColumns(t, true),
+	}
+}
+
+// allColumns returns the columns that "*" names.
+func allColumns(t *Table, static bool) []*Column {
+	if static {
+		return slices.Concat(t.Partition, t.Static)
+	}
+	return slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
+}
+
+// Own returns a copy of p, a pattern of another parse of the schema, with the tables,
+// columns and index of s, which it finds by name. It returns a pattern of s itself as
+// it is. p must not be a batch, which has no table.
+func (s *Schema) Own(p *Pattern) (*Pattern, error) {
+	t := s.Table(p.Table.Name)
+	if t == p.Table {
+		return p, nil
+	}
+	if t == nil {
+		return nil, fmt.Errorf("schema %s has no table %s", s.Name, p.Table.Name)
+	}
+	own, lost := *p, ""
+	find := func(c *Column) *Column {
+		if c == nil {
+			return nil
+		}
+		found := p.column(t, c.Name)
+		if found == nil || found.Type.String() != c.Type.String() {
+			lost = "column " + c.Name
+		}
+		return found
+	}
+	own.Table, own.In, own.Element = t, find(p.In), find(p.Element)
+	for _, cs := range []*[]*Column{&own.By, &own.Filter, &own.After, &own.Columns, &own.If} {
+		var found []*Column
+		for _, c := range *cs {
+			found = append(found, find(c))
+		}
+		*cs = found
+	}
+	for _, b := range []**Bound{&own.From, &own.To} {
+		if *b != nil {
+			*b = &Bound{Column: find((*b).Column), Open: (*b).Open}
+		}
+	}
+	if p.Index != nil {
+		if own.Index = t.Index(p.Index.Name); own.Index == nil {
+			lost = "index " + p.Index.Name
+		}
+	}
+	if lost != "" {
+		return nil, fmt.Errorf("table %s of schema %s has no %s as pattern %s has it", t.Name, s.Name, lost, p.Name)
+	}
+	return &own, nil
 }
