@@ -146,3 +146,12 @@ func (e *Emulation) Emulates() *schemas.Pattern { return e.declared }
 
 // Emulate implements Statement.
 func (e *Emulation) Emulate(declared *schemas.Pattern) { e.declared = declared }
+
+// Portable returns an error that wraps ErrUnsupported if a schema has what only Cassandra has: types
+// of CQL, and what schema import carries through. Every other engine refuses such a schema.
+func Portable(s *schemas.Schema) error {
+	if why := s.CassandraOnly(); why != "" {
+		return fmt.Errorf("schema %s: %s, which no engine but Cassandra has: %w", s.Name, why, ErrUnsupported)
+	}
+	return nil
+}
