@@ -4,7 +4,7 @@
 //
 //	schema: 1
 //	name: datastax
-//	doc: Messaging tables after DataStax's data modeling example (document 002).
+//	doc: Messaging tables after DataStax's data modeling example.
 //	native: cassandra
 //	tables:
 //	  emails_by_user_folder:

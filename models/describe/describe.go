@@ -182,7 +182,7 @@ func (d *text) print(name string) error {
 	s := d.schema
 	d.say("", s.Name+": "+s.Doc)
 	if s.Native != "" {
-		d.say("", "Its document was written for "+s.Native+".")
+		d.say("", "Target engine: "+s.Native)
 	}
 	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+s.Name+".svg")
 	fmt.Fprintln(d.w, "\nTABLES")
@@ -217,7 +217,7 @@ func (d *text) table(t *schemas.Table) {
 	}
 	fmt.Fprintf(d.w, "\n  %s\n", head)
 	d.say("    ", t.Doc)
-	d.field("addition", t.Addition)
+	d.field("extension", t.Addition)
 	d.field("partition", columnWords(t.Partition))
 	d.field("clustering", columnWords(t.Clustering))
 	d.field("static", columnWords(t.Static))
@@ -228,11 +228,11 @@ func (d *text) table(t *schemas.Table) {
 			parts = append(parts, c.Column.Name+order(c.Desc))
 		}
 		d.field("index", x.Name+": "+strings.Join(parts, ", "))
-		d.field("addition", x.Addition)
+		d.field("extension", x.Addition)
 	}
 	for _, c := range append(append([]*schemas.Column(nil), t.Static...), t.Columns...) {
 		if c.Addition != "" {
-			d.field("addition", c.Name+": "+c.Addition)
+			d.field("extension", c.Name+": "+c.Addition)
 		}
 	}
 	for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
@@ -266,8 +266,8 @@ func (d *text) pattern(p *schemas.Pattern) error {
 	}
 	fmt.Fprintf(d.w, "\n  %s\n", head)
 	d.say("    ", p.Doc)
-	d.field("asks", diagram.Asks(p))
-	d.field("addition", p.Addition)
+	d.field("request", diagram.Asks(p))
+	d.field("extension", p.Addition)
 	for _, e := range d.engines {
 		x, err := e.compile.Explain(p)
 		if err != nil {
