@@ -71,23 +71,6 @@ func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differenti
 	}
 }
 
-// through returns a differential that sees the same accounts through another mailbox,
-// as another process would.
-func (diff *differential) through(got models.Mailbox) *differential {
-	diff.t.Helper()
-	other := &differential{}
-	*other = *diff
-	other.got, other.accounts = got, nil
-	for _, a := range diff.accounts {
-		again, err := got.Login(diff.ctx, a.ref.Address)
-		if err != nil {
-			diff.t.Fatalf("login through another mailbox: %v", err)
-		}
-		other.accounts = append(other.accounts, other.pair(again, a.ref))
-	}
-	return other
-}
-
 // agree fails the test unless both sides succeeded or failed for the same reason. It
 // returns that reason.
 func (diff *differential) agree(what string, got, ref error) error {

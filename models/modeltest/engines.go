@@ -18,8 +18,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -282,35 +280,37 @@ func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 // can break. Each engine has a namespace for it. Tests that call RunLive have Live in their
 // names.
 func (s Suite) RunLive(t *testing.T) {
-	s.complete(t)
 	s.Damages = findable(s.Damages)
-	for _, e := range remote() {
-		t.Run(e.Name, func(t *testing.T) {
-			st := drivertest.OpenLive(t, e, drivers.Options{
-				Contact:   []string{live.Contact(t, e.Name)},
-				Namespace: newNamespace(),
-			})
-			shared := s.onShared(t, st)
-			t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
-			t.Parallel() // engines run at once from here on, since no heap is measured any more
-			shared.run(t, rulesOn(onEngines))
-			shared.runDamages(t)
-		})
-	}
+	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
+		shared := s.onShared(t, open(t))
+		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
+		t.Parallel() // engines run at once from here on, since no heap is measured any more
+		shared.run(t, rulesOn(onEngines))
+		shared.runDamages(t)
+	})
 }
 
 // RunValuesLive is RunValues on each engine that is reached over the network.
 func (s Suite) RunValuesLive(t *testing.T) {
+	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
+		st := open(t)
+		t.Parallel()
+		s.onShared(t, st).run(t, rulesOn(onEngines))
+	})
+}
+
+// remotely runs a subtest for each engine that is reached over the network.
+func (s Suite) remotely(t *testing.T, check func(t *testing.T, open func(testing.TB) drivers.Store)) {
 	s.complete(t)
-	for _, e := range remote() {
-		t.Run(e.Name, func(t *testing.T) {
-			st := drivertest.OpenLive(t, e, drivers.Options{
-				Contact:   []string{live.Contact(t, e.Name)},
-				Namespace: newNamespace(),
+	for _, e := range engines.All() {
+		if e.Remote {
+			t.Run(e.Name, func(t *testing.T) {
+				contact := []string{live.Contact(t, e.Name)}
+				check(t, func(t testing.TB) drivers.Store {
+					return drivertest.OpenLive(t, e, drivers.Options{Contact: contact, Namespace: newNamespace()})
+				})
 			})
-			t.Parallel()
-			s.onShared(t, st).run(t, rulesOn(onEngines))
-		})
+		}
 	}
 }
 
@@ -327,16 +327,12 @@ func findable(all []Damage) []Damage {
 	return some
 }
 
-// remote returns the engines that are reached over the network.
-func remote() []drivers.Engine {
-	return slices.DeleteFunc(engines.All(), func(e drivers.Engine) bool { return !e.Remote })
-}
-
 func newNamespace() string { return "m" + strings.ToLower(rand.Text()[:15]) }
 
 // RunQuorum runs the rules about several nodes on a cluster of three, with three replicas, at
-// quorum: numbers, counters and moves of workers that use different nodes. At the end it reads
-// new messages from all three replicas at once. Tests that call it have Quorum in their names.
+// quorum: random sequences, numbers, counters and moves of workers that use different nodes. The
+// second process of the sequences reads from and writes to all three replicas. Tests that call it have
+// Quorum in their names.
 func (s Suite) RunQuorum(t *testing.T) {
 	s.complete(t)
 	// It makes tables faster. They would not survive a crash, but these nodes need not.
@@ -351,16 +347,16 @@ func (s Suite) RunQuorum(t *testing.T) {
 		t.Errorf("durability is %s, want %s", d, drivers.Quorum)
 	}
 	shared := s.onShared(t, st)
-	shared.run(t, rulesOn(onNodes))
 	shared.checkReplicas(t, o)
-	filled := fill(shared.start(t, Sized(1000, 5)))
-	o.Settings["consistency"] = "ALL" // every replica must answer
+	o.Settings = map[string]string{"replication": "3", "consistency": "ALL"}
 	every, err := cassandra.Engine().Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { every.Close() })
-	checkAgain(t, shared, every, filled)
+	schema, err := shared.Model.Schema()
+	must(t, err)
+	must(t, every.Apply(t.Context(), schema))
+	shared.second = every
+	shared.run(t, rulesOn(onNodes))
 }
 
 // checkReplicas asks the cluster how many replicas the model's keyspace has.
@@ -390,37 +386,4 @@ func (s *suite) checkReplicas(t *testing.T, o drivers.Options) {
 			t.Errorf("keyspace %s has %s replicas in %s, want 3 in one datacenter", keyspace, factor, where)
 		}
 	}
-}
-
-// fill delivers, flags, moves and deletes some messages.
-func fill(f *fixture) *differential {
-	diff := f.differential()
-	a, b := diff.user(diff.at("ann"), "INBOX", "Work"), diff.user(diff.at("bob"), "INBOX")
-	for n := range 12 {
-		d := sample(n)
-		d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*500, n)}}
-		diff.deliver(d.Message(), a.folders[0], b.folders[0])
-	}
-	ms := diff.live(a.folders[0])
-	diff.flag(ms[0], models.Seen, true)
-	diff.move(a.folders[0], a.folders[1], ms[1:4]...)
-	diff.delete(a.folders[0], ms[5:7]...)
-	return diff
-}
-
-// checkAgain compares a differential's reference with the model on another store.
-func checkAgain(t *testing.T, s *suite, st drivers.Store, diff *differential) {
-	t.Helper()
-	schema, err := s.Model.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Apply(t.Context(), schema); err != nil {
-		t.Fatal(err)
-	}
-	f := &fixture{t: t, suite: s, ctx: t.Context(), schema: schema, store: st}
-	o := Sized(1000, 5)
-	o.Now = diff.clock.now
-	other := diff.through(f.mailboxOf(f.bind(o)))
-	other.check()
 }

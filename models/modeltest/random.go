@@ -49,9 +49,12 @@ const randomChunk = 512
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
 	f := s.start(t, Sized(randomChunk, 4))
-	o := f.opts
-	o.Node += 1 << 16
-	processes := []models.Mailbox{f.mailbox(), f.mailboxOf(f.bind(o))}
+	second := *f
+	second.opts.Node += 1 << 16
+	if s.second != nil {
+		second.store = s.second
+	}
+	processes := []models.Mailbox{f.mailbox(), second.mailboxOf(second.bind(second.opts))}
 	all := f.differential()
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -50,11 +50,7 @@ type Suite struct {
 // RunValues runs every rule with other Values, on the embedded engine and on engines with the
 // limits of the others. What is outside of the engine is in a folder of each rule.
 func (s Suite) RunValues(t *testing.T) {
-	s.complete(t)
-	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, rules()) })
-	for _, e := range limitedEngines() {
-		t.Run("as "+e.name, func(t *testing.T) { s.on(e.open).run(t, rules()) })
-	}
+	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, rules()) })
 }
 
 // Run runs the tests that need neither a server nor the race detector: every rule on
@@ -62,22 +58,14 @@ func (s Suite) RunValues(t *testing.T) {
 // clients, store calls and tables, and allocations. Golden files are in testdata/contract of
 // the model; -update-contract writes them.
 func (s Suite) Run(t *testing.T) {
-	s.complete(t)
 	embedded := s.on(openEmbedded)
-	t.Run("embedded", func(t *testing.T) {
-		// Alone, because it measures the heap.
-		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
-		t.Run("a gigabyte", func(t *testing.T) { testGigabyte(t, embedded) })
-		embedded.noting(t, rules())
-		embedded.runDamages(t)
+	// Alone, because they measure the heap.
+	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
+	t.Run("a gigabyte", func(t *testing.T) { testGigabyte(t, embedded) })
+	s.everywhere(t, func(t *testing.T, on *suite) {
+		on.run(t, rules())
+		on.runDamages(t)
 	})
-	for _, e := range limitedEngines() {
-		t.Run("as "+e.name, func(t *testing.T) {
-			limited := s.on(e.open)
-			limited.noting(t, rules())
-			limited.runDamages(t)
-		})
-	}
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
 	t.Run("several at once", func(t *testing.T) { testSeveralAtOnce(t, embedded) })
 	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
@@ -88,10 +76,15 @@ func (s Suite) Run(t *testing.T) {
 // RunConcurrent runs the rules about many workers at once. The race detector is useful
 // for them. Tests that call it have Concurrent in their names.
 func (s Suite) RunConcurrent(t *testing.T) {
+	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, concurrent()) })
+}
+
+// everywhere runs a subtest on the embedded engine, and on it with the limits of each other engine.
+func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
-	t.Run("embedded", func(t *testing.T) { s.on(openEmbedded).run(t, concurrent()) })
+	t.Run("embedded", func(t *testing.T) { check(t, s.on(openEmbedded)) })
 	for _, e := range limitedEngines() {
-		t.Run("as "+e.name, func(t *testing.T) { s.on(e.open).run(t, concurrent()) })
+		t.Run("as "+e.name, func(t *testing.T) { check(t, s.on(e.open)) })
 	}
 }
 
@@ -124,12 +117,11 @@ type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 // on is the suite over the stores of one engine.
 func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 
-// rule is one subtest. offered is nil if the rule applies to every model.
+// rule is one subtest.
 type rule struct {
-	name    string
-	where   where
-	offered func(models.Mailbox) bool
-	check   func(*testing.T, *suite)
+	name  string
+	where where
+	check func(*testing.T, *suite)
 }
 
 // where says on which engines a rule is run. Every rule is run on the embedded engine
@@ -141,8 +133,7 @@ const (
 	// rules, so a real engine shows nothing new.
 	inProcess where = iota
 	// onEngines: the rule is also run on each real engine, which can break it by types,
-	// order, timestamps, limits, deletes or conditions. Together these rules run every
-	// pattern that any rule runs. Run checks that.
+	// order, timestamps, limits, deletes or conditions.
 	onEngines
 	// onNodes: the rule is also run on three nodes, whose replicas must agree.
 	onNodes
@@ -156,23 +147,23 @@ func has[I any](mb models.Mailbox) bool {
 
 func rules() []rule {
 	return []rule{
-		{"odd mail", onEngines, nil, testOddMail},
-		{"too large", onEngines, nil, testTooLarge},
-		{"delivery fails", inProcess, nil, testDeliveryFails},
-		{"stop early", onEngines, nil, testStopEarly},
-		{"many", onEngines, nil, testMany},
-		{"cancelled", onEngines, nil, testCancelled},
-		{"random", onNodes, nil, testRandom},
+		{"random", onNodes, testRandom},
+		{"odd mail", onEngines, testOddMail},
+		{"many", onEngines, testMany},
+		{"too large", onEngines, testTooLarge},
+		{"delivery fails", inProcess, testDeliveryFails},
+		{"stop early", onEngines, testStopEarly},
+		{"cancelled", onEngines, testCancelled},
 	}
 }
 
 // concurrent are the rules about many workers at once.
 func concurrent() []rule {
 	return []rule{
-		{"workers", inProcess, nil, testWorkers},
-		{"workers on one folder", onNodes, nil, testWorkersOneFolder},
-		{"account race", onEngines, nil, testAccountRace},
-		{"two clients", onEngines, nil, testTwoClients},
+		{"workers", inProcess, testWorkers},
+		{"workers on one folder", onNodes, testWorkersOneFolder},
+		{"account race", onEngines, testAccountRace},
+		{"two clients", onEngines, testTwoClients},
 	}
 }
 
@@ -183,9 +174,8 @@ func rulesOn(w where) []rule {
 	return slices.DeleteFunc(all(), func(r rule) bool { return r.where < w })
 }
 
-// run runs the rules that apply to the model.
 func (s *suite) run(t *testing.T, rules []rule) {
-	for _, r := range s.offered(t, rules) {
+	for _, r := range rules {
 		s.each(t, r.name, func(t *testing.T) { r.check(t, s) })
 	}
 }
@@ -206,20 +196,15 @@ func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
 	})
 }
 
-// offered returns the rules that apply to the model.
-func (s *suite) offered(t *testing.T, rules []rule) []rule {
-	offered := s.start(t, models.Options{}).mailbox()
-	return slices.DeleteFunc(rules, func(r rule) bool { return r.offered != nil && !r.offered(offered) })
-}
-
 // suite is a Suite with the state that all rules of one run share.
 type suite struct {
 	Suite
 	open   opener
-	golden string // the folder of the golden files, "" for the model's own
-	faulty bool   // a fault was planted: golden files differ
-	shared bool   // open returns one store again and again
-	starts int    // how often a rule has begun on it
+	golden string        // the folder of the golden files, "" for the model's own
+	faulty bool          // a fault was planted: golden files differ
+	shared bool          // open returns one store again and again
+	second drivers.Store // of the second process of random sequences; nil: the store of the first
+	starts int           // how often a rule has begun on it
 }
 
 // domain is the mail domain of a rule's accounts.
