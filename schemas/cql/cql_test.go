@@ -116,6 +116,8 @@ func TestApply(t *testing.T) {
 		},
 		{"CREATE KEYSPACE k WITH replication = {'class': 'x'}; " + "USE k; " + job + "DROP KEYSPACE k", "", ""},
 		{job + "CREATE TABLE job (k int PRIMARY KEY)", "table .job (id uuid:1, state text:1) key id", "it is there already"},
+		{job + "ALTER TABLE job ADD IF NOT EXISTS (state int, a int); ALTER TABLE job DROP IF EXISTS b, c", "table .job (id uuid:1, state text:1, a int:1) key id", ""},
+		{job + "ALTER TABLE job RENAME IF EXISTS x TO y; ALTER TABLE job ALTER IF EXISTS x TYPE int; ALTER TABLE job DROP IF EXISTS (x, state)", "table .job (id uuid:1) key id", ""},
 		{job + "DROP TABLE jobs", "table .job (id uuid:1, state text:1) key id", "there is no table jobs"},
 		{job + "ALTER TABLE job DROP stat", "table .job (id uuid:1, state text:1) key id", "table job has no column stat"},
 		{job + "ALTER TABLE job ADD state int", "table .job (id uuid:1, state text:1) key id", "has a column state already"},
@@ -145,6 +147,7 @@ func TestPassed(t *testing.T) {
 		"CREATE ROLE a", "CREATE OR REPLACE FUNCTION f(a int) CALLED ON NULL INPUT RETURNS int LANGUAGE java AS $$ return a; $$",
 		"GRANT SELECT ON KEYSPACE a TO b", "DROP AGGREGATE IF EXISTS f", "CONSISTENCY QUORUM",
 		"SERIAL CONSISTENCY LOCAL_SERIAL", "COPY t (a) FROM 'a.csv'", "SHOW VERSION", "EXPAND ON", "EXIT",
+		"PRUNE MATERIALIZED VIEW v WHERE a = 1", "COMMENT ON TABLE t IS 'x'", "ADD IDENTITY 'i' TO ROLE 'r'",
 	} {
 		if s := cql.Parse("", text+";\nSELECT a FROM t"); len(s.Passed) != 1 || len(s.Unread) > 0 || len(s.Statements) != 1 {
 			t.Errorf("%s: %+v", text, s)

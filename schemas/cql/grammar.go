@@ -12,7 +12,8 @@ var words = lexer.MustSimple([]lexer.SimpleRule{
 	{Name: "Comment", Pattern: `(?:--|//)[^\n]*|/\*(?s:.*?)\*/`},
 	{Name: "String", Pattern: `'(?:[^']|'')*'|\$\$(?s:.*?)\$\$`},
 	{Name: "Quoted", Pattern: `"(?:[^"]|"")*"`},
-	{Name: "Number", Pattern: `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|[0-9](?:[eE][+-][0-9]|[\w.])*`},
+	{Name: "Number", Pattern: `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|[0-9](?:[eE][+-][0-9]|[\w.])*|` +
+		`(?i:p(?:[0-9]+[ymdw])*(?:[0-9][ymdw]|t(?:[0-9]+[hms])+))\b`}, // the latter are durations
 	{Name: "Ident", Pattern: `[A-Za-z_]\w*`},
 	{Name: "Sign", Pattern: `<=|>=|!=|\+=|-=|[(){}\[\]<>,;.:=?*+\-/%]`},
 	{Name: "Bad", Pattern: `(?s:['"].*|/\*.*|\$\$.*|.)`},
@@ -156,8 +157,12 @@ type (
 		Entries []entry `parser:"| '{' ( @@ ( ',' @@ )* )? '}'"`
 		Call    *list   `parser:"| ('token'|Ident|Quoted) ( '.' (Ident|Quoted) )? '(' @@ ')'"`
 		Column  string  `parser:"| @(Ident|Quoted)"`
-		Element *expr   `parser:"( '[' @@ ']'"`
-		Field   string  `parser:"| '.' @(Ident|Quoted) )? )"`
+		Path    []step  `parser:"@@* )"`
+	}
+	step struct { // a field, an element or a range of elements
+		Field string `parser:"  '.' @(Ident|Quoted)"`
+		From  *expr  `parser:"| '[' @@?"`
+		To    *expr  `parser:"( '.' '.' @@? )? ']'"`
 	}
 	list struct {
 		Of []expr `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ )* )?"`
@@ -187,16 +192,21 @@ type (
 		Index *Index `parser:"| 'custom'? 'index' @@"`
 	}
 
-	// Alter has one change. Kind is table, type, keyspace or view.
+	// Alter has one change. Kind is table, type, keyspace or view. AddIf and the like: only of columns that are
+	// not there yet, or that are there.
 	Alter struct {
 		Kind     string   `parser:"( @( 'table' | 'columnfamily' | 'type' | 'keyspace' | 'schema' ) | 'materialized' @'view' )"`
 		IfExists bool     `parser:"( @'if' 'exists' )?"`
 		Name     Name     `parser:"@@"`
-		Add      []Column `parser:"( 'add' ( 'if' 'not' 'exists' )? ( '(' @@ ( ',' @@ )* ')' | @@ ( ',' @@ )* )"`
+		AddIf    bool     `parser:"( 'add' ( @'if' 'not' 'exists' )?"`
+		Add      []Column `parser:"  ( '(' @@ ( ',' @@ )* ')' | @@ ( ',' @@ )* )"`
 		Compact  bool     `parser:"| 'drop' @'compact' 'storage'"`
-		Drop     []string `parser:"| 'drop' ( 'if' 'exists' )? ( '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' | @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ) ( 'using' 'timestamp' Number )?"`
-		Rename   []rename `parser:"| 'rename' ( 'if' 'exists' )? @@ ( 'and' @@ )*"`
-		Retype   *retype  `parser:"| 'alter' ( 'if' 'exists' )? @@"`
+		DropIf   bool     `parser:"| 'drop' ( @'if' 'exists' )?"`
+		Drop     []string `parser:"  ( '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' | @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ) ( 'using' 'timestamp' Number )?"`
+		RenameIf bool     `parser:"| 'rename' ( @'if' 'exists' )?"`
+		Rename   []rename `parser:"  @@ ( 'and' @@ )*"`
+		RetypeIf bool     `parser:"| 'alter' ( @'if' 'exists' )?"`
+		Retype   *retype  `parser:"  @@"`
 		Options  []Option `parser:"| 'with' @@ ( 'and' @@ )* )"`
 	}
 	rename struct {

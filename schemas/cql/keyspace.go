@@ -296,7 +296,7 @@ func (c *Catalog) alter(a *Alter) error {
 		named = append(named, a.Retype.Column)
 	}
 	for _, name := range named {
-		if t.Column(name) == nil {
+		if t.Column(name) == nil && !a.DropIf && !a.RenameIf && !a.RetypeIf {
 			return fmt.Errorf("ALTER: %s %s has no column %s", a.Kind, a.Name.Name, name)
 		}
 	}
@@ -305,7 +305,9 @@ func (c *Catalog) alter(a *Alter) error {
 	}
 	t.Options = slices.DeleteFunc(t.Options, func(o Option) bool { return a.Compact && o.Compact })
 	for _, added := range a.Add {
-		if t.Column(added.Name) != nil {
+		if there := t.Column(added.Name) != nil; there && a.AddIf {
+			continue
+		} else if there {
 			return fmt.Errorf("ALTER: %s %s has a column %s already", a.Kind, a.Name.Name, added.Name)
 		}
 		t.Columns = append(t.Columns, added)
@@ -324,15 +326,17 @@ func (c *Catalog) alter(a *Alter) error {
 	for _, n := range a.Rename {
 		t.rename(n.From, n.To)
 	}
-	if a.Retype != nil && a.Retype.Type != nil {
+	if a.Retype != nil && a.Retype.Type != nil && t.Column(a.Retype.Column) != nil {
 		t.Column(a.Retype.Column).Type = *a.Retype.Type
 	}
 	return nil
 }
 
-// rename gives a column its new name.
+// rename gives a column its new name, if it is there.
 func (t *Table) rename(from, to string) {
-	t.Column(from).Name = to
+	if col := t.Column(from); col != nil {
+		col.Name = to
+	}
 	for i, name := range t.Partition {
 		if name == from {
 			t.Partition[i] = to

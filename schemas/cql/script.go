@@ -138,7 +138,7 @@ func begins(tokens []lexer.Token) bool {
 var passed = regexp.MustCompile(`^(?:(?:create|alter|drop) (?:or replace )?` +
 	`(?:function|aggregate|role|user|trigger|service_level|service level|identity)|grant|revoke|list|describe|desc|` +
 	`consistency|serial consistency|source|capture|copy|show|login|tracing|paging|expand|elapsed|unicode|history|debug|` +
-	`clear|cls|help|exit|quit|attach|detach)\b`)
+	`clear|cls|help|exit|quit|attach|detach|prune materialized view|comment on|add identity)\b`)
 
 func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 	last := tokens[len(tokens)-1]
@@ -249,7 +249,7 @@ var expected = regexp.MustCompile(`^unexpected token .*? \(expected [(~!]*("[^"]
 // parts are the words of CQL for parts of the grammar. A part that begins with one of several words has the first.
 var parts = map[string]string{
 	"<ident>": "a name", "<quoted>": "a name", "Name": "a name", "Named": "a name", "Type": "a type", "Column": "a column",
-	`"?"`: "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
+	`"json"`: `"("`, `"?"`: "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
 	"Using": "TTL or TIMESTAMP", `"ttl"`: "TTL or TIMESTAMP", "Assignment": "a change", "Element": "a column", "Option": "a setting",
 }
 

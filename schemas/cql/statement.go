@@ -322,7 +322,7 @@ func (r *reading) relations(all []relation) (out []Relation) {
 	return out
 }
 
-func (v *value) within() bool { return v.Element != nil || v.Field != "" }
+func (v *value) within() bool { return len(v.Path) > 0 }
 
 // columns calls yield for each column that is named in an expression.
 func (e *expr) columns(yield func(value)) {

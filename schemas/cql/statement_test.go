@@ -57,6 +57,19 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 		Values: []cql.Term{{"?", true}, {Text: "{'x': [1, ?], 'y': []}"}, {Text: "(int) 3"}}, IfNotExists: true,
 		Using: []cql.Using{{"ttl", cql.Term{Text: "60"}}, {"timestamp", cql.Term{"?", true}}},
 	},
+	"SELECT p.home.road, l[1..2], m['a'..'c'], m[?].x FROM t WHERE d = P1Y2M AND e = pt3h AND f = 1h30m": {
+		Kind: cql.Select, Table: cql.Name{"", "t"}, Select: []cql.Selector{
+			{Column: "p", Within: true, Columns: []string{"p"}, Text: "p.home.road"},
+			{Column: "l", Within: true, Columns: []string{"l"}, Text: "l[1..2]"},
+			{Column: "m", Within: true, Columns: []string{"m"}, Text: "m['a'..'c']"},
+			{Column: "m", Within: true, Columns: []string{"m"}, Text: "m[?].x"},
+		},
+		Where: []cql.Relation{
+			{Columns: []string{"d"}, Op: "=", Terms: []cql.Term{{Text: "P1Y2M"}}, Text: "d = P1Y2M"},
+			{Columns: []string{"e"}, Op: "=", Terms: []cql.Term{{Text: "pt3h"}}, Text: "e = pt3h"},
+			{Columns: []string{"f"}, Op: "=", Terms: []cql.Term{{Text: "1h30m"}}, Text: "f = 1h30m"},
+		},
+	},
 	"INSERT INTO t JSON ? DEFAULT UNSET": {
 		Kind: cql.Insert, Table: cql.Name{"", "t"}, JSON: true, Values: []cql.Term{{"?", true}},
 	},

@@ -78,7 +78,8 @@ func selectColumns(p *schemas.Pattern, st cql.Statement) error {
 
 // element reports whether a SELECT reads one element of a map: m[?].
 func element(p *schemas.Pattern, st cql.Statement) bool {
-	if len(st.Select) != 1 || !strings.HasSuffix(st.Select[0].Text, "]") || p.Columns[0].Type.Kind != schemas.Map {
+	if len(st.Select) != 1 || !strings.HasSuffix(st.Select[0].Text, "]") || strings.Contains(st.Select[0].Text, "..") ||
+		p.Columns[0].Type.Kind != schemas.Map {
 		return false
 	}
 	for _, c := range p.Table.Key() {
