@@ -249,7 +249,8 @@ var expected = regexp.MustCompile(`^unexpected token .*? \(expected [(~!]*("[^"]
 // parts are the words of CQL for parts of the grammar. A part that begins with one of several words has the first.
 var parts = map[string]string{
 	"<ident>": "a name", "<quoted>": "a name", "Name": "a name", "Named": "a name", "Type": "a type", "Column": "a column",
-	`"json"`: `"("`, `"?"`: "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
+	`"json"`: `"("`, // of an INSERT
+	`"?"`:    "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
 	"Using": "TTL or TIMESTAMP", `"ttl"`: "TTL or TIMESTAMP", "Assignment": "a change", "Element": "a column", "Option": "a setting",
 }
 

@@ -81,7 +81,7 @@ var (
 	bucketWords = []string{
 		"bucket", "period", "window", "epoch", "interval", "slot", "timeslot", "rowtime",
 	}
-	partitionWords = []string{"partition", "part"}
+	partitionWords = []string{"partition", "part", "bin", "page", "era", "generation", "range"}
 	chunkWords     = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
 	saltWords      = []string{"salt", "shard", "hash", "spread"}
 )
@@ -134,7 +134,11 @@ func numbered(c *schemas.Column) bool {
 
 // namesTime reports whether the name of a column says that it holds a time. A day of a
 // week comes again, and is none.
-func namesTime(c *schemas.Column) bool { return named(c, timeWords) && !named(c, []string{"of"}) }
+func namesTime(c *schemas.Column) bool {
+	_, whole, found := strings.Cut(strings.Join(wordsOf(c.Name), " ")+" ", " of ")
+	again := found && (whole == "" || slices.Contains(timeWords, strings.TrimSpace(whole)))
+	return named(c, timeWords) && !again
+}
 
 // prefixes and suffixes are what real names have next to a word without a sign between: subblock, timebucket,
 // dpart, bucketid.
