@@ -11,35 +11,29 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // administration makes, finds and drops the keyspaces of schemas.
 type administration struct {
 	*cluster
-	*gate
+	*plan.Gate
 	compiler  *compiler // gets the tables of applied schemas
 	namespace string
 	keyspace  string // Options.Keyspace: the keyspace of every schema; "" if not given
-	readOnly  bool
 }
 
 // Apply implements drivers.Store. Two clients may apply one schema at the same
 // time: all statements say IF NOT EXISTS and go to the same node, so that no two
 // nodes each create a table. At the end Apply reads the keyspace and compares it.
-func (a *administration) Apply(ctx context.Context, sch *schemas.Schema) (err error) {
-	if err := a.enter(); err != nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
-	}
-	defer a.leave(&err)
-	apply := a.apply
-	if a.readOnly {
-		apply = a.attach
-	}
-	if err := apply(ctx, sch); err != nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
-	}
-	return nil
+func (a *administration) Apply(ctx context.Context, sch *schemas.Schema) error {
+	return a.During("apply schema "+sch.Name, func() error {
+		if a.ReadOnly {
+			return a.attach(ctx, sch)
+		}
+		return a.apply(ctx, sch)
+	})
 }
 
 func (a *administration) apply(ctx context.Context, sch *schemas.Schema) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -31,11 +32,11 @@ const (
 )
 
 // Ask implements drivers.Asker. In CQL only SELECT reads, and a request is one statement.
-func (c *calls) Ask(ctx context.Context, q drivers.Question) (_ []drivers.Asked, err error) {
-	if err := c.enter(); err != nil {
-		return nil, err
-	}
-	defer c.leave(&err)
+func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+	return plan.Call(c.Gate, "run a query", func() ([]drivers.Asked, error) { return c.ask(ctx, q) })
+}
+
+func (c *calls) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
@@ -68,7 +69,7 @@ func (c *calls) Ask(ctx context.Context, q drivers.Question) (_ []drivers.Asked,
 		if one.Err = readError(it.Close()); one.Err == nil {
 			one.Work, one.Err = c.workOf(ctx, tracer.ids)
 		}
-		one.Err = c.gate.login.Hide(one.Err)
+		one.Err = c.login.Hide(one.Err)
 		all = append(all, one)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -231,46 +232,36 @@ func (p *parameter) text(raw rawValue) string {
 var _ drivers.Describer = (*Store)(nil)
 
 // Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.
-func (a *administration) Describe(ctx context.Context, keyspace string) (_ string, err error) {
-	if err := a.enter(); err != nil {
-		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
-	}
-	defer a.leave(&err)
-	there, err := readKeyspace(ctx, a.session, keyspace)
-	if err == nil && there == nil {
-		err = a.absent(ctx, keyspace)
-	}
-	if err != nil {
-		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
-	}
-	var b strings.Builder
-	it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
-	var in, kind, name, statement string
-	for it.Scan(&in, &kind, &name, &statement) {
-		b.WriteString(statement + "\n\n")
-	}
-	if err := it.Close(); err != nil {
-		return "", fmt.Errorf("describe keyspace %s: %w", keyspace, err)
-	}
-	return b.String(), nil
+func (a *administration) Describe(ctx context.Context, keyspace string) (string, error) {
+	return plan.Call(a.Gate, "describe keyspace "+keyspace, func() (string, error) {
+		there, err := readKeyspace(ctx, a.session, keyspace)
+		if err == nil && there == nil {
+			err = a.absent(ctx, keyspace)
+		}
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
+		var in, kind, name, statement string
+		for it.Scan(&in, &kind, &name, &statement) {
+			b.WriteString(statement + "\n\n")
+		}
+		return b.String(), it.Close()
+	})
 }
 
 // Prepared implements drivers.Describer. system.prepared_statements is a table of each node.
-func (a *administration) Prepared(ctx context.Context, keyspace string) (_ string, err error) {
-	if err := a.enter(); err != nil {
-		return "", fmt.Errorf("read prepared statements: %w", err)
-	}
-	defer a.leave(&err)
-	var b strings.Builder
-	it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
-	var in, text string
-	for it.Scan(&in, &text) {
-		if in == "" || in == keyspace {
-			b.WriteString(strings.TrimRight(strings.Join(strings.Fields(text), " "), "; ") + ";\n")
+func (a *administration) Prepared(ctx context.Context, keyspace string) (string, error) {
+	return plan.Call(a.Gate, "read prepared statements", func() (string, error) {
+		var b strings.Builder
+		it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
+		var in, text string
+		for it.Scan(&in, &text) {
+			if in == "" || in == keyspace {
+				b.WriteString(strings.TrimRight(strings.Join(strings.Fields(text), " "), "; ") + ";\n")
+			}
 		}
-	}
-	if err := it.Close(); err != nil {
-		return "", fmt.Errorf("read prepared statements: %w", readError(err))
-	}
-	return b.String(), nil
+		return b.String(), readError(it.Close())
+	})
 }

@@ -16,57 +16,32 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Batch implements drivers.Session.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) (err error) {
-	st, err := s.enter(ctx, stmt)
-	if err != nil {
-		return err
-	}
-	defer s.store.leave(&err)
-	if st.Pattern().Kind != schemas.Batch {
-		return st.Named(plan.ErrNotBatch)
-	}
+// RunBatch implements plan.Runner.
+func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	for i := range parts {
-		part, err := plan.Part(st.parts, &parts[i])
-		if err != nil {
-			return st.Named(err)
-		}
-		if err := s.store.ready(part, parts[i].Args); err != nil {
-			return st.Named(fmt.Errorf("part %s: %w", part.Pattern().Name, err))
+		part := st.parts[parts[i].Part]
+		if err := s.store.fits(part, parts[i].Args); err != nil {
+			return fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
 	}
-	switch {
-	case len(parts) == 0:
-		return nil
-	case len(parts) == 1: // a batch of one is a write
+	if len(parts) == 1 { // a batch of one is a write
 		p := st.parts[parts[0].Part]
-		if p.Pattern().Conditional() {
-			r, err := s.writeIf(ctx, p, parts[0].Args)
-			if err == nil && !r.Applied {
-				err = drivers.ErrNotApplied
-			}
-			return st.Named(err)
+		r, err := s.RunWrite(ctx, p, parts[0].Args)
+		if err == nil && !r.Applied {
+			err = drivers.ErrNotApplied
 		}
-		return st.Named(s.write(ctx, p, parts[0].Args, s.store.time(p)))
+		return p.Named(err)
 	}
 	if err := s.ordered(st, parts); err != nil {
-		return st.Named(err)
+		return err
 	}
 	switch {
 	case st.Pattern().Atomic > schemas.AtomicNone:
-		return st.Named(s.oneBatch(ctx, st, parts))
+		return s.oneBatch(ctx, st, parts)
 	case st.unlogged:
-		return st.Named(s.unloggedBatches(ctx, st, parts))
-	case st.Pattern().Parallel > 1:
-		return st.Named(s.parallelBatch(ctx, st, parts))
+		return s.unloggedBatches(ctx, st, parts)
 	}
-	for i := range parts {
-		p := st.parts[parts[i].Part]
-		if err := s.write(ctx, p, parts[i].Args, s.store.time(p)); err != nil {
-			return st.Named(plan.Partial(err, i, len(parts)))
-		}
-	}
-	return nil
+	return s.separateWrites(ctx, st, parts)
 }
 
 // errOneTime stands before what is wrong with a batch.
@@ -87,40 +62,22 @@ func (s *session) ordered(st *statement, parts []drivers.Call) error {
 	return nil
 }
 
-// parallelBatch sends the parts as separate requests, as many at a time as the
-// pattern allows. Their timestamps follow their order, in whichever order they arrive.
-func (s *session) parallelBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	slots := s.parallelSlots(min(st.Pattern().Parallel, len(parts)))
-	time := s.store.clock.next(int64(len(parts)))
-	begin := func(i int) {
-		sl, p := slots[i%len(slots)], st.parts[parts[i].Part]
-		at := p.timeOf(time, i)
-		go func() {
-			sl.done <- plan.GuardWrite(func() error { return sl.write(ctx, p, parts[i].Args, at) })
-		}()
+// separateWrites sends the parts as separate requests, as many at a time as the pattern allows. The
+// timestamps of those that are sent at the same time follow their order, in whichever order they arrive.
+func (s *session) separateWrites(ctx context.Context, st *statement, parts []drivers.Call) error {
+	slots, first := []*slot{&s.slot}, int64(0)
+	if n := min(st.Pattern().Parallel, len(parts)); n > 1 {
+		slots, first = s.parallelSlots(n), s.store.clock.next(int64(len(parts)))
 	}
-	begun, applied := 0, 0
-	for ; begun < len(slots); begun++ {
-		begin(begun)
-	}
-	var failed error
-	for i := 0; i < begun; i++ {
-		err := <-slots[i%len(slots)].done
-		switch {
-		case err == nil:
-			applied++
-		case failed == nil || errors.Is(err, drivers.ErrUnknown):
-			failed = err
+	applied, err := plan.Writes(len(parts), len(slots), func(i, on int) error {
+		p := st.parts[parts[i].Part]
+		time := p.timeOf(first, i)
+		if len(slots) == 1 {
+			time = s.store.time(p)
 		}
-		if failed == nil && begun < len(parts) {
-			begin(begun)
-			begun++
-		}
-	}
-	if failed == nil {
-		return nil
-	}
-	return plan.Partial(failed, applied, len(parts))
+		return p.Named(slots[on].write(ctx, p, parts[i].Args, time))
+	})
+	return plan.Partial(err, applied, len(parts))
 }
 
 // unloggedBatches sends the parts, in their order, in as few batches as the cluster takes.
@@ -129,7 +86,7 @@ func (s *session) unloggedBatches(ctx context.Context, st *statement, parts []dr
 		n := s.store.limits.together(st, parts[done:])
 		var err error
 		if p := st.parts[parts[done].Part]; n == 1 {
-			err = s.write(ctx, p, parts[done].Args, s.store.time(p))
+			err = p.Named(s.write(ctx, p, parts[done].Args, s.store.time(p)))
 		} else {
 			err = s.oneBatch(ctx, st, parts[done:done+n])
 		}

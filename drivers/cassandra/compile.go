@@ -26,7 +26,7 @@ func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	st := &statement{
-		of: k, Plan: plan.Of(p), shape: p, table: table, args: p.Args(), keys: len(p.By), inAt: -1, rowAt: -1,
+		of: k, Plan: plan.Of(p), shape: p, table: table, keys: len(p.By), inAt: -1, rowAt: -1,
 	}
 	if p.Kind.Reads() {
 		err = st.compileRead()
@@ -73,7 +73,6 @@ type statement struct {
 	of    *compiler
 	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
 	table *table
-	args  []schemas.Arg
 
 	queries variants     // one query for each set of bounds that a call may give
 	chains  [2][]*query  // pages over columns of mixed direction: see compileChain
@@ -94,7 +93,7 @@ type statement struct {
 }
 
 // variants are the queries of a statement, by the bounds that a call gives.
-type variants [(withFrom | withTo | withAfter) + 1]*query
+type variants [(plan.WithFrom | plan.WithTo | plan.WithAfter) + 1]*query
 
 // setsTimestamp reports whether the write gets its timestamp from the store's
 // clock. If some pattern writes to the table conditionally, nodes set the
@@ -152,30 +151,21 @@ func unsupported(format string, args ...any) error {
 // calls prepares statements, and opens the sessions that run them.
 type calls struct {
 	*cluster
-	*gate
+	*plan.Gate
 	compiler *compiler
 	clock    *clock
-	readOnly bool
 }
 
 // Prepare implements drivers.Store. The cluster prepares the queries too, so that
 // Prepare fails if the cluster refuses one.
-func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (_ drivers.Statement, err error) {
-	if err := c.enter(); err != nil {
-		return nil, err
-	}
-	defer c.leave(&err)
-	if c.readOnly && !p.Kind.Reads() {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
-	}
-	st, err := c.compiler.compile(p)
-	if err == nil {
-		err = c.prepare(ctx, st)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	return st, nil
+func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	return plan.Prepare(c.Gate, p, func(p *schemas.Pattern) (*statement, error) {
+		st, err := c.compiler.compile(p)
+		if err == nil {
+			err = c.prepare(ctx, st)
+		}
+		return st, err
+	})
 }
 
 // errPrepared stops gocql after it has prepared a query, before it executes it.
@@ -216,13 +206,13 @@ func (st *statement) compileRead() error {
 	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
 	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
 	mixed := len(p.After) > 1 && !oneDirection(p.After)
-	for with := range bounds(len(st.queries)) {
-		if !st.possible(with) || mixed && with&withAfter != 0 {
+	for with := range plan.Bounds(len(st.queries)) {
+		if !st.possible(with) || mixed && with&plan.WithAfter != 0 {
 			continue
 		}
 		st.queries[with] = st.selection(func(b *cql) {
-			b.ends(p, with, st.Layout.From, st.Layout.To, with&withAfter != 0 && len(p.After) > 1)
-			if with&withAfter != 0 {
+			b.ends(p, with, st.Layout.From, st.Layout.To, with&plan.WithAfter != 0 && len(p.After) > 1)
+			if with&plan.WithAfter != 0 {
 				b.after(p, st.Layout.After)
 			}
 		})
@@ -263,20 +253,20 @@ func (st *statement) useIndex() error {
 
 // possible reports whether a call can give exactly these bounds. Of after and the
 // bound at which reading begins, only the closer one is used.
-func (st *statement) possible(with bounds) bool {
+func (st *statement) possible(with plan.Bounds) bool {
 	p := st.shape
-	if with&withFrom != 0 && p.From == nil || with&withTo != 0 && p.To == nil || with&withAfter != 0 && len(p.After) == 0 {
+	if with&plan.WithFrom != 0 && p.From == nil || with&plan.WithTo != 0 && p.To == nil || with&plan.WithAfter != 0 && len(p.After) == 0 {
 		return false
 	}
-	return with&withAfter == 0 || with&st.startBound() == 0
+	return with&plan.WithAfter == 0 || with&st.startBound() == 0
 }
 
 // startBound returns the bound at which reading begins in a pattern with after.
-func (st *statement) startBound() bounds {
+func (st *statement) startBound() plan.Bounds {
 	if ascending(st.Pattern().After[0], st.Pattern().Reverse) {
-		return withFrom
+		return plan.WithFrom
 	}
-	return withTo
+	return plan.WithTo
 }
 
 // compileChain compiles a page that continues after a row in columns of mixed
@@ -286,14 +276,14 @@ func (st *statement) startBound() bounds {
 // and so on.
 func (st *statement) compileChain() {
 	p := st.Pattern()
-	end := (withFrom | withTo) &^ st.startBound()
+	end := (plan.WithFrom | plan.WithTo) &^ st.startBound()
 	for i := len(p.After) - 1; i >= 0; i-- {
 		for given := range st.chains {
-			with := bounds(0)
+			with := plan.Bounds(0)
 			if given == 1 {
 				with = end
 			}
-			if given == 1 && !st.possible(end|withAfter) {
+			if given == 1 && !st.possible(end|plan.WithAfter) {
 				continue
 			}
 			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {

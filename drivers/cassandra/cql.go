@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -81,15 +82,6 @@ func (b *cql) query(key []bind) *query {
 	return q
 }
 
-// bounds are the ends of a range that a call gives. A null argument gives none.
-type bounds uint8
-
-const (
-	withFrom bounds = 1 << iota
-	withTo
-	withAfter
-)
-
 // ascending reports whether a read in this direction sees the column's values
 // ascend.
 func ascending(c *schemas.Column, reverse bool) bool { return c.Desc == reverse }
@@ -121,7 +113,7 @@ func upper(b *schemas.Bound) string {
 
 // ends appends the conditions for the ends of a range. CQL does not mix tuples and
 // plain comparisons over one column, so tuple writes them as tuples.
-func (b *cql) ends(p *schemas.Pattern, with bounds, from, to int, tuple bool) {
+func (b *cql) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple bool) {
 	end := func(c *schemas.Column, sign string, at int) {
 		if tuple {
 			b.cond("("+ddl.Quote(c.Name)+") "+sign+" (?)", bind(at))
@@ -129,10 +121,10 @@ func (b *cql) ends(p *schemas.Pattern, with bounds, from, to int, tuple bool) {
 			b.cond(ddl.Quote(c.Name)+" "+sign+" ?", bind(at))
 		}
 	}
-	if with&withFrom != 0 {
+	if with&plan.WithFrom != 0 {
 		end(p.From.Column, lower(p.From), from)
 	}
-	if with&withTo != 0 {
+	if with&plan.WithTo != 0 {
 		end(p.To.Column, upper(p.To), to)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // owner says who made a keyspace, by the marks of its tables.
@@ -47,31 +48,26 @@ func (a *administration) owners(ctx context.Context) (map[string]owner, error) {
 }
 
 // Namespaces implements drivers.Admin.
-func (a *administration) Namespaces(ctx context.Context) (_ []string, err error) {
-	if err := a.enter(); err != nil {
-		return nil, err
-	}
-	defer a.leave(&err)
-	all, err := a.owners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]bool)
-	for _, o := range all {
-		if o.foreign == "" && o.namespace != "" {
-			names[o.namespace] = true
+func (a *administration) Namespaces(ctx context.Context) ([]string, error) {
+	return plan.Call(a.Gate, "list namespaces", func() ([]string, error) {
+		all, err := a.owners(ctx)
+		names := make(map[string]bool)
+		for _, o := range all {
+			if o.foreign == "" && o.namespace != "" {
+				names[o.namespace] = true
+			}
 		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
+		return slices.Sorted(maps.Keys(names)), err
+	})
 }
 
 // Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
 // it takes is told by nodes from Cassandra 4.0 on, in MiB.
-func (a *administration) Inventory(ctx context.Context) (_ []drivers.Namespace, err error) {
-	if err := a.enter(); err != nil {
-		return nil, err
-	}
-	defer a.leave(&err)
+func (a *administration) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
+	return plan.Call(a.Gate, "list namespaces", func() ([]drivers.Namespace, error) { return a.inventory(ctx) })
+}
+
+func (a *administration) inventory(ctx context.Context) ([]drivers.Namespace, error) {
 	owners, err := a.owners(ctx)
 	if err != nil {
 		return nil, err
@@ -115,17 +111,17 @@ func (a *administration) perKeyspace(ctx context.Context, query string) (map[str
 }
 
 // Drop implements drivers.Admin.
-func (a *administration) Drop(ctx context.Context) (err error) {
-	if err := a.enter(); err != nil {
-		return fmt.Errorf("drop: %w", err)
-	}
-	defer a.leave(&err)
-	if a.readOnly {
-		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
+func (a *administration) Drop(ctx context.Context) error {
+	return a.During("drop", func() error { return a.drop(ctx) })
+}
+
+func (a *administration) drop(ctx context.Context) error {
+	if a.ReadOnly {
+		return drivers.ErrReadOnly
 	}
 	all, err := a.owners(ctx)
 	if err != nil {
-		return fmt.Errorf("drop: %w", err)
+		return err
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -16,7 +16,7 @@ import (
 // cluster, the gate and the compiler.
 type Store struct {
 	*cluster
-	*gate
+	*plan.Gate
 	*compiler
 	administration
 	observer
@@ -73,15 +73,15 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 
 // storeOf returns a store of an open cluster.
 func storeOf(c *cluster, o drivers.Options) *Store {
-	g, k := &gate{login: c.login}, new(compiler)
+	g, k := &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login}, new(compiler)
 	return &Store{
-		cluster: c, gate: g, compiler: k,
+		cluster: c, Gate: g, compiler: k,
 		administration: administration{
-			cluster: c, gate: g, compiler: k,
-			namespace: o.Namespace, keyspace: o.Keyspace, readOnly: o.ReadOnly,
+			cluster: c, Gate: g, compiler: k,
+			namespace: o.Namespace, keyspace: o.Keyspace,
 		},
-		observer: observer{cluster: c, gate: g, compiler: k, readOnly: o.ReadOnly},
-		calls:    calls{cluster: c, gate: g, compiler: k, clock: new(clock), readOnly: o.ReadOnly},
+		observer: observer{cluster: c, Gate: g, compiler: k},
+		calls:    calls{cluster: c, Gate: g, compiler: k, clock: new(clock)},
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 // within a request's timeout. A call made from within a yield is refused, so that
 // the read around it can end.
 func (s *Store) Close() error {
-	if s.gate.calls.Close() {
+	if s.Gate.Close() {
 		s.session.Close()
 	}
 	return nil
@@ -131,25 +131,4 @@ var lacking = []drivers.Setting{
 		Name: "SAI, unified compaction",
 		Doc:  "ScyllaDB, and Cassandra before 5.0: the cluster refuses tables with hints for them",
 	},
-}
-
-// gate counts the calls under way, so that Close can wait for them.
-type gate struct {
-	calls plan.Calls
-	login *drivers.Login
-}
-
-// enter begins a call. If it returns no error, the caller must end the call with
-// leave.
-func (g *gate) enter() error {
-	if err := g.calls.Enter(); err != nil {
-		return fmt.Errorf("cassandra: %w", err)
-	}
-	return nil
-}
-
-// leave ends a call. A server may repeat the password in any error.
-func (g *gate) leave(err *error) {
-	g.calls.Leave()
-	*err = g.login.Hide(*err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -37,7 +38,7 @@ func (st *statement) Explain() ([]string, error) {
 	var lines []string
 	for with, q := range st.queries {
 		if q != nil {
-			lines = append(lines, q.text+";"+st.note(q, bounds(with)))
+			lines = append(lines, q.text+";"+st.note(q, plan.Bounds(with)))
 		}
 	}
 	if st.adding[0] != nil {
@@ -50,12 +51,12 @@ func (st *statement) Explain() ([]string, error) {
 }
 
 // note says when a query is sent, and to whom.
-func (st *statement) note(q *query, with bounds) string {
+func (st *statement) note(q *query, with plan.Bounds) string {
 	var words []string
 	for _, b := range []struct {
-		bit  bounds
+		bit  plan.Bounds
 		word string
-	}{{withFrom, "from"}, {withTo, "to"}, {withAfter, "after"}} {
+	}{{plan.WithFrom, "from"}, {plan.WithTo, "to"}, {plan.WithAfter, "after"}} {
 		if with&b.bit != 0 {
 			words = append(words, b.word)
 		}

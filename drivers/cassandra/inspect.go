@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -26,16 +27,8 @@ func (a *administration) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 }
 
 // Inspect implements drivers.Store.
-func (a *administration) Inspect(ctx context.Context, name string) (_ *schemas.Schema, err error) {
-	if err := a.enter(); err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	defer a.leave(&err)
-	sch, err := a.inspect(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	return sch, nil
+func (a *administration) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	return plan.Call(a.Gate, "inspect schema "+name, func() (*schemas.Schema, error) { return a.inspect(ctx, name) })
 }
 
 func (a *administration) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
@@ -62,16 +55,8 @@ func (a *administration) inspect(ctx context.Context, name string) (*schemas.Sch
 }
 
 // Compare implements drivers.Comparer.
-func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (_ *drivers.Comparison, err error) {
-	if err := a.enter(); err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	defer a.leave(&err)
-	c, err := a.compare(ctx, sch)
-	if err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	return c, nil
+func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	return plan.Call(a.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return a.compare(ctx, sch) })
 }
 
 func (a *administration) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // observeTimeout bounds an observation, which is made between measurements. Nodes
@@ -23,9 +24,8 @@ const observeTimeout = 2 * time.Second
 // observer asks the nodes about their work and their files.
 type observer struct {
 	*cluster
-	*gate
+	*plan.Gate
 	compiler *compiler // knows the keyspaces of applied schemas
-	readOnly bool
 }
 
 // Observe implements drivers.Observer. Sizes are sums over all nodes that are up.
@@ -37,10 +37,10 @@ func (ob *observer) Observe() drivers.Observation {
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: ob.effective(),
 	}
-	if ob.enter() != nil {
+	if ob.Enter() != nil {
 		return o
 	}
-	defer ob.calls.Leave()
+	defer ob.Leave()
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	o.Missing = hostPorts(ob.nodes.missing())

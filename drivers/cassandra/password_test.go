@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // TestPasswordGuard: a password goes where the user said, and only encrypted or allowed
@@ -197,7 +198,7 @@ func TestPasswordHidden(t *testing.T) {
 	}
 	st.compiler.add(d, sch, new(ddl.LiveKeyspace))
 	compiled := func(pattern string) drivers.Statement {
-		stmt, err := st.compiler.compile(sch.Pattern(pattern))
+		stmt, err := plan.Prepare(st.Gate, sch.Pattern(pattern), st.compiler.compile)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,120 +2,74 @@ package cassandra
 
 import (
 	"context"
-	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// checkEvery is the number of rows after which a long read checks its context.
-const checkEvery = 256
-
-// errLimitReached stops a read at its limit.
-var errLimitReached = errors.New("enough")
-
-// Read implements drivers.Session.
-func (s *session) Read(
-	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
-) (err error) {
-	st, err := s.enter(ctx, stmt)
-	if err != nil {
-		return err
-	}
-	defer s.store.leave(&err)
-	if !st.Pattern().Kind.Reads() {
-		return st.Named(plan.ErrNotRead)
-	}
-	if err := st.check(args); err != nil {
-		return st.Named(err)
-	}
-	limit := st.Limit(args)
-	switch {
-	case limit == 0:
-		return nil
-	case limit < 0:
-		limit = math.MaxInt64
-	}
+// RunRead implements plan.Runner.
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	switch {
 	case st.readsEach():
-		err = s.readPartitions(ctx, st, args, limit, yield)
+		return s.readPartitions(ctx, st, args, yield)
 	case st.inAt >= 0:
-		err = s.readIn(ctx, st, args, limit, yield)
-	default:
-		err = s.readRange(ctx, st, args, limit, yield)
+		return s.readIn(ctx, st, args, yield)
 	}
-	if err == errLimitReached {
-		return nil
-	}
-	return err
+	return s.readRange(ctx, st, args, yield)
 }
 
 // boundsOf returns the bounds that a call gives. If it gives both the bound at
 // which reading begins and a row to continue after, only the closer one is used.
-func (st *statement) boundsOf(args []drivers.Value) bounds {
-	p := st.Pattern()
-	var with bounds
-	if st.Layout.From >= 0 && !args[st.Layout.From].IsNull() {
-		with |= withFrom
-	}
-	if st.Layout.To >= 0 && !args[st.Layout.To].IsNull() {
-		with |= withTo
-	}
-	if len(p.After) == 0 || args[st.Layout.After].IsNull() {
+func (st *statement) boundsOf(args []drivers.Value) plan.Bounds {
+	p, with := st.Pattern(), st.Given(args)
+	if with&plan.WithAfter == 0 {
 		return with
 	}
+	with &^= plan.WithAfter
 	start := st.startBound()
 	if with&start == 0 {
-		return with | withAfter
+		return with | plan.WithAfter
 	}
 	bound, at := p.From, st.Layout.From
-	if start == withTo {
+	if start == plan.WithTo {
 		bound, at = p.To, st.Layout.To
 	}
 	c := compare(args[st.Layout.After], args[at])
-	if start == withTo {
+	if start == plan.WithTo {
 		c = -c
 	}
 	if c < 0 || c == 0 && bound.Open {
 		return with // the whole range is after the row
 	}
-	return with&^start | withAfter
+	return with&^start | plan.WithAfter
 }
 
 // readRange reads with one query, or with the queries of a chain one after another.
-func (s *session) readRange(
-	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
-) error {
+func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	with := st.boundsOf(args)
-	o := inputs{args: args, limit: limit, tokens: st.tokens}
+	o := inputs{args: args, tokens: st.tokens}
 	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}
-	if with&withAfter == 0 || st.chains[0] == nil {
-		_, err := s.stream(ctx, st, s.call(st.queries[with]), &o, yield)
-		return err
-	}
-	chain := st.chains[0]
-	if with&^withAfter != 0 {
-		if st.beyondEnd(args) {
-			return nil
+	chain := []*query{st.queries[with]}
+	if with&plan.WithAfter != 0 && st.chains[0] != nil {
+		chain = st.chains[0]
+		if with&^plan.WithAfter != 0 {
+			if st.beyondEnd(args) {
+				return nil
+			}
+			chain = st.chains[1]
 		}
-		chain = st.chains[1]
 	}
 	for _, q := range chain {
-		n, err := s.stream(ctx, st, s.call(q), &o, yield)
-		if err != nil {
+		o.limit = s.Left()
+		if err := s.stream(ctx, st, s.call(q), &o, yield); err != nil {
 			return err
-		}
-		if o.limit -= n; o.limit == 0 {
-			return nil
 		}
 	}
 	return nil
@@ -126,51 +80,38 @@ func (s *session) readRange(
 func (st *statement) beyondEnd(args []drivers.Value) bool {
 	p := st.Pattern()
 	bound, at := p.To, st.Layout.To
-	if st.startBound() == withTo {
+	if st.startBound() == plan.WithTo {
 		bound, at = p.From, st.Layout.From
 	}
 	c := compare(args[st.Layout.After], args[at])
-	if st.startBound() == withTo {
+	if st.startBound() == plan.WithTo {
 		c = -c
 	}
 	return c > 0 || c == 0 && bound.Open
 }
 
 // stream sends a read and yields its rows as they arrive.
-func (sl *slot) stream(
-	ctx context.Context, st *statement, c *call, o *inputs, yield func([]drivers.Value) error,
-) (n int64, err error) {
-	it := sl.send(ctx, c, o)
-	n, err = sl.drain(ctx, st, c, o, it, yield)
+func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *inputs, yield plan.Yield) error {
+	err := sl.drain(st, c, sl.send(ctx, c, o), yield)
 	c.done()
-	return n, err
+	return err
 }
 
 // drain yields the rows of a result, on all its pages.
-func (sl *slot) drain(
-	ctx context.Context, st *statement, c *call, o *inputs, it *gocql.Iter, yield func([]drivers.Value) error,
-) (n int64, err error) {
-	for read := 1; it.Scan(c.dest...); read++ {
-		if read%checkEvery == 0 {
-			if err = ctx.Err(); err != nil {
-				break
-			}
-		}
+func (sl *slot) drain(st *statement, c *call, it *gocql.Iter, yield plan.Yield) (err error) {
+	for err == nil && it.Scan(c.dest...) {
 		if c.take(st) {
-			if err = yield(c.row[:st.out]); err != nil {
-				break
-			}
-			if n++; n == o.limit {
-				break
-			}
+			err = yield(c.row[:st.out])
 		}
 		c.elems = c.elems[:0]
-		sl.turn(it)
+		if err == nil {
+			sl.turn(it)
+		}
 	}
 	if cerr := it.Close(); err == nil && cerr != nil {
-		err = st.Named(readError(cerr))
+		err = readError(cerr)
 	}
-	return n, err
+	return err
 }
 
 // turn counts a request if the next row is on another page of the result.
@@ -224,7 +165,7 @@ func nextPage(rows, most int, took time.Duration) int {
 }
 
 // scan reads a table page by page.
-func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
+func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan.Yield) error {
 	c := s.call(st.queries[0])
 	defer c.done()
 	most := s.store.settings.pageSize
@@ -235,12 +176,8 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func
 		it := s.send(ctx, c, o)
 		rows = nextPage(rows, most, time.Since(begin))
 		state = it.PageState()
-		n, err := s.drain(ctx, st, c, o, it, yield)
-		if err != nil || len(state) == 0 {
+		if err := s.drain(st, c, it, yield); err != nil || len(state) == 0 {
 			return err
-		}
-		if o.limit -= n; o.limit == 0 {
-			return nil
 		}
 	}
 }
@@ -255,15 +192,13 @@ func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) 
 		}
 		sl.turn(it)
 	}
-	return st.Named(readError(it.Close()))
+	return readError(it.Close())
 }
 
 // readIn reads the rows of a list with one IN. Cassandra returns each row once, in
 // clustering order. readIn yields them in the list's order, so it reads all of them
 // first.
-func (s *session) readIn(
-	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
-) error {
+func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	list := args[st.Layout.In].Elems()
 	if len(list) == 0 {
 		return nil
@@ -271,7 +206,7 @@ func (s *session) readIn(
 	c := s.call(st.queries[0])
 	err := s.collect(ctx, st, c, &inputs{args: args})
 	if err == nil {
-		err = s.yieldInListOrder(st, list, len(c.columns), limit, yield)
+		err = s.yieldInListOrder(st, list, len(c.columns), yield)
 	}
 	c.done()
 	clear(s.rows)
@@ -280,9 +215,7 @@ func (s *session) readIn(
 }
 
 // yieldInListOrder yields the collected rows in the order of the list.
-func (s *session) yieldInListOrder(
-	st *statement, list []drivers.Value, width int, limit int64, yield func([]drivers.Value) error,
-) error {
+func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width int, yield plan.Yield) error {
 	s.groups = s.groups[:0]
 	for row := 0; row < len(s.rows); row += width {
 		element := s.rows[row+st.inAt]
@@ -303,9 +236,6 @@ func (s *session) yieldInListOrder(
 			if err := yield(s.rows[row : row+st.out]); err != nil {
 				return err
 			}
-			if limit--; limit == 0 {
-				return nil
-			}
 		}
 	}
 	return nil
@@ -314,49 +244,28 @@ func (s *session) yieldInListOrder(
 // readPartitions reads the partitions of a list in parallel, as many at a time as
 // the pattern allows, each with a request to its own replicas. It yields rows in
 // the list's order, and holds the rows of no more partitions than it reads at a time.
-func (s *session) readPartitions(
-	ctx context.Context, st *statement, args []drivers.Value, limit int64, yield func([]drivers.Value) error,
-) error {
+func (s *session) readPartitions(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
 	list := args[st.Layout.In].Elems()
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	begin := func(i int) {
-		sl := slots[i%len(slots)]
-		go func() {
-			sl.done <- crash.Guard(func() error {
-				c := sl.call(st.queries[0])
-				return sl.collect(ctx, st, c, &inputs{args: args, element: list[i]})
-			})
-		}()
-	}
-	begun := 0
-	for ; begun < len(slots); begun++ {
-		begin(begun)
-	}
-	var err error
-	for i := 0; i < begun; i++ {
-		sl := slots[i%len(slots)]
-		if got := <-sl.done; err == nil {
-			err = got
-		}
+	plan.InOrder(len(list), len(slots), func(i, on int) error {
+		return slots[on].collect(ctx, st, slots[on].call(st.queries[0]), &inputs{args: args, element: list[i]})
+	}, func(_, on int, failed error) bool {
+		sl := slots[on]
 		c := sl.call(st.queries[0])
+		if err == nil {
+			err = failed
+		}
 		for row := 0; row < len(sl.rows) && err == nil; row += len(c.columns) {
-			if err = yield(sl.rows[row : row+st.out]); err == nil {
-				if limit--; limit == 0 {
-					err = errLimitReached
-				}
-			}
+			err = yield(sl.rows[row : row+st.out])
 		}
 		c.done()
 		clear(sl.rows)
-		switch {
-		case err != nil:
-			cancel() // the loop still waits for the reads under way
-		case begun < len(list):
-			begin(begun)
-			begun++
+		if err != nil {
+			cancel() // of the reads under way
 		}
-	}
+		return err == nil
+	})
 	return err
 }

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gocql/gocql"
 
@@ -13,11 +12,11 @@ import (
 
 // session runs statements for one worker.
 type session struct {
+	plan.Session[*statement]
 	slot           // for the worker's own requests
 	slots  []*slot // for requests that run in parallel
 	groups []group
 	order  plan.Order
-	closed bool
 }
 
 // slot sends requests for one goroutine, one at a time. It keeps the requests with
@@ -29,8 +28,7 @@ type slot struct {
 	retry  retries
 	rows   []drivers.Value // the rows of a read that collects all
 	batch  batch
-	answer []any      // the targets for the columns of a conditional write's result
-	done   chan error // a parallel slot sends its outcome here
+	answer []any // the targets for the columns of a conditional write's result
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All slots
 	// of a session share it.
 	tolerant *bool
@@ -73,16 +71,18 @@ var (
 )
 
 // Session implements drivers.Store.
-func (c *calls) Session() (_ drivers.Session, err error) {
-	if err := c.enter(); err != nil {
+func (c *calls) Session() (drivers.Session, error) {
+	if err := c.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.leave(&err)
-	return &session{slot: c.slot()}, nil
+	defer c.Leave()
+	s := &session{slot: c.slot()}
+	s.Init(c.Gate, s)
+	return s, nil
 }
 
 func (c *calls) slot() slot {
-	return slot{store: c, retry: retries{most: c.settings.retries}, done: make(chan error, 1), tolerant: new(bool)}
+	return slot{store: c, retry: retries{most: c.settings.retries}, tolerant: new(bool)}
 }
 
 // parallelSlots returns n slots for parallel requests.
@@ -116,39 +116,9 @@ func (sl *slot) take() drivers.Cost {
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.closed, s.slots, s.groups = true, nil, nil
+	s.slots, s.groups = nil, nil
 	s.slot = slot{store: s.store}
-	return nil
-}
-
-// enter does the checks that all calls share. If it returns no error, the caller
-// must end the call with s.store.leave.
-func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
-	st, ok := stmt.(*statement)
-	if !ok || st.of != s.store.compiler {
-		return nil, plan.Foreign(stmt)
-	}
-	if err := st.Enter(ctx, s.closed, -1); err != nil {
-		return nil, err
-	}
-	return st, s.store.enter()
-}
-
-// check checks the arguments of a call before anything is sent.
-func (st *statement) check(args []drivers.Value) error {
-	if err := st.Takes(len(args)); err != nil {
-		return err
-	}
-	for i := range args {
-		if err := plan.Fits(&st.args[i].Type, &args[i]); err != nil {
-			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
-		}
-		if args[i].IsNull() && (i < st.keys || i == st.Layout.In || i == st.Layout.Element ||
-			st.Pattern().Kind == schemas.Add) {
-			return fmt.Errorf("argument %s: %w", st.args[i].Name, plan.ErrNull)
-		}
-	}
-	return nil
+	return s.Session.Close()
 }
 
 // call returns the slot's call for a query.
@@ -299,5 +269,10 @@ func (c *call) done() {
 	}
 }
 
-// clamp returns a limit as an int, the type of LIMIT in CQL.
-func clamp(n int64) int32 { return int32(min(n, 1<<31-1)) }
+// clamp returns a limit as an int, the type of LIMIT in CQL. A negative one is no limit.
+func clamp(n int64) int32 {
+	if n < 0 {
+		n = 1<<31 - 1
+	}
+	return int32(min(n, 1<<31-1))
+}

@@ -22,19 +22,12 @@ const quietPolls = 5
 // Settle implements drivers.Settler. It writes the memtables of the applied schemas to
 // disk, and waits until no node has a flush or a compaction running or queued. A cluster
 // that does not show its thread pools to this user gives drivers.ErrUntold.
-func (ob *observer) Settle(ctx context.Context) (err error) {
-	if err := ob.enter(); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	defer ob.leave(&err)
-	if err := ob.settle(ctx); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	return nil
+func (ob *observer) Settle(ctx context.Context) error {
+	return ob.During("settle", func() error { return ob.settle(ctx) })
 }
 
 func (ob *observer) settle(ctx context.Context) (err error) {
-	if tables := ob.tables(); !ob.readOnly && len(tables) > 0 {
+	if tables := ob.tables(); !ob.ReadOnly && len(tables) > 0 {
 		defer func() { err = errors.Join(err, ob.endFlushing(ctx, tables)) }()
 		if err := ob.flush(ctx, tables); err != nil {
 			return err

@@ -12,7 +12,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // Split implements drivers.Splitter. Its parts are token ranges of equal length of
@@ -43,36 +42,22 @@ func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []str
 }
 
 // parts returns a scan of each range of tokens.
-func (c *calls) parts(
-	ctx context.Context, scan drivers.Statement, ranges []tokenRange,
-) (_ []drivers.Statement, err error) {
-	base, ok := scan.(*statement)
-	if !ok || base.of != c.compiler {
-		return nil, plan.Foreign(scan)
-	}
-	if base.Pattern().Kind != schemas.Scan {
-		return nil, fmt.Errorf("split: pattern %s is no scan", base.Pattern().Name)
-	}
-	if err := c.enter(); err != nil {
-		return nil, err
-	}
-	defer c.leave(&err)
-	part := *base
-	part.queries[0] = part.selection(func(b *cql) {
-		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
-		b.cond(token+" > ?", bindAfterToken)
-		b.cond(token+" <= ?", bindToToken)
+func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
+	return plan.Parts(c.Gate, scan, func(st *statement) ([]*statement, error) {
+		part := *st
+		part.queries[0] = part.selection(func(b *cql) {
+			token := "token(" + ddl.Quoted(part.table.Partition) + ")"
+			b.cond(token+" > ?", bindAfterToken)
+			b.cond(token+" <= ?", bindToToken)
+		})
+		parts := make([]*statement, len(ranges))
+		for i, r := range ranges {
+			one := part
+			one.tokens = r
+			parts[i] = &one
+		}
+		return parts, c.prepare(ctx, &part)
 	})
-	if err := c.prepare(ctx, &part); err != nil {
-		return nil, fmt.Errorf("split pattern %s: %w", part.Pattern().Name, err)
-	}
-	parts := make([]drivers.Statement, len(ranges))
-	for i, r := range ranges {
-		one := part
-		one.tokens = r
-		parts[i] = &one
-	}
-	return parts, nil
 }
 
 // tokenRanges divides the ring into n ranges.

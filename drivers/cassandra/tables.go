@@ -63,11 +63,11 @@ func (k *compiler) number() int { return int(k.queries.Add(1)) - 1 }
 var _ drivers.Identified = (*Store)(nil)
 
 // Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.
-func (a *administration) Identity(ctx context.Context, s *schemas.Schema) (_ string, err error) {
-	if err := a.enter(); err != nil {
-		return "", fmt.Errorf("ask for the ids of tables: %w", err)
-	}
-	defer a.leave(&err)
+func (a *administration) Identity(ctx context.Context, s *schemas.Schema) (string, error) {
+	return plan.Call(a.Gate, "read the ids of tables", func() (string, error) { return a.identity(ctx, s) })
+}
+
+func (a *administration) identity(ctx context.Context, s *schemas.Schema) (string, error) {
 	d, _, err := a.find(ctx, s)
 	if err != nil {
 		return "", err

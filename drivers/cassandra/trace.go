@@ -3,7 +3,6 @@ package cassandra
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"regexp"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 var _ drivers.TracedSession = (*tracedSession)(nil)
@@ -54,27 +54,25 @@ func (t *tracedSession) Trace(id []byte) {
 const tracesAtOnce = 16
 
 // Work implements drivers.TracedSession. It reads the traces from the cluster.
-func (t *tracedSession) Work(ctx context.Context) (_ []drivers.Work, err error) {
-	if err := t.store.enter(); err != nil {
-		return nil, err
-	}
-	defer t.store.leave(&err)
-	all := make([]drivers.Work, len(t.traces))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(tracesAtOnce)
-	for i, ids := range t.traces {
-		g.Go(func() error {
-			return crash.Guard(func() (err error) {
-				all[i], err = t.store.workOf(ctx, ids)
-				return err
+func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
+	return plan.Call(t.store.Gate, "read traces", func() ([]drivers.Work, error) {
+		all := make([]drivers.Work, len(t.traces))
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(tracesAtOnce)
+		for i, ids := range t.traces {
+			g.Go(func() error {
+				return crash.Guard(func() (err error) {
+					all[i], err = t.store.workOf(ctx, ids)
+					return err
+				})
 			})
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read traces: %w", err)
-	}
-	t.traces = nil
-	return all, nil
+		}
+		err := g.Wait()
+		if err == nil {
+			t.traces = nil
+		}
+		return all, err
+	})
 }
 
 // traced is what the traces of one piece of work say.

@@ -7,24 +7,12 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
-// Write implements drivers.Session.
-func (s *session) Write(
-	ctx context.Context, stmt drivers.Statement, args []drivers.Value,
-) (_ drivers.Result, err error) {
-	st, err := s.enter(ctx, stmt)
-	if err != nil {
+// RunWrite implements plan.Runner.
+func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	if err := s.store.fits(st, args); err != nil {
 		return drivers.Result{}, err
-	}
-	defer s.store.leave(&err)
-	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
-		return drivers.Result{}, st.Named(plan.ErrNotWrite)
-	}
-	if err := s.store.ready(st, args); err != nil {
-		return drivers.Result{}, st.Named(err)
 	}
 	if st.Pattern().Conditional() {
 		return s.writeIf(ctx, st, args)
@@ -32,11 +20,8 @@ func (s *session) Write(
 	return drivers.Result{Applied: true}, s.write(ctx, st, args, s.store.time(st))
 }
 
-// ready checks a write before it is sent.
-func (c *calls) ready(st *statement, args []drivers.Value) error {
-	if err := st.check(args); err != nil {
-		return err
-	}
+// fits checks the size of a write before it is sent.
+func (c *calls) fits(st *statement, args []drivers.Value) error {
 	if n, most := st.sizeOf(args)+partitionOverhead, c.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", n, most, drivers.ErrTooLarge)
 	}
@@ -68,7 +53,7 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, 
 	c := sl.call(st.put(args, false))
 	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
 	c.done()
-	return st.Named(writeError(err, st.writeKind(), sl.retry.uncertain))
+	return writeError(err, st.writeKind(), sl.retry.uncertain)
 }
 
 // writeKind returns the statement's kind of write.
@@ -92,7 +77,7 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		err = cerr
 	}
 	c.done()
-	return r, st.Named(writeError(err, paxosWrite, false))
+	return r, writeError(err, paxosWrite, false)
 }
 
 // conditionResult reads the result of a conditional write: the column [applied],

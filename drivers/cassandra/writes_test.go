@@ -434,7 +434,7 @@ func TestClose(t *testing.T) {
 	closed := make(chan error)
 	err = o.session.Read(t.Context(), o.stmt("read"), []drivers.Value{drivers.Text("p")}, func([]drivers.Value) error {
 		go func() { closed <- other.Close() }()
-		for !o.gate.calls.Closed() {
+		for !o.Gate.Closed() {
 			time.Sleep(time.Millisecond)
 		}
 		select {

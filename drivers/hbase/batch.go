@@ -2,13 +2,11 @@ package hbase
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -122,44 +120,18 @@ func (w *writing) runWave(ctx context.Context, wave []step, n int) (done int, er
 		together := w.together(wave)
 		w.groups, wave = append(w.groups, wave[:together]), wave[together:]
 	}
-	if n = min(n, len(w.groups)); n == 1 {
-		for _, g := range w.groups {
-			applied, err := w.runGroup(ctx, w.slot, w.multiAt(0), g)
-			if done += applied; err != nil {
-				return done, err
-			}
-		}
-		return done, nil
+	slots := []*slot{w.slot}
+	if n = min(n, len(w.groups)); n > 1 {
+		slots = w.parallel(n)
 	}
 	w.multiAt(n - 1)
-	var next, all atomic.Int64
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i, sl := range w.parallel(n) {
-		wg.Go(func() {
-			for errs[i] == nil {
-				at := int(next.Add(1)) - 1
-				if at >= len(w.groups) {
-					return
-				}
-				errs[i] = plan.GuardWrite(func() error {
-					applied, err := w.runGroup(ctx, sl, w.multis[i], w.groups[at])
-					all.Add(int64(applied))
-					return err
-				})
-				if errs[i] != nil {
-					next.Store(int64(len(w.groups))) // the others begin nothing more
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for _, one := range errs {
-		if err == nil || errors.Is(one, drivers.ErrUnknown) {
-			err = cmp.Or(one, err)
-		}
-	}
-	return int(all.Load()), err
+	var applied atomic.Int64
+	_, err = plan.Writes(len(w.groups), n, func(i, on int) error {
+		steps, err := w.runGroup(ctx, slots[on], w.multis[on], w.groups[i])
+		applied.Add(int64(steps))
+		return err
+	})
+	return int(applied.Load()), err
 }
 
 // together returns how many of the steps, from the first on, one multi can hold: changes of

@@ -164,26 +164,24 @@ type cellSink struct {
 	kept     []cell
 }
 
-func (k *cellSink) take(c cell, _ uint64) (more bool, err error) {
+func (k *cellSink) take(c cell, _ uint64) (err error) {
 	k.examined(1)
-	switch {
-	case len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) && (len(k.skip) == 0 ||
-		bytes.Compare(c.qualifier, k.skip) < 0):
-		return true, nil
+	if len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) &&
+		(len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0) {
+		return nil
 	}
 	k.last = c
-	switch {
-	case k.buffered:
+	if k.buffered {
 		k.kept = append(k.kept, c)
-		if n := int(k.reading.left); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
+		if n := int(k.calls.Left()); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
-		return true, nil
+		return nil
 	}
 	return k.yieldCell(c)
 }
 
-func (k *cellSink) end() (bool, error) { return true, nil }
+func (k *cellSink) end() error { return nil }
 
 // restartRow makes the sink skip the cells of the row that it has taken.
 func (k *cellSink) restartRow() {
@@ -194,12 +192,12 @@ func (k *cellSink) restartRow() {
 func (k *cellSink) rowLimit() uint32 { return 0 }
 
 // yieldCell yields one cell as a row.
-func (k *cellSink) yieldCell(c cell) (more bool, err error) {
+func (k *cellSink) yieldCell(c cell) (err error) {
 	t, rows := k.st.table, len(k.st.table.row)
 	if k.row == nil || !bytes.Equal(k.row, c.row) {
 		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0]); err != nil {
 			if !k.tolerant {
-				return false, err
+				return err
 			}
 			breakAll(k.keyVals[:rows], c.row)
 		}
@@ -207,14 +205,14 @@ func (k *cellSink) yieldCell(c cell) (more bool, err error) {
 	}
 	if k.arena, err = decodeKey(t.rest, c.qualifier[len(t.lead):], k.keyVals[rows:], k.arena[:0]); err != nil {
 		if !k.tolerant {
-			return false, err
+			return err
 		}
 		breakAll(k.keyVals[rows:], c.qualifier)
 	}
 	if len(t.columns) > 0 {
 		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value); err != nil {
 			if !k.tolerant {
-				return false, err
+				return err
 			}
 			k.vals[0] = drivers.Broken(c.value)
 		}
@@ -225,7 +223,7 @@ func (k *cellSink) yieldCell(c cell) (more bool, err error) {
 // emitBackward yields kept cells from the last to the first.
 func (r *reading) emitBackward(kept []cell) error {
 	for _, c := range slices.Backward(kept) {
-		if more, err := r.cells.yieldCell(c); err != nil || !more {
+		if err := r.cells.yieldCell(c); err != nil {
 			return err
 		}
 	}
@@ -276,7 +274,7 @@ func (r *reading) emitPrefix(prefix []byte, whole bool) error {
 		return r.emitBackward(kept[from:to])
 	}
 	for _, c := range kept[from:to] {
-		if more, err := r.cells.yieldCell(c); err != nil || !more {
+		if err := r.cells.yieldCell(c); err != nil {
 			return err
 		}
 	}

@@ -20,16 +20,15 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// cluster is the connection to an HBase: to its region servers and to its master. It counts
-// the calls under way.
+// cluster is the connection to an HBase: to its region servers and to its master.
 type cluster struct {
+	plan.Gate
 	*settings
 	version string
 	client  gohbase.Client
 	regions gohbase.RPCClient // client, as the interface that sends our own calls
 	master  gohbase.RPCClient
 
-	calls      plan.Calls                        // calls under way
 	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
 }
 
@@ -48,7 +47,7 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	}
 	quorum := strings.Join(set.contact, ",")
 	options := set.client(refuse)
-	c := &cluster{settings: set, client: gohbase.NewClient(quorum, options...)}
+	c := &cluster{Gate: plan.Gate{Engine: "HBase"}, settings: set, client: gohbase.NewClient(quorum, options...)}
 	c.regions = c.client.(gohbase.RPCClient)
 	c.master = gohbase.NewAdminClient(quorum, options...).(gohbase.RPCClient)
 	status, err := c.status(ctx)
@@ -102,34 +101,10 @@ func dialAny(ctx context.Context, contact []string) (err error) {
 	return err
 }
 
-// enter begins a call. If it returns no error, the caller must end the call with
-// leave.
-func (c *cluster) enter() error {
-	if err := c.calls.Enter(); err != nil {
-		return fmt.Errorf("HBase: %w", err)
-	}
-	return nil
-}
-
-func (c *cluster) leave() { c.calls.Leave() }
-
-// during makes one call, between enter and leave. It puts what was being done before the error.
-func (c *cluster) during(what string, call func() error) error {
-	err := c.enter()
-	if err == nil {
-		defer c.leave()
-		err = call()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
 // close waits for the calls under way. gohbase cannot close its client of the master, so close
 // closes that client's connection.
 func (c *cluster) close() {
-	if !c.calls.Close() {
+	if !c.Gate.Close() {
 		return
 	}
 	c.client.Close()

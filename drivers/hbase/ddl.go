@@ -18,19 +18,16 @@ import (
 )
 
 // admin creates, compares and drops the tables of schemas.
-type admin struct {
-	catalog
-	readOnly bool
-}
+type admin struct{ catalog }
 
-// apply creates the schema's tables that are missing, or with readOnly only compares them.
+// apply creates the schema's tables that are missing, or with ReadOnly only compares them.
 // Several clients may apply a schema at the same time: each table is created by one of them,
 // and all of them compare the result.
 func (a *admin) apply(ctx context.Context, sch *schemas.Schema) (*layout, error) {
 	l, err := newLayout(a.prefix(sch.Name), sch)
 	switch {
 	case err != nil:
-	case a.readOnly:
+	case a.ReadOnly:
 		err = a.attach(ctx, l)
 	default:
 		err = a.create(ctx, l)
@@ -141,7 +138,7 @@ func (a *admin) createTable(ctx context.Context, l *layout, r *root, splits [][]
 // mark: one whose name says that it is of this namespace is ErrForeign, once all others are
 // gone.
 func (a *admin) drop(ctx context.Context) error {
-	if a.readOnly {
+	if a.ReadOnly {
 		return drivers.ErrReadOnly
 	}
 	all, err := a.describe(ctx, drivers.Prefix)

@@ -178,27 +178,28 @@ type rowSink struct {
 	static  bool   // the rows are static columns: their key is the partition key
 }
 
-func (k *rowSink) take(c cell, stamp uint64) (bool, error) {
+func (k *rowSink) take(c cell, stamp uint64) error {
 	if k.key == nil {
 		k.key = c.row
 		k.decoder.begin(&k.st.view, k.vals)
 	}
-	return true, k.decoder.take(c, stamp)
+	return k.decoder.take(c, stamp)
 }
 
 func (k *rowSink) restartRow() { k.key = nil }
 
 func (k *rowSink) rowLimit() uint32 {
-	if k.reading.left < 0 || k.reading.left >= maxFetch {
+	left := k.calls.Left()
+	if left < 0 || left >= maxFetch {
 		return 0
 	}
-	return uint32(k.reading.left)
+	return uint32(left)
 }
 
 // end yields the current row, if it exists.
-func (k *rowSink) end() (more bool, err error) {
+func (k *rowSink) end() (err error) {
 	if k.key == nil {
-		return true, nil
+		return nil
 	}
 	key := k.key
 	k.key = nil
@@ -209,7 +210,7 @@ func (k *rowSink) end() (more bool, err error) {
 		if k.tolerant && k.decoder.cells {
 			k.skip(key)
 		}
-		return true, nil
+		return nil
 	}
 	parts := k.st.table.row
 	if k.static {
@@ -217,7 +218,7 @@ func (k *rowSink) end() (more bool, err error) {
 	}
 	if k.arena, err = decodeKey(parts, key, k.keyVals, k.arena[:0]); err != nil {
 		if !k.tolerant {
-			return false, err
+			return err
 		}
 		breakAll(k.keyVals, key)
 	}

@@ -161,16 +161,16 @@ type foundRows struct {
 	keys [][]byte
 }
 
-func (f *foundRows) take(c cell, _ uint64) (bool, error) {
+func (f *foundRows) take(c cell, _ uint64) error {
 	f.keys = append(f.keys, c.row)
-	return true, nil
+	return nil
 }
 
-func (f *foundRows) end() (bool, error) {
+func (f *foundRows) end() error {
 	if len(f.keys) < maxTogether {
-		return true, nil
+		return nil
 	}
-	return true, f.delete()
+	return f.delete()
 }
 
 func (f *foundRows) restartRow()      {}
@@ -202,10 +202,10 @@ type foundCells struct {
 	edit *edit
 }
 
-func (f *foundCells) take(c cell, _ uint64) (bool, error) {
+func (f *foundCells) take(c cell, _ uint64) error {
 	if !bytes.Equal(f.edit.row, c.row) {
 		if err := f.delete(); err != nil {
-			return false, err
+			return err
 		}
 		f.edit.row = append(f.edit.row[:0], c.row...)
 	}
@@ -214,14 +214,14 @@ func (f *foundCells) take(c cell, _ uint64) (bool, error) {
 	f.edit.arena = append(f.edit.arena, c.qualifier...)
 	f.edit.delete(f.st.table.family, from)
 	if len(f.edit.ops) < maxTogether {
-		return true, nil
+		return nil
 	}
-	return true, f.delete()
+	return f.delete()
 }
 
-func (f *foundCells) end() (bool, error) { return true, nil }
-func (f *foundCells) restartRow()        {}
-func (f *foundCells) rowLimit() uint32   { return 0 }
+func (f *foundCells) end() error       { return nil }
+func (f *foundCells) restartRow()      {}
+func (f *foundCells) rowLimit() uint32 { return 0 }
 
 func (f *foundCells) delete() error {
 	n := len(f.edit.ops)

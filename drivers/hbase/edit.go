@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -272,9 +271,6 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
 		case p.Kind == schemas.PutIf:
 			want := args[st.Layout.If]
-			if err := plan.CheckKind(p.If[0], want.Kind()); err != nil {
-				return nil, err
-			}
 			is := []*pb.Condition{cellIs(e.row, family, qualifier, appendValue(nil, want))}
 			if want.IsNull() { // the column of an absent row is null too
 				is = append(is, cellIs(e.row, family, qualifier, nil))
@@ -295,12 +291,8 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 		return []*pb.Condition{there}, nil
 	}
 	nulls := 0
-	for i, c := range p.If {
-		want := args[st.Layout.If+i]
-		if err := plan.CheckKind(c, want.Kind()); err != nil {
-			return nil, err
-		}
-		if want.IsNull() {
+	for i := range p.If {
+		if args[st.Layout.If+i].IsNull() {
 			nulls++
 		}
 	}

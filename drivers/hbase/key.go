@@ -313,8 +313,8 @@ func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open b
 // after narrows the range to the keys that follow, in reading order, those that
 // begin with the values.
 func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value) (err error) {
-	if first, err := allNull(vs); first || err != nil {
-		return err
+	if vs[0].IsNull() { // so are all
+		return nil
 	}
 	over := len(vs) > len(parts)-n
 	if over {
@@ -332,20 +332,6 @@ func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value
 	}
 	b.narrow(b.scratch, !st.backward)
 	return nil
-}
-
-// allNull reports whether after is null, so that the read begins at the start.
-func allNull(vs []drivers.Value) (bool, error) {
-	nulls := 0
-	for i := range vs {
-		if vs[i].IsNull() {
-			nulls++
-		}
-	}
-	if nulls > 0 && nulls < len(vs) {
-		return false, errors.New("after must be null in all its columns or in none")
-	}
-	return nulls > 0, nil
 }
 
 // narrow moves one end of the range inwards to the key.

@@ -16,8 +16,7 @@ import (
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
 	plan.Plan
-	compiler *compiler // it compiled the statement
-	table    *table
+	table *table
 
 	out     []plan.Output // one for each of the pattern's columns
 	view    view          // the columns to read of each row
@@ -301,7 +300,7 @@ func (c *compiler) compile(p *schemas.Pattern) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &statement{compiler: c, Plan: plan.Of(p), table: table}
+	st := &statement{Plan: plan.Of(p), table: table}
 	return st, st.compile()
 }
 
@@ -312,6 +311,6 @@ func (c *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &statement{compiler: c, Plan: plan.Of(p), parts: parts}
+	st := &statement{Plan: plan.Of(p), parts: parts}
 	return st, st.checkAtomic()
 }

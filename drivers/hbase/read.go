@@ -7,7 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -40,9 +39,6 @@ func (r *reading) readRows() error {
 		}
 	}
 	for _, v := range list {
-		if r.left == 0 {
-			break
-		}
 		if err := r.slice(parts, append(fixed, v)); err != nil {
 			return err
 		}
@@ -53,9 +49,6 @@ func (r *reading) readRows() error {
 // slice scans the rows that begin with the fixed columns.
 func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	st := r.st
-	if r.left == 0 {
-		return nil
-	}
 	if err := r.bounds.set(st, "", parts, fixed, r.args); err != nil {
 		return err
 	}
@@ -71,9 +64,6 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 // seeks from one to the next. It does nothing, and done is false, if the list is not in the
 // order of the keys: the rows would not come in the order of the list.
 func (r *reading) sliceMany(parts []keyPart, fixed, list []drivers.Value) (done bool, err error) {
-	if r.left == 0 {
-		return true, nil
-	}
 	ranges := make([]*pb.RowRange, len(list))
 	for i, v := range list {
 		if err := r.bounds.set(r.st, "", parts, append(fixed, v), r.args); err != nil {
@@ -152,12 +142,11 @@ func (r *reading) yieldGot(c *call) error {
 		if !ok {
 			break
 		}
-		if _, err := r.rows.take(cl, stamp); err != nil {
+		if err := r.rows.take(cl, stamp); err != nil {
 			return err
 		}
 	}
-	_, err := r.rows.end()
-	return err
+	return r.rows.end()
 }
 
 // getElement yields one value of a map.
@@ -168,9 +157,6 @@ func (r *reading) getElement() error {
 	}
 	column := st.Pattern().Element
 	key := r.args[st.Layout.Element]
-	if key.Kind() != column.Type.Key.Kind {
-		return plan.CheckKind(&schemas.Column{Name: column.Name + "'s key", Type: *column.Type.Key}, key.Kind())
-	}
 	own := len(column.Name)
 	var err error
 	r.rest = append(append(r.rest[:0], column.Name...), elements)
@@ -197,8 +183,7 @@ func (r *reading) getElement() error {
 	}
 	r.examined(1)
 	r.row = append(r.row[:0], d.elems[1])
-	r.yielded = r.yield(r.row)
-	return r.yielded
+	return r.yield(r.row)
 }
 
 // getMany yields the rows of a list of keys, in its order. It asks for those of a multi at once: as

@@ -15,12 +15,11 @@ import (
 // reading is the state of one read. It keeps its buffers for the next one.
 type reading struct {
 	*slots
-	ctx     context.Context
-	st      *statement
-	args    []drivers.Value
-	yield   func(row []drivers.Value) error
-	left    int64 // rows that may still be yielded; -1 is no limit
-	yielded error // what yield returned
+	ctx   context.Context
+	st    *statement
+	args  []drivers.Value
+	yield plan.Yield
+	calls *plan.Session[*statement] // it knows how many more rows are wanted
 
 	scan   scanner
 	key    []byte // row key
@@ -55,24 +54,18 @@ type reading struct {
 }
 
 // read runs a statement that reads.
-func (r *reading) read(ctx context.Context, st *statement, args []drivers.Value,
-	yield func(row []drivers.Value) error,
-) (err error) {
+func (r *reading) read(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
 	r.prepareRow(st)
-	r.ctx, r.st, r.args, r.yield, r.left, r.yielded = ctx, st, args, yield, st.Limit(args), nil
+	r.ctx, r.st, r.args, r.yield = ctx, st, args, yield
 	// A scan of a whole table is an audit. It must not push what is measured out of the cache.
 	r.scan.r.uncached = st.Pattern().Kind == schemas.Scan
-	switch {
-	case st.table.wide() && !st.Pattern().Static:
+	if st.table.wide() && !st.Pattern().Static {
 		err = r.readCells()
-	default:
+	} else {
 		err = r.readRows()
 	}
 	r.args, r.yield = nil, nil
-	if r.yielded != nil {
-		return r.yielded
-	}
-	return st.Named(err)
+	return err
 }
 
 // tolerate sets whether a value that cannot be decoded is yielded as a broken one.
@@ -119,24 +112,15 @@ func (r *reading) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 	return err
 }
 
-// emit yields the current row and reports whether the read wants more.
-func (r *reading) emit() (more bool, err error) {
+// emit yields the current row.
+func (r *reading) emit() error {
 	if len(r.st.statics.ask) > 0 {
 		if err := r.readStatics(); err != nil {
-			return false, err
+			return err
 		}
 	}
 	plan.Project(r.row, r.st.out, r.keyVals, r.vals, r.statics)
-	if r.yielded = r.yield(r.row); r.yielded != nil {
-		return false, r.yielded
-	}
-	if r.left > 0 {
-		r.left--
-	}
-	if r.left == 0 {
-		return false, nil
-	}
-	return true, r.ctx.Err()
+	return r.yield(r.row)
 }
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has
@@ -172,11 +156,10 @@ func (r *reading) readStatics() (err error) {
 
 // session runs statements for one worker.
 type session struct {
+	plan.Session[*statement]
 	slots
-	compiler *compiler // it compiled the statements that the session may run
-	reading  reading
-	writing  writing
-	closed   bool
+	reading reading
+	writing writing
 }
 
 var (
@@ -185,9 +168,10 @@ var (
 	_ drivers.Skipper  = (*session)(nil)
 )
 
-func newSession(c *cluster, of *compiler) *session {
-	s := &session{slots: slots{cluster: c, slot: c.newSlot()}, compiler: of}
-	s.reading.slots, s.reading.scan.slot = &s.slots, s.slot
+func newSession(c *cluster) *session {
+	s := &session{slots: slots{cluster: c, slot: c.newSlot()}}
+	s.Init(&c.Gate, s)
+	s.reading.slots, s.reading.scan.slot, s.reading.calls = &s.slots, s.slot, &s.Session
 	s.writing.slots, s.writing.find = &s.slots, &s.reading
 	return s
 }
@@ -203,70 +187,21 @@ func (s *session) Take() drivers.Cost { return s.slots.take() }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.closed = true
 	s.slots.close()
-	return nil
+	return s.Session.Close()
 }
 
-// enter checks what every call must, and returns the compiled statement. If it returns
-// no error, the caller must end the call with the cluster's leave.
-func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := stmt.(*statement)
-	if !ok || st.compiler != s.compiler {
-		return nil, plan.Foreign(stmt)
-	}
-	if err := st.Enter(ctx, s.closed, nargs); err != nil {
-		return nil, err
-	}
-	return st, st.Named(s.cluster.enter())
-}
-
-// Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value,
-	yield func(row []drivers.Value) error,
-) error {
-	st, err := s.enter(ctx, stmt, len(args))
-	if err != nil {
-		return err
-	}
-	defer s.cluster.leave()
-	if !st.Pattern().Kind.Reads() {
-		return st.Named(plan.ErrNotRead)
-	}
+// RunRead implements plan.Runner.
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	return s.reading.read(ctx, st, args, yield)
 }
 
-// Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, err := s.enter(ctx, stmt, len(args))
-	if err != nil {
-		return drivers.Result{}, err
-	}
-	defer s.cluster.leave()
-	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
-		return drivers.Result{}, st.Named(plan.ErrNotWrite)
-	}
-	res, err := s.writing.write(ctx, st, args)
-	return res, st.Named(err)
+// RunWrite implements plan.Runner.
+func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	return s.writing.write(ctx, st, args)
 }
 
-// Batch implements drivers.Session.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, err := s.enter(ctx, stmt, -1)
-	if err != nil {
-		return err
-	}
-	defer s.cluster.leave()
-	if st.Pattern().Kind != schemas.Batch {
-		return st.Named(plan.ErrNotBatch)
-	}
-	for i := range parts {
-		if _, err := plan.Part(st.parts, &parts[i]); err != nil {
-			return st.Named(err)
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return st.Named(s.writing.batch(ctx, st, parts))
+// RunBatch implements plan.Runner.
+func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	return s.writing.batch(ctx, st, parts)
 }

@@ -3,6 +3,7 @@ package hbase
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -10,10 +11,10 @@ import (
 
 // sink takes the cells that a read returns, HBase row by HBase row.
 type sink interface {
-	// take takes a cell. end is called after the last cell of a row. If either returns false
-	// or an error, the read ends.
-	take(c cell, stamp uint64) (more bool, err error)
-	end() (more bool, err error)
+	// take takes a cell. end is called after the last cell of a row. If either returns an
+	// error, the read ends: without an error if it is errDone.
+	take(c cell, stamp uint64) error
+	end() error
 	// restartRow says that the current row will come again, from its first cell.
 	restartRow()
 	// rowLimit returns how many more HBase rows the sink wants; 0 is no limit.
@@ -33,6 +34,9 @@ type scanner struct {
 	rows        uint32 // number of rows that this scanner of the region server has returned
 	lost        int    // number of scanners lost since the last cell
 }
+
+// errDone is the error of a sink that wants no more.
+var errDone = errors.New("done")
 
 // maxLost is how many scanners may be lost one after another.
 const maxLost = 10
@@ -54,6 +58,8 @@ func (s *scanner) run(ctx context.Context, table []byte) error {
 			s.lost++
 			s.resume()
 			s.slot.again = true
+		case err == errDone:
+			return nil
 		case done || err != nil:
 			return err
 		}
@@ -102,8 +108,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if !inRegion || !anywhere {
 			s.scannerOpen = false // HBase has closed it
 		}
-		more, err := s.results(c)
-		if err != nil || !more {
+		if err := s.results(c); err != nil {
 			return true, err
 		}
 		if inRegion && anywhere {
@@ -111,7 +116,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		}
 		if s.open { // the row ends here
 			s.open = false
-			if more, err := s.sink.end(); err != nil || !more {
+			if err := s.sink.end(); err != nil {
 				return true, err
 			}
 		}
@@ -138,7 +143,7 @@ func (s *scanner) count(answer *pb.ScanResponse) {
 }
 
 // results gives the cells of one answer to the sink.
-func (s *scanner) results(c *call) (more bool, err error) {
+func (s *scanner) results(c *call) (err error) {
 	block := c.block
 	if len(block) > 0 {
 		s.lost = 0
@@ -149,29 +154,29 @@ func (s *scanner) results(c *call) (more bool, err error) {
 			var cl cell
 			var stamp uint64
 			if cl, stamp, block, err = nextCell(block); err != nil {
-				return false, err
+				return err
 			}
 			if !s.open || !bytes.Equal(cl.row, s.row) {
 				if s.open {
-					if more, err := s.sink.end(); err != nil || !more {
-						return false, err
+					if err := s.sink.end(); err != nil {
+						return err
 					}
 				}
 				s.row, s.open = append(s.row[:0], cl.row...), true
 				s.rows++
 			}
-			if more, err := s.sink.take(cl, stamp); err != nil || !more {
-				return false, err
+			if err := s.sink.take(cl, stamp); err != nil {
+				return err
 			}
 		}
 		if s.open && !(i < len(partial) && partial[i]) {
 			s.open = false
-			if more, err := s.sink.end(); err != nil || !more {
-				return false, err
+			if err := s.sink.end(); err != nil {
+				return err
 			}
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // nextRegion moves on to the next region and reports whether none is left.

@@ -106,15 +106,18 @@ type collector struct {
 	anews int
 }
 
-func (k *collector) take(c cell, _ uint64) (bool, error) {
+func (k *collector) take(c cell, _ uint64) error {
 	k.row = append(k.row, fmt.Sprintf("%s.%s", c.row, c.qualifier))
-	return true, nil
+	return nil
 }
 
-func (k *collector) end() (bool, error) {
+func (k *collector) end() error {
 	k.got = append(k.got, strings.Join(k.row, " "))
 	k.row = nil
-	return len(k.got) != k.stop, nil
+	if len(k.got) == k.stop {
+		return errDone
+	}
+	return nil
 }
 
 func (k *collector) restartRow()      { k.row, k.anews = nil, k.anews+1 }

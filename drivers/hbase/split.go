@@ -2,33 +2,23 @@ package hbase
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tsuna/gohbase/pb"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // split divides a scan into at most n parts, between the table's first and last row key. A part
 // may cover several regions, and a region may have several parts. A wide row is in one part with
 // all its cells.
-func (st *statement) split(ctx context.Context, sl *slot, n int) ([]drivers.Statement, error) {
-	if st.Pattern().Kind != schemas.Scan {
-		return nil, errors.New("it is no scan")
-	}
+func (st *statement) split(ctx context.Context, sl *slot, n int) (parts []*statement, err error) {
 	at, err := st.divide(ctx, sl, n)
-	if err != nil {
-		return nil, err
-	}
-	var parts []drivers.Statement
 	for from, to := range keys.Ranges(at) {
 		part := *st
 		part.from, part.to = from, to
 		parts = append(parts, &part)
 	}
-	return parts, nil
+	return parts, err
 }
 
 // divide returns the row keys at which a table is divided.
@@ -70,11 +60,11 @@ func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error
 	return e.row, err
 }
 
-func (e *edge) take(c cell, _ uint64) (more bool, err error) {
+func (e *edge) take(c cell, _ uint64) error {
 	e.row = append([]byte{}, c.row...)
-	return false, nil
+	return errDone
 }
 
-func (e *edge) end() (bool, error) { return true, nil }
-func (e *edge) restartRow()        {}
-func (e *edge) rowLimit() uint32   { return 1 }
+func (e *edge) end() error       { return nil }
+func (e *edge) restartRow()      {}
+func (e *edge) rowLimit() uint32 { return 1 }

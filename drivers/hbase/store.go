@@ -86,10 +86,11 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 }
 
 func newStore(c *cluster, o drivers.Options) *Store {
+	c.ReadOnly = o.ReadOnly
 	a := new(compiler)
 	return &Store{
 		cluster: c, compiler: a, fleet: &fleet{cluster: c, compiler: a},
-		admin: &admin{catalog{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace}, o.ReadOnly},
+		admin: &admin{catalog{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace}},
 	}
 }
 
@@ -115,7 +116,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 
 // Apply implements drivers.Store.
 func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	return s.during("apply schema "+sch.Name, func() error {
+	return s.During("apply schema "+sch.Name, func() error {
 		l, err := s.admin.apply(ctx, sch)
 		if err == nil {
 			s.compiler.add(l)
@@ -136,53 +137,39 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 }
 
 // Inspect implements drivers.Store.
-func (s *Store) Inspect(ctx context.Context, name string) (sch *schemas.Schema, err error) {
-	err = s.during("inspect schema "+name, func() error {
-		sch, err = s.admin.inspect(ctx, name)
+func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	return plan.Call(&s.Gate, "inspect schema "+name, func() (*schemas.Schema, error) {
+		sch, err := s.admin.inspect(ctx, name)
 		if err == nil && len(sch.Tables) == 0 {
 			err = fmt.Errorf("HBase has no table that begins with %s", s.admin.prefix(name))
 		}
-		return err
+		return sch, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return sch, nil
 }
 
 // Compare implements drivers.Comparer.
-func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (c *drivers.Comparison, err error) {
-	err = s.during("compare schema "+sch.Name, func() error {
-		c, err = s.admin.compare(ctx, sch)
-		return err
-	})
-	return c, err
+func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	return plan.Call(&s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return s.admin.compare(ctx, sch) })
 }
 
 // Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.
-func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (id string, err error) {
-	err = s.during("ask for the cluster's id", func() error {
+func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error) {
+	return plan.Call(&s.Gate, "read the cluster's id", func() (string, error) {
 		status, err := s.cluster.status(ctx)
-		id = status.GetClusterId().GetClusterId()
-		return err
+		return status.GetClusterId().GetClusterId(), err
 	})
-	return id, err
 }
 
 // Namespaces implements drivers.Admin.
-func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
-	err = s.during("list namespaces", func() error {
-		names, err = s.admin.namespaces(ctx)
-		return err
-	})
-	return names, err
+func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
+	return plan.Call(&s.Gate, "list namespaces", func() ([]string, error) { return s.admin.namespaces(ctx) })
 }
 
 // Drop implements drivers.Admin.
 func (s *Store) Drop(ctx context.Context) error {
-	return s.during("drop", func() error {
+	return s.During("drop", func() error {
 		err := s.admin.drop(ctx)
-		if !s.admin.readOnly {
+		if !s.ReadOnly {
 			s.compiler.clear()
 		}
 		return err
@@ -191,7 +178,7 @@ func (s *Store) Drop(ctx context.Context) error {
 
 // Settle implements drivers.Settler.
 func (s *Store) Settle(ctx context.Context) error {
-	return s.during("settle", func() error { return s.fleet.settle(ctx) })
+	return s.During("settle", func() error { return s.fleet.settle(ctx) })
 }
 
 // Observe implements drivers.Observer.
@@ -199,32 +186,16 @@ func (s *Store) Observe() drivers.Observation { return s.fleet.observe() }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.Statement, err error) {
-	err = s.during("pattern "+p.Name, func() error {
-		if s.admin.readOnly && !p.Kind.Reads() {
-			return drivers.ErrReadOnly
-		}
-		st, err = s.compiler.compile(p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return st, nil
+	return plan.Prepare(&s.Gate, p, s.compiler.compile)
 }
 
 // Split implements drivers.Splitter.
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) (parts []drivers.Statement, err error) {
-	st, ok := scan.(*statement)
-	if !ok || st.compiler != s.compiler {
-		return nil, plan.Foreign(scan)
-	}
-	err = s.during("split pattern "+st.Pattern().Name, func() error {
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
 		sl := s.newSlot()
 		defer sl.close()
-		parts, err = st.split(ctx, sl, n)
-		return err
+		return st.split(ctx, sl, n)
 	})
-	return parts, err
 }
 
 // Range implements drivers.Ranger.
@@ -235,39 +206,35 @@ func (s *Store) Range(part drivers.Statement) string {
 
 // Within implements drivers.Ranger.
 func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	st, ok := scan.(*statement)
-	if !ok || st.compiler != s.compiler {
-		return nil, plan.Foreign(scan)
-	}
-	parts := make([]drivers.Statement, len(ranges))
-	for i, r := range ranges {
-		from, to, err := keys.ParseRange(r)
-		if err != nil {
-			return nil, err
+	return plan.Parts(&s.Gate, scan, func(st *statement) (_ []*statement, err error) {
+		parts := make([]*statement, len(ranges))
+		for i, r := range ranges {
+			part := *st
+			if part.from, part.to, err = keys.ParseRange(r); err != nil {
+				return nil, err
+			}
+			parts[i] = &part
 		}
-		part := *st
-		part.from, part.to = from, to
-		parts[i] = &part
-	}
-	return parts, nil
+		return parts, nil
+	})
 }
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	if err := s.enter(); err != nil {
+	if err := s.Enter(); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	return newSession(s.cluster, s.compiler), nil
+	defer s.Leave()
+	return newSession(s.cluster), nil
 }
 
 // Traced implements drivers.Tracer.
 func (s *Store) Traced() (drivers.TracedSession, error) {
-	if err := s.enter(); err != nil {
+	if err := s.Enter(); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	return newTraced(newSession(s.cluster, s.compiler)), nil
+	defer s.Leave()
+	return newTraced(newSession(s.cluster)), nil
 }
 
 // loads is the sum of what the region servers last reported for the regions of the schemas
@@ -351,10 +318,10 @@ func (f *fleet) observe() drivers.Observation {
 		Settings: f.effective(),
 	}
 	maps.Copy(o.Settings, f.compiler.descriptors())
-	if f.enter() != nil {
+	if f.Enter() != nil {
 		return o
 	}
-	defer f.leave()
+	defer f.Leave()
 	l, err := f.loads(context.Background()) // bounded by the timeout
 	if err != nil {
 		return o

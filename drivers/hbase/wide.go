@@ -29,9 +29,6 @@ func (r *reading) readCells() error {
 		return r.wideMany(list)
 	}
 	for _, v := range list {
-		if r.left == 0 {
-			break
-		}
 		if err := r.wideSlice(append(r.fixed, v)); err != nil {
 			return err
 		}
@@ -42,9 +39,6 @@ func (r *reading) readCells() error {
 // wideSlice reads the cells below the fixed columns: of one row, or of several.
 func (r *reading) wideSlice(fixed []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
-	if r.left == 0 {
-		return nil
-	}
 	if len(fixed) < rows {
 		return r.severalRows(fixed)
 	}
@@ -74,9 +68,9 @@ func (r *reading) oneRow(exact bool) error {
 	}
 	r.cells.buffered = st.backward && !exact
 	r.cells.kept = r.cells.kept[:0]
-	if exact || r.left > 0 && r.left <= maxStoreLimit && !st.backward {
+	if left := r.calls.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
 		c := r.slot.request("Get", st.table.hbase, r.key)
-		c.asGet(r.key, ask, filter, uint32(max(r.left, 0)))
+		c.asGet(r.key, ask, filter, uint32(max(left, 0)))
 		if err := r.slot.sendBatched(r.ctx); err != nil {
 			return err
 		}
@@ -126,7 +120,7 @@ func (r *reading) takeAll(c *call) error {
 		if err != nil || !ok {
 			return err
 		}
-		if more, err := r.cells.take(cl, stamp); err != nil || !more {
+		if err := r.cells.take(cl, stamp); err != nil {
 			return err
 		}
 	}
@@ -171,7 +165,7 @@ func (r *reading) wideMany(list []drivers.Value) error {
 	}
 	below := r.fixed[rows:]
 	whole := len(r.fixed)+1 == len(st.table.key)
-	for len(list) > 0 && r.left != 0 {
+	for len(list) > 0 {
 		n := min(len(list), maxTogether)
 		r.rest, r.prefixes = r.rest[:0], r.prefixes[:0]
 		for _, v := range list[:n] {
@@ -191,9 +185,6 @@ func (r *reading) wideMany(list []drivers.Value) error {
 		for i := range n {
 			if err := r.emitPrefix(r.prefixes[i], whole); err != nil {
 				return err
-			}
-			if r.left == 0 {
-				return nil
 			}
 		}
 		list = list[n:]

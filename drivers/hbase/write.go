@@ -12,7 +12,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -132,11 +131,6 @@ const (
 	dependsOnCells // the write has a condition, so it shares its edit with no other
 )
 
-var (
-	errNullElement = errors.New("null cannot be an element of a collection")
-	errOddMap      = errors.New("a map is key, value, key, value …, but the number of its elements is odd")
-)
-
 // put adds a write of one row to an edit. It appends the HBase row's key to e.row.
 func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	row := st.table.row
@@ -174,13 +168,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 		return st.putElements(e, family, w.column, args, w.arg)
 	}
 	at := e.beginQualifier(w.column.Name)
-	if kind == schemas.Add && args[w.arg].IsNull() {
-		return plan.ErrNullAdd
-	}
 	v := args[w.arg]
-	if err := plan.CheckKind(w.column, v.Kind()); err != nil {
-		return err
-	}
 	switch {
 	case kind == schemas.Add:
 		e.add(family, at, v.Int64())
@@ -201,27 +189,16 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 	if v.IsNull() {
 		return nil
 	}
-	if err := plan.CheckKind(c, v.Kind()); err != nil {
-		return err
-	}
 	elems, step := v.Elems(), 1
 	if t.Kind == schemas.Map {
-		if step = 2; len(elems)%2 != 0 {
-			return errOddMap
-		}
+		step = 2
 	}
 	for i := 0; i < len(elems); i += step {
-		if elems[i].IsNull() || elems[i+step-1].IsNull() {
-			return errNullElement
-		}
 		stamp := nextStamp()
 		from := e.beginQualifier(c.Name)
 		e.arena = append(e.arena, elements)
 		var err error
 		if t.Kind == schemas.List {
-			if err = kindOfElement(c, *t.Elem, elems[i]); err != nil {
-				return err
-			}
 			e.arena = appendListKey(e.arena, stamp)
 			e.put(family, from, elems[i])
 			continue
@@ -233,18 +210,8 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		case schemas.Set:
 			e.putStamped(family, from, stamp, drivers.Value{})
 		default:
-			if err = kindOfElement(c, *t.Elem, elems[i+1]); err != nil {
-				return err
-			}
 			e.putStamped(family, from, stamp, elems[i+1])
 		}
-	}
-	return nil
-}
-
-func kindOfElement(c *schemas.Column, t schemas.Type, v drivers.Value) error {
-	if v.Kind() != t.Kind {
-		return fmt.Errorf("a %s value was given for an element of column %s, which is %s", v.Kind(), c.Name, c.Type)
 	}
 	return nil
 }
@@ -264,24 +231,13 @@ func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	case p.Kind == schemas.Delete:
 		e.delete(t.family, at)
 	case p.Kind == schemas.Add:
-		v := args[st.write[0].arg]
-		if v.IsNull() {
-			return plan.ErrNullAdd
-		}
-		if err := plan.CheckKind(st.write[0].column, v.Kind()); err != nil {
-			return err
-		}
-		e.add(t.family, at, v.Int64())
+		e.add(t.family, at, args[st.write[0].arg].Int64())
 	case len(t.columns) == 0:
 		e.putMarker(t.family, at)
 	case len(st.write) == 0:
 		e.putEarly(t.family, at) // the row may have a value, which stays
 	default:
-		v := args[st.write[0].arg]
-		if err := plan.CheckKind(st.write[0].column, v.Kind()); err != nil {
-			return err
-		}
-		e.put(t.family, at, v)
+		e.put(t.family, at, args[st.write[0].arg])
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func TestReads(t *testing.T) {
 
 	for i, name := range []string{"from", "to", "subject"} {
 		f.write("put_part", text("u"), text(name), text(fmt.Sprint("v", i)))
-		f.write("put_chunk", text("u"), text("from"), drivers.Int(int32(i)), text(name))
+		f.write("put_chunk", text("u"), text("from"), drivers.Int(int32(i)), drivers.Blob([]byte(name)))
 	}
 	f.expect("to v1", "part", text("w"), text("to"))
 	f.expect("unknown v0", "part", text("w"), text("unknown"))

@@ -2,7 +2,6 @@ package null
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -10,7 +9,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// session runs the calls of one worker.
 type session struct {
+	plan.Session[*statement]
 	drivers.CostCounter
 	store *store
 	row   []drivers.Value // the row that is yielded, or that a write returns
@@ -18,47 +19,29 @@ type session struct {
 
 var _ drivers.Session = (*session)(nil)
 
-func enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := stmt.(*statement)
-	if !ok {
-		return nil, plan.Foreign(stmt)
-	}
-	return st, st.Enter(ctx, false, nargs)
-}
-
-// Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value,
-	yield func(row []drivers.Value) error,
-) error {
-	st, err := enter(ctx, stmt, len(args))
-	if err != nil {
-		return err
-	}
+// RunRead implements plan.Runner.
+func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	s.Cost.Calls += st.Requests(args)
 	s.Cost.Untold++ // nobody wrote these rows
 	rows := st.table.all()
-	if len(rows) == 0 {
+	switch {
+	case len(rows) == 0:
 		return nil
-	}
-	switch st.Pattern().Kind {
-	case schemas.Get:
+	case st.Pattern().Kind == schemas.Get:
 		return s.get(st, rows, args, yield)
-	case schemas.Slice:
+	case st.Pattern().Kind == schemas.Slice:
 		return s.slice(st, rows, args, yield)
-	case schemas.Scan:
-		limit := st.most(args)
-		for i := range rows[:min(limit, len(rows))] {
-			if err := yield(s.project(st, &rows[i], nil, nil)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return fmt.Errorf("pattern %s is a write: run it with Write, or Batch", st.Pattern().Name)
+	for i := range rows {
+		if err := yield(s.project(st, &rows[i], nil, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // get yields a row for the key, or for each element of the list.
-func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
+func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
 	if st.element >= 0 {
 		return s.getElement(st, rows, args, yield)
 	}
@@ -76,9 +59,7 @@ func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield 
 }
 
 // getElement yields the value of the element asked for, or the first one.
-func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
-	yield func([]drivers.Value) error,
-) error {
+func (s *session) getElement(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
 	pairs := rows[0].vals[st.element].Elems()
 	if len(pairs) < 2 {
 		return nil
@@ -114,54 +95,50 @@ func (st *statement) pick(rows []sample, last *drivers.Value) *sample {
 
 // whole reports whether the sample has a value of each column that is read.
 func (st *statement) whole(row *sample) bool {
-	for _, at := range st.out {
-		if at >= 0 && row.vals[at].IsNull() {
+	for _, o := range st.out {
+		if o.at >= 0 && row.vals[o.at].IsNull() {
 			return false
 		}
 	}
 	return true
 }
 
-// slice yields the samples below a prefix, once for each element of its list.
-func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield func([]drivers.Value) error) error {
-	if len(st.Pattern().After) > 0 && !args[st.Layout.After].IsNull() {
-		return nil
-	}
-	limit, n := st.most(args), 0
+// slice yields the samples below a prefix, once for each element of its list. A page repeats them.
+func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
 	if st.Pattern().In != nil {
 		elems := args[len(st.Pattern().By)].Elems()
 		for i := range elems {
-			var err error
-			if n, err = s.pass(st, rows, args, &elems[i], n, limit, yield); err != nil {
+			if _, err := s.pass(st, rows, args, &elems[i], unlimited, yield); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for {
-		before := n
-		var err error
-		if n, err = s.pass(st, rows, args, nil, n, limit, yield); err != nil {
+	if len(st.Pattern().After) == 0 {
+		_, err := s.pass(st, rows, args, nil, unlimited, yield)
+		return err
+	}
+	if !args[st.Layout.After].IsNull() {
+		return nil
+	}
+	for left := most; left > 0; {
+		n, err := s.pass(st, rows, args, nil, left, yield)
+		if n == 0 || err != nil {
 			return err
 		}
-		if len(st.Pattern().After) == 0 || n == before || n >= min(limit, most) {
-			return nil
-		}
+		left -= n
 	}
+	return nil
 }
 
-// pass yields the samples of a slice once. It counts on from n rows, stops at limit rows,
-// and returns the count.
-func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, n, limit int,
-	yield func([]drivers.Value) error,
-) (int, error) {
-	if len(st.Pattern().After) > 0 {
-		limit = min(limit, most)
-	}
+// unlimited is more rows than any slice has samples.
+const unlimited = 1 << 30
+
+// pass yields the samples of a slice once, up to limit rows, and returns their number.
+func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, limit int,
+	yield plan.Yield,
+) (n int, err error) {
 	for i := range rows {
-		if n >= limit {
-			break
-		}
 		row := &rows[i]
 		if !st.up {
 			row = &rows[len(rows)-1-i]
@@ -169,9 +146,11 @@ func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem 
 		if !st.has(row, args) {
 			continue
 		}
-		n++
 		if err := yield(s.project(st, row, args, elem)); err != nil {
 			return n, err
+		}
+		if n++; n == limit {
+			break
 		}
 	}
 	return n, nil
@@ -202,48 +181,27 @@ func (st *statement) has(row *sample, args []drivers.Value) bool {
 // project returns a sample as the row for these arguments.
 func (s *session) project(st *statement, from *sample, args []drivers.Value, elem *drivers.Value) []drivers.Value {
 	s.row = s.row[:0]
-	for _, at := range st.out {
-		v := drivers.Value{}
-		if at >= 0 {
-			v = from.vals[at]
+	for _, o := range st.out {
+		switch {
+		case o.arg >= 0 && o.arg == st.Layout.In:
+			s.row = append(s.row, *elem)
+		case o.arg >= 0:
+			s.row = append(s.row, args[o.arg])
+		case o.at >= 0:
+			s.row = append(s.row, from.vals[o.at])
+		default:
+			s.row = append(s.row, drivers.Value{})
 		}
-		for i, b := range st.bound {
-			if b != at || args == nil {
-				continue
-			}
-			if v = args[i]; elem != nil && i == len(st.bound)-1 {
-				v = *elem
-			}
-		}
-		s.row = append(s.row, v)
 	}
 	return s.row
 }
 
-// most returns how many rows a call may yield.
-func (st *statement) most(args []drivers.Value) int {
-	if n := st.Limit(args); n >= 0 {
-		return int(min(n, unlimited))
-	}
-	return unlimited
-}
-
-// unlimited is more rows than any call yields.
-const unlimited = 1 << 30
-
-// Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, err := enter(ctx, stmt, len(args))
-	if err != nil {
-		return drivers.Result{}, err
-	}
-	p := st.Pattern()
-	if p.Kind.Reads() || p.Kind == schemas.Batch {
-		return drivers.Result{}, fmt.Errorf("pattern %s is not a single write: run it with Read or Batch", p.Name)
-	}
+// RunWrite implements plan.Runner.
+func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	s.Cost.Calls++
 	st.write(args)
 	r := drivers.Result{Applied: true}
+	p := st.Pattern()
 	if !p.ReturnsNew {
 		return r, nil
 	}
@@ -262,41 +220,31 @@ func (st *statement) write(args []drivers.Value) {
 	}
 }
 
-// Batch implements drivers.Session.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, err := enter(ctx, stmt, -1)
-	if err != nil {
-		return err
-	}
-	if len(parts) > 0 {
-		s.Cost.Calls++
-	}
+// RunBatch implements plan.Runner.
+func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Call) error {
+	s.Cost.Calls++
 	for i := range parts {
-		part, err := plan.Part(st.parts, &parts[i])
-		if err != nil {
-			return st.Named(err)
-		}
-		part.write(parts[i].Args)
+		st.parts[parts[i].Part].write(parts[i].Args)
 	}
 	return nil
 }
 
-// Close implements drivers.Session.
-func (s *session) Close() error { return nil }
+// output is a column's position in a sample, or -1, and that of the argument that binds it, or -1.
+type output struct{ at, arg int }
 
 // statement is a pattern with positions in place of columns.
 type statement struct {
 	plan.Plan
 	table *samples
 
-	out     []int // for each of a read's columns, its position in a sample, or -1
-	bound   []int // for each column of by and in, its position
-	element int   // position of the map of which one element is read, or -1
-	written []int // position in a sample of each column that a write sets
-	prefix  int   // how many leading key columns by binds
-	named   bool  // the key ends in a text
-	ranged  int   // position of the int or bigint bounded by from and to, or -1
-	up      bool  // rows come in the order of writing, not in reverse
+	out     []output // for each of a read's columns
+	bound   []int    // for each column of by and in, its position
+	element int      // position of the map of which one element is read, or -1
+	written []int    // position in a sample of each column that a write sets
+	prefix  int      // how many leading key columns by binds
+	named   bool     // the key ends in a text
+	ranged  int      // position of the int or bigint bounded by from and to, or -1
+	up      bool     // rows come in the order of writing, not in reverse
 
 	parts []*statement
 }
@@ -331,7 +279,9 @@ func (s *store) compile(p *schemas.Pattern) (*statement, error) {
 		st.element = st.position(p.Element)
 	}
 	if p.Kind.Reads() {
-		st.out = st.positions(p.Columns)
+		for _, at := range st.positions(p.Columns) {
+			st.out = append(st.out, output{at, slices.Index(st.bound, at)})
+		}
 	} else {
 		st.written = st.positions(p.Columns)
 	}

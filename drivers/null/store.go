@@ -60,13 +60,16 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 	if o.ReadOnly {
 		return nil, errors.New("the null engine keeps nothing that could be read")
 	}
-	return &store{schemas: make(map[string]*schemas.Schema)}, nil
+	return &store{
+		gate: plan.Gate{Engine: "null engine", Uncounted: true}, schemas: make(map[string]*schemas.Schema),
+	}, nil
 }
 
 // table holds samples of a table's rows and of its static columns.
 type table struct{ rows, statics samples }
 
 type store struct {
+	gate    plan.Gate
 	mu      sync.Mutex                 // guards schemas
 	schemas map[string]*schemas.Schema // applied schemas in canonical form, by name
 	tables  plan.Tables[table]
@@ -139,18 +142,25 @@ func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error)
 
 // Prepare implements drivers.Store.
 func (s *store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	st, err := s.compile(p)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	return st, nil
+	return plan.Prepare(&s.gate, p, s.compile)
 }
 
 // Session implements drivers.Store.
-func (s *store) Session() (drivers.Session, error) { return &session{store: s}, nil }
+func (s *store) Session() (drivers.Session, error) {
+	if err := s.gate.Enter(); err != nil {
+		return nil, err
+	}
+	defer s.gate.Leave()
+	se := &session{store: s}
+	se.Init(&s.gate, se)
+	return se, nil
+}
 
 // Close implements drivers.Store.
-func (s *store) Close() error { return nil }
+func (s *store) Close() error {
+	s.gate.Close()
+	return nil
+}
 
 // most is how many writes to a table become samples, and how many rows a page without a
 // limit has.

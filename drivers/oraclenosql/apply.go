@@ -16,18 +16,12 @@ import (
 // Apply implements drivers.Store. Two clients may apply one schema at the same time: all
 // statements say IF NOT EXISTS. At the end Apply reads the namespace and compares it.
 func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	if err := s.enter(); err != nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
-	}
-	defer s.leave()
-	apply := s.apply
-	if s.readOnly {
-		apply = s.attach
-	}
-	if err := apply(ctx, sch); err != nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
-	}
-	return nil
+	return s.gate.During("apply schema "+sch.Name, func() error {
+		if s.gate.ReadOnly {
+			return s.attach(ctx, sch)
+		}
+		return s.apply(ctx, sch)
+	})
 }
 
 func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {

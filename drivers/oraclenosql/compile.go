@@ -34,11 +34,9 @@ const (
 // statement is a compiled pattern.
 type statement struct {
 	plan.Plan
-	store  *Store // nil if a compiler made it
 	action action
 	table  *table // that of Oracle's tables which is read or written
-	args   []schemas.Arg
-	keys   int // the first arguments are so many key columns, which must not be null
+	keys   int    // the first arguments are so many key columns, which must not be null
 
 	queries []*query // by the bounds that a call gives, or by which expected values are null
 	// inList selects the rows of several keys, and partition tells where they are; nil if each
@@ -143,7 +141,7 @@ func batchOf(p *schemas.Pattern, parts []*statement) (*statement, error) {
 }
 
 func (t *table) compile(p *schemas.Pattern) (st *statement, err error) {
-	st = &statement{Plan: plan.Of(p), table: t, args: p.Args(), keys: len(p.By)}
+	st = &statement{Plan: plan.Of(p), table: t, keys: len(p.By)}
 	for _, c := range p.By {
 		st.key = append(st.key, fieldOf(c))
 	}
@@ -170,18 +168,7 @@ func (t *table) fullKey() []*schemas.Column {
 // Prepare implements drivers.Store. The server prepares the queries too, so that Prepare
 // fails if the server refuses one.
 func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	if s.readOnly && !p.Kind.Reads() {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
-	}
-	st, err := s.compile(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	return st, nil
+	return plan.Prepare(&s.gate, p, func(p *schemas.Pattern) (*statement, error) { return s.compile(ctx, p) })
 }
 
 // compile compiles a pattern, and has the server prepare its queries.
@@ -191,11 +178,7 @@ func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (st *statement,
 		if err != nil {
 			return nil, err
 		}
-		if st, err = batchOf(p, parts); err != nil {
-			return nil, err
-		}
-		st.store = s
-		return st, nil
+		return batchOf(p, parts)
 	}
 	p, t, err := s.applied.Find(p)
 	if err != nil {
@@ -210,7 +193,6 @@ func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (st *statement,
 	if st, err = t.compile(p); err != nil {
 		return nil, err
 	}
-	st.store = s
 	return st, s.prepare(ctx, st)
 }
 

@@ -5,16 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
-)
-
-// bounds are those that a call gives.
-type bounds uint8
-
-const (
-	withFrom bounds = 1 << iota
-	withTo
-	withAfter
 )
 
 func (st *statement) compileRead() error {
@@ -40,18 +32,18 @@ func (st *statement) compileRead() error {
 // selections writes the queries of a read, by the bounds that a call gives.
 func (st *statement) selections() {
 	p := st.Pattern()
-	st.queries = make([]*query, withFrom|withTo|withAfter+1)
-	var possible bounds
+	st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
+	var possible plan.Bounds
 	if p.From != nil {
-		possible |= withFrom
+		possible |= plan.WithFrom
 	}
 	if p.To != nil {
-		possible |= withTo
+		possible |= plan.WithTo
 	}
 	if len(p.After) > 0 {
-		possible |= withAfter
+		possible |= plan.WithAfter
 	}
-	for with := range bounds(len(st.queries)) {
+	for with := range plan.Bounds(len(st.queries)) {
 		if with&^possible == 0 {
 			st.queries[with] = st.selection(with, nil)
 		}
@@ -124,7 +116,7 @@ func plainName(c *schemas.Column) string { return identifier(c.Name) }
 type part struct{ low, high bool }
 
 // selection writes the query of a read with the bounds.
-func (st *statement) selection(with bounds, of *part) *query {
+func (st *statement) selection(with plan.Bounds, of *part) *query {
 	p, b := st.Pattern(), &builder{}
 	name, from := st.source()
 	var columns []string
@@ -158,14 +150,14 @@ func (st *statement) selection(with bounds, of *part) *query {
 			b.where("%s < %s", name(first), b.variable("high", bindHigh, fieldOf(first)))
 		}
 	}
-	if with&withFrom != 0 {
+	if with&plan.WithFrom != 0 {
 		b.where("%s", bound(b, p.From, ">", "from", st.Layout.From, name))
 	}
-	if with&withTo != 0 {
+	if with&plan.WithTo != 0 {
 		b.where("%s", bound(b, p.To, "<", "to", st.Layout.To, name))
 	}
 	keys := st.order()
-	if with&withAfter != 0 {
+	if with&plan.WithAfter != 0 {
 		b.where("%s", st.behind(b, keys, 0, name))
 	}
 	b.query.bounded = with != 0

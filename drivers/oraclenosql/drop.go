@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // owners reads all namespaces with mailbench's prefix. An empty one has no tables.
@@ -53,37 +54,32 @@ func (n *liveNamespace) owner() (namespace, foreign string) {
 
 // Namespaces implements drivers.Admin.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	all, err := s.owners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]bool)
-	for _, n := range all {
-		if namespace, foreign := n.owner(); foreign == "" && namespace != "" {
-			names[namespace] = true
+	return plan.Call(&s.gate, "list namespaces", func() ([]string, error) {
+		all, err := s.owners(ctx)
+		names := make(map[string]bool)
+		for _, n := range all {
+			if namespace, foreign := n.owner(); foreign == "" && namespace != "" {
+				names[namespace] = true
+			}
 		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
+		return slices.Sorted(maps.Keys(names)), err
+	})
 }
 
 // Drop implements drivers.Admin. An empty namespace with the name of one of the store's
 // goes too: a run that was killed may have made it. The server drops it only if it is
 // still empty.
 func (s *Store) Drop(ctx context.Context) error {
-	if err := s.enter(); err != nil {
-		return fmt.Errorf("drop: %w", err)
-	}
-	defer s.leave()
-	if s.readOnly {
-		return fmt.Errorf("drop: %w", drivers.ErrReadOnly)
+	return s.gate.During("drop", func() error { return s.drop(ctx) })
+}
+
+func (s *Store) drop(ctx context.Context) error {
+	if s.gate.ReadOnly {
+		return drivers.ErrReadOnly
 	}
 	all, err := s.owners(ctx)
 	if err != nil {
-		return fmt.Errorf("drop: %w", err)
+		return err
 	}
 	var errs []error
 	for _, n := range all {

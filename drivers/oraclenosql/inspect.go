@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -33,15 +34,7 @@ func stored(sch *schemas.Schema) (*schemas.Schema, error) {
 
 // Inspect implements drivers.Store.
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	defer s.leave()
-	sch, err := s.inspect(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	return sch, nil
+	return plan.Call(&s.gate, "inspect schema "+name, func() (*schemas.Schema, error) { return s.inspect(ctx, name) })
 }
 
 func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
@@ -162,15 +155,7 @@ func (t *liveTable) into(own *schemas.Table) {
 
 // Compare implements drivers.Comparer.
 func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	defer s.leave()
-	c, err := s.compare(ctx, sch)
-	if err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	return c, nil
+	return plan.Call(&s.gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return s.compare(ctx, sch) })
 }
 
 func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {

@@ -225,7 +225,7 @@ func (s *Store) newSlot() (*slot, error) {
 	s.clients++
 	sl := &slot{
 		store: s, transport: &transport{base: s.base, version: &s.version}, retry: &retries{most: s.retries},
-		tolerant: new(bool), done: make(chan error, 1),
+		tolerant: new(bool),
 	}
 	c := nosqldb.Config{
 		Mode: "onprem", Endpoint: endpoint, RetryHandler: sl.retry,

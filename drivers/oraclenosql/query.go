@@ -134,7 +134,7 @@ type inputs struct {
 	element   drivers.Value
 	list      []drivers.Value // several elements
 	partition int             // that has their rows
-	limit     int64
+	limit     int64           // -1: none
 	low, high any
 }
 
@@ -150,6 +150,9 @@ func (v *bind) value(in *inputs) any {
 	case bindElement:
 		return v.field.encode(in.element)
 	case bindLimit:
+		if in.limit < 0 {
+			return maxLimit
+		}
 		return int(min(in.limit, maxLimit))
 	case bindLow:
 		return in.low

@@ -2,86 +2,43 @@ package oraclenosql
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
-// checkEvery is the number of rows after which a long read checks its context.
-const checkEvery = 256
-
-// errEnough stops a read at its limit.
-var errEnough = errors.New("enough")
-
-// Read implements drivers.Session.
-func (s *session) Read(
-	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
-) error {
-	st, err := s.enter(ctx, stmt)
-	if err != nil {
+// RunRead implements plan.Runner.
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+	if err := st.fits(&s.store.limits, args); err != nil {
 		return err
 	}
-	defer s.store.leave()
-	if !st.Pattern().Kind.Reads() {
-		return st.Named(plan.ErrNotRead)
+	r := &reading{
+		slot: s.slot, ctx: ctx, st: st, yield: yield, calls: s,
+		in: inputs{args: args, limit: s.Left(), low: st.low, high: st.high},
 	}
-	if err := st.check(args); err != nil {
-		return st.Named(err)
-	}
-	r := &reading{slot: s.slot, ctx: ctx, st: st, in: inputs{args: args, limit: st.Limit(args)}, yield: yield}
-	if r.in.limit < 0 {
-		r.in.limit = math.MaxInt64
-	}
-	r.in.low, r.in.high = st.low, st.high
 	switch {
-	case r.in.limit == 0:
 	case st.Layout.In < 0:
-		err = r.one()
+		return r.one()
 	case st.Pattern().Parallel > 1:
-		err = s.readParallel(r, args[st.Layout.In].Elems())
-	default:
-		err = r.list(args[st.Layout.In].Elems())
+		return s.readParallel(r, args[st.Layout.In].Elems())
 	}
-	switch {
-	case r.yielded != nil:
-		return r.yielded
-	case err == errEnough:
-		return nil
-	}
-	return st.Named(err)
+	return r.list(args[st.Layout.In].Elems())
 }
 
 // reading is a read under way.
 type reading struct {
 	*slot
-	ctx     context.Context
-	st      *statement
-	in      inputs
-	yield   func(row []drivers.Value) error
-	rows    int
-	yielded error // what yield returned
-}
-
-// boundsOf returns the bounds that a call gives.
-func (st *statement) boundsOf(args []drivers.Value) (with bounds) {
-	if st.Layout.From >= 0 && !args[st.Layout.From].IsNull() {
-		with |= withFrom
-	}
-	if st.Layout.To >= 0 && !args[st.Layout.To].IsNull() {
-		with |= withTo
-	}
-	if len(st.Pattern().After) > 0 && !args[st.Layout.After].IsNull() {
-		with |= withAfter
-	}
-	return with
+	ctx   context.Context
+	st    *statement
+	in    inputs
+	yield plan.Yield
+	calls *session // it knows how many more rows a list may yield
 }
 
 // one reads by one Get or query.
@@ -93,7 +50,7 @@ func (r *reading) one() error {
 		}
 		return r.emit(row)
 	}
-	return r.each(r.st.queries[r.st.boundsOf(r.in.args)], r.emit)
+	return r.each(r.st.queries[r.st.Given(r.in.args)], r.emit)
 }
 
 // get reads the row of a key; nil if there is none.
@@ -166,11 +123,6 @@ func (sl *slot) count(rows int, drops bool) {
 
 // emit decodes a row and yields it.
 func (r *reading) emit(row *types.MapValue) error {
-	if r.rows++; r.rows%checkEvery == 0 {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-	}
 	r.row = plan.Grow(r.row, len(r.st.out))
 	for i, f := range r.st.out {
 		x, ok := row.Map()[f.name]
@@ -189,13 +141,7 @@ func (r *reading) emit(row *types.MapValue) error {
 	if r.st.Pattern().Element != nil && r.row[0].IsNull() {
 		return nil // there is no such element
 	}
-	if r.yielded = r.yield(r.row); r.yielded != nil {
-		return r.yielded
-	}
-	if r.in.limit--; r.in.limit == 0 {
-		return errEnough
-	}
-	return r.ctx.Err()
+	return r.yield(r.row)
 }
 
 // keyOf returns the key of a row as the SDK takes it.
@@ -219,36 +165,26 @@ func (s *session) readParallel(r *reading, elems []drivers.Value) error {
 		return err
 	}
 	rows := make([][]*types.MapValue, len(elems))
-	begin := func(i int) {
-		own := reading{slot: slots[i%len(slots)], ctx: r.ctx, st: r.st, in: r.in}
-		own.in.element = elems[i]
-		go func() {
-			own.done <- crash.Guard(func() (err error) {
-				rows[i], err = own.collect()
-				return err
-			})
-		}()
-	}
-	begun, emitting := 0, error(nil)
-	for ; begun < len(slots); begun++ {
-		begin(begun)
-	}
-	for i := 0; i < begun; i++ {
-		err := <-slots[i%len(slots)].done
+	var left atomic.Int64
+	left.Store(r.in.limit)
+	plan.InOrder(len(elems), len(slots), func(i, on int) (err error) {
+		own := reading{slot: slots[on], ctx: r.ctx, st: r.st, in: r.in}
+		own.in.element, own.in.limit = elems[i], left.Load()
+		rows[i], err = own.collect()
+		return err
+	}, func(i, _ int, failed error) bool {
 		for _, row := range rows[i] {
-			if err == nil && emitting == nil {
-				emitting = r.emit(row)
+			if err == nil && failed == nil {
+				err = r.emit(row)
 			}
 		}
-		if err != nil && emitting == nil {
-			emitting = err
+		left.Store(s.Left())
+		if err == nil {
+			err = failed
 		}
-		if emitting == nil && begun < len(elems) {
-			begin(begun)
-			begun++
-		}
-	}
-	return emitting
+		return err == nil
+	})
+	return err
 }
 
 // collect reads the rows of one key.
@@ -260,7 +196,7 @@ func (r *reading) collect() (all []*types.MapValue, err error) {
 		}
 		return all, err
 	}
-	err = r.each(r.st.queries[r.st.boundsOf(r.in.args)], func(row *types.MapValue) error {
+	err = r.each(r.st.queries[r.st.Given(r.in.args)], func(row *types.MapValue) error {
 		all = append(all, row)
 		return nil
 	})

@@ -77,7 +77,7 @@ func (r *reading) list(elems []drivers.Value) error {
 	for some := range slices.Chunk(elems, most) {
 		var err error
 		if len(some) == 1 {
-			r.in.element = some[0]
+			r.in.element, r.in.limit = some[0], r.calls.Left()
 			err = r.one()
 		} else {
 			err = r.some(some)

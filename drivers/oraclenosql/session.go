@@ -11,14 +11,13 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // session runs statements for one worker.
 type session struct {
+	plan.Session[*statement]
 	*slot
-	slots  []*slot // for requests that run in parallel
-	closed bool
+	slots []*slot // for requests that run in parallel
 }
 
 // slot sends requests for one goroutine, one at a time.
@@ -29,7 +28,6 @@ type slot struct {
 	retry     *retries
 	prepared  []*nosqldb.PreparedStatement // the slot's own copies, by the query's number
 	row       []drivers.Value
-	done      chan error // a parallel slot sends its outcome here
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All
 	// slots of a session share it.
 	tolerant *bool
@@ -85,12 +83,17 @@ func (s *Store) Session() (drivers.Session, error) {
 }
 
 func (s *Store) session() (*session, error) {
-	if err := s.enter(); err != nil {
+	if err := s.gate.Enter(); err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer s.gate.Leave()
 	sl, err := s.newSlot()
-	return &session{slot: sl}, err
+	if err != nil {
+		return nil, err
+	}
+	se := &session{slot: sl}
+	se.Init(&s.gate, se)
+	return se, nil
 }
 
 // parallelSlots returns n slots for parallel requests.
@@ -121,47 +124,23 @@ func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.closed, s.slots = true, nil
-	return nil
+	s.slots = nil
+	return s.Session.Close()
 }
 
-// enter does the checks that all calls share. If it returns no error, the caller must end
-// the call with s.store.leave.
-func (s *session) enter(ctx context.Context, stmt drivers.Statement) (*statement, error) {
-	st, ok := stmt.(*statement)
-	if !ok || st.store != s.store {
-		return nil, plan.Foreign(stmt)
-	}
-	if err := st.Enter(ctx, s.closed, -1); err != nil {
-		return nil, err
-	}
-	return st, s.store.enter()
-}
-
-// check checks the arguments of a call before anything is sent.
-func (st *statement) check(args []drivers.Value) error {
-	if err := st.Takes(len(args)); err != nil {
-		return err
-	}
+// fits checks what only Oracle asks of a call's arguments, before anything is sent.
+func (st *statement) fits(l *limits, args []drivers.Value) error {
 	key, size := 0, 0
 	for i := range args {
-		err := plan.Fits(&st.args[i].Type, &args[i])
-		if err == nil {
-			err = valid(args[i])
-		}
-		if err == nil && args[i].IsNull() && (i < st.keys || i == st.Layout.In || i == st.Layout.Element ||
-			st.Pattern().Kind == schemas.Add) {
-			err = plan.ErrNull
-		}
-		if err != nil {
-			return fmt.Errorf("argument %s: %w", st.args[i].Name, err)
+		if err := valid(args[i]); err != nil {
+			return fmt.Errorf("argument %s: %w", st.Pattern().Args()[i].Name, err)
 		}
 		size += args[i].Size()
 		if i < st.keys {
 			key += args[i].Size()
 		}
 	}
-	return st.store.limits.check(key, size)
+	return l.check(key, size)
 }
 
 // ask sends the requests of one SDK call. All calls of a slot go through it. again says

@@ -17,39 +17,29 @@ import (
 // key, if that is a string. (Oracle can read one hash partition alone, by partition($row) = n,
 // but the proxy does not tell how many there are.)
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	if err := s.enter(); err != nil {
-		return nil, fmt.Errorf("split: %w", err)
-	}
-	defer s.leave()
-	st, ok := scan.(*statement)
-	if !ok || st.store != s {
-		return nil, plan.Foreign(scan)
-	}
-	if st.Pattern().Kind != schemas.Scan {
-		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
-	}
-	at, err := s.divide(ctx, st, n)
-	if err != nil {
-		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
-	}
-	var parts []drivers.Statement
-	first := fieldOf(st.table.fullKey()[0])
-	for from, to := range keys.Ranges(at) {
-		one := *st
-		if from != nil {
-			one.low = first.bound(from)
+	return plan.Parts(&s.gate, scan, func(st *statement) (parts []*statement, err error) {
+		at, err := s.divide(ctx, st, n)
+		if err != nil {
+			return nil, err
 		}
-		if to != nil {
-			one.high = first.bound(to)
+		first := fieldOf(st.table.fullKey()[0])
+		for from, to := range keys.Ranges(at) {
+			one := *st
+			if from != nil {
+				one.low = first.bound(from)
+			}
+			if to != nil {
+				one.high = first.bound(to)
+			}
+			one.queries = []*query{st.selection(0, &part{from != nil, to != nil})}
+			one.listed = nil
+			if err := s.prepare(ctx, &one); err != nil {
+				return nil, err
+			}
+			parts = append(parts, &one)
 		}
-		one.queries = []*query{st.selection(0, &part{from != nil, to != nil})}
-		one.listed = nil
-		if err := s.prepare(ctx, &one); err != nil {
-			return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, err)
-		}
-		parts = append(parts, &one)
-	}
-	return parts, nil
+		return parts, nil
+	})
 }
 
 // divide returns the keys at which parts begin.

@@ -20,7 +20,6 @@ import (
 type Store struct {
 	*settings
 	namespace string
-	readOnly  bool
 	keyspace  string // Options.Keyspace: the namespace of every schema; "" if not given
 	login     *login // nil without a user
 
@@ -33,7 +32,7 @@ type Store struct {
 	admin      sync.Mutex // guards ddl: one statement at a time
 	ddl        *slot
 	statements atomic.Int32 // the number of compiled queries; each gets the next number
-	calls      plan.Calls   // calls under way
+	gate       plan.Gate
 	applied    plan.Tables[table]
 	partitions partitions
 }
@@ -63,7 +62,8 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	if err := set.wants(o.Durability, o.Settings); err != nil {
 		return nil, drivers.WrongOption(err)
 	}
-	s := &Store{settings: set, namespace: o.Namespace, readOnly: o.ReadOnly, keyspace: o.Keyspace}
+	s := &Store{settings: set, namespace: o.Namespace, keyspace: o.Keyspace}
+	s.gate.Engine, s.gate.ReadOnly = "oracle NoSQL", o.ReadOnly
 	if s.endpoints, err = endpoints(o.Contact, set.tls); err != nil {
 		return nil, err
 	}
@@ -133,20 +133,10 @@ func (s *Store) versions() map[string]string {
 	return all
 }
 
-// enter begins a call. If it returns no error, the caller must end the call with leave.
-func (s *Store) enter() error {
-	if err := s.calls.Enter(); err != nil {
-		return fmt.Errorf("oracle NoSQL: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) leave() { s.calls.Leave() }
-
 // Close implements drivers.Store. It waits for the calls under way, which all end within
 // a request's timeout. A call made from within a yield is refused.
 func (s *Store) Close() error {
-	if !s.calls.Close() {
+	if !s.gate.Close() {
 		return nil
 	}
 	var err error
@@ -160,11 +150,9 @@ func (s *Store) Close() error {
 // Settle implements drivers.Settler. The proxy does not tell what the store's cleaner and
 // checkpoints still do.
 func (s *Store) Settle(context.Context) error {
-	if err := s.enter(); err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	defer s.leave()
-	return fmt.Errorf("settle: %w: the proxy does not tell what cleaners and checkpoints still do", drivers.ErrUntold)
+	return s.gate.During("settle", func() error {
+		return fmt.Errorf("%w: the proxy does not tell what cleaners and checkpoints still do", drivers.ErrUntold)
+	})
 }
 
 // Observe implements drivers.Observer. The proxy tells nothing of the store's inner state.

@@ -13,21 +13,12 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, err := s.enter(ctx, stmt)
-	if err != nil {
+// RunWrite implements plan.Runner.
+func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	if err := st.fits(&s.store.limits, args); err != nil {
 		return drivers.Result{}, err
 	}
-	defer s.store.leave()
-	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
-		return drivers.Result{}, st.Named(plan.ErrNotWrite)
-	}
-	if err := st.check(args); err != nil {
-		return drivers.Result{}, st.Named(err)
-	}
-	r, err := s.write(ctx, st, args)
-	return r, st.Named(err)
+	return s.write(ctx, st, args)
 }
 
 // write runs one write.

@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -67,17 +66,8 @@ func (b *bounds) end(prefix []byte, col keyColumn, v drivers.Value, first, open 
 // after narrows the range to the rows that follow, in reading order, all rows whose keys begin
 // with the values.
 func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []drivers.Value) error {
-	nulls := 0
-	for i := range vs {
-		if vs[i].IsNull() {
-			nulls++
-		}
-	}
-	if nulls == len(vs) {
+	if vs[0].IsNull() { // so are all
 		return nil
-	}
-	if nulls > 0 {
-		return errors.New("after must be null in all its columns or in none")
 	}
 	key, err := append(b.scratch[:0], prefix...), error(nil)
 	for i, v := range vs {

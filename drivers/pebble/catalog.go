@@ -81,7 +81,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		return err
 	}
 	if data == nil {
-		if s.readOnly {
+		if s.gate.ReadOnly {
 			return s.absent(sch.Name)
 		}
 		if data, err = s.allot(stored(sch)); err != nil {
@@ -92,7 +92,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if s.readOnly {
+	if s.gate.ReadOnly {
 		err = drivers.Readable(stored(sch), stored(there))
 	} else {
 		err = drivers.Conflict(schemas.Diff(stored(sch), stored(there)))
@@ -110,7 +110,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		}
 		space += uint16(spacesOf(as))
 	}
-	if !s.readOnly {
+	if !s.gate.ReadOnly {
 		if err := s.putSynced(key, data); err != nil {
 			return err
 		}

@@ -3,14 +3,13 @@ package pebble
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -25,11 +24,6 @@ import (
 
 // maxColumns is how many columns a family can have: a cell's key has the column in one byte.
 const maxColumns = math.MaxUint8 + 1
-
-var (
-	errNullElement = errors.New("null cannot be an element of a collection")
-	errOddMap      = errors.New("a map is key, value, key, value …, but the number of its elements is odd")
-)
 
 // cellsOf returns the key prefix of the elements of one column of the row.
 func (f *family) cellsOf(dst, row []byte, col int) []byte {
@@ -161,20 +155,20 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 }
 
 // getElement yields one value of a map, if it is there.
-func (s *session) getElement(st *statement, key drivers.Value, yield yieldFunc) error {
+func (s *session) getElement(st *statement, key drivers.Value, yield plan.Yield) error {
 	c := st.Pattern().Element
 	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
 	s.cellKey = k
 	if err != nil {
-		return st.Named(err)
+		return err
 	}
 	data, found, err := s.lookup(k)
 	if !found || err != nil {
-		return st.Named(err)
+		return err
 	}
 	v, err := decodeScalar(c.Type.Elem.Kind, data)
 	if err != nil {
-		return st.Named(err)
+		return err
 	}
 	s.row = append(s.row[:0], v)
 	return yield(s.row)
@@ -195,9 +189,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 	t, elems, err := f.columns[col].Type, v.Elems(), error(nil)
 	step := 1
 	if t.Kind == schemas.Map {
-		if step = 2; len(elems)%2 != 0 {
-			return errOddMap
-		}
+		step = 2
 	}
 	for i := 0; i < len(elems); i += step {
 		var value *drivers.Value
@@ -213,7 +205,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 				value = &elems[i+1]
 			}
 		}
-		if err := s.setCell(t, value); err != nil {
+		if err := s.setCell(value); err != nil {
 			return err
 		}
 	}
@@ -221,15 +213,9 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 }
 
 // setCell writes the cell with the key s.cellKey. value is nil for an element of a set.
-func (s *session) setCell(t schemas.Type, value *drivers.Value) error {
+func (s *session) setCell(value *drivers.Value) error {
 	if value == nil {
 		return s.batch.Set(s.cellKey, nil, nil)
-	}
-	if value.IsNull() {
-		return errNullElement
-	}
-	if value.Kind() != t.Elem.Kind {
-		return fmt.Errorf("a %s value was given as an element of a %s", value.Kind(), t)
 	}
 	size := scalarLen(value)
 	if size > maxRow {

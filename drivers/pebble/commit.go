@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -25,29 +24,21 @@ type stripe struct {
 	_ [56]byte
 }
 
-// Batch implements drivers.Session. The batch is all or nothing, whatever atomicity the
+// RunBatch implements plan.Runner. The batch is all or nothing, whatever atomicity the
 // pattern asks for.
-func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, err := s.enter(ctx, stmt, -1)
-	if err != nil {
+func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Call) error {
+	defer s.leave()
+	if err := s.start(); err != nil {
 		return err
 	}
-	defer s.leave()
-	if st.Pattern().Kind != schemas.Batch {
-		return st.Named(plan.ErrNotBatch)
-	}
-	if len(parts) > 0 {
-		s.Cost.Calls++
-	}
+	s.Cost.Calls++
 	s.begin()
 	for i := range parts {
-		part, err := plan.Part(st.parts, &parts[i])
-		if err == nil && part.table.guarded.Load() {
-			err = s.noteLock(part, parts[i].Args)
-		}
-		if err != nil {
-			s.held = s.held[:0]
-			return st.Named(err)
+		if part := st.parts[parts[i].Part]; part.table.guarded.Load() {
+			if err := s.noteLock(part, parts[i].Args); err != nil {
+				s.held = s.held[:0]
+				return err
+			}
 		}
 	}
 	// A part that replaces a row's index entries must see what an earlier part has made of the row. All
@@ -70,7 +61,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 	}
 	if err := s.makeRoom(size); err != nil {
 		s.held = s.held[:0]
-		return st.Named(err)
+		return err
 	}
 	s.lock()
 	for i := range parts {
@@ -81,7 +72,7 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 			}
 			if err != nil {
 				s.unlock()
-				return corrupt(st.Named(fmt.Errorf("part %d, %s: %w", i, part.Pattern().Name, err)))
+				return corrupt(fmt.Errorf("part %d, %s: %w", i, part.Pattern().Name, err))
 			}
 		}
 	}
@@ -89,10 +80,10 @@ func (s *session) Batch(ctx context.Context, stmt drivers.Statement, parts []dri
 		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
 			s.unlock()
 			s.discard()
-			return corrupt(st.Named(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err)))
+			return corrupt(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err))
 		}
 	}
-	return st.Named(s.commit())
+	return s.commit()
 }
 
 func (s *session) begin() {

@@ -13,7 +13,6 @@ import (
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
 	plan.Plan
-	store *Store
 	table *table
 	fam   *family // the columns that it reads or writes
 	path  *path   // the keys that it reads in order: the family's own, or those of an index
@@ -45,14 +44,7 @@ type operand struct{ col, arg int }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	if s.readOnly && !p.Kind.Reads() {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, drivers.ErrReadOnly)
-	}
-	st, err := s.compile(p)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-	}
-	return st, nil
+	return plan.Prepare(&s.gate, p, s.compile)
 }
 
 func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
@@ -63,7 +55,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &statement{store: s, Plan: plan.Of(p), table: table}
+	st := &statement{Plan: plan.Of(p), table: table}
 	st.fam = &st.table.rows
 	if p.Static {
 		st.fam = &st.table.statics
@@ -177,7 +169,7 @@ func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
 			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern().Name, drivers.ErrUnsupported)
 		}
 	}
-	st := &statement{store: s, Plan: plan.Of(p), parts: parts}
+	st := &statement{Plan: plan.Of(p), parts: parts}
 	// A part that searches for the keys it deletes must see what earlier parts of the batch
 	// have written to its table.
 	for _, a := range st.parts {

@@ -13,31 +13,25 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// yieldFunc takes the rows of a read.
-type yieldFunc = func(row []drivers.Value) error
-
 // checkEvery is after how many rows a long read looks at its context.
 const checkEvery = 256
 
-// Read implements drivers.Session.
-func (s *session) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield yieldFunc) error {
-	st, err := s.enter(ctx, stmt, len(args))
+// RunRead implements plan.Runner.
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+	defer s.leave()
+	err := s.start()
 	if err != nil {
 		return err
 	}
-	defer s.leave()
 	s.Cost.Calls += st.Requests(args)
 	s.prepareRow(st)
-	switch st.Pattern().Kind {
-	case schemas.Get:
+	if st.Pattern().Kind == schemas.Get {
 		err = s.get(ctx, st, args, yield)
-	case schemas.Slice, schemas.Scan:
+	} else {
 		err = s.slice(ctx, st, args, yield)
-	default:
-		return st.Named(plan.ErrNotRead)
 	}
 	if cerr := s.closeIters(); err == nil {
-		err = st.Named(cerr)
+		err = cerr
 	}
 	return corrupt(err)
 }
@@ -123,7 +117,7 @@ func (s *session) closeIters() (err error) {
 // get reads one row, or one for each element of a list. It reads them one after another, even
 // if the pattern allows parallel calls: a point read in this process takes a few microseconds,
 // which is less than handing it to another goroutine and back.
-func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
+func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	n := len(st.Pattern().By)
 	copy(s.keyVals, args[:n])
 	if st.Layout.In < 0 {
@@ -142,12 +136,12 @@ func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, 
 }
 
 // getOne yields the row whose key is in s.keyVals, if it is there.
-func (s *session) getOne(st *statement, args []drivers.Value, yield yieldFunc) error {
+func (s *session) getOne(st *statement, args []drivers.Value, yield plan.Yield) error {
 	s.arena = s.arena[:0]
 	key, err := st.fam.append(s.key[:0], s.keyVals)
 	s.key = key
 	if err != nil {
-		return st.Named(err)
+		return err
 	}
 	if st.Layout.Element >= 0 {
 		return s.getElement(st, args[st.Layout.Element], yield)
@@ -160,10 +154,9 @@ func (s *session) getOne(st *statement, args []drivers.Value, yield yieldFunc) e
 		data, found, err = s.lookupNear(key)
 	}
 	if !found || err != nil {
-		return st.Named(err)
+		return err
 	}
-	_, err = s.emit(st, data, args, yield)
-	return err
+	return s.emit(st, data, args, yield)
 }
 
 // endIter is closeAfter for an iterator over one or several ranges. In a traced session it
@@ -185,60 +178,49 @@ func closeAfter(c io.Closer, err error) error {
 
 // emit yields the row with the key in s.keyVals and s.key and the value in data, unless the
 // filter drops it.
-func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield yieldFunc) (yielded bool, err error) {
+func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield plan.Yield) error {
 	if st.needRow {
 		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
-			return false, st.Named(err)
+			return err
 		}
 		if !s.keep(st, args) || st.path != &st.fam.path && !s.entryHolds(st) {
-			return false, nil
+			return nil
 		}
 	}
 	s.elems = s.elems[:0]
 	if len(st.needCells) > 0 {
 		if err := s.readCells(st.fam, s.key, st.needCells, s.vals); err != nil {
-			return false, st.Named(err)
+			return err
 		}
 	}
 	if st.statics {
 		if err := s.readStatics(st); err != nil {
-			return false, st.Named(err)
+			return err
 		}
 	}
 	plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
-	return true, yield(s.row)
+	return yield(s.row)
 }
 
 // slice yields the rows of one range, or of one range for each element of a list.
-func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield yieldFunc) error {
-	left := st.Limit(args)
+func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	if st.Layout.In < 0 {
-		_, err := s.sliceOne(ctx, st, args, nil, left, yield)
-		return err
+		return s.sliceOne(ctx, st, args, nil, yield)
 	}
 	list := args[st.Layout.In].Elems()
 	for i := range list {
-		n, err := s.sliceOne(ctx, st, args, &list[i], left, yield)
-		if err != nil {
+		if err := s.sliceOne(ctx, st, args, &list[i], yield); err != nil {
 			return err
-		}
-		if left >= 0 {
-			if left -= n; left == 0 {
-				return nil
-			}
 		}
 	}
 	return nil
 }
 
 func (s *session) sliceOne(
-	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, limit int64, yield yieldFunc,
-) (n int64, err error) {
-	if limit == 0 {
-		return 0, nil
-	}
+	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, yield plan.Yield,
+) error {
 	if err := s.bounds.set(st, args, element); err != nil {
-		return 0, st.Named(err)
+		return err
 	}
 	if st.from != nil {
 		s.bounds.narrow(st.from, true)
@@ -248,7 +230,7 @@ func (s *session) sliceOne(
 	}
 	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
 	if it == nil || err != nil {
-		return 0, st.Named(err)
+		return err
 	}
 	read, step := 0, it.Next
 	ok := false
@@ -257,27 +239,19 @@ func (s *session) sliceOne(
 	} else {
 		ok = it.First()
 	}
-	for ; ok; ok = step() {
+	for ; ok && err == nil; ok = err == nil && step() {
 		if read++; read%checkEvery == 0 {
-			if err = ctx.Err(); err != nil {
-				break
-			}
+			err = ctx.Err()
 		}
-		var yielded bool
-		if yielded, err = s.sliceRow(st, it, args, yield); err != nil {
-			break
-		}
-		if yielded {
-			if n++; n == limit {
-				break
-			}
+		if err == nil {
+			err = s.sliceRow(st, it, args, yield)
 		}
 	}
 	s.Cost.RowsExamined += int64(read)
-	return n, s.endIter(it, err)
+	return s.endIter(it, err)
 }
 
-func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield yieldFunc) (bool, error) {
+func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield plan.Yield) error {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
 	if err != nil && s.tolerant {
@@ -285,28 +259,22 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 		err = nil
 	}
 	if err != nil {
-		return false, st.Named(err)
+		return err
 	}
+	var data []byte
 	if st.path == &st.fam.path {
 		s.key = append(s.key[:0], it.Key()...)
-		if !st.needRow {
-			return s.emit(st, nil, args, yield)
+		if st.needRow {
+			data, err = it.ValueAndErr()
 		}
-		data, err := it.ValueAndErr()
-		if err != nil {
-			return false, st.Named(err)
+	} else if s.key, err = st.fam.append(s.key[:0], s.keyVals); err == nil && st.needRow {
+		var found bool
+		if data, found, err = s.lookupNear(s.key); !found { // somebody has deleted the row since
+			return err
 		}
-		return s.emit(st, data, args, yield)
 	}
-	if s.key, err = st.fam.append(s.key[:0], s.keyVals); err != nil {
-		return false, st.Named(err)
-	}
-	if !st.needRow {
-		return s.emit(st, nil, args, yield)
-	}
-	data, found, err := s.lookupNear(s.key)
-	if !found || err != nil { // not found: somebody has deleted the row since
-		return false, st.Named(err)
+	if err != nil {
+		return err
 	}
 	return s.emit(st, data, args, yield)
 }

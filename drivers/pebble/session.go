@@ -1,7 +1,7 @@
 package pebble
 
 import (
-	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,6 +13,7 @@ import (
 // session runs statements for one worker. It keeps its buffers from call to call, so that a
 // call allocates nothing of its own.
 type session struct {
+	plan.Session[*statement]
 	drivers.CostCounter
 	store *Store
 	db    *pebble.DB
@@ -66,10 +67,12 @@ var (
 func (s *Store) Session() (drivers.Session, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.db == nil || s.calls.Closed() {
+	if s.db == nil || s.gate.Closed() {
 		return nil, fmt.Errorf("embedded engine: %w", drivers.ErrClosed)
 	}
-	return &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))}, nil
+	se := &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))}
+	se.Init(&s.gate, se)
+	return se, nil
 }
 
 // Bulk implements drivers.Bulk: writes are not synced while it is on.
@@ -83,28 +86,17 @@ func (s *session) Close() error {
 	if s.batch == nil {
 		return nil
 	}
-	err := s.batch.Close()
+	err := errors.Join(s.Session.Close(), s.batch.Close())
 	s.batch, s.db = nil, nil
 	return err
 }
 
-// enter checks what every call must, and returns the compiled statement. If it returns
-// no error, the caller must end the call with leave.
-func (s *session) enter(ctx context.Context, stmt drivers.Statement, nargs int) (*statement, error) {
-	st, ok := stmt.(*statement)
-	if !ok || st.store != s.store {
-		return nil, plan.Foreign(stmt)
-	}
-	if err := s.store.fault(); err != nil {
-		return nil, err
-	}
-	if err := st.Enter(ctx, s.db == nil, nargs); err != nil {
-		return nil, err
-	}
+// start begins a call. The caller must end it with leave.
+func (s *session) start() error {
 	if s.work != nil {
 		s.work.before = s.Cost
 	}
-	return st, st.Named(s.store.calls.Enter())
+	return s.store.fault()
 }
 
 func (s *session) leave() {
@@ -121,7 +113,6 @@ func (s *session) leave() {
 	if s.work != nil {
 		s.work.called(&s.Cost)
 	}
-	s.store.calls.Leave()
 }
 
 // forget drops what refers to a large row.

@@ -3,48 +3,34 @@ package pebble
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 var _ drivers.Ranger = (*Store)(nil)
 
 // Split implements drivers.Splitter. It divides the range between the table's first and last key.
 func (s *Store) Split(_ context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	st, err := s.scanOf(scan)
-	if err != nil {
-		return nil, err
-	}
-	at, err := s.divide(st, n)
-	if err != nil {
-		return nil, fmt.Errorf("split pattern %s: %w", st.Pattern().Name, corrupt(err))
-	}
-	var parts []drivers.Statement
-	for from, to := range keys.Ranges(at) {
-		part := *st
-		part.from, part.to = from, to
-		parts = append(parts, &part)
-	}
-	return parts, nil
+	return plan.Parts(&s.gate, scan, func(st *statement) (parts []*statement, err error) {
+		at, err := s.divide(st.byRows(), n)
+		for from, to := range keys.Ranges(at) {
+			part := st.byRows()
+			part.from, part.to = from, to
+			parts = append(parts, part)
+		}
+		return parts, corrupt(err)
+	})
 }
 
-func (s *Store) scanOf(scan drivers.Statement) (*statement, error) {
-	st, ok := scan.(*statement)
-	switch {
-	case !ok || st.store != s:
-		return nil, plan.Foreign(scan)
-	case st.Pattern().Kind != schemas.Scan:
-		return nil, fmt.Errorf("split: pattern %s is no scan", st.Pattern().Name)
-	}
-	rows := *st // a part is a range of rows, whatever index finds those that the filter keeps
+// byRows returns a scan of ranges of rows, whatever index finds those that its filter keeps.
+func (st *statement) byRows() *statement {
+	rows := *st
 	rows.path, rows.lead = &st.fam.path, nil
-	return &rows, nil
+	return &rows
 }
 
 // Range implements drivers.Ranger.
@@ -55,19 +41,17 @@ func (s *Store) Range(part drivers.Statement) string {
 
 // Within implements drivers.Ranger.
 func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	st, err := s.scanOf(scan)
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]drivers.Statement, len(ranges))
-	for i, r := range ranges {
-		part := *st
-		if part.from, part.to, err = keys.ParseRange(r); err != nil {
-			return nil, err
+	return plan.Parts(&s.gate, scan, func(st *statement) (_ []*statement, err error) {
+		parts := make([]*statement, len(ranges))
+		for i, r := range ranges {
+			part := st.byRows()
+			if part.from, part.to, err = keys.ParseRange(r); err != nil {
+				return nil, err
+			}
+			parts[i] = part
 		}
-		parts[i] = &part
-	}
-	return parts, nil
+		return parts, nil
+	})
 }
 
 // divide returns the keys at which a table is divided.

@@ -39,12 +39,11 @@ type Store struct {
 	cacheBytes int64
 	compressed *block.CompressionProfile
 	durability drivers.Durability
-	readOnly   bool
 	lock       *pebble.Lock
 	maxBatch   int64
 	readBefore int64 // bytes the process had read from disk before the store was opened, or -1
 
-	calls  plan.Calls   // calls of sessions under way
+	gate   plan.Gate
 	mu     sync.RWMutex // guards db, fs, guarded
 	db     *pebble.DB   // nil once closed, and while the store sleeps
 	fs     *guardFS
@@ -133,8 +132,8 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability, readOnly: o.ReadOnly,
-		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
+		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability,
+		gate: plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly}, lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {
@@ -143,7 +142,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	if err := s.start(disk); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if !s.readOnly {
+	if !s.gate.ReadOnly {
 		if err := s.countElements(); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -202,7 +201,7 @@ func (s *Store) options() *pebble.Options {
 		o.Levels[i].Compression = func() *block.CompressionProfile { return s.compressed }
 	}
 	o.FS, o.Lock, o.Logger, o.EventListener = s.fs, s.lock, s.fs, s.fs.listener()
-	o.ReadOnly = s.readOnly
+	o.ReadOnly = s.gate.ReadOnly
 	return o
 }
 
@@ -224,7 +223,7 @@ func (s *Store) fault() error { return s.fs.fault() }
 
 // Close implements drivers.Store.
 func (s *Store) Close() error {
-	s.calls.Close()
+	s.gate.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lock == nil {

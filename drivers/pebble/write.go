@@ -11,24 +11,20 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Write implements drivers.Session.
-func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, err := s.enter(ctx, stmt, len(args))
-	if err != nil {
-		return drivers.Result{}, err
-	}
+// RunWrite implements plan.Runner.
+func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	defer s.leave()
-	if st.Pattern().Kind.Reads() || st.Pattern().Kind == schemas.Batch {
-		return drivers.Result{}, st.Named(plan.ErrNotWrite)
+	if err := s.start(); err != nil {
+		return drivers.Result{}, err
 	}
 	s.Cost.Calls++
 	s.begin()
 	if err := s.makeRoom(bytesOf(args)); err != nil {
-		return drivers.Result{}, st.Named(err)
+		return drivers.Result{}, err
 	}
 	if st.table.guarded.Load() {
 		if err := s.noteLock(st, args); err != nil {
-			return drivers.Result{}, st.Named(err)
+			return drivers.Result{}, err
 		}
 		s.lock()
 	}
@@ -36,9 +32,9 @@ func (s *session) Write(ctx context.Context, stmt drivers.Statement, args []driv
 	if err != nil {
 		s.unlock()
 		s.discard()
-		return drivers.Result{}, corrupt(st.Named(err))
+		return drivers.Result{}, corrupt(err)
 	}
-	return res, st.Named(s.commit())
+	return res, s.commit()
 }
 
 // writeLocked puts one write into the batch. If it reads the row first, the caller has the row's
@@ -192,11 +188,7 @@ func (s *session) replaceCells(st *statement) error {
 func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error {
 	size := 1
 	for _, w := range st.write {
-		tag, v, err := st.entry(w, args, op)
-		if err != nil {
-			return err
-		}
-		if v != nil || !st.replaces {
+		if tag, v := w.entry(args, op); v != nil || !st.replaces {
 			size += entryLen(tag, v)
 		}
 	}
@@ -218,7 +210,7 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error
 	copy(kv.Key, s.key)
 	out := append(kv.Value[:0], rowByte)
 	for _, w := range st.write {
-		if tag, v, _ := st.entry(w, args, op); v != nil || !st.replaces {
+		if tag, v := w.entry(args, op); v != nil || !st.replaces {
 			out = appendEntryOf(out, tag, v)
 		}
 	}
@@ -240,10 +232,7 @@ const rewriteBelow = 1 << 10
 func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) error {
 	operand := append(s.operand[:0], rowByte)
 	for _, w := range st.write {
-		tag, v, err := st.entry(w, args, op)
-		if err != nil {
-			return err
-		}
+		tag, v := w.entry(args, op)
 		operand = appendEntryOf(operand, tag, v)
 	}
 	var err error
@@ -260,14 +249,10 @@ func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) err
 
 // entry returns what a write does to one column: the entry's tag, and its
 // value or nil.
-func (st *statement) entry(w operand, args []drivers.Value, op uint64) (tag uint64, v *drivers.Value, err error) {
+func (w operand) entry(args []drivers.Value, op uint64) (tag uint64, v *drivers.Value) {
 	tag = uint64(w.col) << opBits
-	v = &args[w.arg]
-	if v.IsNull() {
-		if op == opAdd {
-			return 0, nil, plan.ErrNullAdd
-		}
-		return tag | opDelete, nil, nil
+	if v = &args[w.arg]; v.IsNull() {
+		return tag | opDelete, nil
 	}
-	return tag | op, v, plan.CheckKind(st.fam.columns[w.col], v.Kind())
+	return tag | op, v
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,6 +65,9 @@ func Fits(t *schemas.Type, v *drivers.Value) error {
 		return fmt.Errorf("a %s was given for a %s", k, t)
 	}
 	elems := v.Elems()
+	if t.Kind == schemas.Map && len(elems)%2 != 0 {
+		return errors.New("a map is key, value, key, value …, but the number of its elements is odd")
+	}
 	for i := range elems {
 		elem := t.Elem
 		if t.Kind == schemas.Map && i%2 == 0 {
@@ -77,15 +81,6 @@ func Fits(t *schemas.Type, v *drivers.Value) error {
 		}
 	}
 	return nil
-}
-
-// CheckKind checks that a value of the kind can be put into the column. It does
-// not look at elements.
-func CheckKind(c *schemas.Column, k schemas.Kind) error {
-	if sameKind(k, c.Type.Kind) {
-		return nil
-	}
-	return fmt.Errorf("a %s value was given for column %s, which is %s", k, c.Name, c.Type)
 }
 
 // sameKind reports whether a client may give a value of kind got for the kind want.

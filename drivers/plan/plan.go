@@ -4,11 +4,8 @@
 package plan
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
@@ -19,38 +16,93 @@ import (
 // driver embeds it in its statement.
 type Plan struct {
 	drivers.Emulation
+	gate    *Gate // the store whose sessions run it; nil: no session does
 	pattern *schemas.Pattern
-	nargs   int
+	args    []schemas.Arg
+	checks  []check // one for each of args
+	parts   []Plan  // those of a batch
 	// Layout says where each group of a call's arguments begins.
 	Layout schemas.ArgLayout
 }
 
+// check is what an argument must be.
+type check struct {
+	plain    schemas.Kind // a value of this kind fits; noKind: its elements must be checked too
+	nullable bool
+}
+
+const noKind schemas.Kind = 255
+
 // Of returns the plan of a pattern.
 func Of(p *schemas.Pattern) Plan {
-	return Plan{pattern: p, nargs: len(p.Args()), Layout: p.ArgLayout()}
+	own := Plan{pattern: p, Layout: p.ArgLayout()}
+	own.args = p.Args()
+	for i, a := range own.args {
+		must := i < len(p.By) || i == own.Layout.In || i == own.Layout.Element || p.Kind == schemas.Add
+		after := i >= own.Layout.After && i < own.Layout.After+len(p.After)
+		plain := a.Type.Kind
+		if a.Type.Collection() {
+			plain = noKind
+		}
+		own.checks = append(own.checks, check{plain, !must && !after})
+	}
+	for _, part := range p.Parts {
+		own.parts = append(own.parts, Of(part.Pattern))
+	}
+	return own
 }
 
 // Pattern implements drivers.Statement.
 func (p *Plan) Pattern() *schemas.Pattern { return p.pattern }
 
-// Enter does the checks that every call begins with: the session must be open and,
-// unless nargs is negative, the number of arguments must be right.
-func (p *Plan) Enter(ctx context.Context, closed bool, nargs int) error {
-	if closed {
-		return p.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
+func (p *Plan) base() *Plan { return p }
+
+// check checks the arguments of a call.
+func (p *Plan) check(args []drivers.Value) error {
+	if len(args) != len(p.checks) {
+		return fmt.Errorf("it takes %d arguments, %d were given", len(p.args), len(args))
 	}
-	if nargs >= 0 {
-		if err := p.Takes(nargs); err != nil {
-			return p.Named(err)
+	checks := p.checks[:len(args)]
+	for i := range args {
+		if k := args[i].Kind(); k == checks[i].plain || k == schemas.Null && checks[i].nullable {
+			continue
+		}
+		if err := p.checkOne(i, args); err != nil {
+			return fmt.Errorf("argument %s: %w", p.args[i].Name, err)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
-// Takes checks the number of a call's arguments.
-func (p *Plan) Takes(nargs int) error {
-	if nargs != p.nargs {
-		return fmt.Errorf("it takes %d arguments, %d were given", p.nargs, nargs)
+var errAfter = errors.New("after must be null in all its columns or in none")
+
+// checkOne checks an argument with its elements.
+func (p *Plan) checkOne(i int, args []drivers.Value) error {
+	v, after := &args[i], args[p.Layout.After:p.Layout.After+len(p.pattern.After)]
+	if err := Fits(&p.args[i].Type, v); err != nil || !v.IsNull() || p.checks[i].nullable {
+		return err
+	}
+	if i < p.Layout.After || i >= p.Layout.After+len(after) {
+		return ErrNull
+	}
+	for j := range after {
+		if !after[j].IsNull() {
+			return errAfter
+		}
+	}
+	return nil
+}
+
+// checkParts checks the calls of a batch.
+func (p *Plan) checkParts(calls []drivers.Call) error {
+	for i := range calls {
+		c := &calls[i]
+		if c.Part < 0 || c.Part >= len(p.parts) {
+			return fmt.Errorf("there is no part %d: it has %d", c.Part, len(p.parts))
+		}
+		if err := p.parts[c.Part].check(c.Args); err != nil {
+			return fmt.Errorf("part %s: %w", p.parts[c.Part].pattern.Name, err)
+		}
 	}
 	return nil
 }
@@ -63,24 +115,13 @@ func (p *Plan) Named(err error) error {
 	return fmt.Errorf("pattern %s: %w", p.pattern.Name, err)
 }
 
-// Foreign is the error for a statement that another store has prepared.
-func Foreign(stmt drivers.Statement) error {
-	return fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
-}
-
-// Errors of calls that no engine can run.
-var (
-	ErrNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	ErrNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
-	ErrNotBatch = errors.New("it is not a batch: run it with Read, or Write")
-	ErrNull     = errors.New("expected a value, null was given")
-	ErrNullAdd  = errors.New("null cannot be added: expected a number")
-)
+// ErrNull: an argument is null that must have a value.
+var ErrNull = errors.New("expected a value, null was given")
 
 // Partial is the error of a batch that is not atomic and stopped at err. If some
 // parts were applied before, the outcome of the batch is unknown.
 func Partial(err error, applied, of int) error {
-	if applied == 0 || errors.Is(err, drivers.ErrUnknown) {
+	if err == nil || applied == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
 	}
 	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
@@ -105,6 +146,30 @@ func (p *Plan) Limit(args []drivers.Value) int64 {
 		return int64(p.pattern.Limit)
 	}
 	return -1
+}
+
+// Bounds are the bounds of a range that a call gives.
+type Bounds uint8
+
+// The bounds of a pattern.
+const (
+	WithFrom Bounds = 1 << iota
+	WithTo
+	WithAfter
+)
+
+// Given returns the bounds that a call gives.
+func (p *Plan) Given(args []drivers.Value) (with Bounds) {
+	if p.Layout.From >= 0 && !args[p.Layout.From].IsNull() {
+		with |= WithFrom
+	}
+	if p.Layout.To >= 0 && !args[p.Layout.To].IsNull() {
+		with |= WithTo
+	}
+	if len(p.pattern.After) > 0 && !args[p.Layout.After].IsNull() {
+		with |= WithAfter
+	}
+	return with
 }
 
 // Requests returns how many requests a read or a write is on an engine in this process: one, or
@@ -134,56 +199,6 @@ func Compile[S any](p *schemas.Pattern, compile func(*schemas.Pattern) (S, error
 		}
 	}
 	return parts, nil
-}
-
-// Part returns the member of a batch that a call runs, after counting the call's
-// arguments.
-func Part[S interface {
-	drivers.Statement
-	Takes(nargs int) error
-}](parts []S, c *drivers.Call) (part S, err error) {
-	if c.Part < 0 || c.Part >= len(parts) {
-		return part, fmt.Errorf("there is no part %d: it has %d", c.Part, len(parts))
-	}
-	part = parts[c.Part]
-	if err := part.Takes(len(c.Args)); err != nil {
-		return part, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
-	}
-	return part, nil
-}
-
-// Calls counts the calls of a store that are under way, so that Close can wait for them.
-// The zero value is for an open store.
-type Calls struct {
-	closed atomic.Bool
-	n      atomic.Int64
-}
-
-// Enter begins a call, which must end with Leave. After Close it begins none and returns
-// drivers.ErrClosed.
-func (c *Calls) Enter() error {
-	c.n.Add(1)
-	if c.closed.Load() {
-		c.n.Add(-1)
-		return drivers.ErrClosed
-	}
-	return nil
-}
-
-// Leave ends a call.
-func (c *Calls) Leave() { c.n.Add(-1) }
-
-// Closed reports whether the store is closed or closing.
-func (c *Calls) Closed() bool { return c.closed.Load() }
-
-// Close refuses all further calls and waits for those under way. It reports false if
-// the store was closed before.
-func (c *Calls) Close() (first bool) {
-	first = !c.closed.Swap(true)
-	for c.n.Load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	return first
 }
 
 // GuardWrite calls do, which writes, and turns its panic into an error. The error wraps

@@ -19,10 +19,13 @@ tables:
     clustering: [id int]
     static: {title: text}
     columns: {size: bigint, subject: text, tags: set<text>, files: "map<text,bigint>"}
+  parts: {partition: [user text], clustering: [part int, id int]}
   counts: {partition: [user text], columns: {unread: counter}}
 patterns:
   page: {slice: mail, by: user, limit: arg, columns: [title, id, size, user]}
+  after: {slice: parts, by: user, after: [part, id], columns: id}
   put: {put: mail, columns: size}
+  count: {add: counts, columns: unread}
   both: {batch: [put]}
 `
 
@@ -56,31 +59,6 @@ func TestLimit(t *testing.T) {
 		p := plan.Of(c.pattern)
 		if got := p.Limit(c.args); got != c.want {
 			t.Errorf("limit with %v: %d, want %d", c.args, got, c.want)
-		}
-	}
-}
-
-func TestArguments(t *testing.T) {
-	page, both := plan.Of(pattern(t, "page")), pattern(t, "both")
-	if err := page.Takes(2); err != nil {
-		t.Error(err)
-	}
-	if err := page.Named(page.Takes(3)); err == nil || err.Error() != "pattern page: it takes 2 arguments, 3 were given" {
-		t.Errorf("three arguments for two: %v", err)
-	}
-	put := plan.Of(both.Parts[0].Pattern)
-	parts := []*plan.Plan{&put}
-	three := make([]drivers.Value, 3)
-	if part, err := plan.Part(parts, &drivers.Call{Args: three}); err != nil || part != &put {
-		t.Errorf("part 0: %v, %v", part, err)
-	}
-	for want, call := range map[string]drivers.Call{
-		"there is no part 1: it has 1":                 {Part: 1, Args: three},
-		"there is no part -1: it has 1":                {Part: -1, Args: three},
-		"part put: it takes 3 arguments, 2 were given": {Args: three[:2]},
-	} {
-		if _, err := plan.Part(parts, &call); err == nil || err.Error() != want {
-			t.Errorf("part %d with %d arguments: %v, want %s", call.Part, len(call.Args), err, want)
 		}
 	}
 }
@@ -128,6 +106,7 @@ func TestFits(t *testing.T) {
 		{"tags", drivers.SetOf([]drivers.Value{number}), false},
 		{"files", drivers.MapOf([]drivers.Value{text, number}), true},
 		{"files", drivers.MapOf([]drivers.Value{number, text}), false},
+		{"files", drivers.MapOf([]drivers.Value{text}), false},
 	} {
 		column := s.Table("mail").Column(c.column)
 		if column == nil {

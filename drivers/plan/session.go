@@ -1,0 +1,351 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Gate is the entry of all calls of a store. It counts the calls under way, so that Close can wait for them.
+type Gate struct {
+	Engine   string // its name in errors
+	ReadOnly bool   // Prepare refuses patterns that write
+	// Login is the user of the store, or nil. A server may repeat the password in any error: calls hide it.
+	Login *drivers.Login
+	// Uncounted: Close need not wait for calls, because the store releases nothing.
+	Uncounted bool
+
+	closed atomic.Bool
+	n      atomic.Int64
+}
+
+// Enter begins a call, which must end with Leave. After Close it begins none and returns drivers.ErrClosed.
+func (g *Gate) Enter() error {
+	if !g.Uncounted {
+		g.n.Add(1)
+	}
+	if g.closed.Load() {
+		g.Leave()
+		return fmt.Errorf("%s: %w", g.Engine, drivers.ErrClosed)
+	}
+	return nil
+}
+
+// Leave ends a call.
+func (g *Gate) Leave() {
+	if !g.Uncounted {
+		g.n.Add(-1)
+	}
+}
+
+// During makes one call, between Enter and Leave. Its error begins with what was being done.
+func (g *Gate) During(what string, call func() error) error {
+	err := g.Enter()
+	if err == nil {
+		defer g.Leave()
+		err = call()
+	}
+	if err != nil {
+		return g.Login.Hide(fmt.Errorf("%s: %w", what, err))
+	}
+	return nil
+}
+
+// Closed reports whether the store is closed or closing.
+func (g *Gate) Closed() bool { return g.closed.Load() }
+
+// Close refuses all further calls and waits for those under way. It reports false if the store was closed before.
+func (g *Gate) Close() (first bool) {
+	first = !g.closed.Swap(true)
+	for g.n.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	return first
+}
+
+// Statement is a compiled pattern of an engine. It embeds Plan.
+type Statement interface {
+	drivers.Statement
+	base() *Plan
+}
+
+// Prepare compiles a pattern for the sessions of a store.
+func Prepare[S Statement](g *Gate, p *schemas.Pattern, compile func(*schemas.Pattern) (S, error)) (drivers.Statement, error) {
+	var st S
+	err := g.During("pattern "+p.Name, func() (err error) {
+		if g.ReadOnly && !p.Kind.Reads() {
+			return drivers.ErrReadOnly
+		}
+		if st, err = compile(p); err == nil {
+			st.base().gate = g
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// Own returns the engine's own type of a statement. It returns an error if another store has prepared the statement.
+func Own[S Statement](g *Gate, stmt drivers.Statement) (st S, err error) {
+	st, ok := stmt.(S)
+	if !ok || st.base().gate != g {
+		return st, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
+	}
+	return st, nil
+}
+
+// Parts divides a scan into statements that yield its rows between them.
+func Parts[S Statement](g *Gate, scan drivers.Statement, divide func(S) ([]S, error)) ([]drivers.Statement, error) {
+	st, err := Own[S](g, scan)
+	if err != nil {
+		return nil, err
+	}
+	return Call(g, "split pattern "+st.Pattern().Name, func() ([]drivers.Statement, error) {
+		if st.Pattern().Kind != schemas.Scan {
+			return nil, errors.New("it is no scan")
+		}
+		parts, err := divide(st)
+		all := make([]drivers.Statement, len(parts))
+		for i := range parts {
+			all[i] = parts[i]
+		}
+		return all, err
+	})
+}
+
+// Yield gets the rows of a read. A read ends at the first error that it returns.
+type Yield = func(row []drivers.Value) error
+
+// Runner is what an engine implements of a session. The calls that it gets were checked: the session and the store
+// are open, the statement is the store's own and of the right kind, and the arguments fit the pattern. Session puts
+// the pattern's name before errors.
+type Runner[S Statement] interface {
+	// RunRead yields the rows of a read. It may yield more than the limit: yield returns an error then.
+	RunRead(ctx context.Context, st S, args []drivers.Value, yield Yield) error
+	RunWrite(ctx context.Context, st S, args []drivers.Value) (drivers.Result, error)
+	// RunBatch runs a batch of at least one part.
+	RunBatch(ctx context.Context, st S, parts []drivers.Call) error
+}
+
+// Session is the drivers.Session of all engines: it checks calls and has a Runner run them. An engine's session embeds
+// it.
+type Session[S Statement] struct {
+	gate   *Gate
+	runner Runner[S]
+	closed bool
+
+	// The read under way.
+	ctx         context.Context
+	yield       Yield
+	limit, rows int64
+	yielded     error // what yield returned
+	row         Yield // the method take, bound once
+}
+
+// Init makes the session ready for calls.
+func (s *Session[S]) Init(g *Gate, r Runner[S]) { s.gate, s.runner, s.row = g, r, s.take }
+
+// Close refuses all further calls of the session.
+func (s *Session[S]) Close() error {
+	s.closed = true
+	return nil
+}
+
+// Errors of calls that no engine can run.
+var (
+	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	errNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
+	errNotBatch = errors.New("it is not a batch: run it with Read, or Write")
+)
+
+// enter returns the statement of a call. It must be followed by begin.
+func (s *Session[S]) enter(stmt drivers.Statement) (S, *Plan, error) {
+	st, err := Own[S](s.gate, stmt)
+	if err != nil {
+		return st, nil, err
+	}
+	p := st.base()
+	if s.closed {
+		return st, p, p.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
+	}
+	return st, p, nil
+}
+
+// begin begins a call whose arguments were checked. It must end with the gate's Leave.
+func (s *Session[S]) begin(ctx context.Context, p *Plan, checked error) error {
+	if checked != nil {
+		return p.Named(checked)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.gate.Enter(); err != nil {
+		return p.Named(err)
+	}
+	return nil
+}
+
+// failed returns the error of a call that the engine ran.
+func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
+
+// errEnough ends a read at its limit.
+var errEnough = errors.New("the limit of the read is reached")
+
+// checkEvery is the number of rows after which a long read checks its context.
+const checkEvery = 256
+
+// Read implements drivers.Session.
+func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield Yield) error {
+	st, p, err := s.enter(stmt)
+	if err != nil {
+		return err
+	}
+	if !p.pattern.Kind.Reads() {
+		return p.Named(errNotRead)
+	}
+	if err := s.begin(ctx, p, p.check(args)); err != nil {
+		return err
+	}
+	defer s.gate.Leave()
+	s.ctx, s.yield, s.limit, s.rows, s.yielded = ctx, yield, p.Limit(args), 0, nil
+	if s.limit == 0 {
+		return nil
+	}
+	err = s.runner.RunRead(ctx, st, args, s.row)
+	s.ctx, s.yield = nil, nil
+	switch {
+	case s.yielded != nil:
+		return s.yielded
+	case err == nil || errors.Is(err, errEnough):
+		return nil
+	}
+	return s.failed(p, err)
+}
+
+// take yields one row.
+func (s *Session[S]) take(row []drivers.Value) error {
+	if s.yielded = s.yield(row); s.yielded != nil {
+		return s.yielded
+	}
+	if s.rows++; s.rows == s.limit {
+		return errEnough
+	}
+	if s.rows%checkEvery == 0 {
+		return s.ctx.Err()
+	}
+	return nil
+}
+
+// Left returns how many more rows the read under way may yield; -1 is no limit.
+func (s *Session[S]) Left() int64 {
+	if s.limit < 0 {
+		return -1
+	}
+	return s.limit - s.rows
+}
+
+// Write implements drivers.Session.
+func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
+	st, p, err := s.enter(stmt)
+	if err != nil {
+		return drivers.Result{}, err
+	}
+	if p.pattern.Kind.Reads() || p.pattern.Kind == schemas.Batch {
+		return drivers.Result{}, p.Named(errNotWrite)
+	}
+	if err := s.begin(ctx, p, p.check(args)); err != nil {
+		return drivers.Result{}, err
+	}
+	defer s.gate.Leave()
+	r, err := s.runner.RunWrite(ctx, st, args)
+	if err != nil {
+		err = s.failed(p, err)
+	}
+	return r, err
+}
+
+// Batch implements drivers.Session. All parts are checked before any runs.
+func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
+	st, p, err := s.enter(stmt)
+	if err != nil {
+		return err
+	}
+	if p.pattern.Kind != schemas.Batch {
+		return p.Named(errNotBatch)
+	}
+	if err := s.begin(ctx, p, p.checkParts(parts)); err != nil {
+		return err
+	}
+	defer s.gate.Leave()
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := s.runner.RunBatch(ctx, st, parts); err != nil {
+		return s.failed(p, err)
+	}
+	return nil
+}
+
+// Call is Gate.During for a call that returns a value. The value is the zero one if the call fails.
+func Call[T any](g *Gate, what string, call func() (T, error)) (v T, err error) {
+	err = g.During(what, func() (err error) {
+		v, err = call()
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return v, nil
+}
+
+// InOrder runs do for the members 0 to n-1, up to width of them at the same time, and passes their errors to took in
+// the order of the members. Members that run at the same time have different slots below width. Once took has returned
+// false, no more members begin. InOrder waits for those under way.
+func InOrder(n, width int, do func(i, slot int) error, took func(i, slot int, err error) (more bool)) {
+	width = min(width, n)
+	done := make([]chan error, width)
+	begin := func(i int) {
+		go func() { done[i%width] <- crash.Guard(func() error { return do(i, i%width) }) }()
+	}
+	for i := range width {
+		done[i] = make(chan error, 1)
+		begin(i)
+	}
+	begun, more := width, true
+	for i := 0; i < begun; i++ {
+		if more = took(i, i%width, <-done[i%width]) && more; more && begun < n {
+			begin(begun)
+			begun++
+		}
+	}
+}
+
+// Writes makes the n writes of a batch that is not atomic, up to width of them at the same time and else one after
+// another. After the first error it begins no more. It returns how many were applied, and an error that is
+// drivers.ErrUnknown if one of the errors is.
+func Writes(n, width int, write func(i, slot int) error) (applied int, err error) {
+	took := func(_, _ int, failed error) bool {
+		switch {
+		case failed == nil:
+			applied++
+		case err == nil || errors.Is(failed, drivers.ErrUnknown):
+			err = failed
+		}
+		return err == nil
+	}
+	if width > 1 {
+		InOrder(n, width, func(i, slot int) error { return GuardWrite(func() error { return write(i, slot) }) }, took)
+		return applied, err
+	}
+	for i := 0; i < n && took(i, 0, write(i, 0)); i++ {
+	}
+	return applied, err
+}
