@@ -171,6 +171,7 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan
 	most := s.store.settings.pageSize
 	var state []byte
 	for rows := max(most/scanFewer, 1); ; {
+		o.limit = s.Left()
 		c.request.PageSize(rows).PageState(state)
 		begin := time.Now()
 		it := s.send(ctx, c, o)
