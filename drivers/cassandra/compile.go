@@ -254,8 +254,7 @@ func (st *statement) useIndex() error {
 // possible reports whether a call can give exactly these bounds. Of after and the
 // bound at which reading begins, only the closer one is used.
 func (st *statement) possible(with plan.Bounds) bool {
-	p := st.shape
-	if with&plan.WithFrom != 0 && p.From == nil || with&plan.WithTo != 0 && p.To == nil || with&plan.WithAfter != 0 && len(p.After) == 0 {
+	if with&^st.Possible() != 0 {
 		return false
 	}
 	return with&plan.WithAfter == 0 || with&st.startBound() == 0

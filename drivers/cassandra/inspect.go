@@ -56,7 +56,9 @@ func (a *administration) inspect(ctx context.Context, name string) (*schemas.Sch
 
 // Compare implements drivers.Comparer.
 func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(a.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return a.compare(ctx, sch) })
+	return plan.Call(a.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
+		return a.compare(ctx, sch)
+	})
 }
 
 func (a *administration) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {

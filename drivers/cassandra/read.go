@@ -245,7 +245,9 @@ func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width in
 // readPartitions reads the partitions of a list in parallel, as many at a time as
 // the pattern allows, each with a request to its own replicas. It yields rows in
 // the list's order, and holds the rows of no more partitions than it reads at a time.
-func (s *session) readPartitions(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
+func (s *session) readPartitions(
+	ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield,
+) (err error) {
 	list := args[st.Layout.In].Elems()
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)

@@ -149,7 +149,9 @@ func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 
 // Compare implements drivers.Comparer.
 func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(&s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return s.admin.compare(ctx, sch) })
+	return plan.Call(&s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
+		return s.admin.compare(ctx, sch)
+	})
 }
 
 // Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.

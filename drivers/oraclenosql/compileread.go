@@ -31,20 +31,9 @@ func (st *statement) compileRead() error {
 
 // selections writes the queries of a read, by the bounds that a call gives.
 func (st *statement) selections() {
-	p := st.Pattern()
 	st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
-	var possible plan.Bounds
-	if p.From != nil {
-		possible |= plan.WithFrom
-	}
-	if p.To != nil {
-		possible |= plan.WithTo
-	}
-	if len(p.After) > 0 {
-		possible |= plan.WithAfter
-	}
 	for with := range plan.Bounds(len(st.queries)) {
-		if with&^possible == 0 {
+		if with&^st.Possible() == 0 {
 			st.queries[with] = st.selection(with, nil)
 		}
 	}

@@ -155,7 +155,9 @@ func (t *liveTable) into(own *schemas.Table) {
 
 // Compare implements drivers.Comparer.
 func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(&s.gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) { return s.compare(ctx, sch) })
+	return plan.Call(&s.gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
+		return s.compare(ctx, sch)
+	})
 }
 
 func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {

@@ -133,7 +133,8 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	}
 	s := &Store{
 		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability,
-		gate: plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly}, lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
+		gate: plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly},
+		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	if s.cacheBytes == 0 {

@@ -158,6 +158,20 @@ const (
 	WithAfter
 )
 
+// Possible returns the bounds that calls of the pattern can give.
+func (p *Plan) Possible() (with Bounds) {
+	if p.pattern.From != nil {
+		with |= WithFrom
+	}
+	if p.pattern.To != nil {
+		with |= WithTo
+	}
+	if len(p.pattern.After) > 0 {
+		with |= WithAfter
+	}
+	return with
+}
+
 // Given returns the bounds that a call gives.
 func (p *Plan) Given(args []drivers.Value) (with Bounds) {
 	if p.Layout.From >= 0 && !args[p.Layout.From].IsNull() {

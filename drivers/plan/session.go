@@ -76,7 +76,9 @@ type Statement interface {
 }
 
 // Prepare compiles a pattern for the sessions of a store.
-func Prepare[S Statement](g *Gate, p *schemas.Pattern, compile func(*schemas.Pattern) (S, error)) (drivers.Statement, error) {
+func Prepare[S Statement](
+	g *Gate, p *schemas.Pattern, compile func(*schemas.Pattern) (S, error),
+) (drivers.Statement, error) {
 	var st S
 	err := g.During("pattern "+p.Name, func() (err error) {
 		if g.ReadOnly && !p.Kind.Reads() {
