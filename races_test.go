@@ -53,3 +53,34 @@ func sum(pattern *regexp.Regexp, text string) (n int) {
 	}
 	return n
 }
+
+// TestDecisionTables: README.md and docs/models.md choose a model by numbers of docs/findings.md.
+func TestDecisionTables(t *testing.T) {
+	number := regexp.MustCompile(`\d[\d,]*(\.\d+)?`)
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	measured := map[string]bool{}
+	for _, n := range number.FindAllString(strings.ReplaceAll(read("docs/findings.md"), "100k", "100000"), -1) {
+		measured[strings.Trim(strings.ReplaceAll(n, ",", ""), ".")] = true
+	}
+	for _, name := range []string{"README.md", "docs/models.md"} {
+		_, table, _ := strings.Cut(read(name), "\n| your mail |")
+		table, _, _ = strings.Cut(table, "\n\n")
+		rows := strings.Split(table, "\n")[2:]
+		for _, row := range rows {
+			for _, n := range number.FindAllString(strings.Split(row, "|")[3], -1) {
+				if !measured[strings.ReplaceAll(n, ",", "")] {
+					t.Errorf("%s: docs/findings.md has no %s: %s", name, n, row)
+				}
+			}
+		}
+		if len(rows) < 5 {
+			t.Errorf("%s has a table of %d rows", name, len(rows))
+		}
+	}
+}
