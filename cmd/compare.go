@@ -98,7 +98,7 @@ so they need --force.`,
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
-	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, in turns, and compare that; flags of "+
+	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, turns.Base, "", "`COMMAND` of the base build or configuration, with --run")
 	flags.StringVar(&f.new, turns.New, "", "`COMMAND` of the new one")

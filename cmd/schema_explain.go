@@ -51,7 +51,7 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
 	flags.StringVar(&f.namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
-	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print what patterns cost")
+	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
 	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")

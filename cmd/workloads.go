@@ -146,7 +146,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 	}
 	_, err := fmt.Fprint(out, "\n"+words.Table([][]string{
 		{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
-		{"mailbench run " + w.Name + " --dry-run", "says what it takes"},
+		{"mailbench run " + w.Name + " --dry-run", "prints operations, time and disk"},
 	}, 2, 0))
 	return err
 }

@@ -74,7 +74,7 @@ func (a *administration) inventory(ctx context.Context) ([]drivers.Namespace, er
 	}
 	made, err := a.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
 	if err != nil {
-		return nil, fmt.Errorf("ask for the age of keyspaces: %w", err)
+		return nil, fmt.Errorf("read the age of keyspaces: %w", err)
 	}
 	size, err := a.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
 	if err != nil {

@@ -56,7 +56,7 @@ func Engine() drivers.Engine {
 		Namespace:  "keyspace",
 		Lacking:    lacking,
 		TraceDoc: `NODES are replicas that read or wrote; READ and TOMBSTONES are counted on each.
-TIME is what coordinators took, added up. All this is from Cassandra's tracing.`,
+TIME is the sum of the coordinators' times. All values are from Cassandra's tracing.`,
 	}
 }
 

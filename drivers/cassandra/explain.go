@@ -68,7 +68,7 @@ func (st *statement) note(q *query, with plan.Bounds) string {
 		words = append(words, fmt.Sprintf("a request for each element, %d at once", st.Pattern().Parallel))
 	}
 	if len(q.route) == 0 && st.Pattern().Kind.Reads() {
-		words = append(words, "no partition key: all nodes are asked")
+		words = append(words, "no partition key: all nodes are read")
 	}
 	if q.conditional {
 		words = append(words, "a lightweight transaction (Paxos)")

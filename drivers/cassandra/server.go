@@ -109,7 +109,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 		return fmt.Errorf("setting replication: %w", err)
 	}
 	if err := c.session.Query("SELECT release_version FROM system.local").WithContext(ctx).Scan(&c.version); err != nil {
-		return fmt.Errorf("ask for the version: %w", err)
+		return fmt.Errorf("read the version: %w", err)
 	}
 	if c.server, err = c.serverSettings(ctx); err != nil {
 		return err
@@ -121,11 +121,11 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	switch c.durability = c.durabilityClass(); {
 	case wanted == drivers.DurabilityDefault || wanted == c.durability:
 	case c.durability == drivers.DurabilityUnknown:
-		return fmt.Errorf("durability %s was asked for, but the cluster does not show this user what a write survives "+
-			"(commitlog_sync in system_views.settings): grant SELECT on it, or do not ask for a durability", wanted)
+		return fmt.Errorf("durability %s was asked for, but this user cannot read the durability of the cluster "+
+			"(commitlog_sync in system_views.settings): grant SELECT on it, or omit --durability", wanted)
 	default:
-		return fmt.Errorf("durability %s was asked for, but this cluster gives %s (commitlog_sync %s, replication %d, "+
-			"consistency %s): change the cluster or its settings, or do not ask for a durability",
+		return fmt.Errorf("durability %s was asked for, but this cluster provides %s (commitlog_sync %s, replication %d, "+
+			"consistency %s): change the cluster or its settings, or omit --durability",
 			wanted, c.durability, c.server["commitlog_sync"], c.replication.Factor, c.settings.consistency)
 	}
 	return nil
@@ -233,7 +233,7 @@ func (c *cluster) serverSettings(ctx context.Context) (map[string]string, error)
 			}
 		}
 		if err := it.Close(); err != nil && !hidden(err) {
-			return nil, fmt.Errorf("ask for the %s of a node: %w", view, err)
+			return nil, fmt.Errorf("read the %s of a node: %w", view, err)
 		}
 	}
 	return all, nil

@@ -79,7 +79,7 @@ const (
 const plaintextVariable = "MAILBENCH_CASSANDRA_PLAINTEXT"
 
 var environment = []drivers.Setting{
-	{Name: userVariable, Doc: "user, if the cluster asks for one"},
+	{Name: userVariable, Doc: "user, if the cluster requires one"},
 	{Name: passwordVariable, Doc: "the user's password"},
 	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
 	{Name: plaintextVariable, Doc: "hosts on other machines that may get the password without TLS, separated by commas"},

@@ -110,7 +110,7 @@ func (ob *observer) busy(ctx context.Context) (int64, error) {
 				n, err := ob.busyNode(toNode(ctx, h))
 				tasks.Add(n)
 				if err != nil && !errors.Is(err, drivers.ErrUntold) {
-					err = fmt.Errorf("ask %s for its compactions: %w", h.ConnectAddress(), err)
+					err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
 				}
 				return err
 			})

@@ -82,7 +82,7 @@ func (a *administration) identity(ctx context.Context, s *schemas.Schema) (strin
 		}
 	}
 	if err := it.Close(); err != nil {
-		return "", fmt.Errorf("ask for the ids of the tables of keyspace %s: %w", d.Keyspace, err)
+		return "", fmt.Errorf("read the ids of the tables of keyspace %s: %w", d.Keyspace, err)
 	}
 	return strings.Join(all, ", "), nil
 }
@@ -220,7 +220,7 @@ func columnsOf(ctx context.Context, session *gocql.Session, table string) (names
 		names = append(names, name)
 	}
 	if err := it.Close(); err != nil {
-		return nil, fmt.Errorf("ask for the columns of system_schema.%s: %w", table, err)
+		return nil, fmt.Errorf("read the columns of system_schema.%s: %w", table, err)
 	}
 	return names, nil
 }

@@ -142,7 +142,7 @@ func (st *statement) explainBatch() ([]string, error) {
 	for i, part := range st.parts {
 		lines = append(lines, parts[i]...)
 		if host := slices.IndexFunc(st.parts, part.deletedWith); host >= 0 {
-			lines = append(lines, fmt.Sprintf("    behind %s of the same row: one Delete of the family for both",
+			lines = append(lines, fmt.Sprintf("    after %s of the same row: one Delete of the family for both",
 				st.parts[host].Pattern().Name))
 		}
 	}

@@ -197,7 +197,7 @@ func (c statusCall) Context() context.Context { return c.ctx }
 func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node) error {
 	answer, err := admin.(gohbase.RPCClient).SendRPC(statusCall{hrpc.NewClusterStatus(), ctx})
 	if err != nil {
-		return fmt.Errorf("ask the master for its region servers: %w", err)
+		return fmt.Errorf("read the region servers of the master: %w", err)
 	}
 	// A server's start code is its start time in milliseconds. The master may still
 	// list a killed server; its start code is older.

@@ -70,8 +70,8 @@ func Engine() drivers.Engine {
 		Namespace:  "namespace",
 		Server:     "\"docker compose -f docker/compose.yaml up -d --wait oraclenosql\" starts one on this machine",
 		Logs:       "\"docker compose -f docker/compose.yaml logs -f oraclenosql\" prints the log of that one",
-		TraceDoc: `READ are the rows returned, where Oracle reads no others. It does not tell how many rows a
-filter, a sort or a write reads, and counts no read units (ReadKB) on premises. TIME is the client's.
-PLAN is from the server's plans; a query by an index on all shards asks each of them.`,
+		TraceDoc: `READ are the rows returned, where Oracle reads no others. It does not report rows read by a
+filter, a sort or a write, and counts no read units (ReadKB) on premises. TIME is the client's.
+PLAN is from the server's plans; a query by an index on all shards reads each of them.`,
 	}
 }

@@ -310,7 +310,7 @@ func (p *queryPlan) String() string {
 	for _, w := range []struct {
 		on   bool
 		word string
-	}{{p.covers, "reads no rows beside the index"}, {p.filters, "leaves some out"}, {p.sorts, "sorts"}} {
+	}{{p.covers, "reads only the index, no rows"}, {p.filters, "leaves some out"}, {p.sorts, "sorts"}} {
 		if w.on {
 			line += "; " + w.word
 		}

@@ -34,7 +34,7 @@ const (
 )
 
 var environment = []drivers.Setting{
-	{Name: userVariable, Doc: "user, if the store asks for one; the proxy gives an access token for it"},
+	{Name: userVariable, Doc: "user, if the store requires one; the proxy gives an access token for it"},
 	{Name: passwordVariable, Doc: "the user's password"},
 	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
 }

@@ -25,9 +25,9 @@ var settingList = []drivers.Setting{
 	},
 	{
 		Name: "replicas", Default: "0",
-		Doc: "how many copies the store keeps (its replication factor); the proxy does not tell it: 0 is unknown",
+		Doc: "how many copies the store keeps (its replication factor); the proxy does not report it: 0 is unknown",
 	},
-	{Name: "zones", Doc: "the zones that have them, for results: the proxy does not tell them either"},
+	{Name: "zones", Doc: "the zones that have them, for results: the proxy does not report them either"},
 	{Name: "timeout", Default: "10s", Doc: "timeout of a request"},
 	{Name: "retries", Default: "5", Doc: "how often a request is sent again that the server refused, or that can be repeated"},
 	{Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048"},
@@ -94,8 +94,8 @@ func (s *settings) wants(d drivers.Durability, given map[string]string) error {
 	case d == drivers.Quorum && s.class() == drivers.Quorum:
 		return nil
 	case !ok:
-		return fmt.Errorf("durability %s was asked for, but the proxy does not tell how many replicas there are: ask for "+
-			"memory, process or power, or say so by the setting replicas (3 or more; the setting ack must not be none)", d)
+		return fmt.Errorf("durability %s was asked for, but the proxy does not report the number of replicas: use "+
+			"memory, process or power, or set replicas (3 or more; the setting ack must not be none)", d)
 	case given["sync"] != "" && s.words["sync"] != word:
 		return fmt.Errorf("durability %s was asked for, but the setting sync is %s", d, s.words["sync"])
 	}

@@ -77,8 +77,8 @@ func Engine() drivers.Engine {
 		Render:   renderKeys,
 		Compile:  compiler,
 		TraceDoc: `REQUESTS are calls of this process. READ are rows and index entries. HIDDEN
-entries were passed beside them: tombstones, what they delete, older versions.
-BLOCKS are bytes of blocks; what is only in memory has none. TIME is the client's.`,
+entries were skipped: tombstones, the rows that they delete, older versions.
+BLOCKS are bytes of blocks; data only in memory has none. TIME is the client's.`,
 	}
 }
 

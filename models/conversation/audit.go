@@ -59,7 +59,7 @@ func (a *audit) message(row []drivers.Value) error {
 	}
 	switch {
 	case !a.conversations[row[0].UUIDBytes()]:
-		a.Find(models.Dangling, 1, "%s, in which nobody takes part", where())
+		a.Find(models.Dangling, 1, "%s, which has no participants", where())
 		return nil
 	case row[2].IsNull():
 		a.Find(models.Dangling, 1, "%s has no content", where())

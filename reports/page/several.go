@@ -200,7 +200,7 @@ func settingsOf(r *results.Run) []fact {
 		{"seed", strconv.FormatUint(r.Seed, 10)},
 		{"trials", strconv.Itoa(r.Config.Trials)},
 		{"workers", strconv.Itoa(r.Config.Workers)},
-		{"durability asked for", r.Config.Durability},
+		{"requested durability", r.Config.Durability},
 		{"machine", strings.TrimSpace(r.Machine.Name + " " + short(r.Machine.ID))},
 		{"mailbench", strings.TrimSpace(e.Version + " " + short(e.Commit))},
 		{"changed since its commit", strconv.FormatBool(e.Dirty)},

@@ -93,7 +93,7 @@ func (w *writer) tables(r *Report) {
 	}
 	w.table(1, rows)
 	if len(r.Outside) > 0 {
-		w.line("The files are beside the engine, in one copy; all and disk are without them.")
+		w.line("The files are outside the engine, in one copy; all and disk are without them.")
 	}
 	w.line("Disk has %s more for compactions:", share(r.Space.Room))
 	w.line("%s.", r.Space.Why)

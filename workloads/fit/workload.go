@@ -174,7 +174,7 @@ func (w *writer) population() bool {
 		for _, a := range s.users {
 			folders = append(folders, int64(len(a.folders)))
 		}
-		w.text("  # users and folders are those of the trace; what nobody used is not in it")
+		w.text("  # users and folders are those of the trace; unused ones are not in it")
 	}
 	w.text("  users: %d", users)
 	folders = clip(folders, 1000)
@@ -215,7 +215,7 @@ func (w *writer) keys() {
 	if len(users) > 1 && uneven(users) {
 		w.choice("users", "zipf", [][]float64{users})
 	} else {
-		w.text("  # users: none is asked for more often than chance allows\n  users: uniform")
+		w.text("  # users: none is used significantly more often than others\n  users: uniform")
 	}
 	w.choice("folders", "latest", folders)
 	w.text("  # messages: not measured; a trace does not say which")

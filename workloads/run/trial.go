@@ -224,7 +224,7 @@ func (c *combination) gone() {
 	}
 	c.addAudit(results.Audit{
 		Model: c.model.Name, Engine: c.engine.Name,
-		Fault: fmt.Sprintf("the data set in %s is gone; if you removed it on purpose, take its line out of %s beside it, or "+
+		Fault: fmt.Sprintf("the data set in %s is gone; if you removed it on purpose, remove its line from %s, or "+
 			"name other models with -m", c.dir, listFile),
 	})
 }
