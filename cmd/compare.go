@@ -210,7 +210,7 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
 				len(first.Regressions), first.Regressions[0])
 		}
 		if c, err = f.round(ctx, r, filepath.Join(dir, "confirm"), "confirm, "); err != nil {
-			return fmt.Errorf("%w; this shows the regression, which is not confirmed yet: mailbench compare %s %s",
+			return fmt.Errorf("%w; to see the unconfirmed regression, run: mailbench compare %s %s",
 				err, filepath.Join(dir, turns.Base), filepath.Join(dir, turns.New))
 		}
 		c.Confirm(first)

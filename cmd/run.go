@@ -164,7 +164,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 		defer source.Close()
 		if c.Workload.Sizes() {
-			return usage(errors.New("the workload says how large messages are (size of deliver); those of --mail are as they are"))
+			return usage(errors.New("deliver: {size: …} cannot be combined with --mail; remove one of them"))
 		}
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
 	}

@@ -26,7 +26,7 @@ var (
 	ErrTooLarge = errors.New("too large for this engine")
 	// ErrUntold: this user may not ask the engine whether it still flushes or compacts.
 	// Only Settle returns it.
-	ErrUntold = errors.New("the engine does not tell")
+	ErrUntold = errors.New("the engine does not report it")
 	// ErrLocked: another process has the store open.
 	ErrLocked = private.ErrLocked
 	// ErrForeign: mailbench did not make the folder, table or namespace, and leaves it alone.

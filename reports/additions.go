@@ -83,8 +83,8 @@ func Additions(r *results.Run) string {
 		}
 		parts = append(parts, part)
 	}
-	return "requests and bytes that a model's document does not have: " + strings.Join(parts, ", ") +
-		". Requests are not of columns that were added to its own tables, bytes are"
+	return "share of requests and bytes that the source design does not have: " + strings.Join(parts, ", ") +
+		". Added columns count as bytes only"
 }
 
 // additionOf is which share of a pattern's requests is an addition: 1, 0, or that of the parts of a batch.

@@ -31,8 +31,8 @@ func TestAdditions(t *testing.T) {
 		cell("oracle", results.PatternCalls{Name: "deliver", Calls: 1}),
 		cell("elasticinbox", results.PatternCalls{Name: "blocks_put", Calls: 3}, results.PatternCalls{Name: "size_put", Calls: 1}),
 	}
-	const want = "requests and bytes that a model's document does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%, elasticinbox 25%/3% (size_put). " +
-		"Requests are not of columns that were added to its own tables, bytes are"
+	const want = "share of requests and bytes that the source design does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%, elasticinbox 25%/3% (size_put). " +
+		"Added columns count as bytes only"
 	if got := Additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}

@@ -134,7 +134,7 @@ func (s *Section) AchievedRates(n Names) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "achieved, of offered operations a second: " + strings.Join(parts, ", ")
+	return "throughput, achieved of offered operations/s: " + strings.Join(parts, ", ")
 }
 
 // Troubled reports whether operations of the section failed or have an unknown

@@ -44,7 +44,7 @@ func Regime(all []Section, n Names) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "data on disk (÷ cache): " + strings.Join(parts, ", ")
+	return "data on disk (times the cache): " + strings.Join(parts, ", ")
 }
 
 // Floors says what the harness and each model cost by themselves.
@@ -354,7 +354,7 @@ func ExaminedNote(all []Section) string {
 	}
 	var notes []string
 	if traced > 0 {
-		notes = append(notes, fmt.Sprintf("~ of traced requests only: the mean of %d operations after the phase", traced))
+		notes = append(notes, fmt.Sprintf("~ mean of %d traced operations, after the phase", traced))
 	}
 	if untold {
 		notes = append(notes, "- the engine does not report them")

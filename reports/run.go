@@ -200,7 +200,7 @@ func (v *run) alerts() document.Section {
 		}
 	}
 	for _, left := range v.Left {
-		s.Say(document.Warn, "Left behind", left)
+		s.Say(document.Warn, "Leftovers", left)
 	}
 	for _, text := range answers(v.Run, v.names) {
 		s.Say(document.Strong, "", text)

@@ -12,9 +12,8 @@ import (
 )
 
 // guide is the text of the reference before its tables.
-const guide = `A workload is a YAML file that says which mail there is, who has it, and which
-operations run in which phases at which rate. The error for a mistake gives its
-place and the word that was probably meant.
+const guide = `A workload file (YAML) defines the mail, the population, and the operations and
+rate of each phase. Errors give the position and the most likely spelling.
 
   # yaml-language-server: $schema=workload.schema.json
   version: 1
@@ -72,20 +71,18 @@ Values
                  says another one, length: 24h how long a day is
   choice         uniform, zipf, latest or largest; {zipf: {theta: 0.99}}
 
-Arrivals of a shape are due where the integral of the rate comes to 0, 1, 2 …,
-or with arrivals: poisson to the points of a Poisson process.
-
-Steps of a session are due at times of their own, one think time apart, whether
-or not the step before is done: a slow engine gets as many requests. With
-clients instead of a rate each client waits for its answer, and then thinks.
+With a rate, start times are scheduled in advance, evenly or as a Poisson process
+(arrivals: poisson), and do not depend on how fast the engine answers. The steps
+of a session are scheduled, too, one think time apart. With clients instead of a
+rate, each client waits for its answer, and then thinks.
 `
 
 // sweepGuide describes sweeps.
 const sweepGuide = `Sweeps
 
 A sweep names one key of the workload, as --set does, and its values: 2 to 20,
-ascending, or a range. The whole workload is carried out with each value, and
-the report says whether cost is flat, logarithmic, linear or worse.
+ascending, or a range. The workload runs with each value, and the
+report shows whether cost is flat, logarithmic, linear or worse.
 
   sweep: {population.messages: [100, 1000, 10000]}
   sweep: {mail.body: {from: 1KB, to: 1MB, factor: 10}}
@@ -119,9 +116,9 @@ with its sentences. A metric of an operation is in braces, or
   {smallest}, {largest}             the ends of the sweep; at knows them too
 
 The figures are calls, examined, rows, bytes, read, written, p50 and p99, and
-partition.size, the forecast of a sweep. A sentence that names no model is said
-of each. Where a figure is not known, or a difference is within the noise, the
-report says inconclusive. --set answer={} leaves an answer out.
+partition.size, the forecast of a sweep. A sentence without a model is printed
+once per model. If a figure is not known, or a difference is within the noise, it
+is inconclusive. --set answer={} leaves an answer out.
 
 `
 

@@ -164,7 +164,7 @@ type Phase struct {
 	Workers int `key:"workers" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
 	// Missing says what happens to operations that a model lacks. Lacks are the operations
 	// to replace by others; Without sets them.
-	Missing Missing `key:"missing" form:"missing" measure:"treatment of operations of a mix that a model lacks: skip (default), or replace-rate, which draws another"`
+	Missing Missing `key:"missing" form:"missing" measure:"handling of operations of the mix that a model does not support: skip (default), or replace-rate, which draws another"`
 	Lacks   [NumOps]bool
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a

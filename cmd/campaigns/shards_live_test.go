@@ -118,7 +118,7 @@ phases:
 	killed := time.Now()
 	r := first.end(exitFailed)
 	failed := r.Cells[len(r.Cells)-1]
-	said := regexp.MustCompile(`shard 2 gave no sign of life for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
+	said := regexp.MustCompile(`no heartbeat from shard 2 for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
 	if said == nil || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
 		t.Fatalf("the load ended with %q, and %s with %q", r.Cells[0].Error, failed.Phase, failed.Error)
 	}

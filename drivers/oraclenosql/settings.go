@@ -97,7 +97,7 @@ func (s *settings) wants(d drivers.Durability, given map[string]string) error {
 		return fmt.Errorf("durability %s was asked for, but the proxy does not report the number of replicas: use "+
 			"memory, process or power, or set replicas (3 or more; the setting ack must not be none)", d)
 	case given["sync"] != "" && s.words["sync"] != word:
-		return fmt.Errorf("durability %s was asked for, but the setting sync is %s", d, s.words["sync"])
+		return fmt.Errorf("--durability %s contradicts the setting sync, which is %s; remove one of them", d, s.words["sync"])
 	}
 	s.words["sync"] = word
 	s.durability.MasterSync, s.durability.ReplicaSync = syncs[word], syncs[word]

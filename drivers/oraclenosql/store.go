@@ -165,12 +165,12 @@ func (s *Store) Observe() drivers.Observation {
 	}
 	e["durability"] = s.class().String()
 	delete(e, "replicas")
-	e["replication"] = "unknown (the proxy does not tell)"
+	e["replication"] = "unknown (the proxy does not report it)"
 	if s.replicas > 0 {
 		e["replication"] = fmt.Sprintf("%d (as the setting replicas says)", s.replicas)
 	}
 	if s.words["zones"] == "" {
-		e["zones"] = "unknown (the proxy does not tell)"
+		e["zones"] = "unknown (the proxy does not report it)"
 	}
 	for name, version := range s.versions() {
 		e["server_version_"+name] = version

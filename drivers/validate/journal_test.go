@@ -199,7 +199,7 @@ func TestJournalRefused(t *testing.T) {
 	}
 	if _, err := validate.Run(t.Context(), struct{ drivers.Store }{w.store}, w.schema, validate.Config{
 		Dir: t.TempDir(), Journal: w.journal(filepath.Join(t.TempDir(), "a"), 1),
-	}); err == nil || !strings.Contains(err.Error(), "does not tell the ranges") {
+	}); err == nil || !strings.Contains(err.Error(), "does not report the ranges") {
 		t.Errorf("a store without ranges: %v", err)
 	}
 }

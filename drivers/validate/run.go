@@ -85,7 +85,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
 	}
 	if _, ok := store.(drivers.Ranger); cfg.Journal != nil && !ok {
-		return nil, fmt.Errorf("validate: %s does not tell the ranges of a scan, so a check of it cannot be resumed",
+		return nil, fmt.Errorf("validate: %s does not report the ranges of a scan, so a check of it cannot be resumed",
 			store.Capabilities().Engine)
 	}
 	if cfg.Workers == 0 {

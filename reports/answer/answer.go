@@ -302,7 +302,7 @@ func (s *Sentence) Check(of Scope) error {
 		}
 		if p.kind == value && len(of.Points) > 0 && p.a.point == "" ||
 			p.kind == ratio && len(of.Points) > 0 && (p.a.point == "" || p.b.point == "") {
-			return fmt.Errorf("{%s}: expected at and one of the sweep's values behind each figure, or at %s", p.name(), last)
+			return fmt.Errorf("{%s}: expected at and one of the sweep's values after each metric, or at %s", p.name(), last)
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func Parse(text string) (*Sentence, error) {
 		}
 		inside, behind, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, fmt.Errorf("{%s has no } behind it", after)
+			return nil, fmt.Errorf("{%s has no closing }", after)
 		}
 		p, err := parsePart(inside)
 		if err != nil {
@@ -173,7 +173,7 @@ func parseFigure(words []string) (f figure, err error) {
 			return f, strict.Unknown("word", rest[0], "of", "in", "at")
 		}
 		if len(rest) < 2 || *to != "" {
-			return f, fmt.Errorf("expected one name behind %q", rest[0])
+			return f, fmt.Errorf("expected one name after %q", rest[0])
 		}
 		*to = rest[1]
 	}

@@ -59,7 +59,7 @@ func (p *pair) compareCount(f *Figure) {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
 	case f.kind.name != "errors" && !same:
-		f.cannotTell("the runs did not carry out the same operations")
+		f.cannotTell("the runs did not execute the same operations")
 	case f.kind.name != "errors" && p.sequential():
 		f.Exact = true
 		f.differs(n.mean > b.mean, relative >= f.Limit)
@@ -70,7 +70,7 @@ func (p *pair) compareCount(f *Figure) {
 			f.differs(n.mean > b.mean, relative >= f.Limit)
 			return
 		}
-		f.cannotTell("these results do not tell how much single operations differ")
+		f.cannotTell("these results have no standard deviation of single operations")
 	case few:
 		f.cannotTell(fmt.Sprintf("fewer than %d operations", tellOperations))
 	case relative >= f.Limit && change >= tellErrors*err:

@@ -89,8 +89,8 @@ func behind(c *results.Cell) string {
 	if !Overloaded(c) {
 		return ""
 	}
-	return fmt.Sprintf("only %s/s of the offered %s/s were carried out; %s", rate(c.Offered.Achieved),
-		rate(c.Offered.Rate), cmp.Or(failures(c), "engine and client together cannot do more"))
+	return fmt.Sprintf("achieved %s/s of the offered %s/s; %s", rate(c.Offered.Achieved),
+		rate(c.Offered.Rate), cmp.Or(failures(c), "engine and client are saturated"))
 }
 
 // waited reports whether operations waited for workers, and no more workers could be added. If calls take longer
@@ -149,7 +149,7 @@ func emptyBecause(ops map[string]results.Op) string {
 	}
 	switch {
 	case sum.NotFound > 0:
-		return "no operation found what it asked for"
+		return "no operation found its message"
 	case sum.TooLarge > 0:
 		return "all messages were too large for the engine"
 	case sum.NoTarget > 0:
@@ -245,8 +245,8 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 		if !blameless(c, e) {
 			return fmt.Sprintf(client, what), ""
 		}
-		return "", "client delay: " + what + "; the engine and mailbench share the processors, so the delay may be of either; " +
-			"give them more processors"
+		return "", "client delay: " + what + "; engine and client share the processors, so the delay cannot be attributed " +
+			"to either; add processors"
 	case waited > stoppedMost:
 		return "", "client delay: its process waited for a processor for " + percent(waited) + " of the phase; " + advice
 	case effect != "":

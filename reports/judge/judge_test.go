@@ -175,7 +175,7 @@ var verdicts = []judged{
 			})
 		}, results.Overloaded, CodeBehind,
 		codes{CodeQueued, CodeFailed},
-		"only 1000/s of the offered 2000/s were carried out; 1000 of 60000 operations failed or have an unknown outcome: open: connection refused",
+		"achieved 1000/s of the offered 2000/s; 1000 of 60000 operations failed or have an unknown outcome: open: connection refused",
 	},
 	{
 		"a pool that waits for an engine that stopped, and drops", func(c *results.Cell) {
@@ -308,17 +308,17 @@ var verdicts = []judged{
 		"achieved too little", func(c *results.Cell) {
 			c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
 		},
-		results.Overloaded, CodeBehind, nil, "only 1979/s of the offered 2000/s were carried out",
+		results.Overloaded, CodeBehind, nil, "achieved 1979/s of the offered 2000/s",
 	},
 	{
 		"achieved too little of a rate below 100", func(c *results.Cell) {
 			c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
 		},
-		results.Overloaded, CodeBehind, nil, "only 3.14/s of the offered 12/s",
+		results.Overloaded, CodeBehind, nil, "achieved 3.14/s of the offered 12/s",
 	},
 	{"stopped with much that was due and not started", func(c *results.Cell) {
 		c.Offered.Achieved, c.Evidence.Lags = 500, []int64{75 * ms, 150 * ms, 300 * ms}
-	}, results.Overloaded, CodeBehind, nil, "only 500/s of the offered 2000/s"},
+	}, results.Overloaded, CodeBehind, nil, "achieved 500/s of the offered 2000/s"},
 	{"stopped during a short pause", func(c *results.Cell) {
 		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
 	}, results.OK, "", nil, ""},
@@ -355,7 +355,7 @@ var verdicts = []judged{
 		"nothing found", func(c *results.Cell) { c.Ops["open"] = results.Op{NotFound: 60000} },
 		results.Empty, CodeNothingMeasured,
 		codes{CodeNotFound},
-		"nothing was measured: no operation found what it asked for",
+		"nothing was measured: no operation found its message",
 	},
 	{
 		"nothing small enough", func(c *results.Cell) { c.Ops["open"] = results.Op{TooLarge: 60000} },
@@ -407,7 +407,7 @@ var doubts = []judged{
 		},
 		results.OK, "",
 		codes{CodeDrifting},
-		"not steady: the service time went from 1.01ms to 1.49ms (+48%; with 99% confidence between +37% and +65%)",
+		"drifting: the service time went from 1.01ms to 1.49ms (+48%; 99% interval +37% to +65%)",
 	},
 	{
 		"it became faster", func(c *results.Cell) {
@@ -419,7 +419,7 @@ var doubts = []judged{
 	},
 	{"a drift of more than a tenth", func(c *results.Cell) {
 		c.Evidence.Windows = []float64{1000, 1012, 1023, 1037, 1047, 1058, 1072, 1082, 1096, 1109}
-	}, results.OK, "", codes{CodeDrifting}, "(+11%; with 99% confidence between"},
+	}, results.OK, "", codes{CodeDrifting}, "(+11%; 99% interval"},
 	{"a drift of less than a tenth", func(c *results.Cell) {
 		c.Evidence.Windows = []float64{1000, 1011, 1019, 1032, 1040, 1049, 1061, 1069, 1080, 1091}
 	}, results.OK, "", nil, ""},
@@ -429,17 +429,17 @@ var doubts = []judged{
 		"too few windows to tell", func(c *results.Cell) { c.Evidence.Windows = []float64{100, 110, 120, 130, 140, 150, 160} },
 		results.OK, "",
 		codes{CodeShort},
-		"short: 7 whole windows, and it takes 8 to tell whether the service time has a trend",
+		"short: 7 of the 8 windows that it takes to detect a trend",
 	},
-	{"no window at all", func(c *results.Cell) { c.Evidence.Windows = nil }, results.OK, "", codes{CodeShort}, "short: 0 whole windows"},
+	{"no window at all", func(c *results.Cell) { c.Evidence.Windows = nil }, results.OK, "", codes{CodeShort}, "short: 0 of the 8 windows"},
 	{"eight windows", func(c *results.Cell) { c.Evidence.Windows = c.Evidence.Windows[:8] }, results.OK, "", nil, ""},
-	{"not settled", func(c *results.Cell) { c.Evidence.Settled = false }, results.OK, "", codes{CodeNotSettled}, "not settled: the engine was still busy with earlier work"},
+	{"not settled", func(c *results.Cell) { c.Evidence.Settled = false }, results.OK, "", codes{CodeNotSettled}, "not settled: compaction was still running"},
 	{"not warm", func(c *results.Cell) { c.Evidence.Warm = false }, results.OK, "", codes{CodeNotWarm}, "not warm: service times had not become steady when the warm-up was over"},
 	{
 		"debt", func(c *results.Cell) { c.Engines.CompactionDebt = 1 << 30 },
 		results.OK, "",
 		codes{CodeDebtGrows},
-		"not steady: the compaction debt grew by 1.07GB",
+		"debt grows: the compaction debt grew by 1.07GB",
 	},
 	{"debt that was there before", func(c *results.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = 1<<30, 1<<30 }, results.OK, "", nil, ""},
 	{"debt that is little beside the data", func(c *results.Cell) { c.Engines.CompactionDebt = 100 << 20 }, results.OK, "", nil, ""},
@@ -454,12 +454,12 @@ var doubts = []judged{
 	}, results.OK, "", nil, ""},
 	{"cached, but for the log", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 3<<29, 5<<28
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache; use a larger population to read from disk"},
+	}, results.OK, "", codes{CodeInMemory}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
 	{"a log that has grown since files were counted", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 1<<20, 1<<20+1
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.00 of the block cache; use a larger population to read from disk"},
+	}, results.OK, "", codes{CodeInMemory}, "in memory: the data is 0% of the block cache, so few reads reach the disk; use a larger population"},
 	{"half in the log", func(c *results.Cell) { c.Engines.LogBytes = 5 << 29 }, results.OK, "", codes{CodeInMemory}, "in memory: 62% of the data"},
-	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data set is 0.25 of the block cache; use a larger population to read from disk"},
+	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
 	{"nodes that cannot be reached", func(c *results.Cell) {
 		c.Engines.Missing = []string{"10.0.0.2:9042", "10.0.0.3:9042"}
 	}, results.OK, "", codes{CodeMissingNodes}, "nodes are missing: 10.0.0.2:9042, 10.0.0.3:9042 could not be reached"},
@@ -511,7 +511,7 @@ var doubts = []judged{
 		"operations that the model lacks", func(c *results.Cell) { c.Offered.Skipped = 6000 },
 		results.OK, "",
 		codes{CodeLighterLoad},
-		"10.0% of the load was skipped, as the model has no",
+		"10.0% of the operations were skipped, because the model does not support",
 	},
 	{
 		"operations in place of others", func(c *results.Cell) { c.Offered.Replaced = 6000 },

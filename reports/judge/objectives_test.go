@@ -186,7 +186,7 @@ func TestObjectivesOfStreams(t *testing.T) {
 		},
 	}
 	Apply(c)
-	if c.Verdict != results.Overloaded || !strings.Contains(c.Reason.Text, "stream inbound: only 290/s of the offered 300/s") {
+	if c.Verdict != results.Overloaded || !strings.Contains(c.Reason.Text, "stream inbound: achieved 290/s of the offered 300/s") {
 		t.Errorf("a stream that is behind is %s: %+v", c.Verdict, c.Reason)
 	}
 	var got []string

@@ -64,16 +64,16 @@ var rules = []rule{
 	{CodeOtherSize, results.OK, observed, otherSize},
 	{CodeDrifting, results.OK, observed, func(_ cell, e evidence) string {
 		t, ok := Trend(e.Windows)
-		return when(ok && Drifts(t), "not steady: the service time went from %v to %v (%s; with 99%% confidence between %s and %s)",
+		return when(ok && Drifts(t), "drifting: the service time went from %v to %v (%s; 99%% interval %s to %s)",
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}},
 	{CodeShort, results.OK, observed, func(_ cell, e evidence) string {
-		return when(len(e.Windows) < trendWindows, "short: %d whole windows, and it takes %d to tell whether the service time has "+
-			"a trend; measure longer", len(e.Windows), trendWindows)
+		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows that it takes to detect a trend of the service "+
+			"time; measure longer", len(e.Windows), trendWindows)
 	}},
 	{CodeNotSettled, results.OK, observed, func(_ cell, e evidence) string {
-		return when(!e.Settled, "not settled: the engine was still busy with earlier work when the time to settle was over, "+
-			"or does not tell")
+		return when(!e.Settled, "not settled: compaction was still running when the time to settle was over, "+
+			"or the engine does not report it")
 	}},
 	{CodeNotWarm, results.OK, observed, func(_ cell, e evidence) string {
 		return when(!e.Warm, "not warm: service times had not become steady when the warm-up was over; give it more time")
@@ -81,7 +81,7 @@ var rules = []rule{
 	{CodeDebtGrows, results.OK, observed, func(c cell, _ evidence) string {
 		grown := c.Engines.CompactionDebt - c.Before.CompactionDebt
 		return when(c.Before.CompactionDebt >= 0 && float64(grown) > max(debtGrows, debtShare*float64(c.Engines.DiskBytes)),
-			"not steady: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
+			"debt grows: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
 	}},
 	{CodeInMemory, results.OK, observed, inMemory},
 	{CodeMissingNodes, results.OK, observed, func(c cell, _ evidence) string {
@@ -119,8 +119,8 @@ var rules = []rule{
 
 	// The model's load is not that of models that support all operations of the mix.
 	{CodeLighterLoad, results.OK, measured, func(c cell, _ evidence) string {
-		return when(c.Offered.Skipped > 0, "lighter load: %s of the load was skipped, as the model has no %s; missing: "+
-			"replace-rate in the workload keeps the load equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
+		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
+			"support %s; set missing: replace-rate in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
 	}},
 	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
 		return when(c.Offered.Replaced > 0, "other mix: %s of the operations are in place of those that the model lacks",
@@ -226,8 +226,8 @@ func inMemory(c *results.Cell, e *results.Evidence) string {
 	case a.DiskBytes == 0:
 		return "in memory: nothing is on disk; the engine has not flushed its memtables; use a larger population"
 	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes:
-		return fmt.Sprintf("in memory: the data set is %.2f of the block cache; use a larger population to read from disk",
-			float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
+		return fmt.Sprintf("in memory: the data is %.0f%% of the block cache, so few reads reach the disk; use a larger "+
+			"population", 100*float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
 	case a.LogBytes > a.DiskBytes/2:
 		return fmt.Sprintf("in memory: %.0f%% of the data is in the log and in memtables only; use a larger population",
 			100*float64(a.LogBytes)/float64(a.DiskBytes))

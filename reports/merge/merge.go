@@ -133,7 +133,7 @@ func (m *Merged) cells(sources []Source) error {
 	var cells []results.Cell
 	for _, k := range order {
 		if got := parts[k]; len(got) != len(sources) {
-			return fmt.Errorf("%w: only %s of %d shards carried out %s on %s, phase %s, trial %d; a shard that was "+
+			return fmt.Errorf("%w: only %s of %d shards executed %s on %s, phase %s, trial %d; a shard that was "+
 				"interrupted or could not go on cannot be merged",
 				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}

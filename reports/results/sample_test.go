@@ -133,7 +133,7 @@ func sample() *Run {
 	synced.Model, synced.Durability, synced.Doubts = "oracle", "power", []Doubt{}
 	synced.Engines = &EngineInfo{DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1}
 	overloaded := synced
-	overloaded.Model, overloaded.Verdict, overloaded.Reason = "datastax", Overloaded, &Reason{Code: "behind", Text: "only 312/s of the offered 500/s were carried out"}
+	overloaded.Model, overloaded.Verdict, overloaded.Reason = "datastax", Overloaded, &Reason{Code: "behind", Text: "achieved 312/s of the offered 500/s"}
 	overloaded.Objectives = []Attained{
 		{Objective: "list.p99", Bound: "<20ms", Verdict: Missed, Code: "beyond-bound", Text: "it is dropped", Value: NeverEnded, Shown: "dropped"},
 		{Objective: "errors", Bound: "<0.01%", Verdict: Unclear, Code: "too-few", Text: "needs 29956 operations, had 15000"},

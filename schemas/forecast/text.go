@@ -17,7 +17,7 @@ func (r *Report) WriteText(to io.Writer) error {
 		w.line("%s on %s with the rows that the schema says", r.Schema, r.Engine)
 	} else {
 		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
-		w.line("%s users, %s folders, %s messages; %s more are received a day",
+		w.line("%s users, %s folders, %s messages; %s new messages per day",
 			count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
 		w.line("Each user receives %s messages a day on average; --per-day N changes that.",
 			strconv.FormatFloat(r.Daily/float64(max(1, r.Users)), 'g', 3, 64))
@@ -95,10 +95,10 @@ func (w *writer) tables(r *Report) {
 	if len(r.Outside) > 0 {
 		w.line("The files are outside the engine, in one copy; all and disk are without them.")
 	}
-	w.line("Disk has %s more for compactions:", share(r.Space.Room))
+	w.line("Disk includes %s free space for compaction:", share(r.Space.Room))
 	w.line("%s.", r.Space.Why)
 	if undeclared != "" {
-		w.line("The schema does not say which rows mail leaves in:%s.", undeclared)
+		w.line("No row estimate, because the schema has no rows, for:%s.", undeclared)
 	}
 }
 

@@ -40,7 +40,7 @@ func fallbackRules() []*Rule {
 		ID: "fallback-idle", Severity: Note,
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
-				c.atPattern(p, "no engine needs its fallback %s", p.Fallback.Name)
+				c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
 			}
 		},
 	}}

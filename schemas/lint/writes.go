@@ -40,7 +40,7 @@ func writeRules() []*Rule {
 			plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
 				func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
 			if len(conditional) > 0 && len(plain) > 0 {
-				c.atTable(t, "a condition guards the writes of %s, and none those of %s", patternNames(conditional),
+				c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", patternNames(conditional),
 					patternNames(plain))
 			}
 		},

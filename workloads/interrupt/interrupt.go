@@ -95,7 +95,7 @@ func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted
 			continue
 		}
 		if left != &r.All {
-			return nil, errors.New("it leaves messages undone, twice or lost even if nothing breaks it off")
+			return nil, errors.New("the operation leaves a wrong state even without an interruption")
 		}
 		r.Writes, r.Places = len(s.Made), len(faults)
 		for _, f := range faults { // those of the whole operation are none: datastax keeps what was deleted

@@ -452,8 +452,8 @@ func (s *Shards) heard(ctx context.Context, shard int) error {
 	switch silent := now.Sub(l.since).Round(time.Second / 10); {
 	case l.gone != nil:
 	case l.at != 0 && silent >= s.silence:
-		l.gone = fmt.Errorf("%w: shard %d gave no sign of life for %v, the last at %s by its clock: "+
-			"it was killed, stands still or does not reach the engine (--shard-timeout %v)", ErrGone, shard, silent,
+		l.gone = fmt.Errorf("%w: no heartbeat from shard %d for %v, the last at %s by its clock: it may be "+
+			"dead, suspended or cut off from the engine (--shard-timeout %v)", ErrGone, shard, silent,
 			time.UnixMicro(l.at).UTC().Format(time.RFC3339), s.silence)
 	case l.at == 0 && silent >= lateMost*s.silence:
 		l.gone = s.late(shard)

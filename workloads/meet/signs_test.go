@@ -46,7 +46,7 @@ func TestHeard(t *testing.T) {
 			what: "silent", since: ago(time.Minute), looked: ago(5 * time.Second), known: sign.UnixMicro(),
 			want: ", the last at " + sign.UTC().Format(time.RFC3339) + " by its clock",
 		},
-		{what: "still silent", want: "shard 2 gave no sign of life"}, // looked at a moment ago
+		{what: "still silent", want: "no heartbeat from shard 2"}, // looked at a moment ago
 		{what: "nobody listened", since: ago(time.Hour), looked: ago(31 * time.Second), known: sign.UnixMicro()},
 		{what: "is back", since: ago(time.Hour), looked: ago(5 * time.Second), known: sign.UnixMicro(), given: sign.Add(time.Second).UnixMicro()},
 		{what: "left", since: now, looked: ago(5 * time.Second), known: sign.UnixMicro(), given: sign.UnixMicro(), ended: true, want: "shard 2 has ended"},
@@ -89,7 +89,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 		s.silence = time.Second
 		for _, part := range []string{"first", "second"} {
 			s.Begin(part)
-			if err := s.Barrier(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2 gave no sign of life for ") {
+			if err := s.Barrier(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "no heartbeat from shard 2 for ") {
 				t.Errorf("%s: error %v", part, err)
 			}
 		}

@@ -306,7 +306,7 @@ func (s *session) Close() error {
 		err = fmt.Errorf("the engine reported %d calls, but %d were made", len(work), len(s.calls))
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("ask what calls cost: %w", err), s.Session.Close())
+		return errors.Join(fmt.Errorf("trace calls: %w", err), s.Session.Close())
 	}
 	for i := range work {
 		s.calls[i].Work = work[i]
