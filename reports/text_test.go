@@ -97,7 +97,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"engine: embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"omits fields: from, subject", "runs a fallback pattern: message_by_scan", "INTERRUPTED", "4 malformed",
 			"INVALID: james, measure: client late", "FAILED: james, closed", "durability power", "durability process",
-			"OVERLOADED: datastax, measure: only 312/s", "EMPTY: elasticinbox, measure: the model cannot", "FAILED: oracle, open: disk full",
+			"OVERLOADED: datastax, measure: achieved 312/s", "EMPTY: elasticinbox, measure: the model cannot", "FAILED: oracle, open: disk full",
 			"4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
 		} {
 			if !strings.Contains(text, want) {

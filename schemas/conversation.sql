@@ -3,8 +3,8 @@
 # leave mailbench_conversation: out there.
 # Added to the document: what pattern attachment reads: the value is the attachment itself, as
 # base64; the document has text there and does not say what it is
-# Added to the document: what pattern exists reads: the document appends a viewer without a look; an
-# append to a deleted message would make a row of viewers
+# Added to the document: what pattern exists reads: the document appends a viewer without a read; an
+# append to a deleted message would create a ghost row of viewers
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_conversation;
 

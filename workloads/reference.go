@@ -71,10 +71,10 @@ Values
                  says another one, length: 24h how long a day is
   choice         uniform, zipf, latest or largest; {zipf: {theta: 0.99}}
 
-With a rate, start times are scheduled in advance, evenly or as a Poisson process
-(arrivals: poisson), and do not depend on how fast the engine answers. The steps
-of a session are scheduled, too, one think time apart. With clients instead of a
-rate, each client waits for its answer, and then thinks.
+With a rate, start times are scheduled in advance, evenly or as a Poisson
+process (arrivals: poisson), and do not depend on how fast the engine answers.
+The steps of a session are scheduled, too, one think time apart. With clients
+instead of a rate, each client waits for its answer, and then thinks.
 `
 
 // sweepGuide describes sweeps.
@@ -117,8 +117,8 @@ with its sentences. A metric of an operation is in braces, or
 
 The figures are calls, examined, rows, bytes, read, written, p50 and p99, and
 partition.size, the forecast of a sweep. A sentence without a model is printed
-once per model. If a figure is not known, or a difference is within the noise, it
-is inconclusive. --set answer={} leaves an answer out.
+once per model. If a metric is not known, or a difference is within the noise,
+it is inconclusive. --set answer={} leaves an answer out.
 
 `
 
