@@ -1,6 +1,9 @@
 package mailbench_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,4 +57,51 @@ func functions(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestGoroutinesAreGuarded: a goroutine that a driver or a runner starts guards what it calls, so that a panic costs
+// a phase and not the process. One that only waits or divides work needs no guard.
+func TestGoroutinesAreGuarded(t *testing.T) {
+	guarded := regexp.MustCompile(`\.Guard(Write)?\(|\.Wait\(\)|h\.watch\(\)|defer close\(accounts\)`)
+	found := 0
+	for _, root := range []string{"drivers", "workloads"} {
+		err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") ||
+				strings.Contains(filepath.ToSlash(path), "drivers/drivertest/") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, path, text, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if s, ok := n.Fun.(*ast.SelectorExpr); !ok || s.Sel.Name != "Go" {
+						return true
+					}
+				case *ast.GoStmt:
+				default:
+					return true
+				}
+				found++
+				if !guarded.Match(text[files.Position(n.Pos()).Offset:files.Position(n.End()).Offset]) {
+					t.Errorf("%s starts a goroutine without crash.Guard", files.Position(n.Pos()))
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 15 {
+		t.Errorf("found %d goroutines", found)
+	}
 }

@@ -4,9 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"html"
 	"maps"
 	"net"
-	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,20 +138,47 @@ func (l *Login) Hide(err error, secrets ...string) error {
 	}
 	var pairs []string
 	for _, secret := range append(secrets, l.Password, l.User+":"+l.Password, "\x00"+l.User+"\x00"+l.Password) {
-		quoted := strconv.Quote(secret)
+		encoded := []byte(secret)
 		for _, form := range []string{
-			secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
+			secret, strings.ReplaceAll(secret, " ", "+"),
+			base64.RawStdEncoding.EncodeToString(encoded), base64.RawURLEncoding.EncodeToString(encoded),
 		} {
 			if form != "" {
 				pairs = append(pairs, form, "…")
 			}
 		}
 	}
-	text := strings.NewReplacer(pairs...).Replace(err.Error())
+	hide := strings.NewReplacer(pairs...)
+	text := hide.Replace(err.Error())
+	for _, e := range escapes {
+		if plain := e.ReplaceAllStringFunc(text, unescape); hide.Replace(plain) != plain {
+			text = hide.Replace(plain)
+		}
+	}
 	if text == err.Error() {
 		return err
 	}
 	return hidden{text, err}
+}
+
+// escapes are characters as URLs, as JSON and Go, and as HTML escape them.
+var escapes = []*regexp.Regexp{
+	regexp.MustCompile(`%[0-9A-Fa-f]{2}`),
+	regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\.`),
+	regexp.MustCompile(`&#?\w+;`),
+}
+
+func unescape(s string) string {
+	if s[0] == '&' {
+		return html.UnescapeString(s)
+	}
+	if s[0] == '%' {
+		s = `\x` + s[1:]
+	}
+	if plain, err := strconv.Unquote(`"` + s + `"`); err == nil {
+		return plain
+	}
+	return s[1:]
 }
 
 // hidden is an error with another text.

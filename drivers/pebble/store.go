@@ -175,7 +175,7 @@ func (s *Store) start(disk vfs.FS) error {
 
 // leastFiles is how many more files the process must be able to open before Pebble opens. With few, a
 // compaction that Pebble begins while it opens may end the process.
-const leastFiles = 32
+const leastFiles = 64
 
 func enoughFiles(dir string) error {
 	var opened []io.Closer

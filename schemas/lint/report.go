@@ -110,7 +110,7 @@ func (r *Report) WriteGitHub(w io.Writer, all bool) error {
 			level := strings.Replace(f.Severity.String(), "note", "notice", 1)
 			text := data.Replace(fmt.Sprintf("%s: %s. %s", f.subject(), f.Message, f.Do))
 			_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
-				property.Replace(f.File), f.Line, f.Column, property.Replace(f.Rule.ID), text)
+				property.Replace(clean(f.File)), f.Line, f.Column, property.Replace(f.Rule.ID), text)
 			if err != nil {
 				return err
 			}
@@ -145,12 +145,12 @@ func WriteJUnit(w io.Writer, reports []*Report) error {
 		Suites  []suite  `xml:"testsuite"`
 	}{}
 	for _, r := range reports {
-		s := suite{Name: r.Name, Cases: []test{{Class: r.Name, Name: "schema lint", File: r.File}}}
+		s := suite{Name: r.Name, Cases: []test{{Class: r.Name, Name: "schema lint", File: clean(r.File)}}}
 		for _, f := range r.Findings {
 			if f.fails() {
 				text := fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), &f, f.Do)
 				failed := &failure{f.Severity.String(), f.Message, text}
-				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), f.File, f.Line, failed})
+				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), clean(f.File), f.Line, failed})
 			}
 		}
 		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1

@@ -68,9 +68,17 @@ func result(f *Finding, rule int) object {
 // fileURI returns a file's name as a URI reference: a relative name without "./", an absolute
 // one with file://.
 func fileURI(file string) string {
-	u := url.URL{Path: filepath.ToSlash(filepath.Clean(file))}
+	u := url.URL{Path: clean(file)}
 	if filepath.IsAbs(file) {
 		u.Scheme = "file"
 	}
 	return u.String()
+}
+
+// clean is the path of a file as CI services know it: they do not find one with "./".
+func clean(file string) string {
+	if file == "" {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(file))
 }

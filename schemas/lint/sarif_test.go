@@ -96,7 +96,7 @@ func TestSARIF(t *testing.T) {
 func TestGitHub(t *testing.T) {
 	r := &Report{Findings: []Finding{
 		{
-			Rule: &Rule{ID: "a-rule"}, Severity: Error, Table: "t", Pos: schemas.Pos{File: "a,b:c%.cql", Line: 3, Column: 7},
+			Rule: &Rule{ID: "a-rule"}, Severity: Error, Table: "t", Pos: schemas.Pos{File: "./a,b:c%.cql", Line: 3, Column: 7},
 			Message: "50% of\nit", Do: "Mend it.",
 		},
 		{Rule: &Rule{ID: "other"}, Severity: Warning, Pattern: "p", Accepted: "so"},
