@@ -128,15 +128,17 @@ phases:
 	}
 }
 
-// A measure phase that leaves its mix out needs one before it that has one, and no trace.
+// A measure phase that leaves its mix out needs one before it that has one, and no trace. A name of many phases is
+// one fault.
 func TestNoMixBefore(t *testing.T) {
 	for phases, want := range map[string]string{
-		"[load: {}, measure: {clients: 1, operations: 9}]":                                         "has no mix",
-		"[load: {}, measure: {replay: {trace: t}}, measure: {name: b, clients: 1, operations: 9}]": "has no mix",
+		"[load: {}, measure: {clients: 1, operations: 9}]":                                                "has no mix",
+		"[load: {}, measure: {replay: {trace: t}}, measure: {name: b, clients: 1, operations: 9}]":        "has no mix",
+		"[load: {}" + strings.Repeat(", measure: {clients: 1, operations: 9, mix: {list: 1}}", 500) + "]": "two phases have the name measure",
 	} {
 		_, err := Parse("x.yaml", []byte("{version: 1, name: x, population: {users: 1, messages: 1}, phases: "+phases+"}"))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", phases, err, want)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.100s: %v, want %q", phases, err, want)
 		}
 	}
 }

@@ -109,21 +109,31 @@ func TestPasswordStays(t *testing.T) {
 	}
 }
 
-// TestPasswordHidden: a server that repeats the password in an error does not have it printed, whether it refuses
-// the login or, later, a request.
-func TestPasswordHidden(t *testing.T) {
+// Kinds of frames.
+const (
+	opError, opReady, opAuthenticate, opOptions, opSupported, opQuery, opResult = 0, 2, 3, 5, 6, 7, 8
+	opStartup, opRegister, opAuthChallenge, opAuthResponse, opAuthSuccess       = 1, 11, 14, 15, 16
+)
+
+// localColumns begins a result of system.local: its metadata is global, with the columns host_id, partitioner
+// and rpc_address. localRow is its one row.
+var (
+	localColumns = "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x03" + short("system") + short("local") +
+		short("host_id") + "\x00\x0c" + short("partitioner") + "\x00\x0d" + short("rpc_address") + "\x00\x10"
+	localRow = "\x00\x00\x00\x01" + "\x00\x00\x00\x10" + "0123456789abcdef" +
+		"\x00\x00" + short("Murmur3Partitioner") + "\x00\x00\x00\x04\x7f\x00\x00\x01"
+)
+
+func short(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
+
+// fakeNode is a server that wants user and password, and answers all else with answer. It returns its address.
+func fakeNode(t *testing.T, answer func(op byte, body string) (byte, string)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	text := func(s string) string { return string(binary.BigEndian.AppendUint16(nil, uint16(len(s)))) + s }
-	var accepts atomic.Bool // the login
-	// One row of system.local: its metadata is global, with the columns host_id, partitioner and rpc_address.
-	local := "\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x03" + text("system") + text("local") + text("host_id") + "\x00\x0c" +
-		text("partitioner") + "\x00\x0d" + text("rpc_address") + "\x00\x10" + "\x00\x00\x00\x01" + "\x00\x00\x00\x10" + "0123456789abcdef" +
-		"\x00\x00" + text("Murmur3Partitioner") + "\x00\x00\x00\x04\x7f\x00\x00\x01"
-	answer := func(conn net.Conn) {
+	t.Cleanup(func() { l.Close() })
+	serve := func(conn net.Conn) {
 		defer conn.Close()
 		for head := make([]byte, 9); ; {
 			if _, err := io.ReadFull(conn, head); err != nil {
@@ -134,22 +144,16 @@ func TestPasswordHidden(t *testing.T) {
 				return
 			}
 			head[0] |= 0x80
-			out := "\x00\x00" // no options are supported
-			switch op := head[4]; {
-			case op == 5: // OPTIONS
-				head[4] = 6
-			case op == 1: // STARTUP
-				head[4], out = 3, text("org.apache.cassandra.auth.PasswordAuthenticator")
-			case op == 15 && accepts.Load(): // AUTH_RESPONSE
-				head[4], out = 16, "\xff\xff\xff\xff"
-			case op == 11: // REGISTER
-				head[4], out = 2, ""
-			case strings.Contains(string(body), "system.local"):
-				head[4], out = 8, local
-			case strings.Contains(string(body), "system.peers"):
-				head[4], out = 8, "\x00\x00\x00\x01" // void
+			out := ""
+			switch head[4] {
+			case opOptions:
+				head[4], out = opSupported, "\x00\x00"
+			case opStartup:
+				head[4], out = opAuthenticate, short("org.apache.cassandra.auth.PasswordAuthenticator")
+			case opRegister:
+				head[4] = opReady
 			default:
-				head[4], out = 0, "\x00\x00\x01\x00"+text("Provided username and/or password are incorrect: \x00me\x00s3cret, bWU6czNjcmV0")
+				head[4], out = answer(head[4], string(body))
 			}
 			binary.BigEndian.PutUint32(head[5:], uint32(len(out)))
 			if _, err := conn.Write(append(head, out...)); err != nil {
@@ -159,9 +163,59 @@ func TestPasswordHidden(t *testing.T) {
 	}
 	go func() {
 		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
-			go answer(conn)
+			go serve(conn)
 		}
 	}()
+	return l.Addr().String()
+}
+
+// TestStrangeAnswers: answers that Cassandra does not give are errors of opening, and end no process.
+func TestStrangeAnswers(t *testing.T) {
+	t.Setenv(userVariable, "me")
+	t.Setenv(passwordVariable, "s3cret")
+	t.Setenv(passwordFileVariable, "")
+	for name, c := range map[string]struct{ login, local, want string }{
+		"a second challenge":  {login: "\x00\x00\x00\x05again", want: "needs more than user and password"},
+		"nulls":               {local: localColumns + "\x00\x00\x00\x01" + strings.Repeat("\xff\xff\xff\xff", 3), want: "no Cassandra at"},
+		"a row that is short": {local: localColumns + "\x00\x00\x00\x01\x00\x00\x00\x10", want: "not enough bytes"},
+		"too many rows":       {local: localColumns + "\x7f\xff\xff\xff", want: "answers what Cassandra does not"},
+		"too many columns":    {local: "\x00\x00\x00\x02\x00\x00\x00\x01\x7f\xff\xff\xff", want: "not enough bytes"},
+		"a result of no kind": {local: "\x00\x00\x00\x63", want: "unknown result kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := fakeNode(t, func(op byte, body string) (byte, string) {
+				switch {
+				case op == opAuthResponse && c.login != "":
+					return opAuthChallenge, c.login
+				case op == opAuthResponse:
+					return opAuthSuccess, "\xff\xff\xff\xff"
+				}
+				return opResult, c.local
+			})
+			_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{address}, Named: []string{"contact"}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestPasswordHidden: a server that repeats the password in an error does not have it printed, whether it refuses
+// the login or, later, a request.
+func TestPasswordHidden(t *testing.T) {
+	var accepts atomic.Bool // the login
+	address := fakeNode(t, func(op byte, body string) (byte, string) {
+		switch {
+		case op == opAuthResponse && accepts.Load():
+			return opAuthSuccess, "\xff\xff\xff\xff"
+		case op == opQuery && strings.Contains(body, "system.local"):
+			return opResult, localColumns + localRow
+		case op == opQuery && strings.Contains(body, "system.peers"):
+			return opResult, "\x00\x00\x00\x01" // void
+		}
+		return opError, "\x00\x00\x01\x00" +
+			short("Provided username and/or password are incorrect: \x00me\x00s3cret, bWU6czNjcmV0")
+	})
 	t.Setenv(userVariable, "me")
 	t.Setenv(passwordVariable, "s3cret")
 	t.Setenv(passwordFileVariable, "")
@@ -172,7 +226,7 @@ func TestPasswordHidden(t *testing.T) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}
-	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{l.Addr().String()}, Named: []string{"contact"}})
+	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{address}, Named: []string{"contact"}})
 	hidden("open", err)
 
 	accepts.Store(true)
@@ -181,7 +235,7 @@ func TestPasswordHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := &drivers.Login{User: "me", Password: "s3cret"}
-	config, err := set.config([]string{l.Addr().String()}, login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}})
+	config, err := set.config([]string{address}, login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}})
 	if err != nil {
 		t.Fatal(err)
 	}

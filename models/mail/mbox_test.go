@@ -139,6 +139,12 @@ func TestUnusableFiles(t *testing.T) {
 			}
 		})
 	}
+	zeros, err := Open(t.Context(), write(t, "x.mbox", append(bytes.Clone(packed), make([]byte, 3<<20)...)), t.TempDir(), 1<<40)
+	if err != nil || zeros.Info().Messages != 20_000 {
+		t.Errorf("zeros after gzip data: %v", err)
+	} else if err := zeros.Close(); err != nil {
+		t.Error(err)
+	}
 	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40); err == nil {
 		t.Error("a folder was opened as mail")
 	}
