@@ -103,9 +103,12 @@ func TestLogin(t *testing.T) {
 	}
 	for name, bad := range map[string]drivers.Options{
 		"a contact of the workload":  {Contact: o.Contact},
+		"a CA of the workload":       {Contact: o.Contact, Named: o.Named, Settings: map[string]string{"tls": "true", "tls_ca": "ca.pem"}},
+		"a name of the workload":     {Contact: o.Contact, Named: o.Named, Settings: map[string]string{"tls": "true", "tls_server_name": "db"}},
 		"another machine, plaintext": {Contact: []string{"db.example.org:8080"}, Named: []string{"contact"}},
 	} {
-		if st, err := open(t.Context(), bad); err == nil || strings.Contains(err.Error(), "secret") {
+		if st, err := open(t.Context(), bad); err == nil || strings.Contains(err.Error(), "secret") ||
+			strings.HasSuffix(name, "of the workload") && !strings.Contains(err.Error(), "only you decide who gets a password") {
 			t.Errorf("%s: %v, %v", name, st, err)
 		}
 	}
