@@ -206,7 +206,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Shard.Divides() && c.FindMax != nil {
 		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
 	}
-	c.Null, c.EngineDir, c.EngineProcesses = &known.floor, engineDir, engineProcesses
+	c.Null, c.Local = &known.floor, localEngine
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err

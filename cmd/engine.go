@@ -33,38 +33,19 @@ or the folder mailbench in your user cache.`,
 	return cmd
 }
 
-// engineDir is the folder in which the nodes at these addresses keep their data, if "engine
-// up" started them in its usual folder on this machine; else "".
-func engineDir(engine string, contact []string) string {
-	if in := usualInstance(engine, contact); in != nil {
-		return in.Dir()
-	}
-	return ""
-}
-
-// engineProcesses are the ids of the nodes at these addresses, if "engine up" started them in
+// localEngine is the folder of the nodes at these addresses, and their processes, if "engine up" started them in
 // its usual folder on this machine.
-func engineProcesses(engine string, contact []string) (pids []int) {
-	in := usualInstance(engine, contact)
-	if in == nil {
-		return nil
+func localEngine(engine string, contact []string) (dir string, processes []int) {
+	in, err := launch.Open(engine, "")
+	if err != nil || !in.Serves(contact) {
+		return "", nil
 	}
 	for _, n := range in.Nodes() {
 		if n.Running() {
-			pids = append(pids, n.Process.PID)
+			processes = append(processes, n.Process.PID)
 		}
 	}
-	return pids
-}
-
-// usualInstance is the instance in the usual folder of this machine, if its nodes serve at these
-// addresses; else nil.
-func usualInstance(engine string, contact []string) *launch.Instance {
-	in, err := launch.Open(engine, "")
-	if err != nil || !in.Serves(contact) {
-		return nil
-	}
-	return in
+	return in.Dir(), processes
 }
 
 // openEngine returns the instance of a folder. If there is none, the error says how to start it.

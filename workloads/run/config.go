@@ -88,13 +88,10 @@ type Hooks struct {
 	// Progress is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)
-	// EngineDir returns the folder of this machine in which the nodes of a remote
-	// engine keep their data; "" if it is not known. Contact is their addresses; empty: the
-	// engine's default.
-	EngineDir func(engine string, contact []string) string
-	// EngineProcesses returns the ids of the processes of this machine that are a remote
-	// engine's nodes; none if they are not known. What they read from disk is in the result.
-	EngineProcesses func(engine string, contact []string) []int
+	// Local returns the folder of this machine in which the nodes of a remote engine keep their data, and the
+	// ids of their processes; "" and none if they are not known. Contact is their addresses; empty: the
+	// engine's default. What the processes read from disk is in the result.
+	Local func(engine string, contact []string) (dir string, processes []int)
 }
 
 // Defaults of Config.

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -192,141 +194,111 @@ func (d *dataDir) numbered(suffix string, known []int) []int {
 // ErrDisk says that a run does not fit on the disk.
 var ErrDisk = errors.New("the disk is too small")
 
-// diskUse is how much disk a model takes on an engine, in bytes, if that is known.
-type diskUse func(ctx context.Context, e *estimates.Estimate, p *point, m models.Model,
-	engine drivers.Engine) (bytes float64, ok bool, err error)
-
-// files is how much an embedded engine's files take in the data folder.
-func files(
-	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
-) (float64, bool, error) {
-	return e.Disk(ctx, p.workload, p.source, m, engine)
+// room is where the run keeps its data, and how much is free there.
+func (c *Config) room(dir string, freeIn func(dir string) float64) *Plan {
+	p := &Plan{Folder: dir, Free: max(0, freeIn(dir)), Disk: []PlanDisk{}}
+	for _, e := range c.Engines {
+		if !e.Remote {
+			continue
+		}
+		n := PlanNodes{Engine: e.Name}
+		if c.Local != nil {
+			n.Folder, _ = c.Local(e.Name, c.contact(e))
+		}
+		if n.Folder != "" {
+			n.Free = freeIn(n.Folder)
+		}
+		if n.Free <= 0 {
+			n.Folder, n.Free = "", 0
+		}
+		p.Remote = append(p.Remote, n)
+	}
+	return p
 }
 
-// least is how much a model takes at least on a remote engine's disks.
-func least(
-	ctx context.Context, e *estimates.Estimate, p *point, m models.Model, engine drivers.Engine,
-) (float64, bool, error) {
-	return e.Least(ctx, p.workload, p.source, m, engine)
-}
-
-// need is how much disk the run needs at once on engines, in bytes, next to what is there
-// already. Each store is removed before the next one, unless its data stays. Need calls each
-// once for every point, with the size of its data set, if takes knows it.
-func (c *Config) need(
-	ctx context.Context, points []point, dir string, engines []drivers.Engine, takes diskUse, each func(p *point, model,
-		engine string, bytes float64),
-) (need float64, err error) {
+// fill adds how much disk the run needs at once, next to what is there already. Each store is removed before the
+// next one, unless its data stays. A cluster whose disks are known is held to the least that it can take.
+func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 	type dataset struct {
 		model, engine string
 		at            *point
 	}
 	whole := map[dataset]float64{}
-	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	err = c.walk(points, data, func(m models.Model, engine drivers.Engine, s *series) error {
-		if !slices.ContainsFunc(engines, func(e drivers.Engine) bool { return e.Name == engine.Name }) {
-			return nil
+	data := &dataDir{path: p.Folder, temporary: c.DataDir == ""}
+	return c.walk(points, data, func(m models.Model, engine drivers.Engine, s *series) error {
+		need, takes := &p.Need, (*estimates.Estimate).Disk
+		if engine.Remote {
+			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == engine.Name })]
+			if n.Folder == "" {
+				return nil
+			}
+			need, takes = &n.Least, (*estimates.Estimate).Least
 		}
 		ofPoints, err := s.estimates(data)
 		if err != nil {
 			return err
 		}
 		one := 0.0
-		for i, p := range s.points {
-			of := dataset{m.Name, engine.Name, p}
+		for i, at := range s.points {
+			of := dataset{m.Name, engine.Name, at}
 			if _, ok := whole[of]; !ok {
-				bytes, ok, err := takes(ctx, ofPoints[i], p, m, engine)
+				bytes, ok, err := takes(ofPoints[i], ctx, at.workload, at.source, m, engine)
 				if err != nil {
 					return err
 				}
-				if whole[of] = bytes; ok {
-					each(p, m.Name, engine.Name, bytes)
+				if whole[of] = bytes; ok && !engine.Remote {
+					p.Disk = append(p.Disk, PlanDisk{m.Name, engine.Name, at.value, math.Round(bytes)})
 				}
 			}
 			one += whole[of] * ofPoints[i].Added()
 		}
 		if c.stays() {
-			need += one
+			*need += one
 		} else {
-			need = max(need, one)
+			*need = max(*need, one)
 		}
 		return nil
 	})
-	return need, err
 }
 
-// noEach is for callers of need that want no sizes of points.
-func noEach(*point, string, string, float64) {}
-
-// fits refuses a run that does not fit on the disk. Messages of kept data sets are not counted.
-func (c *Config) fits(ctx context.Context, points []point, dir string, free float64) error {
-	if c.Audit == AuditOnly {
+// check refuses a run that does not fit on a disk.
+func (p *Plan) check() error {
+	for _, n := range p.Remote {
+		if n.Folder != "" && n.Least > n.Free {
+			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
+				"population smaller, or free space there",
+				ErrDisk, n.Engine, words.Size(n.Least), n.Folder, words.Size(n.Free))
+		}
+	}
+	if p.Free <= 0 || p.Need <= p.Free {
 		return nil
-	}
-	if err := c.fitElsewhere(ctx, points, dir, freeBytes); err != nil {
-		return err
-	}
-	if free <= 0 || c.atMost(points) < free {
-		return nil // atMost is quicker to compute than need
-	}
-	need, err := c.need(ctx, points, dir, c.Engines, files, noEach)
-	if err != nil || need <= free {
-		return err
 	}
 	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
 		"another folder (--data, or TMPDIR)",
-		ErrDisk, words.Size(need), dir, words.Size(free))
+		ErrDisk, words.Size(p.Need), p.Folder, words.Size(p.Free))
 }
 
-// atMost is an upper bound of what the run takes on one engine, in bytes.
-func (c *Config) atMost(points []point) (bytes float64) {
-	for i := range points {
-		p := &points[i]
-		bytes += estimates.Of(p.workload, p.census, p.source).AtMost() * float64(len(c.Models)*c.trials())
+// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted.
+func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
+	p, most := c.room(dir, freeIn), 0.0
+	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
+		at := &points[i]
+		most += estimates.Of(at.workload, at.census, at.source).AtMost() * float64(len(c.Models)*c.trials())
 	}
-	return bytes
+	tight := p.Free > 0 && most >= p.Free
+	for _, n := range p.Remote {
+		tight = tight || n.Folder != "" && most >= n.Free
+	}
+	if c.Audit == AuditOnly || !tight {
+		return nil
+	}
+	return cmp.Or(c.fill(ctx, points, p), p.check())
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.
 func (c *Config) contact(engine drivers.Engine) []string {
 	if e := c.Workload.Engines[engine.Name]; e != nil {
 		return e.Contact
-	}
-	return nil
-}
-
-// elsewhere is the folder in which a remote engine keeps its data, if that is on this
-// machine and known, and how much is free there; else "".
-func (c *Config) elsewhere(engine drivers.Engine, freeIn func(dir string) float64) (dir string, free float64) {
-	if c.EngineDir == nil || !engine.Remote {
-		return "", 0
-	}
-	if dir = c.EngineDir(engine.Name, c.contact(engine)); dir != "" {
-		free = freeIn(dir)
-	}
-	if free <= 0 {
-		return "", 0
-	}
-	return dir, free
-}
-
-// fitElsewhere refuses a run that does not fit on the disk of a remote engine whose data is
-// on this machine.
-func (c *Config) fitElsewhere(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
-	for _, engine := range c.Engines {
-		theirs, free := c.elsewhere(engine, freeIn)
-		if theirs == "" || c.atMost(points) < free {
-			continue
-		}
-		need, err := c.need(ctx, points, dir, []drivers.Engine{engine}, least, noEach)
-		if err != nil {
-			return err
-		}
-		if need > free {
-			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
-				"population smaller, or free space there",
-				ErrDisk, engine.Name, words.Size(need), theirs, words.Size(free))
-		}
 	}
 	return nil
 }

@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	estimates "github.com/mailbench/mailbench/workloads/estimate"
@@ -72,10 +70,8 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(),
-		Folder: cmp.Or(c.DataDir, os.TempDir()), Disk: []PlanDisk{},
-	}
+	p := c.room(cmp.Or(c.DataDir, os.TempDir()), freeBytes)
+	p.Format, p.Workload, p.Trials, p.Reuses = PlanFormat, c.Workload.Name, c.trials(), c.reuses()
 	for _, m := range c.Models {
 		p.Models = append(p.Models, m.Name)
 	}
@@ -87,11 +83,9 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	}
 	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
 	for i := range points {
-		one := PlanPoint{Estimate: estimates.Of(points[i].workload, points[i].census, points[i].source)}
+		at := &points[i]
+		one := PlanPoint{at.value, estimates.Of(at.workload, at.census, at.source)}
 		one.Round()
-		if points[i].number > 0 {
-			one.Value = points[i].value
-		}
 		p.Points = append(p.Points, one)
 	}
 	times, err := c.times(points, &dataDir{path: p.Folder, temporary: c.DataDir == ""})
@@ -103,44 +97,16 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		all += t
 	}
 	p.Seconds = all.Seconds()
-	p.Need, err = c.need(ctx, points, p.Folder, c.Engines, files, func(at *point, model, engine string, bytes float64) {
-		one := PlanDisk{Model: model, Engine: engine, Bytes: math.Round(bytes)}
-		if at.number > 0 {
-			one.Point = at.value
-		}
-		p.Disk = append(p.Disk, one)
-	})
-	if err != nil {
+	if err := c.fill(ctx, points, p); err != nil {
 		return nil, err
 	}
-	if err := c.nodes(ctx, points, p); err != nil {
-		return nil, err
+	if c.Audit != AuditOnly {
+		err = p.check()
 	}
-	p.Free = max(0, freeBytes(existing(p.Folder)))
-	if err = c.fits(ctx, points, p.Folder, p.Free); err != nil {
+	if p.Fits = err == nil; !p.Fits {
 		p.Why = err.Error()
 	}
-	p.Fits = err == nil
 	return p, err
-}
-
-// nodes says what engines over the network need.
-func (c *Config) nodes(ctx context.Context, points []point, p *Plan) error {
-	for _, engine := range c.Engines {
-		if !engine.Remote {
-			continue
-		}
-		one := PlanNodes{Engine: engine.Name}
-		if dir, free := c.elsewhere(engine, freeBytes); dir != "" {
-			need, err := c.need(ctx, points, p.Folder, []drivers.Engine{engine}, least, noEach)
-			if err != nil {
-				return err
-			}
-			one.Folder, one.Least, one.Free = dir, need, free
-		}
-		p.Remote = append(p.Remote, one)
-	}
-	return nil
 }
 
 // WriteText prints the plan for people.

@@ -233,14 +233,17 @@ func TestDryRun(t *testing.T) {
 	}
 	e := estimates.Of(c.Workload, census, source())
 	points := []point{{workload: c.Workload, census: census, source: source()}}
-	need, err := c.need(t.Context(), points, c.DataDir, c.Engines, files, noEach)
+	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
+	p := c.room(c.DataDir, free(0))
+	err = c.fill(t.Context(), points, p)
+	need := p.Need
 	if err != nil || need < e.Bytes || need > 2*e.AtMost() {
 		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.AtMost(), err)
 	}
-	if err := c.fits(t.Context(), points, c.DataDir, need*0.99); !errors.Is(err, ErrDisk) {
+	if err := c.fits(t.Context(), points, c.DataDir, free(need*0.99)); !errors.Is(err, ErrDisk) {
 		t.Errorf("too small a disk: %v", err)
 	}
-	if err := c.fits(t.Context(), points, c.DataDir, need*1.01); err != nil {
+	if err := c.fits(t.Context(), points, c.DataDir, free(need*1.01)); err != nil {
 		t.Errorf("a disk that is large enough: %v", err)
 	}
 
@@ -248,20 +251,22 @@ func TestDryRun(t *testing.T) {
 	// and one elsewhere to nothing.
 	remote := pebble.Engine()
 	remote.Remote = true
-	c.Engines, c.EngineDir = []drivers.Engine{remote}, func(string, []string) string { return "/their/data" }
-	few, err := c.need(t.Context(), points, c.DataDir, c.Engines, least, noEach)
+	c.Engines, c.Local = []drivers.Engine{remote}, func(string, []string) (string, []int) { return "/their/data", nil }
+	p = c.room(c.DataDir, free(1))
+	err = c.fill(t.Context(), points, p)
+	few := p.Remote[0].Least
 	if err != nil || few <= 0 || few >= need {
 		t.Errorf("at least %g bytes, and %g with room for compaction: %v", few, need, err)
 	}
-	if err := c.fitElsewhere(t.Context(), points, c.DataDir, func(string) float64 { return few * 1.01 }); err != nil {
+	if err := c.fits(t.Context(), points, c.DataDir, free(few*1.01)); err != nil {
 		t.Errorf("an engine's disk that is large enough: %v", err)
 	}
-	small := func(string) float64 { return few * 0.99 }
-	if err := c.fitElsewhere(t.Context(), points, c.DataDir, small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
+	small := free(few * 0.99)
+	if err := c.fits(t.Context(), points, c.DataDir, small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
 		t.Errorf("an engine's disk that is too small: %v", err)
 	}
-	c.EngineDir = func(string, []string) string { return "" }
-	if err := c.fitElsewhere(t.Context(), points, c.DataDir, small); err != nil {
+	c.Local = func(string, []string) (string, []int) { return "", nil }
+	if err := c.fits(t.Context(), points, c.DataDir, small); err != nil {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
 	// What clients deliver at most, who hardly think, needs no disk before it is there.

@@ -213,7 +213,7 @@ func Environment(dir string) results.Environment {
 
 // freeBytes is how much can be written on the disk of a folder; 0: not known.
 func freeBytes(dir string) float64 {
-	usage, err := disk.Usage(dir)
+	usage, err := disk.Usage(existing(dir))
 	if err != nil {
 		return 0
 	}

@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if r.estimate.weights, err = r.weights(); err != nil {
 		return nil, err
 	}
-	if err := c.fits(ctx, points, data.path, freeBytes(data.path)); err != nil {
+	if err := c.fits(ctx, points, data.path, freeBytes); err != nil {
 		return nil, err
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
