@@ -74,14 +74,14 @@ func choosePage(t *task) (bool, error) {
 	return true, nil
 }
 
-func chooseToRead(t *task) (bool, error) { return t.search(readRank), nil }
+func chooseToRead(t *task) (bool, error) { return t.search((*subject.FolderSet).Read), nil }
 
 // chooseToFlag reserves a message and as many older ones as the operation needs.
 func chooseToFlag(t *task) (bool, error) {
-	if !t.search(ownRank) {
+	if !t.search((*subject.FolderSet).Own) {
 		return false, nil
 	}
-	t.reserveMore(ownRank, 1)
+	t.reserveMore((*subject.FolderSet).Own, 1)
 	return true, nil
 }
 
@@ -97,10 +97,6 @@ func (t *task) reserveMore(reserve func(f *subject.FolderSet, rank int) (models.
 		t.many = append(t.many, h)
 	}
 }
-
-func readRank(f *subject.FolderSet, rank int) (models.Handle, bool)   { return f.Read(rank) }
-func ownRank(f *subject.FolderSet, rank int) (models.Handle, bool)    { return f.Own(rank) }
-func removeRank(f *subject.FolderSet, rank int) (models.Handle, bool) { return f.Remove(rank) }
 
 func released(t *task, _ latency.Outcome) error {
 	t.from.Release(t.handle)
@@ -183,7 +179,7 @@ func chooseToLabel(t *task) (bool, error) {
 		return true, nil
 	}
 	t.off = false
-	if !t.search(ownRank) {
+	if !t.search((*subject.FolderSet).Own) {
 		return false, nil
 	}
 	if t.to = t.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder

@@ -77,39 +77,128 @@ func (o *operation) finish(t *task, out latency.Outcome) error {
 	return o.done(t, out)
 }
 
-// operations are the operations of the language, by workloads.Op.
+// operations are the operations of the language, by workloads.Op. What is timed is one mail operation and nothing else.
 var operations = [workloads.NumOps]operation{
-	workloads.Deliver:      {choose: chooseRecipients, run: deliver, done: delivered},
-	workloads.List:         {choose: choosePage, run: list},
-	workloads.Open:         {choose: chooseToRead, run: open, done: released},
-	workloads.Raw:          {choose: chooseToRead, run: raw, done: released},
-	workloads.Attachment:   {choose: chooseAttachment, run: attachment, done: released},
-	workloads.Flag:         {choose: chooseToFlag, run: flag, done: flagged},
-	workloads.Label:        {choose: chooseToLabel, run: label, done: labelled},
-	workloads.Move:         {choose: chooseToMove, run: move, done: moved},
-	workloads.Delete:       {choose: chooseToDelete, run: remove, done: removed},
-	workloads.Restore:      {choose: chooseToRestore, run: restore, done: restored},
-	workloads.Purge:        {choose: chooseToPurge, run: purge, done: purged},
-	workloads.Folders:      {choose: chooseFolder, run: folders},
-	workloads.Counters:     {choose: chooseFolder, run: counters},
-	workloads.Recount:      {choose: chooseToRecount, run: recount, done: recounted},
-	workloads.SearchSender: {choose: chooseSender, run: searchSender},
-	workloads.Slice:        {choose: chooseSlice, run: slice},
-	workloads.Seen:         {choose: chooseToRead, run: seen, done: released},
-	workloads.Subscribe:    {choose: chooseFolder, run: subscribe},
-	workloads.Login:        {choose: chooseFolder, run: login},
-
-	workloads.Range:         {choose: chooseToRead, run: rawRange, done: released},
-	workloads.Expunge:       {choose: chooseToExpunge, run: expunge, done: removed},
-	workloads.Subscriptions: {choose: chooseFolder, run: subscriptions},
-	workloads.SeenBy:        {choose: chooseToRead, run: seenBy, done: released},
-	workloads.SearchAll:     {choose: chooseSender, run: searchAll},
-	workloads.AllMail:       {choose: chooseFolder, run: allMail},
-	workloads.Totals:        {choose: chooseFolder, run: totals},
-	workloads.CreateUser:    {choose: chooseNewUser, run: createUser},
-	workloads.Join:          {choose: chooseToJoin, run: join, done: joined},
-	workloads.Leave:         {choose: chooseToLeave, run: leave},
-	workloads.Nested:        {choose: chooseFolder, run: nested},
+	workloads.Deliver: {chooseRecipients, func(ctx context.Context, t *task) error {
+		return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)
+	}, delivered},
+	workloads.List: {choosePage, func(ctx context.Context, t *task) error {
+		return t.mb.List(ctx, t.from.Ref, t.after, t.op.Page, t.entry)
+	}, nil},
+	workloads.Open: {chooseToRead, func(ctx context.Context, t *task) error {
+		return t.mb.Open(ctx, t.from.Ref, t.handle, &t.opened)
+	}, released},
+	workloads.Raw: {chooseToRead, func(ctx context.Context, t *task) error {
+		_, err := t.mb.Raw(ctx, t.from.Ref, t.handle, io.Discard)
+		return err
+	}, released},
+	workloads.Attachment: {chooseAttachment, func(ctx context.Context, t *task) error {
+		_, err := t.mb.Attachment(ctx, t.from.Ref, t.handle, t.name, io.Discard)
+		return err
+	}, released},
+	workloads.Flag: {chooseToFlag, func(ctx context.Context, t *task) error {
+		for _, h := range t.many { // no model flags several at once
+			if err := subject.Flag(ctx, t.mb, t.from.Ref, h, t.op.Flag, t.op.On); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, flagged},
+	workloads.Label: {chooseToLabel, func(ctx context.Context, t *task) (err error) {
+		t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
+		return err
+	}, labelled},
+	workloads.Move: {chooseToMove, func(ctx context.Context, t *task) error {
+		return t.mb.Move(ctx, t.from.Ref, t.to.Ref, t.many, t.handles)
+	}, moved},
+	workloads.Delete: {chooseToDelete, func(ctx context.Context, t *task) error {
+		return t.mb.Delete(ctx, t.from.Ref, t.many)
+	}, removed},
+	workloads.Restore: {chooseToRestore, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Purger).Restore(ctx, t.account.Ref, t.handle)
+	}, restored},
+	workloads.Purge: {chooseToPurge, func(ctx context.Context, t *task) error {
+		_, err := t.mb.(models.Purger).Purge(ctx, t.account.Ref, t.until)
+		return err
+	}, purged},
+	workloads.Folders: {chooseFolder, func(ctx context.Context, t *task) error {
+		return t.mb.Folders(ctx, t.account.Ref, t.info)
+	}, nil},
+	workloads.Counters: {chooseFolder, func(ctx context.Context, t *task) error {
+		s, err := t.mb.Stats(ctx, t.from.Ref)
+		if err == nil {
+			t.missing |= (models.KnowMessages | models.KnowUnread | models.KnowBytes) &^ s.Known
+		}
+		return err
+	}, nil},
+	workloads.Recount: {chooseToRecount, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Recounter).Recount(ctx, t.account.Ref)
+	}, recounted},
+	workloads.SearchSender: {chooseSender, func(ctx context.Context, t *task) error {
+		return t.mb.(models.SenderSearcher).BySender(ctx, t.from.Ref, t.name, t.op.Page, t.entry)
+	}, nil},
+	workloads.Slice: {chooseSlice, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Slicer).Slice(ctx, t.from.Ref, t.since, t.until, t.op.Page, t.entry)
+	}, nil},
+	workloads.Seen: {chooseToRead, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Seer).Seen(ctx, t.from.Ref, t.handle, t.account.Ref.Address)
+	}, released},
+	workloads.Subscribe: {chooseFolder, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Subscriber).Subscribe(ctx, t.account.Ref, t.from.Ref.Name, t.op.On)
+	}, nil},
+	workloads.Login: {chooseFolder, func(ctx context.Context, t *task) error {
+		_, err := t.mb.Login(ctx, t.account.Ref.Address)
+		return err
+	}, nil},
+	workloads.Range: {chooseToRead, func(ctx context.Context, t *task) error {
+		_, err := t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
+		return err
+	}, released},
+	// expunge removes the messages from the lowest UID, which is that of the last, to the highest.
+	workloads.Expunge: {chooseToExpunge, func(ctx context.Context, t *task) error {
+		u := t.mb.(models.UIDs)
+		gone, err := u.Expunge(ctx, t.from.Ref, u.UID(t.many[len(t.many)-1]), u.UID(t.many[0]))
+		if err == nil && gone < len(t.many) && !t.target.Caps.Discards {
+			return models.ErrNotFound
+		}
+		return err
+	}, removed},
+	workloads.Subscriptions: {chooseFolder, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
+	}, nil},
+	workloads.SeenBy: {chooseToRead, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
+	}, released},
+	workloads.SearchAll: {chooseSender, func(ctx context.Context, t *task) error {
+		return t.mb.(models.SenderSearcher).BySender(ctx, nil, t.name, t.op.Page, t.entry)
+	}, nil},
+	workloads.AllMail: {chooseFolder, func(ctx context.Context, t *task) error {
+		return t.mb.List(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref), models.Handle{}, t.op.Page, t.entry)
+	}, nil},
+	workloads.Totals: {chooseFolder, func(ctx context.Context, t *task) error {
+		_, err := t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
+		return err
+	}, nil},
+	workloads.CreateUser: {chooseNewUser, func(ctx context.Context, t *task) error {
+		_, err := t.mb.CreateUser(ctx, t.name, t.names)
+		return err
+	}, nil},
+	// join adds an account that takes part in nothing else to the folder.
+	workloads.Join: {chooseToJoin, func(ctx context.Context, t *task) (err error) {
+		t.shared, err = t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
+		return err
+	}, joined},
+	workloads.Leave: {chooseToLeave, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Poster).Leave(ctx, t.shared)
+	}, nil},
+	workloads.Nested: {chooseFolder, func(ctx context.Context, t *task) error {
+		return t.mb.(models.Nester).Nested(ctx, t.account.Ref, func(_ string, e *models.Entry) error {
+			if e == nil {
+				return nil
+			}
+			return t.entry(e)
+		})
+	}, nil},
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because
@@ -134,167 +223,15 @@ func trouble(err error) latency.Outcome {
 	}
 }
 
-// The calls. Each is one mail operation and nothing else.
-
-func deliver(ctx context.Context, t *task) error {
-	return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)
-}
-
-func list(ctx context.Context, t *task) error {
-	return t.mb.List(ctx, t.from.Ref, t.after, t.op.Page, t.entry)
-}
-
-func open(ctx context.Context, t *task) error {
-	return t.mb.Open(ctx, t.from.Ref, t.handle, &t.opened)
-}
-
-func raw(ctx context.Context, t *task) error {
-	_, err := t.mb.Raw(ctx, t.from.Ref, t.handle, io.Discard)
-	return err
-}
-
-func attachment(ctx context.Context, t *task) error {
-	_, err := t.mb.Attachment(ctx, t.from.Ref, t.handle, t.name, io.Discard)
-	return err
-}
-
-func flag(ctx context.Context, t *task) error {
-	for _, h := range t.many { // no model flags several at once
-		if err := subject.Flag(ctx, t.mb, t.from.Ref, h, t.op.Flag, t.op.On); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func label(ctx context.Context, t *task) (err error) {
-	t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
-	return err
-}
-
-func move(ctx context.Context, t *task) error {
-	return t.mb.Move(ctx, t.from.Ref, t.to.Ref, t.many, t.handles)
-}
-
-func remove(ctx context.Context, t *task) error {
-	return t.mb.Delete(ctx, t.from.Ref, t.many)
-}
-
-func restore(ctx context.Context, t *task) error {
-	return t.mb.(models.Purger).Restore(ctx, t.account.Ref, t.handle)
-}
-
-func purge(ctx context.Context, t *task) error {
-	_, err := t.mb.(models.Purger).Purge(ctx, t.account.Ref, t.until)
-	return err
-}
-
-func folders(ctx context.Context, t *task) error {
-	return t.mb.Folders(ctx, t.account.Ref, t.info)
-}
-
-func counters(ctx context.Context, t *task) error {
-	s, err := t.mb.Stats(ctx, t.from.Ref)
-	if err == nil {
-		t.missing |= (models.KnowMessages | models.KnowUnread | models.KnowBytes) &^ s.Known
-	}
-	return err
-}
-
-func recount(ctx context.Context, t *task) error {
-	return t.mb.(models.Recounter).Recount(ctx, t.account.Ref)
-}
-
-func searchSender(ctx context.Context, t *task) error {
-	return t.mb.(models.SenderSearcher).BySender(ctx, t.from.Ref, t.name, t.op.Page, t.entry)
-}
-
-func slice(ctx context.Context, t *task) error {
-	return t.mb.(models.Slicer).Slice(ctx, t.from.Ref, t.since, t.until, t.op.Page, t.entry)
-}
-
-func seen(ctx context.Context, t *task) error {
-	return t.mb.(models.Seer).Seen(ctx, t.from.Ref, t.handle, t.account.Ref.Address)
-}
-
-func subscribe(ctx context.Context, t *task) error {
-	return t.mb.(models.Subscriber).Subscribe(ctx, t.account.Ref, t.from.Ref.Name, t.op.On)
-}
-
-func login(ctx context.Context, t *task) error {
-	_, err := t.mb.Login(ctx, t.account.Ref.Address)
-	return err
-}
-
-func rawRange(ctx context.Context, t *task) error {
-	_, err := t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
-	return err
-}
-
-// expunge removes the messages from the lowest UID, which is that of the last, to the highest.
-func expunge(ctx context.Context, t *task) error {
-	u := t.mb.(models.UIDs)
-	gone, err := u.Expunge(ctx, t.from.Ref, u.UID(t.many[len(t.many)-1]), u.UID(t.many[0]))
-	if err == nil && gone < len(t.many) && !t.target.Caps.Discards {
-		return models.ErrNotFound
-	}
-	return err
-}
-
-func subscriptions(ctx context.Context, t *task) error {
-	return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
-}
-
-func seenBy(ctx context.Context, t *task) error {
-	return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
-}
-
-func searchAll(ctx context.Context, t *task) error {
-	return t.mb.(models.SenderSearcher).BySender(ctx, nil, t.name, t.op.Page, t.entry)
-}
-
-func allMail(ctx context.Context, t *task) error {
-	return t.mb.List(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref), models.Handle{}, t.op.Page, t.entry)
-}
-
-func totals(ctx context.Context, t *task) error {
-	_, err := t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
-	return err
-}
-
-// join adds an account that takes part in nothing else to the folder.
-func join(ctx context.Context, t *task) (err error) {
-	t.shared, err = t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
-	return err
-}
-
-func leave(ctx context.Context, t *task) error {
-	return t.mb.(models.Poster).Leave(ctx, t.shared)
-}
-
-func nested(ctx context.Context, t *task) error {
-	return t.mb.(models.Nester).Nested(ctx, t.account.Ref, func(_ string, e *models.Entry) error {
-		if e == nil {
-			return nil
-		}
-		return t.entry(e)
-	})
-}
-
-func createUser(ctx context.Context, t *task) error {
-	_, err := t.mb.CreateUser(ctx, t.name, t.names)
-	return err
-}
-
 // Delete and move take a message out of its folder, restore takes one from the deleted ones:
 // no other operation can choose it until their outcome is known. They write a record to the
 // ledger before the call, because a process that is killed cannot write one afterwards.
 
 func chooseToDelete(t *task) (bool, error) {
-	if !t.search(removeRank) {
+	if !t.search((*subject.FolderSet).Remove) {
 		return false, nil
 	}
-	t.reserveMore(removeRank, 0)
+	t.reserveMore((*subject.FolderSet).Remove, 0)
 	t.purges = t.account.Purges()
 	return true, t.logAll(ledger.Taking)
 }
@@ -302,7 +239,7 @@ func chooseToDelete(t *task) (bool, error) {
 // chooseToExpunge takes a message, and older ones as long as their UIDs follow each other: the range
 // has no message that another operation works on.
 func chooseToExpunge(t *task) (bool, error) {
-	if !t.search(removeRank) {
+	if !t.search((*subject.FolderSet).Remove) {
 		return false, nil
 	}
 	uid := t.mb.(models.UIDs).UID
@@ -339,14 +276,14 @@ func (t *task) logAll(e ledger.Event) error {
 }
 
 func chooseToMove(t *task) (bool, error) {
-	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.search(removeRank) {
+	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.search((*subject.FolderSet).Remove) {
 		return false, nil
 	}
 	if t.to = t.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
 		t.from.Add(t.handle)
 		return false, nil
 	}
-	t.reserveMore(removeRank, 0)
+	t.reserveMore((*subject.FolderSet).Remove, 0)
 	// If this process is killed during the call, the messages may be in the new folder.
 	// In some models they have the same handles there.
 	t.handles = t.handles[:0]
@@ -405,16 +342,15 @@ func removed(t *task, out latency.Outcome) error {
 }
 
 func chooseToRestore(t *task) (bool, error) {
-	user := t.op.User
-	for range min(searchFolders, len(t.live.Accounts)) {
-		a := &t.live.Accounts[user]
-		user = t.live.After(user)
-		if k, ok := a.BeginRestore(); ok {
-			t.account, t.from, t.handle = a, a.Folders[k.Place.Folder], k.Handle
-			return true, t.log(ledger.Taking, k.Place, k.Handle)
-		}
+	var k ledger.Key
+	if !t.chooseAccount(func(a *subject.Account) (ok bool) {
+		k, ok = a.BeginRestore()
+		return ok
+	}) {
+		return false, nil
 	}
-	return false, nil
+	t.from, t.handle = t.account.Folders[k.Place.Folder], k.Handle
+	return true, t.log(ledger.Taking, k.Place, k.Handle)
 }
 
 func restored(t *task, out latency.Outcome) error {
