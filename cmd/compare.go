@@ -220,14 +220,9 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
 
 // watched lets a terminal show what is under way, and other readers which turns are done.
 func (f *compareFlags) watched(r *turns.Runner, errs io.Writer) {
-	switch {
-	case f.quiet:
-	case isTerminal(errs):
-		r.Show = func(line string) {
-			cells := []rune(line)
-			redraw(errs, string(cells[:min(len(cells), max(width(errs)-1, 0))]))
-		}
-	default:
+	if b := newBar(errs, f.quiet); b.terminal {
+		r.Show = b.show
+	} else if !f.quiet {
 		r.Done = func(line string) { fmt.Fprintln(errs, line) }
 	}
 }

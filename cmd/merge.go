@@ -15,11 +15,8 @@ import (
 )
 
 func newMerge() *cobra.Command {
-	var output string
 	var wait time.Duration
-	var fails failOn
-	var asJSON bool
-	var v view
+	var run runFlags // of these a merge has those that say where results go, and how they are shown
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
@@ -44,16 +41,16 @@ while the shards' Job goes on.`,
 					return err
 				}
 			}
-			return mergeShards(cmd, args, &runFlags{output: output, failOn: fails, asJSON: asJSON, view: v})
+			return mergeShards(cmd, args, &run)
 		},
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVarP(&output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
+	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
-	bindFailOn(f, &fails)
-	bindView(f, &v)
-	bindRunJSON(f, &asJSON)
+	bindFailOn(f, &run.failOn)
+	bindView(f, &run.view)
+	bindRunJSON(f, &run.asJSON)
 	return c
 }
 

@@ -176,16 +176,14 @@ func source(named string) (version, checkout string, err error) {
 		checkout, err = filepath.Abs(named)
 		return "v0.0.0", checkout, err
 	}
-	if v := released(); v != "" {
-		return v, "", nil
+	own := built()
+	// A program that go install fetched has a checksum; one that was built in a checkout has none.
+	if own.Sum != "" && own.Replace == nil {
+		return own.Version, "", nil
 	}
 	var places []string
-	if info, ok := debug.ReadBuildInfo(); ok { // a program outside of mailbench depends on it
-		for _, d := range info.Deps {
-			if d.Path == "github.com/mailbench/mailbench" && d.Replace != nil {
-				places = append(places, d.Replace.Path)
-			}
-		}
+	if own.Replace != nil {
+		places = append(places, own.Replace.Path)
 	}
 	if exe, err := os.Executable(); err == nil {
 		places = append(places, filepath.Dir(exe)) // the program may be bin/mailbench of a checkout
@@ -205,24 +203,14 @@ func source(named string) (version, checkout string, err error) {
 		run.Environment(".").Version)
 }
 
-// released returns the version that this program was installed from, such as v0.2.0,
-// or "" if it was built from a checkout.
-func released() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	main := info.Main
-	if main.Path != "github.com/mailbench/mailbench" { // a program outside of mailbench depends on it
-		for _, d := range info.Deps {
-			if d.Path == "github.com/mailbench/mailbench" {
-				main = *d
+// built is mailbench as a module of this program: the program itself, or what it depends on.
+func built() *debug.Module {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == "github.com/mailbench/mailbench" {
+				return m
 			}
 		}
 	}
-	// A program that go install fetched has a checksum; one that was built in a checkout has none.
-	if main.Sum == "" || main.Replace != nil {
-		return ""
-	}
-	return main.Version
+	return &debug.Module{}
 }

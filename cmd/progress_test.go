@@ -71,7 +71,7 @@ func TestLineFits(t *testing.T) {
 // and a shorter one does not move it back.
 func TestLineIsSteady(t *testing.T) {
 	var out bytes.Buffer
-	b := progress{w: &out, terminal: true}
+	b := progress{bar: bar{w: &out, terminal: true}}
 	short, long := half, half
 	short.Model, short.Phase, short.Left, short.OK = "james", "load", 9*time.Second, 7
 	long.Left = 3 * time.Hour
@@ -113,9 +113,9 @@ func TestProgress(t *testing.T) {
 		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s, 1m23s left\n"},
 		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms, 1m23s left\n"},
 		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s, 1m23s left\n"},
-		{"quiet", progress{quiet: true, terminal: true}, []run.Progress{half, done}, ""},
-		{"terminal", progress{terminal: true}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), defaultWidth-1) + "\r\x1b[K"},
-		{"nothing drawn", progress{terminal: true}, nil, ""},
+		{"quiet", progress{bar: bar{quiet: true, terminal: true}}, []run.Progress{half, done}, ""},
+		{"terminal", progress{bar: bar{terminal: true}}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), defaultWidth-1) + "\r\x1b[K"},
+		{"nothing drawn", progress{bar: bar{terminal: true}}, nil, ""},
 	} {
 		var out bytes.Buffer
 		tc.bar.w = &out
@@ -127,7 +127,7 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tc.name, out.String(), tc.want)
 		}
 	}
-	if b := newProgress(new(bytes.Buffer), false); b.terminal {
+	if b := newBar(new(bytes.Buffer), false); b.terminal {
 		t.Error("a buffer is taken for a terminal")
 	}
 }

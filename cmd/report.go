@@ -101,28 +101,19 @@ func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 	var sources []page.Source
 	var bad []error
 	for _, dir := range dirs {
-		s, err := openSource(notes, dir)
-		if err != nil {
-			bad = append(bad, err)
+		s := page.Source{Name: filepath.Clean(dir)} // as the command that repeats the run names it
+		var err error
+		if s.Run, err = results.Open(dir); err == nil {
+			s.Curves, err = results.OpenCurves(dir, s.Run)
+		}
+		if s.NoLog = s.Run != nil && errors.Is(err, fs.ErrNotExist); s.NoLog {
+			fmt.Fprintf(notes, "mailbench: %s has no %s any more: the page has no curves of it\n", dir, results.LatencyFile)
+		} else if err != nil {
+			bad = append(bad, usage(err))
 		}
 		sources = append(sources, s)
 	}
 	return sources, errors.Join(bad...)
-}
-
-func openSource(notes io.Writer, dir string) (s page.Source, err error) {
-	if s.Run, err = results.Open(dir); err != nil {
-		return s, usage(err)
-	}
-	s.Curves, err = results.OpenCurves(dir, s.Run)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.NoLog = true
-		fmt.Fprintf(notes, "mailbench: %s has no %s any more: the page has no curves of it\n", dir, results.LatencyFile)
-	} else if err != nil {
-		return s, usage(err)
-	}
-	s.Name = filepath.Clean(dir) // as the command that repeats the run names it
-	return s, nil
 }
 
 // formatHTML is the only format that goes to a file by default, and not to standard output.

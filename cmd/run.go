@@ -190,7 +190,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		tellLeft(cmd.ErrOrStderr())
 	}
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
-	bar := newProgress(cmd.ErrOrStderr(), f.quiet)
+	bar := progress{bar: newBar(cmd.ErrOrStderr(), f.quiet)}
 	c.Progress = bar.update
 	if f.metrics != "" {
 		stop, err := f.serveMetrics(cmd.ErrOrStderr(), c)
@@ -254,7 +254,11 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	}
 	if printErr == nil {
 		err = tell(cmd.ErrOrStderr(), err)
-		printErr = f.tellWhere(notes, dir.Name(), saveErr == nil)
+		files := page.HTMLFile + " has charts and all metrics"
+		if saveErr != nil {
+			files = "not complete"
+		}
+		_, printErr = fmt.Fprintf(notes, "Results: %s (%s)\n", dir.Name(), files)
 	}
 	if printErr != nil && err == nil {
 		// Not %w: execute is silent about a pipe that nobody reads from.
@@ -263,21 +267,8 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	return err
 }
 
-// tellWhere says where the results are, and where what was not printed is.
-func (f *runFlags) tellWhere(w io.Writer, dir string, complete bool) error {
-	files := page.HTMLFile + " has charts and all metrics"
-	if !complete {
-		files = "not complete"
-	}
-	_, err := fmt.Fprintf(w, "Results: %s (%s)\n", dir, files)
-	return err
-}
-
 // notBegun gives the error of a run that cannot begin the status of wrong input.
 func notBegun(err error) error {
-	if err == nil {
-		return nil
-	}
 	if errors.Is(err, run.ErrDisk) {
 		return usage(err)
 	}

@@ -187,7 +187,7 @@ func (f *explainFlags) runLive(
 	if err := known.checkModels(w); err != nil {
 		return err
 	}
-	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
+	bar := newBar(cmd.ErrOrStderr(), f.quiet)
 	report, err := trace.Run(cmd.Context(), trace.Config{
 		Model: picked[0], Engine: e, Workload: w,
 		Progress: func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) },
@@ -227,7 +227,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 	if err != nil {
 		return err
 	}
-	bar := newLineBar(cmd.ErrOrStderr(), f.quiet)
+	bar := newBar(cmd.ErrOrStderr(), f.quiet)
 	report, err := queries.Run(ctx, queries.Config{
 		Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
 		Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },

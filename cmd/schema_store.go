@@ -190,10 +190,7 @@ func (r registry) isModel(name string) bool {
 // schemas reads the schemas of the names given: models, or files if a name looks like a file.
 // Without names, or with "all", it reads the schemas of all models, but not of their variants.
 func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
-	if len(names) == 0 {
-		names = []string{"all"}
-	}
-	if len(names) == 1 && names[0] == "all" {
+	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
 		names = nil
 		for _, m := range r.models {
 			names = append(names, m.Name)

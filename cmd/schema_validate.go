@@ -153,7 +153,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	pace := &validate.Pace{Rate: float64(f.rateLimit), Latency: f.latency}
-	bar := newLineBar(cmd.ErrOrStderr(), f.silent)
+	bar := newBar(cmd.ErrOrStderr(), f.silent)
 	report, err := validate.Run(ctx, st, s, validate.Config{
 		Dir: dir, Workers: f.workers, Sample: float64(f.sample), Seed: f.seed,
 		Pace: pace, Journal: journal,
@@ -367,16 +367,11 @@ func (f *validateFlags) journal(
 	if f.resume == "" {
 		return nil, nil
 	}
-	store := f.engine + ", "
-	switch {
-	case f.keyspace != "":
-		store += "keyspace " + f.keyspace
-	case f.namespace != "":
-		store += "namespace " + f.namespace
-	case f.data != "":
-		store += "data " + f.data
-	default:
-		store += "mailbench's own " + s.Name
+	store := f.engine + ", mailbench's own " + s.Name
+	for _, where := range [][2]string{{"data ", f.data}, {"namespace ", f.namespace}, {"keyspace ", f.keyspace}} {
+		if where[1] != "" {
+			store = f.engine + ", " + where[0] + where[1]
+		}
 	}
 	of := validate.Of{Store: store, Sample: float64(f.sample), Seed: f.seed}
 	if known, ok := st.(drivers.Identified); ok {
@@ -391,15 +386,15 @@ func (f *validateFlags) journal(
 		}
 	}
 	j, err := validate.OpenJournal(f.resume, of, s)
-	if errors.Is(err, private.ErrLocked) {
+	switch {
+	case err == nil:
+		return j, nil
+	case errors.Is(err, private.ErrLocked):
 		return nil, fmt.Errorf("--resume %s: it is %w; wait for that check, or name another file", f.resume, err)
-	}
-	if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
-		return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.resume, err)
-	} else if err != nil {
+	case errors.As(err, new(*fs.PathError)):
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
-	return j, nil
+	return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.resume, err)
 }
 
 // endJournal removes the file of a check that has come to its end, and leaves that of another one.

@@ -168,18 +168,39 @@ func table(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-// progress shows how far a run is: one line rewritten on a terminal, else one
-// line for each phase that has ended.
-type progress struct {
+// bar is one line that is redrawn on a terminal.
+type bar struct {
 	w        io.Writer
 	terminal bool
 	quiet    bool
 	drawn    bool
-	names    int // columns of the longest name so far, so that the text behind names does not jump
 }
 
-func newProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, terminal: isTerminal(w), quiet: quiet}
+func newBar(w io.Writer, quiet bool) bar { return bar{w: w, terminal: isTerminal(w), quiet: quiet} }
+
+// show draws a line, if the bar is on a terminal.
+func (b *bar) show(line string) {
+	if b.quiet || !b.terminal {
+		return
+	}
+	cut := []rune(printable(line))
+	redraw(b.w, string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
+	b.drawn = true
+}
+
+// close takes the line off the terminal.
+func (b *bar) close() {
+	if b.drawn {
+		redraw(b.w, "")
+	}
+	b.drawn = false
+}
+
+// progress shows how far a run is: one line rewritten on a terminal, else one
+// line for each phase that has ended.
+type progress struct {
+	bar
+	names int // columns of the longest name so far, so that the text behind names does not jump
 }
 
 // update is called from one goroutine at a time.
@@ -191,17 +212,9 @@ func (b *progress) update(p run.Progress) {
 		fmt.Fprintln(b.w, where(p)+printable(p.Note))
 	case b.terminal:
 		b.names = max(b.names, utf8.RuneCountInString(where(p)))
-		redraw(b.w, line(p, b.names, width(b.w)-1))
-		b.drawn = true
+		b.show(line(p, b.names, width(b.w)-1))
 	case p.Finished:
 		fmt.Fprintf(b.w, "%s done%s%s\n", where(p), amount(p, 1000), left(", ", p))
-	}
-}
-
-// close takes the progress line off the terminal.
-func (b *progress) close() {
-	if b.drawn {
-		redraw(b.w, "")
 	}
 }
 
@@ -277,34 +290,4 @@ func amount(p run.Progress, room int) string {
 		all = all[1:]
 	}
 	return text()
-}
-
-// lineBar is one line of progress that is redrawn. It is shown on a terminal only.
-type lineBar struct {
-	w     io.Writer
-	drawn bool
-}
-
-func newLineBar(w io.Writer, quiet bool) *lineBar {
-	if quiet || !isTerminal(w) {
-		return &lineBar{}
-	}
-	return &lineBar{w: w}
-}
-
-func (b *lineBar) show(line string) {
-	if b.w == nil {
-		return
-	}
-	cut := []rune(printable(line))
-	redraw(b.w, string(cut[:min(len(cut), max(width(b.w)-1, 0))]))
-	b.drawn = true
-}
-
-// close takes the line off the terminal.
-func (b *lineBar) close() {
-	if b.drawn {
-		redraw(b.w, "")
-		b.drawn = false
-	}
 }
