@@ -101,38 +101,20 @@ func (m Module) files() (texts [][]byte, names []string, err error) {
 	return texts, append(names, "go.mod", "go.sum"), nil
 }
 
+// direct matches a requirement of mailbench's own go.mod that is not marked as indirect.
+var direct = regexp.MustCompile(`(?m)^\t\S+ v\S+$`)
+
 // goMod returns the go.mod. It requires mailbench, and all that mailbench requires in the same
 // versions, so that building needs no network on a machine that built mailbench.
 func (m Module) goMod() []byte {
-	var b bytes.Buffer
 	// The path has a domain in it. So it is not that of a standard package, such as "time".
-	fmt.Fprintf(&b, "module example.com/%s\n\n", m.Name)
-	inRequire := false
-	var indirect []string
-	for line := range strings.Lines(string(mailbench.GoMod)) {
-		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "go "):
-			b.WriteString(line + "\n\n")
-		case line == "require (":
-			inRequire = true
-		case line == ")":
-			inRequire = false
-		case inRequire:
-			indirect = append(indirect, strings.TrimSuffix(line, " // indirect"))
-		}
-	}
-	fmt.Fprintf(&b, "require %s %s\n\n", modulePath, m.Version)
+	head := fmt.Sprintf("module example.com/%s\n\nrequire %s %s\n", m.Name, modulePath, m.Version)
 	if m.Checkout != "" {
-		fmt.Fprintf(&b, "// The source of mailbench on this machine, in place of a released version.\nreplace %s => %s\n\n",
+		head += fmt.Sprintf("\n// The source of mailbench on this machine, in place of a released version.\nreplace %s => %s\n",
 			modulePath, quoted(m.Checkout))
 	}
-	b.WriteString("require (\n")
-	for _, line := range indirect {
-		b.WriteString("\t" + line + " // indirect\n")
-	}
-	b.WriteString(")\n")
-	return b.Bytes()
+	mod := strings.Replace(string(mailbench.GoMod), "module "+modulePath+"\n", head, 1)
+	return direct.ReplaceAll([]byte(mod), []byte("$0 // indirect"))
 }
 
 // quoted writes a path as go.mod takes it.
