@@ -61,28 +61,16 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	if h.Torn {
 		a.note("the ledger's last record is torn: its operation counts as unknown")
 	}
-	order := make([]int32, len(h.Entries))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(x, y int32) int {
-		return int(h.Entries[x].Place.Account) - int(h.Entries[y].Place.Account)
-	})
 	g, gctx := errgroup.WithContext(ctx)
 	accounts := make(chan []int32)
 	g.Go(func() error {
 		defer close(accounts)
-		for len(order) > 0 {
-			n := 1
-			for n < len(order) && h.Entries[order[n]].Place.Account == h.Entries[order[0]].Place.Account {
-				n++
-			}
+		for one := range runs(h.byPlace(), func(i int32) uint32 { return h.Entries[i].Place.Account }) {
 			select {
-			case accounts <- order[:n]:
+			case accounts <- one:
 			case <-gctx.Done():
 				return gctx.Err()
 			}
-			order = order[n:]
 		}
 		return nil
 	})
@@ -174,7 +162,7 @@ type auditWorker struct {
 	listed   map[models.Handle]bool // messages that the folder under way lists
 }
 
-// account checks all entries of one account. It sorts them by folder.
+// account checks all entries of one account, folder by folder.
 func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	number := int(w.History.Entries[entries[0]].Place.Account)
 	var account *models.Account
@@ -185,22 +173,15 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return fmt.Errorf("login %s: %w", w.Address(number), err)
 	}
-	slices.SortStableFunc(entries, func(x, y int32) int {
-		return int(w.History.Entries[x].Place.Folder) - int(w.History.Entries[y].Place.Folder)
-	})
-	for len(entries) > 0 {
-		n, in := 1, w.History.Entries[entries[0]].Place.Folder
-		for n < len(entries) && w.History.Entries[entries[n]].Place.Folder == in {
-			n++
-		}
+	for part := range runs(entries, func(i int32) uint16 { return w.History.Entries[i].Place.Folder }) {
+		name := w.Folder(number, int(w.History.Entries[part[0]].Place.Folder))
 		var f *models.Folder
 		if account != nil {
-			f = account.Folder(w.Folder(number, int(in)))
+			f = account.Folder(name)
 		}
-		if err := w.check(ctx, f, entries[:n]); err != nil {
-			return fmt.Errorf("account %s, folder %s: %w", w.Address(number), w.Folder(number, int(in)), err)
+		if err := w.check(ctx, f, part); err != nil {
+			return fmt.Errorf("account %s, folder %s: %w", w.Address(number), name, err)
 		}
-		entries = entries[n:]
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 
@@ -337,8 +338,14 @@ func follows(before uint32, record []byte) bool {
 // folder, not even after a deletion, and a message that was acknowledged before the
 // delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
-	h := a.History
-	order := make([]int32, len(h.Entries)) // entries by folder, and within it as acknowledged
+	for folder := range runs(a.History.byPlace(), func(i int32) Place { return a.History.Entries[i].Place }) {
+		a.ascend(u, folder)
+	}
+}
+
+// byPlace are the entries by folder, and within it as acknowledged.
+func (h *History) byPlace() []int32 {
+	order := make([]int32, len(h.Entries))
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -346,13 +353,22 @@ func (a *Auditor) uids(u models.UIDs) {
 		p, q := h.Entries[x].Place, h.Entries[y].Place
 		return cmp.Or(cmp.Compare(p.Account, q.Account), cmp.Compare(p.Folder, q.Folder))
 	})
-	for len(order) > 0 {
-		n := 1
-		for n < len(order) && h.Entries[order[n]].Place == h.Entries[order[0]].Place {
-			n++
+	return order
+}
+
+// runs yields the parts of entries that follow each other and have the same key.
+func runs[K comparable](entries []int32, key func(int32) K) iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		for len(entries) > 0 {
+			n := 1
+			for n < len(entries) && key(entries[n]) == key(entries[0]) {
+				n++
+			}
+			if !yield(entries[:n]) {
+				return
+			}
+			entries = entries[n:]
 		}
-		a.ascend(u, order[:n])
-		order = order[n:]
 	}
 }
 
