@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -175,20 +174,17 @@ func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, val
 
 // config turns the flags into the runner's configuration.
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
-	c := &run.Config{
-		Trials: f.trials, DataDir: f.data, NoFloor: f.noFloor, Workers: f.workers,
-		MaxLag: f.maxLag, Audit: f.audit,
-		EngineOptions: drivers.Options{CacheBytes: int64(f.cache), Durability: f.durability},
-	}
 	var err error
+	c := &f.c
+	c.EngineOptions.CacheBytes = int64(f.cache)
 	if c.Models, err = known.pickModels(f.models); err != nil {
 		return nil, err
 	}
 	if c.Engines, err = known.pickEngines(f.engines); err != nil {
 		return nil, err
 	}
-	switch _, statErr := os.Stat(f.data); {
-	case c.Audit == run.AuditOnly && f.data == "":
+	switch _, statErr := os.Stat(c.DataDir); {
+	case c.Audit == run.AuditOnly && c.DataDir == "":
 		return nil, usagef("--audit=only reads what an earlier run left: name its folder with --data DIR")
 	case c.Audit == run.AuditOnly && statErr != nil:
 		return nil, missing(fmt.Errorf("--audit=only reads what an earlier run left: %w", statErr))
@@ -199,10 +195,9 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.FindMax != nil && c.Audit == run.AuditOnly {
 		return nil, usagef("--find-max measures, and --audit=only does not: leave one of them out")
 	}
-	if c.Shard, c.Start, err = f.shard.parse(); err != nil {
+	if err := f.parseShard(); err != nil {
 		return nil, err
 	}
-	c.ShardSilence = f.shard.timeout
 	if c.Shard.Divides() && c.FindMax != nil {
 		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
 	}
@@ -271,7 +266,7 @@ func (f *runFlags) outputDir(workload string) string {
 	if f.output != "" {
 		return f.output
 	}
-	if f.audit == run.AuditOnly {
+	if f.c.Audit == run.AuditOnly {
 		workload = "audit" // any workload may have made the data set
 	}
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))

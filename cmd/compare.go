@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,11 @@ so they need --force.`,
 			if len(args) != 2 {
 				return usagef("compare takes two folders of results, BASE and NEW; see \"mailbench compare --help\"")
 			}
-			return f.run(cmd.OutOrStdout(), args[0], args[1])
+			c, err := f.compare(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return f.tell(cmd.OutOrStdout(), c)
 		},
 	}
 	flags := cmd.Flags()
@@ -114,6 +119,9 @@ so they need --force.`,
 func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	if f.format, err = formatOf(flags, f.format, f.asJSON); err != nil {
 		return err
+	}
+	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.failOver, ","), compare.DefaultGates)); err != nil {
+		return usagef("--fail-over %w", err)
 	}
 	if f.workload == "" {
 		for _, name := range []string{"run", turns.Base, turns.New, "trials", "output", "quiet"} {
@@ -183,9 +191,6 @@ func command(flag, text string) ([]string, error) {
 // inTurns makes the runs and compares them. A regression counts only if a second round
 // finds it too.
 func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
-	if _, err := f.gates(); err != nil {
-		return err
-	}
 	dir := f.output
 	if dir == "" {
 		dir = filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000"))
@@ -258,6 +263,7 @@ func roundStatus(err error) error {
 // compareFlags are the flags of compare as they were given.
 type compareFlags struct {
 	failOver           []string
+	gates              []compare.Gate // of failOver
 	format             string
 	asJSON             bool
 	force, all, noFail bool
@@ -271,21 +277,8 @@ type compareFlags struct {
 
 var compareFormats = []string{"text", "json", "markdown", "html"}
 
-// run compares two folders and prints the result.
-func (f *compareFlags) run(out io.Writer, base, new string) error {
-	c, err := f.compare(base, new)
-	if err != nil {
-		return err
-	}
-	return f.tell(out, c)
-}
-
 // compare reads two folders and compares them.
 func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
-	gates, err := f.gates()
-	if err != nil {
-		return nil, err
-	}
 	b, err := openSide(base)
 	if err != nil {
 		return nil, err
@@ -294,7 +287,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare.Runs(b, n, compare.Options{Gates: gates, Force: f.force, Builds: f.workload != ""})
+	c, err := compare.Runs(b, n, compare.Options{Gates: f.gates, Force: f.force, Builds: f.workload != ""})
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -314,18 +307,6 @@ func (f *compareFlags) tell(out io.Writer, c *compare.Comparison) error {
 		return statusError{exitBroken, err}
 	}
 	return nil
-}
-
-func (f *compareFlags) gates() ([]compare.Gate, error) {
-	text := compare.DefaultGates
-	if len(f.failOver) > 0 {
-		text = strings.Join(f.failOver, ",")
-	}
-	gates, err := compare.ParseGates(text)
-	if err != nil {
-		return nil, usagef("--fail-over %w", err)
-	}
-	return gates, nil
 }
 
 func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {

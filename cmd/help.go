@@ -10,26 +10,27 @@ import (
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
-// newOperationsHelp is the topic "mailbench help operations".
-func newOperationsHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "operations",
-		Short: "The mail operations that workloads name",
-		Long: "The mail operations of a workload. \"mailbench models NAME\" prints the access\n" +
-			"patterns of each operation in a model.\n\n" +
-			terms(glossary.Operations()),
+// topics are the texts of "mailbench help" that are of no command.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "workload", Short: "The language of workload files", Long: workloads.Reference()},
+		{
+			Use: "operations", Short: "The mail operations that workloads name",
+			Long: "The mail operations of a workload. \"mailbench models NAME\" prints the access\n" +
+				"patterns of each operation in a model.\n\n" +
+				terms(glossary.Operations()),
+		},
+		{Use: "output", Short: "The files and columns of results", Long: outputHelp()},
+		{Use: "ranking", Short: "How a run ranks models, and significance", Long: ranking.Rule},
 	}
 }
 
-// newOutputHelp is the topic "mailbench help output".
-func newOutputHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "output",
-		Short: "The files and columns of results",
-		Long: `A run leaves a folder:
+func outputHelp() string {
+	return `A run leaves a folder:
 
   run.json      the whole run as data: settings, metrics, verdicts
   latency.hlog  the latencies as HDR histograms, one line an interval
@@ -42,22 +43,12 @@ junit or bench. docs/results.md describes the files.
 Verdicts of a phase of a model, from best to worst:
 
 ` + terms([]glossary.Term{
-			{Word: "ok", Meaning: "the engine was measured at the offered load"},
-			{Word: "overloaded", Meaning: "less was executed than was offered (saturated)"},
-			{Word: "invalid", Meaning: "the load generator was measured, not the engine (client-bound)"},
-			{Word: "empty", Meaning: "nothing was measured"},
-			{Word: "failed", Meaning: "the phase was not executed to its end"},
-		}) + "\nColumns and words of the tables:\n\n" + terms(glossary.Columns()),
-	}
-}
-
-// newRankingHelp is the topic "mailbench help ranking".
-func newRankingHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "ranking",
-		Short: "How a run ranks models, and significance",
-		Long:  ranking.Rule,
-	}
+		{Word: "ok", Meaning: "the engine was measured at the offered load"},
+		{Word: "overloaded", Meaning: "less was executed than was offered (saturated)"},
+		{Word: "invalid", Meaning: "the load generator was measured, not the engine (client-bound)"},
+		{Word: "empty", Meaning: "nothing was measured"},
+		{Word: "failed", Meaning: "the phase was not executed to its end"},
+	}) + "\nColumns and words of the tables:\n\n" + terms(glossary.Columns())
 }
 
 // completeTopics adds topics to what the command help completes.

@@ -46,7 +46,7 @@ Exit status:
 		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	run, _, _ := root.Find([]string{"run"})
 	groupFlags(run, runGroups)
-	root.AddCommand(newWorkloadHelp(), newOperationsHelp(), newOutputHelp(), newRankingHelp())
+	root.AddCommand(topics()...)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	completeTopics(root)

@@ -19,7 +19,7 @@ import (
 )
 
 func newRun(known registry) *cobra.Command {
-	f := runFlags{maxLag: run.DefaultMaxLag, mailLimit: defaultMail}
+	f := runFlags{c: run.Config{MaxLag: run.DefaultMaxLag}, mailLimit: defaultMail}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
@@ -148,7 +148,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	}
 	if err := cmp.Or(
 		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step", "precision"),
-		belong(cmd.Flags(), "shard", f.shard.shard != "", "start", "shard-timeout"),
+		belong(cmd.Flags(), "shard", f.shard != "", "start", "shard-timeout"),
 	); err != nil {
 		return err
 	}

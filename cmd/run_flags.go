@@ -27,26 +27,21 @@ import (
 // runFlags are the flags of run as they were given.
 type runFlags struct {
 	workloadFlags
+	c               run.Config // flags that need no more than their value are in it
 	models, engines []string
 	chosen          bool // models were named
 	mail            string
 	mailLimit       random.Size
 	seed            uint64
-	trials          int
-	audit           run.AuditMode
-	output, data    string
-	durability      drivers.Durability
+	output          string
 	cache           random.Size
-	workers         int
-	maxLag          time.Duration
-	noFloor, quiet  bool
-	asJSON          bool
+	quiet, asJSON   bool
 	view            view
 	failOn          failOn
 	from, metrics   string
 	dryRun          bool
 	findMax         findMaxFlags
-	shard           shardFlags
+	shard, start    string
 	sweep           string
 }
 
@@ -63,33 +58,33 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
-	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
+	flags.Var(whole(&f.c.Trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), interleaved: A B, B A, A B (default: the workload's, or 1, "+
 			"of a sweep 2: up and down)", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
-	flags.StringVar(&f.data, "data", "",
+	flags.StringVar(&f.c.DataDir, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
 	audits := []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
-	flags.Var(oneOf[run.AuditMode]{&f.audit, audits, "value of --audit"}, "audit",
+	flags.Var(oneOf[run.AuditMode]{&f.c.Audit, audits, "value of --audit"}, "audit",
 		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
 	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
 	classes := []drivers.Durability{drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power}
-	flags.Var(oneOf[drivers.Durability]{&f.durability, classes, "value of --durability"}, "durability",
+	flags.Var(oneOf[drivers.Durability]{&f.c.EngineOptions.Durability, classes, "value of --durability"}, "durability",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(whole(&f.workers, 1, mostWorkers), "workers",
+	flags.Var(whole(&f.c.Workers, 1, mostWorkers), "workers",
 		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
-	flags.Var(duration(&f.maxLag, 1, mostLag), "max-lag",
+	flags.Var(duration(&f.c.MaxLag, 1, mostLag), "max-lag",
 		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the plan: operations, bytes, time and disk")
 	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such "+
 		"as population.messages=100,1000,10000, and say how cost grows")
 	f.findMax.bind(flags)
-	f.shard.bind(flags)
-	flags.BoolVar(&f.noFloor, "no-floor", false, "do not measure the harness's own cost")
+	f.bindShard(flags)
+	flags.BoolVar(&f.c.NoFloor, "no-floor", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
 		"goes on; without HOST on loopback only")
@@ -166,12 +161,6 @@ func (f *findMaxFlags) config() (*run.FindMax, error) {
 	return &c, nil
 }
 
-// shardFlags are the flags of a run that is a part of another.
-type shardFlags struct {
-	shard, start string
-	timeout      time.Duration
-}
-
 const (
 	mostShards = 1000
 	// shortestTimeout is longer than a garbage collection or a busy processor delays a shard.
@@ -183,26 +172,27 @@ const (
 	jobVariable = "JOB_COMPLETION_INDEX"
 )
 
-func (f *shardFlags) bind(flags *pflag.FlagSet) {
+func (f *runFlags) bindShard(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
 		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
 			"Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
-	f.timeout = meet.UsualSilence
-	flags.Var(duration(&f.timeout, shortestTimeout, longestTimeout), "shard-timeout",
+	f.c.ShardSilence = meet.UsualSilence
+	flags.Var(duration(&f.c.ShardSilence, shortestTimeout, longestTimeout), "shard-timeout",
 		"give up when another shard gives no sign of life for that `DURATION`")
 }
 
-func (f *shardFlags) parse() (shard plan.Shard, start time.Time, err error) {
+// parseShard enters the part of the run into the configuration.
+func (f *runFlags) parseShard() (err error) {
 	if f.shard == "" {
-		return shard, start, nil
+		return nil
 	}
 	index, of, _ := strings.Cut(f.shard, "/")
 	if index == jobShard {
 		n, err := strconv.Atoi(os.Getenv(jobVariable))
 		if err != nil || n < 0 {
-			return shard, start, usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with "+
+			return usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with "+
 				"completionMode: Indexed sets it",
 				f.shard, jobVariable, os.Getenv(jobVariable))
 		}
@@ -211,18 +201,18 @@ func (f *shardFlags) parse() (shard plan.Shard, start time.Time, err error) {
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
 	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostShards {
-		return shard, start, usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
+		return usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
 	}
 	if f.start == "" {
-		return shard, start,
-			usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
-				n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
+		return usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
+			n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
 	}
-	if start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
-		return shard, start, usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
+	if f.c.Start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
+		return usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
 			time.Now().UTC().Format(time.RFC3339))
 	}
-	return plan.Shard{Index: i, Of: n}, start, nil
+	f.c.Shard = plan.Shard{Index: i, Of: n}
+	return nil
 }
 
 // sweepPath and sweepValue match what --sweep may have before and after its equals sign.

@@ -67,15 +67,6 @@ type listedWorkload struct {
 	Doc  string `json:"doc"`
 }
 
-// newWorkloadHelp is the topic "mailbench help workload".
-func newWorkloadHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "workload",
-		Short: "The language of workload files",
-		Long:  workloads.Reference(),
-	}
-}
-
 // schemaLine tells an editor which JSON Schema a workload has.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`

@@ -70,7 +70,8 @@ func (c *combination) run(ctx context.Context) {
 		}
 		return
 	}
-	for c.allPhases(ctx) && c.examined(ctx) {
+	for c.allPhases(ctx) {
+		c.examined(ctx)
 		if c.sleeps(ctx) {
 			return
 		}
