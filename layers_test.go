@@ -140,7 +140,6 @@ var layers = []struct {
 	{"workloads", []string{"schemas/strict", "schemas/words", "reports/answer", "reports/results", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
-	{"cmd/turns", []string{"reports/results", "schemas/words"}, nil},
 	{"cmd/campaigns", nil, []string{"cmd", "*", "*/*", "*/*/*"}},
 	{"cmd", []string{"*", "*/*", "*/*/*"}, nil},
 }
@@ -182,7 +181,6 @@ func TestLayersAreHeld(t *testing.T) {
 		{"workloads/trace", "reports"},
 		{"reports/search", "reports"},
 		{"reports/trials", "reports/page"},
-		{"cmd/turns", "reports"},
 		{"reports/latency", "reports"},
 		{"cmd/mailbench", "models/james"},
 		{"tools/dump", "schemas"},

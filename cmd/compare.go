@@ -2,22 +2,16 @@ package cmd
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
-	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/cmd/turns"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
@@ -105,8 +99,8 @@ so they need --force.`,
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
-	flags.StringVar(&f.base, turns.Base, "", "`COMMAND` of the base build or configuration, with --run")
-	flags.StringVar(&f.new, turns.New, "", "`COMMAND` of the new one")
+	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
+	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
 	flags.Var(whole(&f.turns, 1, mostTrials), "trials",
 		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "",
@@ -124,7 +118,7 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 		return usagef("--fail-over %w", err)
 	}
 	if f.workload == "" {
-		for _, name := range []string{"run", turns.Base, turns.New, "trials", "output", "quiet"} {
+		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
 			if flags.Changed(name) {
 				return usagef("--%s is for runs that compare makes: name their workload with --run", name)
 			}
@@ -142,123 +136,6 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 
 // defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
 const defaultTurns = 10
-
-// commands returns the command of each side: the user's words, "run" if it is missing, and the
-// arguments that all runs share.
-func (f *compareFlags) commands() (map[string][]string, error) {
-	workload, err := wordsOf("run", f.workload)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string][]string{}
-	for side, text := range map[string]string{turns.Base: f.base, turns.New: f.new} {
-		line, err := command(side, text)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(line, "run") {
-			line = append(line, "run")
-		}
-		all[side] = slices.Concat(line, workload, []string{"--trials", "1", "--no-floor", "--quiet"})
-	}
-	return all, nil
-}
-
-// wordsOf splits the value of a flag as a shell splits a command line.
-func wordsOf(flag, text string) ([]string, error) {
-	all, err := shellquote.Split(text)
-	if err != nil {
-		err = usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag, text)
-	}
-	return all, err
-}
-
-// command splits the command that a flag gives.
-func command(flag, text string) ([]string, error) {
-	line, err := wordsOf(flag, text)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(line) == 0:
-		return nil, usagef("--%s is empty: it takes a command such as bin/mailbench", flag)
-	}
-	if _, err := exec.LookPath(line[0]); err != nil {
-		return nil, usagef("--%s %q: %w", flag, text, err)
-	}
-	return line, nil
-}
-
-// inTurns makes the runs and compares them. A regression counts only if a second round
-// finds it too.
-func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
-	dir := f.output
-	if dir == "" {
-		dir = filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000"))
-	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return usagef("%s is not empty: remove it, or choose another folder with -o", dir)
-	}
-	commands, err := f.commands()
-	if err != nil {
-		return err
-	}
-	r := &turns.Runner{Turns: f.turns, Commands: commands, Poor: []int{exitFailed, exitBroken}}
-	f.watched(r, errs)
-	first, err := f.round(ctx, r, dir, "")
-	if err != nil {
-		return err
-	}
-	c := first
-	if len(first.Regressions) > 0 {
-		if !f.quiet {
-			fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
-				len(first.Regressions), first.Regressions[0])
-		}
-		if c, err = f.round(ctx, r, filepath.Join(dir, "confirm"), "confirm, "); err != nil {
-			return fmt.Errorf("%w; to see the unconfirmed regression, run: mailbench compare %s %s",
-				err, filepath.Join(dir, turns.Base), filepath.Join(dir, turns.New))
-		}
-		c.Confirm(first)
-	}
-	return f.tell(out, c)
-}
-
-// watched lets a terminal show what is under way, and other readers which turns are done.
-func (f *compareFlags) watched(r *turns.Runner, errs io.Writer) {
-	if b := newBar(errs, f.quiet); b.terminal {
-		r.Show = b.show
-	} else if !f.quiet {
-		r.Done = func(line string) { fmt.Fprintln(errs, line) }
-	}
-}
-
-// round makes the runs of one round and compares them.
-func (f *compareFlags) round(ctx context.Context, r *turns.Runner, dir, name string) (*compare.Comparison, error) {
-	var c *compare.Comparison
-	compared := func() (err error) {
-		c, err = f.compare(filepath.Join(dir, turns.Base), filepath.Join(dir, turns.New))
-		return err
-	}
-	if err := r.Round(ctx, dir, name, compared); err != nil {
-		return nil, roundStatus(err)
-	}
-	err := compared()
-	return c, err
-}
-
-// roundStatus gives the error of a round the exit status of the run that failed, if that says
-// what is wrong with the command or the data.
-func roundStatus(err error) error {
-	var failure *turns.Failure
-	if !errors.As(err, &failure) {
-		return err
-	}
-	switch failure.Status {
-	case exitUsage, exitData, exitInterrupted:
-		return statusError{failure.Status, err}
-	}
-	return err
-}
 
 // compareFlags are the flags of compare as they were given.
 type compareFlags struct {

@@ -3,6 +3,8 @@ package cmd
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"syscall"
 
 	"golang.org/x/sys/windows"
 )
@@ -20,4 +22,13 @@ func escapes(f *os.File) bool {
 		return false
 	}
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// ownGroup keeps a Ctrl-C in the terminal from a command that is to start, and makes its
+// cancelling a Ctrl-Break, which Go's programs take as an interrupt.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+	cmd.Cancel = func() error {
+		return windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(cmd.Process.Pid))
+	}
 }
