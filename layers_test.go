@@ -105,7 +105,7 @@ var layers = []struct {
 	{
 		"workloads/run",
 		[]string{
-			"drivers/private", "drivers/crash", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/*",
+			"drivers/private", "drivers/crash", "schemas", "schemas/forecast", "drivers", "models", "models/mail", "workloads", "workloads/*",
 			"reports/judge", "reports/latency", "reports/results", "reports/scratch", "reports/search", "reports/trials", "schemas/words",
 		},
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "reports", "reports/*"},
@@ -124,13 +124,6 @@ var layers = []struct {
 		"workloads/population",
 		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/plan", "workloads/messages"},
 		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},
-	},
-	{
-		"workloads/estimate",
-		[]string{
-			"schemas", "schemas/forecast", "schemas/words", "drivers", "models", "workloads", "workloads/plan", "workloads/messages", "workloads/population", "workloads/random",
-		},
-		nil,
 	},
 	{"workloads/replay", []string{"schemas/plainfile", "schemas/strict", "workloads", "workloads/plan"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "reports/results"}},
 	{"workloads/fit", []string{"schemas/plainfile", "schemas/words", "models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages", "workloads/plan"}},

@@ -19,7 +19,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas/words"
-	estimates "github.com/mailbench/mailbench/workloads/estimate"
 )
 
 // A data folder and all in it are their user's only (package private). It holds one
@@ -226,13 +225,13 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 	whole := map[dataset]float64{}
 	data := &dataDir{path: p.Folder, temporary: c.DataDir == ""}
 	return c.walk(points, data, func(m models.Model, engine drivers.Engine, s *series) error {
-		need, takes := &p.Need, (*estimates.Estimate).Disk
+		need, takes := &p.Need, (*Estimate).disk
 		if engine.Remote {
 			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == engine.Name })]
 			if n.Folder == "" {
 				return nil
 			}
-			need, takes = &n.Least, (*estimates.Estimate).Least
+			need, takes = &n.Least, (*Estimate).least
 		}
 		ofPoints, err := s.estimates(data)
 		if err != nil {
@@ -242,7 +241,7 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 		for i, at := range s.points {
 			of := dataset{m.Name, engine.Name, at}
 			if _, ok := whole[of]; !ok {
-				bytes, ok, err := takes(ofPoints[i], ctx, at.workload, at.source, m, engine)
+				bytes, ok, err := takes(ofPoints[i], ctx, m, engine)
 				if err != nil {
 					return err
 				}
@@ -250,7 +249,7 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 					p.Disk = append(p.Disk, PlanDisk{m.Name, engine.Name, at.value, math.Round(bytes)})
 				}
 			}
-			one += whole[of] * ofPoints[i].Added()
+			one += whole[of] * ofPoints[i].added()
 		}
 		if c.stays() {
 			*need += one
@@ -282,8 +281,7 @@ func (p *Plan) check() error {
 func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
 	p, most := c.room(dir, freeIn), 0.0
 	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
-		at := &points[i]
-		most += estimates.Of(at.workload, at.census, at.source).AtMost() * float64(len(c.Models)*c.trials())
+		most += points[i].estimate().atMost() * float64(len(c.Models)*c.trials())
 	}
 	tight := p.Free > 0 && most >= p.Free
 	for _, n := range p.Remote {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
-	estimates "github.com/mailbench/mailbench/workloads/estimate"
 )
 
 // PlanFormat is the version of the JSON of a Plan. Within a version fields are only added.
@@ -41,7 +40,7 @@ type Plan struct {
 // PlanPoint is what each combination does, at one point of a sweep.
 type PlanPoint struct {
 	Value string `json:"point,omitempty"` // the sweep's value at this point
-	*estimates.Estimate
+	*Estimate
 }
 
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
@@ -83,9 +82,8 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	}
 	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
 	for i := range points {
-		at := &points[i]
-		one := PlanPoint{at.value, estimates.Of(at.workload, at.census, at.source)}
-		one.Round()
+		one := PlanPoint{points[i].value, points[i].estimate()}
+		one.round()
 		p.Points = append(p.Points, one)
 	}
 	times, err := c.times(points, &dataDir{path: p.Folder, temporary: c.DataDir == ""})
@@ -155,10 +153,10 @@ func (p *Plan) WriteText(out io.Writer) error {
 	return err
 }
 
-// estimate tells how long a run still takes. A combination takes as long as those before
+// timeLeft is how long a run still takes. A combination takes as long as those before
 // it did. In the first one, phases take what the workload says or what their own
 // progress promises.
-type estimate struct {
+type timeLeft struct {
 	now     func() time.Time
 	phases  []expected
 	weights []float64 // seconds that each combination is expected to take, in order; nil: all alike
@@ -181,8 +179,8 @@ func (x *expected) is(phase string) bool {
 	return phase == x.name || strings.HasPrefix(phase, x.name+stepOf)
 }
 
-func newEstimate(w *workloads.Workload, now func() time.Time) *estimate {
-	e := &estimate{now: now, started: now()}
+func newTimeLeft(w *workloads.Workload, now func() time.Time) *timeLeft {
+	e := &timeLeft{now: now, started: now()}
 	for i := range w.Phases {
 		p := &w.Phases[i]
 		length := p.Duration
@@ -195,7 +193,7 @@ func newEstimate(w *workloads.Workload, now func() time.Time) *estimate {
 }
 
 // note adds to p how much of the run is done and how long the rest takes.
-func (e *estimate) note(p *Progress) {
+func (e *timeLeft) note(p *Progress) {
 	now := e.now()
 	if p.Combination != e.combination {
 		if e.combination > 0 {
@@ -224,7 +222,7 @@ func (e *estimate) note(p *Progress) {
 }
 
 // weight adds up the weights of the combinations from..to-1, numbered from 0.
-func (e *estimate) weight(from, to int) (sum float64) {
+func (e *timeLeft) weight(from, to int) (sum float64) {
 	for i := from; i < to; i++ {
 		if i < len(e.weights) {
 			sum += e.weights[i]
@@ -237,7 +235,7 @@ func (e *estimate) weight(from, to int) (sum float64) {
 
 // rest is how long this combination still takes by its phases. It returns false if the
 // load has not begun or does not say how far it is.
-func (e *estimate) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
+func (e *timeLeft) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
 	ahead := true // no phase is under way
 	for _, x := range e.phases {
 		ahead = ahead && !x.is(p.Phase)

@@ -18,7 +18,7 @@ func TestEstimate(t *testing.T) {
 		{Kind: workloads.Measure, Name: "measure", Operations: 6000, Rate: workloads.Rate{Count: 100, Per: time.Second}},
 	}}
 	var now time.Time
-	e := newEstimate(w, func() time.Time { return now })
+	e := newTimeLeft(w, func() time.Time { return now })
 	for _, step := range []struct {
 		at    int // seconds since the run began
 		cell  int

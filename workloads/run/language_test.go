@@ -19,7 +19,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
-	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
@@ -231,14 +230,14 @@ func TestDryRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := estimates.Of(c.Workload, census, source())
 	points := []point{{workload: c.Workload, census: census, source: source()}}
+	e := points[0].estimate()
 	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
 	p := c.room(c.DataDir, free(0))
 	err = c.fill(t.Context(), points, p)
 	need := p.Need
-	if err != nil || need < e.Bytes || need > 2*e.AtMost() {
-		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.AtMost(), err)
+	if err != nil || need < e.Bytes || need > 2*e.atMost() {
+		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.atMost(), err)
 	}
 	if err := c.fits(t.Context(), points, c.DataDir, free(need*0.99)); !errors.Is(err, ErrDisk) {
 		t.Errorf("too small a disk: %v", err)
@@ -271,7 +270,7 @@ func TestDryRun(t *testing.T) {
 	}
 	// What clients deliver at most, who hardly think, needs no disk before it is there.
 	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
-	if h := estimates.Of(hasty, census, source()); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
+	if h := (&point{workload: hasty, census: census, source: source()}).estimate(); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
 		t.Errorf("%+v", h)
 	}
 	b.Reset()

@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	}
 	r := runner{
 		config: &c, data: data, points: points, source: points[0].source,
-		estimate: newEstimate(c.Workload, time.Now),
+		estimate: newTimeLeft(c.Workload, time.Now),
 	}
 	if r.estimate.weights, err = r.weights(); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ type runner struct {
 	memoryLimit int64
 	at          Progress                // the combination under way
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
-	estimate    *estimate
+	estimate    *timeLeft
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
 	asleep      []*combination  // their stores are loaded and sleep until the next trial
 }

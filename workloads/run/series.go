@@ -12,7 +12,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
-	estimates "github.com/mailbench/mailbench/workloads/estimate"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -73,18 +72,18 @@ func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers
 }
 
 // estimates are what each point of a series will do: the load of the first is what its data set lacks.
-func (s *series) estimates(data *dataDir) ([]*estimates.Estimate, error) {
+func (s *series) estimates(data *dataDir) ([]*Estimate, error) {
 	has, err := data.delivered(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	var all []*estimates.Estimate
+	var all []*Estimate
 	if s.loaded {
 		has = int64(s.points[0].census.Messages())
 	}
 	for _, p := range s.points {
-		e := estimates.Of(p.workload, p.census, p.source)
-		e.Has(int(has))
+		e := p.estimate()
+		e.holds(int(has))
 		has = int64(p.census.Messages())
 		all = append(all, e)
 	}
@@ -145,7 +144,7 @@ func (c *Config) times(points []point, data *dataDir) (all []time.Duration, err 
 	err = c.walk(points, data, func(_ models.Model, _ drivers.Engine, s *series) error {
 		ofPoints, err := s.estimates(data)
 		for _, e := range ofPoints {
-			all = append(all, e.Time())
+			all = append(all, e.time())
 		}
 		return err
 	})
@@ -256,15 +255,12 @@ func (r *runner) sweep(ctx context.Context) error {
 		}
 		for _, e := range r.config.Engines {
 			for _, m := range r.config.Models {
-				part, err := estimates.Partition(ctx, p.workload, p.source, m, e)
+				part, err := p.partition(ctx, m, e)
 				if err != nil {
 					return err
 				}
 				if part.Bytes > 0 {
-					one.Partitions = append(one.Partitions, results.Partition{
-						Model: m.Name, Engine: e.Name,
-						Table: part.Table, Bytes: part.Bytes,
-					})
+					one.Partitions = append(one.Partitions, part)
 				}
 			}
 		}

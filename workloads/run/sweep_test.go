@@ -198,7 +198,7 @@ func TestSweepConfig(t *testing.T) {
 // What is left of a run is told by how much the points that are ahead weigh.
 func TestSweepEstimate(t *testing.T) {
 	now := time.Unix(0, 0)
-	e := newEstimate(sweptConfig(t).Workload, func() time.Time { return now })
+	e := newTimeLeft(sweptConfig(t).Workload, func() time.Time { return now })
 	e.weights = []float64{1, 10, 100}
 	e.note(&Progress{Combination: 1, Combinations: 3, Phase: "load"})
 	now = now.Add(time.Second)

@@ -1,6 +1,4 @@
-// Package estimate tells what a workload will do before it does it: how many operations
-// and bytes, how long that takes, and how much disk a model needs.
-package estimate
+package run
 
 import (
 	"context"
@@ -13,42 +11,44 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/population"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Estimate is what a workload will do with one model on one engine. Its JSON is a part of that of a dry run.
+// Estimate is what a workload will do at one point, with one model on one engine. Its JSON is a part of that of
+// a dry run.
 type Estimate struct {
-	Users    int     `json:"users"`
-	Folders  int     `json:"folders"`
-	Messages int     `json:"messages"`
-	Bytes    float64 `json:"mail_bytes"` // bytes of raw mail in the load
-	Phases   []Phase `json:"phases"`
+	Users    int         `json:"users"`
+	Folders  int         `json:"folders"`
+	Messages int         `json:"messages"`
+	Bytes    float64     `json:"mail_bytes"` // bytes of raw mail in the load
+	Phases   []PlanPhase `json:"phases"`
 	// Delivered is how many messages the phases put into mailboxes; of those with a size of their own,
 	// how many of the mean size would be as large.
 	Delivered float64 `json:"-"`
 	has       int     // number of messages that the data set has before the load
+	at        *point
 }
 
-// Phase is what a phase will do.
-type Phase struct {
+// PlanPhase is what a phase will do.
+type PlanPhase struct {
 	Name       string        `json:"phase"`
 	Kind       string        `json:"kind"`
 	Operations float64       `json:"operations"`        // expected number; 0: unknown, in a closed loop that ends after a time
 	AtMost     bool          `json:"at_most,omitempty"` // Operations is an upper bound, since clients think between them
 	Seconds    float64       `json:"seconds"`           // Time, once Round has set it
-	Ops        []Op          `json:"ops,omitempty"`     // operations of the mix, the most frequent first
+	Ops        []PlanOp      `json:"ops,omitempty"`     // operations of the mix, the most frequent first
 	Time       time.Duration `json:"-"`                 // a load: expected; a warm-up: at most
 	Closed     bool          `json:"-"`
 }
 
-// Op is how many operations of a kind there will be.
-type Op struct {
+// PlanOp is how many operations of a kind there will be.
+type PlanOp struct {
 	Name  string  `json:"op"`
 	Count float64 `json:"count"`
 }
@@ -61,13 +61,14 @@ const (
 	closedEach   = 2000  // operations that a client of a closed loop carries out a second
 )
 
-// Of estimates a workload. Traces must have been opened.
-func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
-	e := &Estimate{Users: c.Users(), Folders: c.Folders(), Messages: c.Messages()}
-	e.Bytes = float64(e.Messages) * MeanSize(w, mail)
+// estimate estimates the workload at a point. Traces must have been opened.
+func (at *point) estimate() *Estimate {
+	w, c := at.workload, at.census
+	e := &Estimate{Users: c.Users(), Folders: c.Folders(), Messages: c.Messages(), at: at}
+	e.Bytes = float64(e.Messages) * meanSize(w, at.source)
 	for i := range w.Phases {
 		p := &w.Phases[i]
-		one := Phase{Name: p.Name, Kind: p.Kind.String(), Time: p.Duration, Closed: p.Arrivals == workloads.Closed}
+		one := PlanPhase{Name: p.Name, Kind: p.Kind.String(), Time: p.Duration, Closed: p.Arrivals == workloads.Closed}
 		switch {
 		case p.Kind == workloads.Load:
 			one.load(e)
@@ -80,8 +81,8 @@ func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 			if w.Population.Shared { // a delivery is one message, whoever receives it
 				each = 1
 			}
-			if own := p.How[workloads.Deliver].Size; own != nil && mail == nil {
-				each *= min(own.Mean(), float64(workloads.MaxMessage)) / MeanSize(w, nil)
+			if own := p.How[workloads.Deliver].Size; own != nil {
+				each *= min(own.Mean(), float64(workloads.MaxMessage)) / meanSize(w, nil)
 			}
 			e.phase(&one, p, each)
 		}
@@ -91,7 +92,7 @@ func Of(w *workloads.Workload, c *plan.Census, mail messages.Source) *Estimate {
 }
 
 // load estimates the load: it delivers what the data set lacks.
-func (p *Phase) load(e *Estimate) {
+func (p *PlanPhase) load(e *Estimate) {
 	p.Operations = float64(max(0, e.Messages-e.has))
 	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.lacks()/loadBytes))
 }
@@ -101,8 +102,8 @@ func (e *Estimate) lacks() float64 {
 	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
 }
 
-// Has tells the estimate how many messages the data set has already.
-func (e *Estimate) Has(messages int) {
+// holds notes how many messages the data set has already.
+func (e *Estimate) holds(messages int) {
 	e.has = messages
 	for i := range e.Phases {
 		if p := &e.Phases[i]; p.Kind == workloads.Load.String() {
@@ -111,13 +112,13 @@ func (e *Estimate) Has(messages int) {
 	}
 }
 
-// Added is the share of the final data set that the phases add.
-func (e *Estimate) Added() float64 {
+// added is the share of the final data set that the phases add.
+func (e *Estimate) added() float64 {
 	n := float64(e.Messages)
 	return (n*e.lacks() + e.Delivered) / max(1, n+e.Delivered)
 }
 
-func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
+func (e *Estimate) phase(one *PlanPhase, p *workloads.Phase, delivered float64) {
 	one.Operations = float64(p.Operations)
 	if rate := p.Rate; rate.Count > 0 && !one.Closed {
 		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
@@ -134,17 +135,17 @@ func (e *Estimate) phase(one *Phase, p *workloads.Phase, delivered float64) {
 	}
 	for op := range workloads.Op(workloads.NumOps) {
 		if p.Mix.Has(op) {
-			one.Ops = append(one.Ops, Op{op.String(), one.Operations * p.Mix.Share(op)})
+			one.Ops = append(one.Ops, PlanOp{op.String(), one.Operations * p.Mix.Share(op)})
 		}
 	}
-	slices.SortStableFunc(one.Ops, func(a, b Op) int { return int(math.Copysign(1, b.Count-a.Count)) })
+	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })
 	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
 	}
 }
 
-// Round makes all counts whole numbers, for people.
-func (e *Estimate) Round() {
+// round makes all counts whole numbers, for people.
+func (e *Estimate) round() {
 	e.Bytes = math.Round(e.Bytes)
 	for i := range e.Phases {
 		p := &e.Phases[i]
@@ -172,16 +173,16 @@ func mostThought(p *workloads.Phase) (all float64) {
 	return all
 }
 
-// Time is how long all phases take.
-func (e *Estimate) Time() (d time.Duration) {
+// time is how long all phases take.
+func (e *Estimate) time() (d time.Duration) {
 	for _, p := range e.Phases {
 		d += p.Time
 	}
 	return d
 }
 
-// MeanSize is the mean size of a raw message.
-func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
+// meanSize is the mean size of a raw message.
+func meanSize(w *workloads.Workload, mail messages.Source) float64 {
 	if mail != nil {
 		if info := mail.Info(); info.Messages > 0 {
 			return float64(info.Bytes) / float64(info.Messages)
@@ -198,24 +199,24 @@ func MeanSize(w *workloads.Workload, mail messages.Source) float64 {
 // models keep it twice, and an engine needs room to compact.
 const mostDiskPerByte = 6
 
-// AtMost is an upper bound of the disk that any model needs, in bytes.
-func (e *Estimate) AtMost() float64 {
+// atMost is an upper bound of the disk that any model needs, in bytes.
+func (e *Estimate) atMost() float64 {
 	n := float64(e.Messages)
 	return mostDiskPerByte * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered)
 }
 
-// sampled is how many messages Disk looks at.
+// sampled is how many messages disk looks at.
 const sampled = 300
 
-// Disk is how much disk a model needs on an engine, in bytes, with room for compaction. ok is
+// disk is how much disk a model needs on an engine, in bytes, with room for compaction. ok is
 // false if the format of the engine's files is not known, or if they are on other machines.
-func (e *Estimate) Disk(
-	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+func (e *Estimate) disk(
+	ctx context.Context, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
 	if engine.Remote {
 		return 0, false, nil
 	}
-	report, _, err := filesOf(ctx, w, mail, m, engine)
+	report, _, err := e.at.files(ctx, m, engine)
 	if report == nil {
 		return 0, false, err
 	}
@@ -226,18 +227,18 @@ func (e *Estimate) Disk(
 // how accurate forecasts are.
 const certain = 0.7
 
-// Least is how much disk a model takes at least on the nodes of a cluster, in bytes: one
+// least is how much disk a model takes at least on the nodes of a cluster, in bytes: one
 // copy of its files, compressed as the mail itself can be, without room for compaction.
-func (e *Estimate) Least(
-	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+func (e *Estimate) least(
+	ctx context.Context, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
-	report, files, err := filesOf(ctx, w, mail, m, engine)
+	report, files, err := e.at.files(ctx, m, engine)
 	if report == nil {
 		return 0, false, err
 	}
 	left := 1.0
 	if by := files.Compression(); by != nil {
-		compressed, err := population.Compress(ctx, w, mail, by)
+		compressed, err := population.Compress(ctx, e.at.workload, e.at.source, by)
 		if err != nil {
 			return 0, false, err
 		}
@@ -251,14 +252,14 @@ func (e *Estimate) grown() float64 {
 	return (float64(e.Messages) + e.Delivered) / max(1, float64(e.Messages))
 }
 
-// filesOf forecasts a model's files on an engine; nil if they are not known.
-func filesOf(
-	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model, engine drivers.Engine,
+// files forecasts a model's files on an engine; nil if they are not known.
+func (at *point) files(
+	ctx context.Context, m models.Model, engine drivers.Engine,
 ) (*forecast.Report, forecast.Engine, error) {
 	if engine.Forecast == nil {
 		return nil, nil, nil
 	}
-	s, err := m.With(w.ValuesOf(m.Name)).Schema()
+	s, err := m.With(at.workload.ValuesOf(m.Name)).Schema()
 	if err != nil {
 		return nil, nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}
@@ -266,7 +267,7 @@ func filesOf(
 	if err != nil {
 		return nil, nil, nil // the engine does not run the schema, and the run will say so
 	}
-	p, err := population.Of(ctx, w, mail, sampled)
+	p, err := population.Of(ctx, at.workload, at.source, sampled)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -277,25 +278,17 @@ func filesOf(
 	return f.Report(p, 1, []float64{0}), files, nil
 }
 
-// Largest is the largest partition that a schema's forecast has.
-type Largest struct {
-	Table string
-	Bytes float64
-}
-
-// Partition is the largest partition that a model has on an engine after the load. Its Bytes
+// partition is the largest partition that a model has on an engine after the load. Its Bytes
 // are 0 if the format of the engine's files is not known.
-func Partition(
-	ctx context.Context, w *workloads.Workload, mail messages.Source, m models.Model,
-	engine drivers.Engine,
-) (part Largest, err error) {
-	report, _, err := filesOf(ctx, w, mail, m, engine)
+func (at *point) partition(ctx context.Context, m models.Model, engine drivers.Engine) (results.Partition, error) {
+	part := results.Partition{Model: m.Name, Engine: engine.Name}
+	report, _, err := at.files(ctx, m, engine)
 	if err != nil || report == nil {
 		return part, err
 	}
 	for _, g := range report.Partitions {
 		if len(g.Largest) > 0 && g.Largest[0].Bytes > part.Bytes {
-			part = Largest{g.Table, g.Largest[0].Bytes}
+			part.Table, part.Bytes = g.Table, g.Largest[0].Bytes
 		}
 	}
 	return part, nil
