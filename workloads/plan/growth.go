@@ -191,7 +191,7 @@ func (c *Census) order(ctx context.Context, g *Growth) (*LoadOrder, error) {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		l.sift(i)
+		sift(l.heap, i, (*pending).before)
 	}
 	return l, nil
 }
@@ -226,29 +226,11 @@ func (l *LoadOrder) Next() (a Arrival, ok bool) {
 		l.heap = l.heap[:last]
 	}
 	if len(l.heap) > 0 {
-		l.sift(0)
+		sift(l.heap, 0, (*pending).before)
 	}
 	return a, true
 }
 
-// sift moves the folder at i down to its place.
-func (l *LoadOrder) sift(i int) {
-	for {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(l.heap); c++ {
-			if l.before(c, least) {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		l.heap[i], l.heap[least] = l.heap[least], l.heap[i]
-		i = least
-	}
-}
-
-func (l *LoadOrder) before(i, j int) bool {
-	a, b := &l.heap[i], &l.heap[j]
-	return a.at < b.at || a.at == b.at && a.folder < b.folder
+func (p *pending) before(q *pending) bool {
+	return p.at < q.at || p.at == q.at && p.folder < q.folder
 }

@@ -194,15 +194,10 @@ func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folde
 	}
 	endless := *last
 	endless.Duration, endless.Operations = 0, 0
-	stream, all := StreamOf(w, &endless, c), 0
-	clients := make([]Operation, max(1, last.Clients)) // they take turns
-	for n := range hottestSample {
+	all := 0
+	for o := range first(StreamOf(w, &endless, c), last, hottestSample) {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
-		}
-		o := &clients[n%len(clients)]
-		if _, ok := stream.Next(0, o); !ok {
-			break
 		}
 		asked := []int{o.User}
 		if o.Op == workloads.Deliver {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"iter"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -295,18 +296,25 @@ const Digested = 10_000
 // same first operations at the same times. Which message an operation chooses is drawn
 // among those that are live when it comes up, and is not part of the plan.
 func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum string, operations int64) {
-	s, h := StreamOf(w, p, c), sha256.New()
-	clients := make([]Operation, max(1, p.Clients)) // they take turns
-	for operations < Digested {
-		o := &clients[operations%int64(len(clients))]
-		due, ok := s.Next(0, o)
-		if !ok {
-			break
-		}
+	h := sha256.New()
+	for o, due := range first(StreamOf(w, p, c), p, Digested) {
 		operations++
 		o.digest(h, due)
 	}
 	return hex.EncodeToString(h.Sum(nil)), operations
+}
+
+// first yields the first n operations of a phase, and when they are due. The clients of a closed loop take turns.
+func first(s Stream, p *workloads.Phase, n int) iter.Seq2[*Operation, time.Duration] {
+	clients := make([]Operation, max(1, p.Clients))
+	return func(yield func(*Operation, time.Duration) bool) {
+		for i := range n {
+			o := &clients[i%len(clients)]
+			if due, ok := s.Next(0, o); !ok || !yield(o, due) {
+				return
+			}
+		}
+	}
 }
 
 // digest writes all that the plan says of an operation.
@@ -435,37 +443,40 @@ func (v *visit) think(s *workloads.Session, usual random.Dist) time.Duration {
 // first on top. If two are due at the same time, the one that began first comes first.
 type visits []visit
 
-func (h visits) before(i, j int) bool {
-	return h[i].due < h[j].due || h[i].due == h[j].due && h[i].number < h[j].number
+func (v *visit) before(w *visit) bool {
+	return v.due < w.due || v.due == w.due && v.number < w.number
 }
 
 func (h *visits) push(v *visit) {
 	*h = append(*h, *v)
 	a := *h
-	for i := len(a) - 1; i > 0 && a.before(i, (i-1)/2); i = (i - 1) / 2 {
+	for i := len(a) - 1; i > 0 && a[i].before(&a[(i-1)/2]); i = (i - 1) / 2 {
 		a[i], a[(i-1)/2] = a[(i-1)/2], a[i]
 	}
 }
 
 // fix moves the top down to its place, or removes it.
 func (h *visits) fix(remove bool) {
-	a := *h
-	if remove {
+	if a := *h; remove {
 		a[0] = a[len(a)-1]
-		a = a[:len(a)-1]
-		*h = a
+		*h = a[:len(a)-1]
 	}
-	for i := 0; ; {
+	sift(*h, 0, (*visit).before)
+}
+
+// sift moves the item at i of a heap down to its place.
+func sift[T any](heap []T, i int, before func(a, b *T) bool) {
+	for {
 		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(a); c++ {
-			if a.before(c, least) {
+		for c := 2*i + 1; c <= 2*i+2 && c < len(heap); c++ {
+			if before(&heap[c], &heap[least]) {
 				least = c
 			}
 		}
 		if least == i {
 			return
 		}
-		a[i], a[least] = a[least], a[i]
+		heap[i], heap[least] = heap[least], heap[i]
 		i = least
 	}
 }
