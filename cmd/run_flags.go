@@ -224,14 +224,12 @@ func sweepOverride(text string) ([]string, error) {
 		return nil, nil
 	}
 	path, list, _ := strings.Cut(text, "=")
-	values := strings.Split(list, ",")
-	for i, v := range values {
-		values[i] = strings.TrimSpace(v)
-		if !sweepPath.MatchString(path) || !sweepValue.MatchString(values[i]) {
+	for v := range strings.SplitSeq(list, ",") {
+		if !sweepPath.MatchString(path) || !sweepValue.MatchString(strings.TrimSpace(v)) {
 			return nil, usagef("--sweep %q: expected KEY=VALUE,VALUE,…, such as population.messages=100,1000,10000", text)
 		}
 	}
-	return []string{"sweep={" + path + ": [" + strings.Join(values, ", ") + "]}"}, nil
+	return []string{"sweep={" + path + ": [" + list + "]}"}, nil
 }
 
 // blameSweep changes the place of faults in the override for --sweep to the place in what the
@@ -247,24 +245,16 @@ func blameSweep(err error, text string) error {
 		if f.Pos.File != "--set "+strconv.Quote(override[0]) {
 			continue
 		}
-		f.Pos.File, f.Pos.Column = "--sweep "+strconv.Quote(text), typedAt(text, override[0], f.Pos.Column)
+		at := f.Pos.Column - len("sweep={")
+		if value := at - len(path) - len(": ["); value > 0 {
+			at = len(path) + len("=") + value
+		} else {
+			at = min(max(1, at), len(path))
+		}
+		f.Pos.File, f.Pos.Column = "--sweep "+strconv.Quote(text), at
 		f.Msg = strings.TrimPrefix(strings.ReplaceAll(f.Msg, "sweep."+path, path), "sweep: ")
 	}
 	return err
-}
-
-// typedAt is the column of --sweep that a column of its override came from. Both have the same
-// words in the same order.
-func typedAt(text, override string, column int) int {
-	words := regexp.MustCompile(`[^\s=,{}:\[\]]+`)
-	from, to := words.FindAllStringIndex(override, -1)[1:], words.FindAllStringIndex(text, -1) // not the word sweep
-	at := 1
-	for i := range min(len(from), len(to)) {
-		if start := from[i][0] + 1; start <= column {
-			at = to[i][0] + 1 + min(column-start, to[i][1]-to[i][0]-1)
-		}
-	}
-	return at
 }
 
 // serveMetrics shows the run to Prometheus until stop is called.
