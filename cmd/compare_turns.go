@@ -65,7 +65,7 @@ func (f *compareFlags) inTurns(ctx context.Context, out, errs io.Writer) error {
 				len(first.Regressions), first.Regressions[0])
 		}
 		if c, err = t.round(ctx, filepath.Join(dir, "confirm"), "confirm, "); err != nil {
-			return fmt.Errorf("%w; this shows the regression, which is not confirmed yet: %s", err, compareCommand(dir))
+			return fmt.Errorf("%w; to see the unconfirmed regression, run: %s", err, compareCommand(dir))
 		}
 		c.Confirm(first)
 	}

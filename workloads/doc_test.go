@@ -8,17 +8,18 @@ import (
 
 // TestDoc parses the workload that the package comment shows.
 func TestDoc(t *testing.T) {
-	src, err := os.ReadFile("doc.go")
+	src, err := os.ReadFile("workload.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	comment, _, _ := strings.Cut(string(src), "\npackage ")
 	var example strings.Builder
-	for line := range strings.Lines(string(src)) {
+	for line := range strings.Lines(comment) {
 		if text, ok := strings.CutPrefix(line, "//\t"); ok {
 			example.WriteString(text)
 		}
 	}
-	w, err := Parse("doc.go", []byte(example.String()))
+	w, err := Parse("workload.go", []byte(example.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
