@@ -192,7 +192,10 @@ func (c *checker) ends(t *schemas.Table) bool {
 
 // expires reports whether the rows of a table have an end of their own: by a setting, or since each
 // statement that creates one gives it a time to live.
-func (c *checker) expires(t *schemas.Table) bool { return c.lives(t) != 0 }
+func (c *checker) expires(t *schemas.Table) bool {
+	base := c.schema.Table(t.View())
+	return c.lives(t) != 0 || base != nil && c.lives(base) != 0 // rows of a view go with those of its base
+}
 
 // lives returns after how many seconds the last of the rows that are written at a time expires: 0 is never,
 // and -1 not known.

@@ -51,13 +51,18 @@ func partitionRules() []*Rule {
 		ID: "many-partitions", Severity: Warning,
 		kinds: []schemas.PatternKind{schemas.Get, schemas.Slice},
 		pattern: func(c *checker, p *schemas.Pattern) {
-			switch {
-			case p.In == nil || p.In.Role != schemas.Partition || p.Parallel > 0:
-			case p.Imported != nil:
-				c.atPattern(p, "reads a partition of %s for each %s in one query, so that a single node gathers them",
-					p.Table.Name, p.In.Name)
-			default:
-				c.atPattern(p, "reads a partition of %s for each %s, one after another", p.Table.Name, p.In.Name)
+			var lists []*schemas.Column // of values of the partition key
+			for _, col := range p.Table.Partition {
+				if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
+					lists = append(lists, col)
+				}
+			}
+			how := "one after another"
+			if p.Imported != nil {
+				how = "in one query, so that a single node gathers them"
+			}
+			if len(lists) > 0 && p.Parallel == 0 {
+				c.atPattern(p, "reads a partition of %s for each %s, %s", p.Table.Name, names(lists), how)
 			}
 		},
 	}}
