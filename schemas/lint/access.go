@@ -166,13 +166,11 @@ func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern
 }
 
 // onlyFallback reports whether the pattern runs in place of another one.
-func (c *checker) onlyFallback(p *schemas.Pattern) bool {
-	return slices.ContainsFunc(c.schema.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
-}
+func (c *checker) onlyFallback(p *schemas.Pattern) bool { return c.fallbacks[p] }
 
 // of returns the patterns on a table of the kinds given.
 func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
-	return slices.DeleteFunc(c.patterns(kinds...), func(p *schemas.Pattern) bool { return p.Table != t })
+	return ofKinds(c.on[t], kinds)
 }
 
 // boundKeys returns how many columns of the primary key, or of the index, a read

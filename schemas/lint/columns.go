@@ -90,10 +90,7 @@ func (c *checker) uses(t *schemas.Table) uses {
 			}
 		}
 	}
-	for _, p := range c.schema.Patterns {
-		if p.Table != t {
-			continue
-		}
+	for _, p := range c.on[t] {
 		into := u.written
 		switch p.Kind {
 		case schemas.Get, schemas.Slice, schemas.Scan:

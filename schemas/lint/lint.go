@@ -100,7 +100,14 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 
 // check runs all rules.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
-	c := &checker{schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints}
+	c := &checker{
+		schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints,
+		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
+	}
+	for _, p := range s.Patterns {
+		c.on[p.Table] = append(c.on[p.Table], p)
+		c.fallbacks[p.Fallback] = true
+	}
 	for _, r := range Rules() {
 		if r.Numbers && o.Numbers == nil {
 			continue
@@ -212,11 +219,18 @@ type checker struct {
 	rule    *Rule
 	engine  string // the engine that the rule judges for; "" if the rule is about none
 	found   []Finding
+
+	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
+	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one
 }
 
 // patterns returns the patterns of the kinds given, or all.
 func (c *checker) patterns(kinds ...schemas.PatternKind) []*schemas.Pattern {
-	return slices.DeleteFunc(slices.Clone(c.schema.Patterns), func(p *schemas.Pattern) bool {
+	return ofKinds(c.schema.Patterns, kinds)
+}
+
+func ofKinds(all []*schemas.Pattern, kinds []schemas.PatternKind) []*schemas.Pattern {
+	return slices.DeleteFunc(slices.Clone(all), func(p *schemas.Pattern) bool {
 		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind)
 	})
 }
