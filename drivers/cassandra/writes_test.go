@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -543,7 +544,7 @@ func TestNewRows(t *testing.T) {
 // exec runs a statement on the keyspace.
 func (r *runner) exec(format string) {
 	r.Helper()
-	keyspace, err := Keyspace(r.namespace, r.schema.Name)
+	keyspace, err := ddl.Keyspace(r.namespace, r.schema.Name)
 	if err == nil {
 		err = r.Store.session.Query(fmt.Sprintf(format, keyspace)).Exec()
 	}

@@ -46,7 +46,6 @@ func refusing(class string, changes *int) sendFunc {
 func TestBusyRegion(t *testing.T) {
 	changes := 0
 	sl := newSlot(refusing("org.apache.hadoop.hbase.RegionTooBusyException", &changes), 400*time.Millisecond)
-	defer sl.close()
 	err := changed(t, sl)
 	if err == nil || errors.Is(err, drivers.ErrUnknown) || !strings.Contains(err.Error(), "RegionTooBusyException") {
 		t.Errorf("error %v, want the refusal, which proves that nothing was applied", err)
@@ -55,7 +54,7 @@ func TestBusyRegion(t *testing.T) {
 	if changes > 6 {
 		t.Errorf("sent %d times in 400 ms, want at most 6 times", changes)
 	}
-	if sl.timeout.last != (time.Time{}) {
+	if sl.last != (time.Time{}) {
 		t.Error("the next call shares the timeout of this one")
 	}
 }
@@ -71,7 +70,6 @@ func TestBusyOnce(t *testing.T) {
 		}
 		return err
 	}), time.Minute)
-	defer sl.close()
 	if err := changed(t, sl); err != nil || changes != 3 {
 		t.Errorf("sent %d times, %v; want 3 times", changes, err)
 	}
@@ -95,7 +93,6 @@ func TestBusyThenSilent(t *testing.T) {
 		}
 		return refuse(c)
 	}), timeout)
-	defer sl.close()
 	err := changed(t, sl)
 	switch {
 	case granted == 0: // this machine had no time for the third attempt

@@ -82,14 +82,14 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 	}
 	var again backoff
 	defer func() {
-		sl.timeout.until(time.Time{})
+		sl.last = time.Time{}
 		sl.again = false
 	}()
 	for {
 		sl.request("", e.table, e.row).encode(e, condition, d)
 		m := &sl.call.mutate
 		if m.n > 1 && again.attempts == 0 {
-			again.deadline = time.Now().Add(sl.timeout.timeout)
+			again.deadline = time.Now().Add(sl.timeout)
 		}
 		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
 			err = sl.sendBatched(ctx)
@@ -116,7 +116,7 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		if err := again.wait(ctx, refused); err != nil {
 			return false, err
 		}
-		sl.timeout.until(again.deadline)
+		sl.last = again.deadline
 		sl.again = true
 		if err := sl.awaitRegion(ctx); err != nil {
 			return false, err
@@ -209,7 +209,8 @@ func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err e
 		return 0, nil
 	}
 	calls := m.calls[:m.n]
-	bounded, stop := sl.timeout.start(ctx)
+	bounded, stop := sl.bounded(ctx)
+	defer stop(nil)
 	m.batch = m.batch[:0]
 	for _, c := range calls {
 		c.ctx, c.stop = bounded, stop
@@ -220,7 +221,6 @@ func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err e
 	results, ok := c.client.SendBatch(bounded, m.batch)
 	clear(m.batch)
 	if ok {
-		sl.timeout.stop()
 		sl.countBatch(calls)
 		m.dropLargeBuffers()
 		return m.n, nil
@@ -239,7 +239,6 @@ func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err e
 	if err == nil && done < len(calls) {
 		err = explain(ctx, calls[0], gohbase.NotExecutedError)
 	}
-	sl.timeout.end()
 	return done, err
 }
 

@@ -185,12 +185,6 @@ func (s *session) Skipped() (rows int64, keys [][]byte) { return s.reading.takeS
 // Take implements drivers.Session.
 func (s *session) Take() drivers.Cost { return s.slots.take() }
 
-// Close implements drivers.Session.
-func (s *session) Close() error {
-	s.slots.close()
-	return s.Session.Close()
-}
-
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	return s.reading.read(ctx, st, args, yield)

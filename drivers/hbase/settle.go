@@ -191,7 +191,6 @@ func (sv *server) each(
 	}
 	defer conn.Close()
 	sl := newSlot(onConn{conn}, timeout)
-	defer sl.close()
 	for _, name := range sv.regions {
 		c := sl.request(method, nil, nil)
 		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer

@@ -21,7 +21,8 @@ import (
 type slot struct {
 	rpc     gohbase.RPCClient
 	batched bool // gohbase may put the call into one request with other calls
-	timeout callTimeout
+	timeout time.Duration
+	last    time.Time // when a call ends that is one of several attempts; else zero
 	call    *call
 	tally   *tally // counts the calls of a traced session; else nil
 	cost    drivers.CostCounter
@@ -29,7 +30,7 @@ type slot struct {
 }
 
 func newSlot(rpc gohbase.RPCClient, timeout time.Duration) *slot {
-	return &slot{rpc: rpc, timeout: callTimeout{timeout: timeout}}
+	return &slot{rpc: rpc, timeout: timeout}
 }
 
 // request prepares the slot's call. The caller sets its request, response and
@@ -58,7 +59,8 @@ func (sl *slot) sendBatched(ctx context.Context) error {
 
 func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	c := sl.call
-	c.ctx, c.stop = sl.timeout.start(ctx)
+	c.ctx, c.stop = sl.bounded(ctx)
+	defer c.stop(nil)
 	c.sent, c.answered, c.conn, c.block, c.sendings = false, false, nil, nil, 0
 	c.scan.request.TrackScanMetrics = nil
 	if sl.tally != nil || c.scan.metrics {
@@ -72,7 +74,6 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	}
 	_, err := sl.rpc.SendRPC(as)
 	if err == nil {
-		sl.timeout.stop()
 		sl.cost.Cost.Retries += max(0, c.sendings-1)
 		if sl.tally != nil {
 			sl.tally.count(c)
@@ -81,7 +82,6 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 	}
 	err = explain(ctx, c, err)
 	sl.call = nil
-	sl.timeout.end()
 	return err
 }
 
@@ -113,8 +113,19 @@ func (sl *slot) countBatch(calls []*call) {
 	}
 }
 
-// close frees the slot's timer and context.
-func (sl *slot) close() { sl.timeout.end() }
+// bounded returns a context that ends after the timeout: gohbase itself would look for a region for ever.
+func (sl *slot) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	timeout := sl.timeout
+	if !sl.last.IsZero() {
+		timeout = time.Until(sl.last)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(timeout, func() { cancel(errTimeout) })
+	return ctx, func(cause error) {
+		timer.Stop()
+		cancel(cause)
+	}
+}
 
 // batchable is a call that gohbase may batch. gohbase recognises such calls by
 // a method that only its own calls have.
@@ -162,13 +173,6 @@ func (s *slots) take() drivers.Cost {
 // examined counts rows that HBase has read. They are those that it returned, unless a filter has
 // dropped some: see scanRange.told.
 func (s *slots) examined(rows int) { s.slot.cost.Cost.RowsExamined += int64(rows) }
-
-func (s *slots) close() {
-	s.slot.close()
-	for _, sl := range s.more {
-		sl.close()
-	}
-}
 
 // call is one request to a region server or to the master. It implements gohbase's
 // interface for calls: gohbase finds the region, sends the request and waits.
@@ -301,57 +305,6 @@ func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (uint32, 
 
 // ResultChan returns where gohbase puts the outcome.
 func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }
-
-// callTimeout bounds each call of a slot by the timeout setting: gohbase itself
-// would look for a region for ever. It reuses its context as long as calls
-// succeed and have the same parent, so that most calls allocate none.
-type callTimeout struct {
-	timeout time.Duration
-	last    time.Time // the call is one of several that share a timeout, which ends then
-	parent  context.Context
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	timer   *time.Timer
-}
-
-// start starts the timer of a call. The context that it returns ends with its
-// parent or after the timeout.
-func (t *callTimeout) start(parent context.Context) (context.Context, context.CancelCauseFunc) {
-	timeout := t.timeout
-	if !t.last.IsZero() {
-		timeout = time.Until(t.last)
-	}
-	if t.ctx != nil && t.parent == parent && t.ctx.Err() == nil {
-		t.timer.Reset(timeout)
-		return t.ctx, t.cancel
-	}
-	t.end()
-	t.parent = parent
-	t.ctx, t.cancel = context.WithCancelCause(parent)
-	cancel := t.cancel
-	t.timer = time.AfterFunc(timeout, func() { cancel(errTimeout) })
-	return t.ctx, t.cancel
-}
-
-// until makes the next calls share a timeout, which ends at that time; the zero time
-// gives each call its own again.
-func (t *callTimeout) until(last time.Time) { t.last = last }
-
-// stop stops the timer after a call. If the timer has just fired, the context
-// cannot be used again.
-func (t *callTimeout) stop() {
-	if !t.timer.Stop() {
-		t.end()
-	}
-}
-
-func (t *callTimeout) end() {
-	if t.ctx != nil {
-		t.timer.Stop()
-		t.cancel(nil)
-	}
-	t.parent, t.ctx, t.cancel, t.timer = nil, nil, nil, nil
-}
 
 // The first and the longest pause before a change of one row is sent again. gohbase, too,
 // begins with 16 ms when it sends other calls again.

@@ -62,7 +62,6 @@ func TestSentTwice(t *testing.T) {
 		if c.want != nil && (!errors.Is(err, c.want) || !errors.Is(err, drivers.ErrUnknown) || sendings != 1) {
 			t.Errorf("%s: sent %d times, %v; expected once, and %v", c.name, sendings, err, drivers.ErrUnknown)
 		}
-		sl.close()
 	}
 }
 
@@ -78,7 +77,6 @@ func TestTimeout(t *testing.T) {
 		<-c.Context().Done()
 		return c.Context().Err()
 	}), 10*time.Millisecond)
-	defer sl.close()
 	for _, c := range []struct {
 		method        string
 		send, unknown bool

@@ -195,7 +195,6 @@ func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.State
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
 		sl := s.newSlot()
-		defer sl.close()
 		return st.split(ctx, sl, n)
 	})
 }
