@@ -162,12 +162,12 @@ func (m *mailbox) several(ctx context.Context, f *folder, hs []models.Handle) er
 	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(hs, models.Handle.IsZero) { // Cassandra refuses an identifier of zeros
+		return models.ErrNotFound
+	}
 	m.here = seek(m.here, hs)
 	for i, h := range hs {
-		switch {
-		case h.IsZero():
-			return models.ErrNotFound
-		case m.here[i].found:
+		if m.here[i].found {
 			continue
 		}
 		overflow := overflowOf(h)
