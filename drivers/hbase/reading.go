@@ -120,7 +120,10 @@ func (r *reading) emit() error {
 		}
 	}
 	plan.Project(r.row, r.st.out, r.keyVals, r.vals, r.statics)
-	return r.yield(r.row)
+	if err := r.yield(r.row); err != nil {
+		return err
+	}
+	return r.ctx.Err() // a page of rows is in memory, and the next may be far away
 }
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has
