@@ -33,7 +33,12 @@ const (
 
 // Ask implements drivers.Asker. In CQL only SELECT reads, and a request is one statement.
 func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
-	return plan.Call(c.Gate, "run a query", func() ([]drivers.Asked, error) { return c.ask(ctx, q) })
+	if err := c.Enter(); err != nil {
+		return nil, err
+	}
+	defer c.Leave()
+	asked, err := c.ask(ctx, q)
+	return asked, c.login.Hide(err)
 }
 
 func (c *calls) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
