@@ -28,7 +28,7 @@ var randomDefaults = map[string]string{
 
 // fewSequences is how many sequences run on a shared store, where each call is a round trip, and on a
 // variant.
-const fewSequences = 5
+const fewSequences = 2
 
 var boundRandom = sync.OnceFunc(func() {
 	given := map[string]bool{}
