@@ -258,13 +258,19 @@ func (l *legend) lines() [][2]string {
 
 // warningsShown is how many warnings the first screen has. It names the others, which are in the full text and
 // folded on the page.
-const warningsShown = 2
+func (v *run) warningsShown() int {
+	if len(v.alerts().Says) > 0 {
+		return 1 // an alert has taken the room
+	}
+	return 2
+}
 
 // warnings are those that change how the latencies are read.
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
 	all, further := v.allWarnings()
-	for i, w := range all[:min(len(all), warningsShown)] {
+	shown := min(len(all), v.warningsShown())
+	for i, w := range all[:shown] {
 		lead := ""
 		if i == 0 {
 			lead = "Warning"
@@ -274,7 +280,7 @@ func (v *run) warnings() document.Section {
 		}
 		s.Note(document.Warn, lead, w.text)
 	}
-	if more := slices.Concat(all[min(len(all), warningsShown):], further); len(all) > warningsShown {
+	if more := slices.Concat(all[shown:], further); len(all) > shown {
 		var names []string
 		for _, w := range more {
 			if !slices.Contains(names, w.name) {
@@ -290,7 +296,7 @@ func (v *run) warnings() document.Section {
 func (v *run) furtherWarnings() document.Section {
 	s := document.Section{ID: "further", Title: "More warnings", Fold: true}
 	all, further := v.allWarnings()
-	for _, w := range slices.Concat(all[min(len(all), warningsShown):], further) {
+	for _, w := range slices.Concat(all[min(len(all), v.warningsShown()):], further) {
 		s.Note(document.Plain, "-", w.text)
 	}
 	return s
