@@ -34,7 +34,7 @@ func each(t *testing.T, suffix string, least int, yield func(path, text string))
 			return err
 		}
 		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "results") &&
-			path != "reports/results" {
+			path != "workloads/results" {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, suffix) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func newCompare() *cobra.Command {

@@ -18,8 +18,8 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The names of the sides of compare --run, of their flags and of their folders.

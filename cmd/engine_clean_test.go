@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
 // cluster is an engine over the network that holds nothing but namespaces.

@@ -26,7 +26,7 @@ var small = []string{
 
 // TestExamples runs the examples of every command's help, with less work.
 func TestExamples(t *testing.T) {
-	saved, err := filepath.Abs("../reports/results/testdata/sample")
+	saved, err := filepath.Abs("../workloads/results/testdata/sample")
 	if err != nil {
 		t.Fatal(err)
 	}

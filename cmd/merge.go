@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/reports/merge"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/merge"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func newMerge() *cobra.Command {

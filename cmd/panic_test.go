@@ -11,8 +11,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // brittle is a model whose List panics.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // checkResults DIR OPERATIONS [MODEL/ENGINE...] checks a run directory: its files,

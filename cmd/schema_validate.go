@@ -18,12 +18,12 @@ import (
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
+	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
 // validateFlags are the flags of schema validate as they were given.

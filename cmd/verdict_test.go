@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The status of a run that is done: data that is wrong before all else, and no

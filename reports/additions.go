@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // added is what the additions to a model's document cost.

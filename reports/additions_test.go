@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // TestAdditions: requests of added patterns and tables are told by model, and half of a batch whose

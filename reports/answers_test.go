@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // A workload's answer is the last of the text, is in the Markdown, and says of each model what its

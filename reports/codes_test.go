@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The overview sorts doubts by their codes, and a run is excused from cells of a code. Only package judge has codes.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // comparison is a run of five models, four trials each, as a user makes one to choose

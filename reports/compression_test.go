@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // TestEnginesCompressDifferently: where engines of a run compress their files in different ways,

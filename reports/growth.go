@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/growth"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/growth"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // growth are how the metrics grow over a sweep: what grows, the values at each point, and folded the exponents.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The form of JUnit's XML that CI systems read.

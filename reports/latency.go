@@ -11,7 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

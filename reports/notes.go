@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // Regime says how large the data of each model was in comparison with the cache in the

@@ -1,6 +1,6 @@
 // Package reports writes the results of a run for people and for other tools: text for a
 // terminal, Markdown, CSV, JUnit, Go benchmark lines, and the overview that compares models.
-// A report can always be made again from a run directory (package reports/results).
+// A report can always be made again from a run directory (package workloads/results).
 package reports
 
 import (
@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/answer"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/answer"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Text writes a run for a terminal.

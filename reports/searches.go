@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // mostSearches is how many searches have their measurements on the first screen. Those of more are folded.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // streamed is the sample with streams in the measured phase of one model.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // streams are the phases that run several streams at once: each stream, and below it its operations. Over

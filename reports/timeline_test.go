@@ -3,7 +3,7 @@ package reports
 import (
 	"testing"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // A gap is told of where operations were missed in it, and not where there were

@@ -10,9 +10,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mailbench/mailbench/reports/answer"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/answer"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Expectation is a bound that a figure of measured phases must keep: a service level

@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 const (

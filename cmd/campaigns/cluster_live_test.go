@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // small are flags of run for a small load.

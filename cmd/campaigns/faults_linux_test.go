@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // TestFaults is the campaign of faults, "make check CHECK=faults". It takes hours:

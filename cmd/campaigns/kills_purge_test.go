@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/cmd"
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 const purgesWorkload = "testdata/purges.yaml"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Four shards of one run, each a process of its own, load one Cassandra together. Merged,

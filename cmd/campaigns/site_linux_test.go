@@ -17,7 +17,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // outage is a time in which what a node served was not served as usual.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Counted figures depend on the code and on the messages that operations found. Runs

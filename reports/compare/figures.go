@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // figure is a figure that operations are compared by.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/workloads/growth"
 )
 
 // Gate says which difference of some figures fails a comparison.

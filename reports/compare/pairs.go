@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Side is one side of a comparison: the runs of one build. Their trials are put together.

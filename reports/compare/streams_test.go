@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // streamed are two sides whose phase runs two streams: both list, and one alone delivers.

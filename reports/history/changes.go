@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 const (

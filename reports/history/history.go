@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Format is the version of the JSON of a History. Within a version fields are only added.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Listing takes longer from one night on: that is found, and nothing else.

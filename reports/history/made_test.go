@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 var began = time.Date(2026, 10, 1, 4, 0, 0, 0, time.UTC)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // deepest is how far below the folder results are looked for.

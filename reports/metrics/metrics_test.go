@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // scraped is what Prometheus gets of two ticks: 3 lists of 2 ms that waited 1 ms, and one that failed.

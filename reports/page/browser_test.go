@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 //go:embed check.js

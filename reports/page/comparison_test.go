@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // writeComparison is the page of a run against the same run with one request more to list.

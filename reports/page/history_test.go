@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/history"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // writeHistory is the page of runs, of which each began a day after the one before. Every

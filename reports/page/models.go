@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // modelView shows the access patterns of a model's operations, and its schema.

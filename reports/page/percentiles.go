@@ -6,8 +6,8 @@ import (
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // opsTogether is how many operations of a single model share a chart.

@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // several is the report of runs side by side, in the order given. It has medians and ratios only;

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mailbench/mailbench/reports/growth"
+	"github.com/mailbench/mailbench/workloads/growth"
 )
 
 // leastDifference is the ratio up to which two models count as equal, whatever the trials say.

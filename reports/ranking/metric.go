@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Metric is a property of the whole load by which models are compared: of the operations that all of

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/latency"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 

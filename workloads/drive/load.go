@@ -12,11 +12,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
-	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/summary"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no

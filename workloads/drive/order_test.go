@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/latency"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/subject"
 )

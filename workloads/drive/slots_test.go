@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // mixes are three streams: two that list, one that asks for something else, too.

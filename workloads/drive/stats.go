@@ -12,9 +12,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/summary"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // stats are what one worker, or all of them, counted besides latencies.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // lengths enters ticks of these seconds, the last one at the phase's end, and

@@ -18,10 +18,10 @@ import (
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 

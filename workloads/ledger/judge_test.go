@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // An audit judges a message by what the store acknowledged of it.

@@ -17,8 +17,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/scratch"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
 // A data folder and all in it are their user's only (package private). It holds one

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The null engine keeps no data set: each run on one data folder loads anew.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // A phase that is interrupted while the engine is behind was overloaded: what was

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/search"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/search"
 )
 
 // FindMax makes a run search for the highest rate at which each measured phase keeps

@@ -13,10 +13,10 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/oracle"
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/search"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/search"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 

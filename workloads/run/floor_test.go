@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func TestFloorIsPublished(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // TestAuditsThatCannotKnow: an audit whose ledger, data set or list says less than there was is no

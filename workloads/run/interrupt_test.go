@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/oracle"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 const breaks = `

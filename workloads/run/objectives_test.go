@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // A run judges what its workload expects. All figures that the language has are known to

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/results"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // A panic costs the phase that it is in. Its stack is in the result, the store and the

@@ -6,9 +6,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The trials of quick have enough operations for a p99 of each that has 2% of the load, and the phases of five models

@@ -25,17 +25,17 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/latency"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/replay"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // Run carries out the workload with each model on each engine and returns what

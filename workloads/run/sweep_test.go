@@ -12,11 +12,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/reports/growth"
-	"github.com/mailbench/mailbench/reports/results"
-	"github.com/mailbench/mailbench/reports/trials"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // sweptConfig sweeps the messages of a folder with two models on the embedded engine.

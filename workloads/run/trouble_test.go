@@ -14,11 +14,11 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/judge"
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 var errRefused = errors.New("connection refused")

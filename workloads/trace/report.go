@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mailbench/mailbench/reports/results"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Report says what each pattern of a model cost on an engine.

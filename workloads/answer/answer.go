@@ -1,0 +1,360 @@
+package answer
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
+)
+
+// Line is a sentence with its figures.
+type Line struct {
+	Model  string // "": it names models itself
+	Engine string
+	Text   string
+	Told   bool // all its figures can be told
+}
+
+// Of are the sentences of the run's workload, with the figures of the run. Those that name a model that the user
+// left out are left out, too.
+func Of(r *results.Run) []Line {
+	var lines []Line
+	var absent []string
+	read := map[string]*schemas.Schema{}
+	for _, text := range r.Answer {
+		s, err := Parse(text)
+		if err != nil {
+			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", untold, err)})
+			continue
+		}
+		if names := s.absent(r); len(names) > 0 {
+			absent = append(absent, names...)
+			continue
+		}
+		for _, w := range s.about(r) {
+			w.run, w.schemas = r, read
+			lines = append(lines, w.say(s))
+		}
+	}
+	if slices.Sort(absent); len(absent) > 0 {
+		names := strings.Join(slices.Compact(absent), ",")
+		lines = append(lines, Line{Text: fmt.Sprintf("The workload's answer needs %s, which did not run: add -m %s", names, names)})
+	}
+	return lines
+}
+
+// absent are the models that a sentence names and that have no results.
+func (s *Sentence) absent(r *results.Run) (all []string) {
+	for _, f := range s.figures() {
+		ran := slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == f.model })
+		if f.model != "" && !ran && !slices.Contains(all, f.model) {
+			all = append(all, f.model)
+		}
+	}
+	return all
+}
+
+// untold begins a line that cannot be told.
+const untold = "inconclusive"
+
+// about are the models and engines that a sentence is said of.
+func (s *Sentence) about(r *results.Run) (all []filling) {
+	named := slices.ContainsFunc(s.figures(), func(f figure) bool { return f.model != "" })
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !c.Measured() {
+			continue
+		}
+		w := filling{model: c.Model, engine: c.Engine}
+		if named {
+			w.model = ""
+		}
+		if !slices.ContainsFunc(all, func(o filling) bool { return o.model == w.model && o.engine == w.engine }) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// filling fills in a sentence for one model on one engine.
+type filling struct {
+	run           *results.Run
+	model, engine string
+	schemas       map[string]*schemas.Schema // that were read, by model
+	emulated      []string                   // patterns whose fallback ran
+}
+
+// say fills in the sentence, or says what cannot be told.
+func (w *filling) say(s *Sentence) Line {
+	line := Line{Model: w.model, Engine: w.engine, Told: true}
+	for i := range s.parts {
+		text, why := w.part(&s.parts[i])
+		if why != "" {
+			line.Text, line.Told = untold+": "+why, false
+			return line
+		}
+		if s.parts[i].kind == plain && line.Text != "" {
+			text = counted(line.Text, text)
+		}
+		line.Text += text
+	}
+	if len(w.emulated) > 0 {
+		line.Text += " (emulated: " + strings.Join(w.emulated, ", ") + ")"
+	}
+	return line
+}
+
+// afterOne matches the noun behind a number, in the plural as sentences are written.
+var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
+
+// counted is the text behind said, whose noun is singular if said ends with the number 1.
+func counted(said, text string) string {
+	number := said[strings.LastIndexByte(said, ' ')+1:]
+	if number != "1" {
+		return text
+	}
+	return afterOne.ReplaceAllString(text, " $1")
+}
+
+// part is the text of a part, or why it cannot be told.
+func (w *filling) part(p *part) (text, why string) {
+	switch p.kind {
+	case value:
+		return w.value(p.a)
+	case ratio:
+		return w.ratio(p)
+	case from:
+		return w.from(p)
+	case smallest, largest:
+		point := w.point(p.name())
+		if point == "" {
+			return "", "the run has no sweep"
+		}
+		return point, ""
+	}
+	return p.text, ""
+}
+
+// point is the value of the sweep that a figure is of. A run without a sweep has none.
+func (w *filling) point(name string) string {
+	if s := w.run.Sweep; s != nil && len(s.Points) > 0 {
+		switch name {
+		case first:
+			return s.Points[0].Value
+		case last:
+			return s.Points[len(s.Points)-1].Value
+		}
+	}
+	if name == first || name == last {
+		return ""
+	}
+	return name
+}
+
+func (w *filling) value(f figure) (text, why string) {
+	if f.name == atomic {
+		return w.atomic(f)
+	}
+	if f.name == interrupted {
+		return w.interrupted(f)
+	}
+	if f.op == rowCache {
+		return w.rowCache(f)
+	}
+	v, why := w.figure(f)
+	if why != "" {
+		return "", why
+	}
+	of := results.Figure(f.name)
+	text = of.Text(v.Median)
+	if low, high := of.Text(v.Low), of.Text(v.High); !of.Counted() && low != high {
+		text += " (" + low + " to " + high + ")"
+	}
+	return text, ""
+}
+
+// ratio is how many times the second figure the first is. Of times it has the range that the ranges
+// of both leave.
+func (w *filling) ratio(p *part) (text, why string) {
+	a, why := w.figure(p.a)
+	if why != "" {
+		return "", why
+	}
+	b, why := w.figure(p.b)
+	if why != "" {
+		return "", why
+	}
+	f := results.Figure(p.a.name)
+	if b.Median <= 0 {
+		return "", fmt.Sprintf("%s is %s", p.b, f.Text(b.Median))
+	}
+	if why := noise(f, p.a, p.b, &a, &b); why != "" {
+		return "", why
+	}
+	text = words.Digits(a.Median/b.Median) + "×"
+	if low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1)); !f.Counted() && low != high {
+		text += " (" + low + " to " + high + ")"
+	}
+	return text, ""
+}
+
+// from says from which value of the sweep on the first figure is less than the second.
+func (w *filling) from(p *part) (text, why string) {
+	if w.run.Sweep == nil || len(w.run.Sweep.Points) == 0 {
+		return "", "the run has no sweep"
+	}
+	points := w.run.Sweep.Points
+	since := len(points)
+	for since > 0 {
+		less, why := w.less(p, points[since-1].Value)
+		if why != "" && since == len(points) {
+			return "", why
+		}
+		if !less {
+			if since < len(points) && why != "" {
+				text = "at the latest "
+			}
+			break
+		}
+		since--
+	}
+	switch since {
+	case len(points):
+		return "from no value on, up to " + points[since-1].Value, ""
+	case 0:
+		return "already from " + points[0].Value + " on", ""
+	}
+	return text + "from " + points[since].Value + " on", ""
+}
+
+// less reports whether the first figure is less than the second at a value of the sweep, or why that
+// cannot be told.
+func (w *filling) less(p *part, point string) (less bool, why string) {
+	a, b := p.a, p.b
+	for _, of := range []*figure{&a, &b} {
+		if of.point == "" {
+			of.point = point
+		}
+	}
+	x, why := w.figure(a)
+	if why != "" {
+		return false, why
+	}
+	y, why := w.figure(b)
+	if why != "" {
+		return false, why
+	}
+	f := results.Figure(a.name)
+	if trials.Differs(f, &x, &y) {
+		return true, ""
+	}
+	return false, noise(f, a, b, &x, &y)
+}
+
+// noise says that two figures do not differ by more than the noise, or "" if they do, or are known to
+// be the same.
+func noise(f results.Figure, a, b figure, x, y *trials.Value) string {
+	if trials.Differs(f, x, y) || trials.Differs(f, y, x) || trials.Same(f, x, y) {
+		return ""
+	}
+	return fmt.Sprintf("%s and %s do not differ by more than the noise: %s and %s", a, b,
+		f.Text(x.Median), f.Text(y.Median))
+}
+
+// Scope is what the sentences of a workload may name.
+type Scope struct {
+	Models []string
+	Phases []Phase  // that measure, or break operations off
+	Points []string // values of the sweep; none: there is no sweep
+}
+
+// Phase is a measured phase and the operations of its mix, or a phase that breaks operations off.
+type Phase struct {
+	Name       string
+	Ops        []string
+	Interrupts bool
+}
+
+// Check returns the first name of the sentence that is not in the scope.
+func (s *Sentence) Check(of Scope) error {
+	named := 0
+	all := s.figures()
+	for _, f := range all {
+		if err := of.figure(f); err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+		if f.model != "" {
+			named++
+		}
+	}
+	if named > 0 && named < len(all) {
+		return fmt.Errorf("some figures name a model and some do not: %s", all)
+	}
+	for _, p := range s.parts {
+		if p.kind >= from && len(of.Points) == 0 {
+			return fmt.Errorf("{%s}: the workload has no sweep", p.name())
+		}
+		if p.kind == value && len(of.Points) > 0 && p.a.point == "" ||
+			p.kind == ratio && len(of.Points) > 0 && (p.a.point == "" || p.b.point == "") {
+			return fmt.Errorf("{%s}: expected at and one of the sweep's values after each metric, or at %s", p.name(), last)
+		}
+	}
+	return nil
+}
+
+// name is the part as it was written.
+func (p *part) name() string {
+	switch p.kind {
+	case smallest:
+		return first
+	case largest:
+		return last
+	}
+	return p.text
+}
+
+func (of *Scope) figure(f figure) error {
+	if f.model != "" && !slices.Contains(of.Models, f.model) {
+		return strict.Unknown("model", f.model, append(slices.Clone(of.Models), "or another that answer.models names")...)
+	}
+	if f.point != "" && f.point != first && f.point != last && !slices.Contains(of.Points, f.point) {
+		return fmt.Errorf("%s is no value of the sweep", f.point)
+	}
+	if f.point != "" && len(of.Points) == 0 {
+		return fmt.Errorf("the workload has no sweep")
+	}
+	if f.op == results.PartitionOp {
+		if f.phase != "" || len(of.Points) == 0 {
+			return fmt.Errorf("the forecast of the largest partition belongs to a sweep, and to no phase")
+		}
+		return nil
+	}
+	var names []string
+	var found int
+	for _, p := range of.Phases {
+		if p.Interrupts != (f.name == interrupted) {
+			continue
+		}
+		names = append(names, p.Name)
+		if (f.op == rowCache || slices.Contains(p.Ops, f.op)) && (f.phase == "" || f.phase == p.Name) {
+			found++
+		}
+	}
+	switch {
+	case f.phase != "" && !slices.Contains(names, f.phase):
+		return strict.Unknown("phase", f.phase, names...)
+	case found == 0 && f.phase != "":
+		return fmt.Errorf("%s has no %s in its mix", f.phase, f.op)
+	case found == 0:
+		return fmt.Errorf("no measured phase has %s in its mix", f.op)
+	case found > 1:
+		return fmt.Errorf("%d phases have %s in their mix; expected in and the name of one", found, f.op)
+	}
+	return nil
+}

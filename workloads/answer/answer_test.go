@@ -1,0 +1,298 @@
+package answer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+const schema = `schema: 1
+name: james
+doc: planted
+native: hbase
+tables:
+  M:
+    partition: [box uuid]
+    clustering: [uid bigint]
+    columns: {data: blob}
+    rows: [{each: message, partition: folder, sizes: {data: body}, ends: [move, delete]}]
+patterns:
+  page: {doc: a page, slice: M, by: box, limit: arg, columns: uid}
+  put: {doc: a message, put: M}
+  drop: {doc: a message, delete: M, by: [box, uid]}
+  replace:
+    doc: a move
+    batch: [{run: put, each: message}, {run: drop, each: message}]
+    atomic: partition
+    fallback: replace_singly
+  replace_singly: {doc: a move, batch: [{run: put, each: message}, {run: drop, each: message}]}
+workflow: {page: []}
+`
+
+// cell plants a cell whose operation has so many calls and such times.
+func cell(model, point string, trial int, calls float64, ns int64) results.Cell {
+	lat := results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: float64(ns)}
+	op := results.Op{
+		Count: 1000, Support: results.Native, Response: lat, Service: lat, Store: results.StoreCost{Calls: calls},
+		Patterns: []results.PatternCalls{{Name: "page", Calls: 1}, {Name: "replace", Calls: 1}},
+	}
+	return results.Cell{
+		Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: point, Trial: trial, Shard: 1},
+		Kind: results.KindMeasure, Arrivals: "closed", Verdict: results.OK, Ops: map[string]results.Op{"move": op},
+	}
+}
+
+// planted is a sweep of two models over three values, in four trials. The times of james are the same at
+// each, and those of oracle grow: 0.5, 1.01 and 2 times those of james.
+func planted() *results.Run {
+	r := &results.Run{
+		Schemas: []results.Schema{{Model: "james", Text: schema}},
+		Sweep: &results.Sweep{Path: "population.users", Points: []results.SweepPoint{
+			{Value: "100", Size: 100, Partitions: []results.Partition{{Model: "james", Engine: "embedded", Bytes: 2e6}}},
+			{Value: "1000", Size: 1000},
+			{Value: "10000", Size: 10000},
+		}},
+	}
+	for i, p := range r.Sweep.Points {
+		for trial := range 4 {
+			off := int64(trial) * 20_000
+			r.Cells = append(r.Cells, cell("james", p.Value, trial+1, 3, 1_000_000+off))
+			c := &r.Cells[len(r.Cells)-1]
+			c.Before = &results.EngineInfo{RowCacheReads: 1000, RowCacheHits: 10}
+			c.Engines = &results.EngineInfo{RowCacheReads: 1100, RowCacheHits: 91}
+			r.Cells = append(r.Cells, cell("oracle", p.Value, trial+1, []float64{1, 3, 5}[i], []int64{500_000, 1_010_000, 2_000_000}[i]+off))
+		}
+	}
+	return r
+}
+
+// say is what the run's answer to one sentence is, a line for each model.
+func say(r *results.Run, text string) string {
+	r.Answer = []string{text}
+	var all []string
+	for _, l := range Of(r) {
+		s := l.Text
+		if l.Model != "" {
+			s = l.Model + ": " + s
+		}
+		all = append(all, s)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]string{
+		"It asks {move.calls at smallest} at {smallest} and {move.calls at 10000} at {largest}.": "james: It asks 3 at 100 and 3 at 10000.\n" +
+			"oracle: It asks 1 at 100 and 5 at 10000.",
+		"It asks {move.calls of oracle at 100} requests of {move.calls of james at 100} rows.": "It asks 1 request of 3 rows.",
+		"{move.p50 of james at 100}": "1.03ms (1.00ms to 1.06ms)",
+		"{move.p50 of oracle at largest / move.p50 of james at largest} as long": "1.97× (1.89 to 2.06) as long",
+		"{move.calls of oracle at 10000 / move.calls of james at 100} the calls": "1.67× the calls",
+		"{move.calls of oracle at 1000 / move.calls of james at 100} the calls":  "1.00× the calls",
+		"It pays {from move.calls of james < move.calls of oracle}.":             "It pays from 10000 on.",
+		"It pays {from move.p50 of james < move.p50 of oracle}.":                 "It pays from 10000 on.",
+		"It pays {from move.calls of oracle < move.calls of james}.":             "It pays from no value on, up to 10000.",
+		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "inconclusive: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
+		"{move.atomic of james at 100}":                                          "atomic",
+		"{move.atomic of oracle at 100}":                                         "inconclusive: the schema of oracle does not declare page",
+		"{partition.size of james at 100}":                                       "2.00MB",
+		"{partition.size of oracle at 100}":                                      "inconclusive: there is no forecast of partition.size of oracle at 100",
+		"It answers {row-cache.hits of james at 100}.":                           "It answers 81%.",
+		"It answers {row-cache.hits of oracle at 100}.":                          "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
+		"{move.calls of datastax at 100}":                                        "The workload's answer needs datastax, which did not run: add -m datastax",
+		"{list.calls of james at 100}":                                           "inconclusive: list.calls of james at 100 was not measured",
+		"{move.examined of james at 100}":                                        "inconclusive: move.examined of james at 100 is not known",
+	} {
+		if got := say(planted(), text); got != want {
+			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}
+
+// What the figures do not tell, no sentence says.
+func TestCannotBeTold(t *testing.T) {
+	change := func(do func(c *results.Cell, o *results.Op)) *results.Run {
+		r := planted()
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if o := c.Ops["move"]; c.Point == "10000" {
+				do(c, &o)
+				c.Ops["move"] = o
+			}
+		}
+		return r
+	}
+	const compared = "{move.p50 of oracle at 10000 / move.p50 of james at 10000}"
+	for name, c := range map[string]struct {
+		run        *results.Run
+		text, want string
+	}{
+		"nothing": {
+			planted(), "{move.p50 of oracle at 100 / move.p50 of james at 100}", "0.51× (0.47 to 0.56)",
+		},
+		"too few": {
+			change(func(_ *results.Cell, o *results.Op) { o.Count = 4 }), compared,
+			"inconclusive: move.p50 of oracle at 10000 is not known well enough",
+		},
+		"invalid": {
+			change(func(c *results.Cell, _ *results.Op) { c.Verdict = results.Invalid }), compared,
+			"inconclusive: move.p50 of oracle at 10000 is not compared, since the verdict is invalid",
+		},
+		"not offered": {
+			change(func(_ *results.Cell, o *results.Op) { *o = results.Op{Support: results.NotOffered} }), compared,
+			"inconclusive: oracle does not support move",
+		},
+		"none": {
+			change(func(_ *results.Cell, o *results.Op) { o.Count, o.Failed = 0, 9 }), compared,
+			"inconclusive: no move of oracle was ok",
+		},
+		"overlapping": {
+			change(func(c *results.Cell, o *results.Op) {
+				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
+			}), compared,
+			"inconclusive: move.p50 of oracle at 10000 and move.p50 of james at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+		},
+		"overlapping at the end": {
+			change(func(c *results.Cell, o *results.Op) {
+				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
+			}),
+			"{from move.p50 of james < move.p50 of oracle}",
+			"inconclusive: move.p50 of james at 10000 and move.p50 of oracle at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+		},
+		"emulated": {
+			change(func(_ *results.Cell, o *results.Op) { o.Fallback = "replace_singly" }), "{move.atomic of james at 10000}",
+			"not atomic (emulated: replace_singly)",
+		},
+		"two changes": {
+			change(func(_ *results.Cell, o *results.Op) {
+				o.Patterns = append(o.Patterns, results.PatternCalls{Name: "put", Calls: 1})
+			}),
+			"{move.atomic of james at 10000}", "not atomic",
+		},
+		"no sweep": {
+			&results.Run{Cells: []results.Cell{cell("james", "", 1, 3, 1e6)}}, "{smallest}",
+			"james: inconclusive: the run has no sweep",
+		},
+	} {
+		if got := say(c.run, c.text); got != c.want {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+// Few operations tell a counted figure that differs by far more than they differ among each other.
+func TestFewOperations(t *testing.T) {
+	for deviation, want := range map[float64]string{
+		2e3: "50.9×",
+		2e6: "inconclusive: deliver.written of oracle at 50 and deliver.written of oracle at 1 do not differ " +
+			"by more than the noise: 5.19MB and 102KB",
+	} {
+		r := &results.Run{Sweep: &results.Sweep{Points: []results.SweepPoint{{Value: "1"}, {Value: "50"}}}}
+		for point, written := range map[string]float64{"1": 102e3, "50": 5.19e6} {
+			c := cell("oracle", point, 1, 1, 1_000_000)
+			o := c.Ops["move"]
+			o.Count, o.Store.BytesWritten, o.Store.BytesDeviation = 20, written, deviation
+			c.Ops = map[string]results.Op{"deliver": o}
+			r.Cells = append(r.Cells, c)
+		}
+		got := say(r, "{deliver.written of oracle at 50 / deliver.written of oracle at 1}")
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("with a deviation of %g: %s\nwant %s", deviation, got, want)
+		}
+	}
+}
+
+// A value before the one from which on something pays may not be told.
+func TestAtTheLatest(t *testing.T) {
+	r := planted()
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Point == "1000" {
+			c.Verdict = results.Overloaded
+		}
+	}
+	if got, want := say(r, "{from move.p50 of james < move.p50 of oracle}"), "at the latest from 10000 on"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := say(planted(), "{from move.calls of oracle at 100 < move.calls of james}"), "already from 100 on"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	scope := Scope{
+		Models: []string{"james", "oracle"}, Points: []string{"100", "1000"},
+		Phases: []Phase{
+			{Name: "read", Ops: []string{"list"}},
+			{Name: "write", Ops: []string{"move", "list"}},
+			{Name: "broken", Ops: []string{"move", "delete"}, Interrupts: true},
+		},
+	}
+	for text, want := range map[string]string{
+		"{":                                  "{ has no closing }",
+		"}":                                  "a } has no { before it",
+		"{}":                                 "{}: expected a figure such as list.calls",
+		"{list}":                             `{list}: "list" is no figure; expected one such as list.calls, smallest or largest`,
+		"{move.call at 100}":                 `{move.call at 100}: unknown figure "call"; did you mean "calls"?`,
+		"{move.calls on 100}":                `{move.calls on 100}: unknown word "on"; did you mean "of"?`,
+		"{move.calls at}":                    `{move.calls at}: expected one name after "at"`,
+		"{move.calls at 100 at 100}":         `{move.calls at 100 at 100}: expected one name after "at"`,
+		"{move.calls / move.p50}":            "{move.calls / move.p50}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
+		"{from move.calls}":                  "{from move.calls}: expected two figures with < between them, such as list.calls < open.calls",
+		"{move.calls of jame at 100}":        `move.calls of jame at 100: unknown model "jame"; did you mean "james"?`,
+		"{move.calls at 5}":                  "move.calls at 5: 5 is no value of the sweep",
+		"{move.calls}":                       "{move.calls}: expected at and one of the sweep's values after each metric, or at largest",
+		"{list.calls at 100}":                "list.calls at 100: 2 phases have list in their mix; expected in and the name of one",
+		"{list.calls in rea at 100}":         `list.calls in rea at 100: unknown phase "rea"; did you mean "read"?`,
+		"{open.calls at 100}":                "open.calls at 100: no measured phase has open in its mix",
+		"{open.interrupted at 100}":          "open.interrupted at 100: no measured phase has open in its mix",
+		"{move.interrupted in write at 100}": `move.interrupted in write at 100: unknown phase "write"; expected one of broken`,
+		"{move.calls in broken at 100}":      `move.calls in broken at 100: unknown phase "broken"; expected one of read, write`,
+		"{row-cache.hit of james at 100}":    `{row-cache.hit of james at 100}: unknown figure "hit"; did you mean "hits"?`,
+		"{partition.size in read at 100}":    "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
+		"{move.calls of james at 100 / move.calls at 100}": "some figures name a model and some do not: [move.calls of james at 100 move.calls at 100]",
+	} {
+		s, err := Parse(text)
+		if err == nil {
+			err = s.Check(scope)
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", text, err, want)
+		}
+	}
+	for _, text := range []string{"plain", "{move.calls at smallest} at {largest}", "{from move.p50 of james < move.p50 of oracle at 100}"} {
+		s, err := Parse(text)
+		if err != nil || s.Check(scope) != nil {
+			t.Errorf("%s: %v, %v", text, err, s.Check(scope))
+		}
+	}
+	s, _ := Parse("{smallest}")
+	if err := s.Check(Scope{}); err == nil || err.Error() != "{smallest}: the workload has no sweep" {
+		t.Errorf("without a sweep: %v", err)
+	}
+}
+
+// What an operation leaves that breaks off is told if all trials agree.
+func TestInterrupted(t *testing.T) {
+	r := &results.Run{}
+	for trial := range 2 {
+		r.Cells = append(r.Cells, cell("james", "", trial+1, 3, 1_000_000))
+		broken := results.Cell{Key: r.Cells[0].Key, Kind: results.KindInterrupt}
+		broken.Phase, broken.Trial = "broken", trial+1
+		broken.Interrupted = []results.Interrupted{{Op: "delete"}, {Op: "move", Places: 1, Twice: 1}}
+		r.Cells = append(r.Cells, broken)
+	}
+	for text, want := range map[string]string{
+		"Interrupted: {move.interrupted in broken}.": "james: Interrupted: of 1 interruption point, 1 shows a message twice, none loses one.",
+		"{delete.interrupted}":                       "james: it has no interruption point",
+		"{move.interrupted in other}":                "james: inconclusive: no move of james on embedded was interrupted",
+	} {
+		if got := say(r, text); got != want {
+			t.Errorf("%s\n%s\nwant %s", text, got, want)
+		}
+	}
+	r.Cells[1].Interrupted[1].Lost++
+	if got := say(r, "{move.interrupted}"); got != "james: inconclusive: the trials of james differ in what a move leaves" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,114 @@
+package judge
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// constants reads the values of a file's constants that are codes.
+func constants(t *testing.T, name string) codes {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found codes
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && spec.Type != nil {
+			for _, v := range spec.Values {
+				literal, ok := v.(*ast.BasicLit)
+				if !ok {
+					continue
+				}
+				text, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, results.Code(text))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// entry is a row of a table of codes in docs/results.md.
+type entry struct {
+	code  results.Code
+	gives string
+}
+
+// documented reads the table with this heading in docs/results.md. Each row must say what its code means.
+func documented(t *testing.T, heading string) (rows []entry, listed codes) {
+	t.Helper()
+	b, err := os.ReadFile("../../docs/results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(b), heading+"\n|---|---|---|\n")
+	if !ok {
+		t.Fatalf("docs/results.md has no table %s", heading)
+	}
+	row := regexp.MustCompile("^\\| `([a-z-]+)` \\| ([a-z/]+) \\| [A-Z].*\\. \\|\n$")
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		m := row.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("docs/results.md has the row %q", line)
+		}
+		rows, listed = append(rows, entry{results.Code(m[1]), m[2]}), append(listed, results.Code(m[1]))
+	}
+	return rows, listed
+}
+
+// docs/results.md has a row for each code, and no other rows.
+func TestCodesAreDocumented(t *testing.T) {
+	for file, heading := range map[string]string{
+		"judge.go": "| code | gives | meaning |", "objectives.go": "| code of an objective | gives | meaning |",
+	} {
+		_, listed := documented(t, heading)
+		if want := constants(t, file); !slices.Equal(listed, want) {
+			t.Errorf("docs/results.md lists\n%q, the constants of %s are\n%q", listed, file, want)
+		}
+		slices.Sort(listed)
+		if len(slices.Compact(slices.Clone(listed))) != len(listed) {
+			t.Errorf("a code has two meanings: %q", listed)
+		}
+	}
+}
+
+// Every code comes up in a case of TestJudge, as the reason of the verdict that
+// docs/results.md gives it, or as a doubt.
+func TestCodesAreAllUsed(t *testing.T) {
+	reasons, doubted := map[results.Code]results.Verdict{}, map[results.Code]bool{}
+	for _, c := range slices.Concat(verdicts, doubts) {
+		got := Judge(c.cell())
+		if got.Reason != nil {
+			reasons[got.Reason.Code] = got.Verdict
+		}
+		for _, code := range found(got.Doubts) {
+			doubted[code] = true
+		}
+	}
+	rows, _ := documented(t, "| code | gives | meaning |")
+	for _, e := range rows {
+		doubt := e.gives == "doubt"
+		if string(reasons[e.code]) != e.gives && !(doubt && reasons[e.code] == "") {
+			t.Errorf("%s is the reason of %q, but docs/results.md says %q", e.code, reasons[e.code], e.gives)
+		}
+		if both := e.code == CodeDropped; doubted[e.code] != (doubt || both) {
+			t.Errorf("%s is a doubt: %v", e.code, doubted[e.code])
+		}
+	}
+}

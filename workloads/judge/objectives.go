@@ -1,0 +1,271 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// Codes say why an objective is not met. They are stable, as those of verdicts are.
+// docs/results.md says what each means, in this order.
+const (
+	CodeBeyondBound   results.Code = "beyond-bound"
+	CodeTooFew        results.Code = "too-few"
+	CodeClientDecides results.Code = "client-decides"
+	CodeNoFigure      results.Code = "no-figure"
+	CodeNoOperation   results.Code = "no-operation"
+)
+
+// Objectives says what became of the objectives that hold for a measured cell. It is
+// a pure function of the cell with its verdict, and of the run's objectives.
+func Objectives(c *results.Cell, all []results.Objective) []results.Attained {
+	var found []results.Attained
+	whole := c
+	for i := range all {
+		o := &all[i]
+		c := whole
+		if o.Stream != "" && o.Holds(c) && len(c.Ops) > 0 {
+			s := c.Stream(o.Stream)
+			if s == nil {
+				continue // the phase does not have the stream
+			}
+			c = c.Alone(s)
+		}
+		replaced := slices.ContainsFunc(all[i+1:], func(p results.Objective) bool {
+			return p.Holds(c) && p.Name() == o.Name()
+		})
+		_, asked := c.Ops[o.Op]
+		if !o.Holds(c) || replaced || o.Op != "" && !asked && len(c.Ops) > 0 {
+			continue // a later objective replaces it, or the phase does not have the operation
+		}
+		a := attained(c, o)
+		a.Objective, a.Bound = o.Name(), o.Text
+		found = append(found, a)
+	}
+	return found
+}
+
+// attained judges one objective of a cell.
+func attained(c *results.Cell, o *results.Objective) results.Attained {
+	op, ok := c.Ops[o.Op]
+	switch {
+	case c.Verdict == results.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
+		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not support it"}
+	case c.Verdict == results.Invalid:
+		if a, ok := proven(c, o); ok {
+			return a
+		}
+		return unclear(CodeClientDecides, "the result is invalid (client-bound)")
+	case len(c.Ops) == 0:
+		return unclear(CodeNoFigure, "the phase was not measured")
+	}
+	return byFigures(c, o)
+}
+
+// byFigures judges an objective by the cell's figures.
+func byFigures(c *results.Cell, o *results.Objective) results.Attained {
+	of := figuresOf(c, o.Op)
+	switch o.Figure {
+	case "errors":
+		return of.share(o, of.failed+of.unknown+of.dropped)
+	case "failed":
+		return of.share(o, of.failed)
+	case "unknown":
+		return of.share(o, of.unknown)
+	case "dropped":
+		return of.share(o, of.dropped)
+	case "not-found":
+		return of.share(o, of.notFound)
+	case "rate":
+		return value(o, of.rate, words.Amount(of.rate)+"/s")
+	case "achieved":
+		return carriedOut(c, o)
+	}
+	return of.time(c, o)
+}
+
+// proven judges an objective of an invalid cell, if the cell proves it. What the client loses of its
+// time makes times longer, errors more and rates lower. So a bound on these from the bad side that
+// is kept with the client's delays is kept without. The cell must have carried out what was offered.
+// The client must have run.
+func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
+	no := results.Attained{}
+	if len(c.Ops) == 0 || c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code) ||
+		c.Evidence == nil || c.Evidence.Hiccups == nil || seconds(c.Evidence.Hiccups.Total) > stoppedMost*c.Seconds {
+		return no, false
+	}
+	a, bad := byFigures(c, o), "<"
+	switch o.Figure {
+	case "not-found":
+		return no, false // it follows from what was drawn
+	case "rate", "achieved":
+		bad = ">"
+	}
+	switch {
+	case !strings.HasPrefix(o.Sign, bad):
+		return no, false
+	case a.Verdict == results.Met:
+		return a, c.Offered != nil && c.Offered.Achieved >= provenLeast*c.Offered.Rate
+	}
+	return no, false
+}
+
+// clientsOwn are the reasons of invalid cells in which the client lost time of its own.
+var clientsOwn = []results.Code{CodeClientDelays, CodeFewWorkers, CodeClientBusy, CodeClientCPU}
+
+// provenLeast is the share of the offered rate that an invalid cell must have carried out to prove
+// an objective.
+const provenLeast = 0.99
+
+func unclear(code results.Code, format string, args ...any) results.Attained {
+	return results.Attained{Verdict: results.Unclear, Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// value judges a figure that rests on enough operations.
+func value(o *results.Objective, v float64, shown string) results.Attained {
+	a := results.Attained{Verdict: results.Met, Value: v, Shown: shown}
+	if !o.Keeps(v) {
+		a.Verdict, a.Code, a.Text = results.Missed, CodeBeyondBound, "it is "+shown
+	}
+	return a
+}
+
+// few makes an objective unclear that is met by a figure of n operations, if telling takes more.
+func few(a results.Attained, n, takes int64) results.Attained {
+	if a.Verdict == results.Met && n < takes {
+		a.Verdict, a.Code, a.Text = results.Unclear, CodeTooFew,
+			fmt.Sprintf("needs %d operations, had %d", takes, n)
+	}
+	return a
+}
+
+// figures are the figures of one operation of a cell, or of all together. A latency is nil if
+// the cell does not have it.
+type figures struct {
+	ok, notFound, failed, unknown, dropped int64
+
+	rate              float64
+	due, service, lag *results.Latency
+}
+
+func figuresOf(c *results.Cell, op string) figures {
+	var f figures
+	for name, o := range c.Ops {
+		if op != "" && op != name {
+			continue
+		}
+		f.ok, f.notFound, f.failed = f.ok+o.Count, f.notFound+o.NotFound, f.failed+o.Failed
+		f.unknown, f.dropped, f.rate = f.unknown+o.Unknown, f.dropped+o.Dropped, f.rate+o.Rate
+		if op != "" {
+			f.service, f.lag, f.due = &o.Service, &o.Lag, c.Due(&o)
+		}
+	}
+	if all := c.AllOps; all != nil && op == "" {
+		f.service, f.lag, f.due = &all.Service, &all.Lag, cmp.Or(all.Due, all.Latency, &all.Response)
+	}
+	if c.Arrivals == "closed" {
+		f.lag = nil
+	}
+	return f
+}
+
+// all is how many operations were due.
+func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown + f.dropped }
+
+// share judges the share of n operations in all. That share is below p exactly if the
+// percentile 1-p is an operation that is not among the n. So it takes as many operations as
+// that percentile.
+func (f *figures) share(o *results.Objective, n int64) results.Attained {
+	v := share(n, f.all())
+	takes := int64(1)
+	if o.Bound > 0 && o.Bound < 1 {
+		takes = results.EnoughFor(1 - o.Bound)
+	}
+	return few(value(o, v, results.Percent(v)), f.all(), takes)
+}
+
+// carriedOut judges the achieved share of the offered rate. A pause at the very end is no
+// fault, as for the verdict overloaded.
+func carriedOut(c *results.Cell, o *results.Objective) results.Attained {
+	if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
+		return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
+	}
+	v := c.Offered.Achieved / c.Offered.Rate
+	if v < achievedLeast && o.Bound <= achievedLeast && !Overloaded(c) {
+		v = achievedLeast
+	}
+	return value(o, v, results.Percent(v))
+}
+
+// time judges a latency.
+func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
+	kind, which := timeOf(o.Figure)
+	l, n := f.due, f.all()
+	switch kind {
+	case "lag":
+		l, n = f.lag, f.ok
+	case "service":
+		l, n = f.service, f.ok
+	}
+	if l == nil {
+		return unclear(CodeNoFigure, "there is no such figure in a %s loop", c.Arrivals)
+	}
+	v, need := figureOf(l, which), takes(which)
+	a := value(o, v, results.TimeText(v))
+	if n < need && !surely(l, o, n) {
+		a.Verdict = results.Met
+		return few(a, n, need)
+	}
+	if a.Verdict == results.Met && strings.HasPrefix(o.Sign, "<") && c.Verdict == results.Invalid {
+		a.Shown = "≤" + a.Shown
+	}
+	return a
+}
+
+// timeOf divides the figure of a time: latencies have no kind.
+func timeOf(figure string) (kind, which string) {
+	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "lag" || kind == "service") {
+		return kind, which
+	}
+	return "", figure
+}
+
+// surely reports whether a bound is missed although there are too few operations for the
+// percentile: a lower percentile, which has enough operations, is beyond the bound already.
+func surely(l *results.Latency, o *results.Objective, n int64) bool {
+	for _, q := range results.Percentiles {
+		if n >= results.EnoughFor(q.P) && !o.Keeps(float64(q.Of(l))) && strings.HasPrefix(o.Sign, "<") {
+			return true
+		}
+	}
+	return false
+}
+
+func figureOf(l *results.Latency, name string) float64 {
+	switch name {
+	case "max":
+		return float64(l.Max)
+	case "mean":
+		return l.Mean
+	}
+	for _, q := range results.Percentiles {
+		if q.Name == name {
+			return float64(q.Of(l))
+		}
+	}
+	return results.NeverEnded // a later mailbench wrote a figure that this one does not know
+}
+
+// takes is how many operations it takes to tell a figure of a distribution.
+func takes(name string) int64 {
+	for _, q := range results.Percentiles {
+		if q.Name == name {
+			return results.EnoughFor(q.P)
+		}
+	}
+	return 1
+}

@@ -1,0 +1,258 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+type (
+	cell     = *results.Cell
+	evidence = *results.Evidence
+)
+
+// rules are in the order of their doubts. Of the rules with one verdict the first that applies is its reason.
+var rules = []rule{
+	{CodeNotOffered, results.Empty, refused, func(_ cell, e evidence) string {
+		return "the model cannot hold the workload's population: " + e.NotOffered
+	}},
+
+	// A percentile of all shards hides what one load generator did to its part, so a merged cell is no better
+	// than its worst generator.
+	{CodeShard, results.Failed, observed, shardThat(results.Failed)},
+	{CodeShard, results.Invalid, observed, shardThat(results.Invalid)},
+	{CodeShardsApart, results.Invalid, observed, func(c cell, e evidence) string {
+		apart := apart(e.Shards)
+		return when(!e.InProcess && apart > apartMost*c.Seconds, "the shards began up to %.1f s apart, in a phase of "+
+			"%.1f s: they did not load the engine together; set the clocks of their machines", apart, c.Seconds)
+	}},
+
+	// The load generator.
+	{CodeSharedMachine, results.OK, observed, func(_ cell, e evidence) string {
+		where := "on one machine"
+		if e.InProcess {
+			where = "in one process"
+		}
+		return when(e.InProcess || e.Beside, "shared machine: engine and client run %s and share its processors; "+
+			"such figures rank models, they do not size clusters", where)
+	}},
+	{CodeClientDelays, results.Invalid, observed, func(c cell, e evidence) string {
+		bound, _ := delays(c, e)
+		return bound
+	}},
+	{CodeClientDelay, results.OK, observed, func(c cell, e evidence) string {
+		_, warning := delays(c, e)
+		return warning
+	}},
+	{CodeQueued, results.OK, observed, func(c cell, e evidence) string {
+		queued := share(e.Queued, e.Started)
+		return when(queued > lateInvalid, "queued: %.0f%% of the operations found all %d workers busy, and their response times "+
+			"contain the wait%s", 100*queued, c.Client.Workers, slow(e))
+	}},
+	{CodeLargeWaits, results.OK, observed, func(_ cell, e evidence) string {
+		waits := share(e.LargeWaits, e.Started)
+		return when(waits > lateInvalid, "large messages: %s of the operations waited for memory that other operations on large "+
+			"messages had, so fewer ran at once than there are clients; GOMEMLIMIT=2GiB lets more run", percent(waits))
+	}},
+
+	// The engine.
+	{CodeOtherSize, results.OK, observed, otherSize},
+	{CodeDrifting, results.OK, observed, func(_ cell, e evidence) string {
+		t, ok := Trend(e.Windows)
+		return when(ok && Drifts(t), "drifting: the service time went from %v to %v (%s; 99%% interval %s to %s)",
+			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
+	}},
+	{CodeShort, results.OK, observed, func(_ cell, e evidence) string {
+		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows that it takes to detect a trend of the service "+
+			"time; measure longer", len(e.Windows), trendWindows)
+	}},
+	{CodeNotSettled, results.OK, observed, func(_ cell, e evidence) string {
+		return when(!e.Settled, "not settled: compaction was still running when the time to settle was over, "+
+			"or the engine does not report it")
+	}},
+	{CodeNotWarm, results.OK, observed, func(_ cell, e evidence) string {
+		return when(!e.Warm, "not warm: service times had not become steady when the warm-up was over; give it more time")
+	}},
+	{CodeDebtGrows, results.OK, observed, func(c cell, _ evidence) string {
+		grown := c.Engines.CompactionDebt - c.Before.CompactionDebt
+		return when(c.Before.CompactionDebt >= 0 && float64(grown) > max(debtGrows, debtShare*float64(c.Engines.DiskBytes)),
+			"debt grows: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
+	}},
+	{CodeInMemory, results.OK, observed, inMemory},
+	{CodeMissingNodes, results.OK, observed, func(c cell, _ evidence) string {
+		return when(len(c.Engines.Missing) > 0, "nodes are missing: %s could not be reached, so the others did their work; start them, or "+
+			"look at the network between", strings.Join(c.Engines.Missing, ", "))
+	}},
+	{CodeGarbageCollection, results.OK, observed, func(c cell, _ evidence) string {
+		paused := time.Duration(c.Client.GCPauses)
+		return when(c.Seconds > 0 && paused.Seconds() > gcMost*c.Seconds, "garbage collection: mailbench stood still for %v "+
+			"in all; increase GOMEMLIMIT, or lower the rate", paused.Round(time.Millisecond))
+	}},
+
+	// The generator, and not the engine, was the bottleneck. Queueing alone is no sign of that.
+	{CodeClientCPU, results.Invalid, observed, func(c cell, e evidence) string {
+		return when(!e.InProcess && c.Client.CPUShare >= cpuFull, "client saturated: mailbench used %.0f%% of the processors that "+
+			"it may use (%.3g), and the engine runs elsewhere; use more machines or a lower rate",
+			100*c.Client.CPUShare, c.Client.Capacity)
+	}},
+	{CodeClientBusy, results.Invalid, observed, func(c cell, e evidence) string {
+		busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(c.Client.Workers, c.Client.Processors))
+		own := float64(e.Own) / max(1, float64(e.Own+e.Service))
+		return when(busy && own > ownInvalid && e.Started >= 10*leastSlower, "client saturated: busy workers spent %.0f%% "+
+			"of their time on making and recording operations, so the times are mailbench's; lower the rate", 100*own)
+	}},
+	{CodeFewWorkers, results.Invalid, observed, func(c cell, e evidence) string {
+		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
+		return when(waited(c, e) && !Full(c) && crowded > lateInvalid && failures(c) == "", "too few workers: %s of the "+
+			"operations waited for one of the %d workers while calls took no longer than usual; raise --workers",
+			percent(crowded), c.Client.Workers)
+	}},
+	{CodeWorkersBusy, results.Overloaded, observed, func(c cell, e evidence) string {
+		return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+
+			"full; more workers would not help: lower the rate", percent(share(e.Queued, e.Started)), c.Client.Workers)
+	}},
+
+	// The model's load is not that of models that support all operations of the mix.
+	{CodeLighterLoad, results.OK, measured, func(c cell, _ evidence) string {
+		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
+			"support %s; set missing: replace-rate in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
+	}},
+	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
+		return when(c.Offered.Replaced > 0, "other mix: %s of the operations are in place of those that the model lacks",
+			percent(share(c.Offered.Replaced, c.Offered.Due)))
+	}},
+
+	// Less was carried out than was offered.
+	{CodeDropped, results.Overloaded, measured, func(c cell, _ evidence) string {
+		o := c.Offered
+		return when(Overloaded(c) && o.Dropped > 0, "%d of %d due operations were never started (offered %s/s, achieved %s/s); %s",
+			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
+			cmp.Or(failures(c), "lower the rate, or raise --max-lag to see how late they would have been"))
+	}},
+	{CodeBehind, results.Overloaded, measured, func(c cell, _ evidence) string {
+		if text := behind(c); text != "" {
+			return text
+		}
+		for i := range c.Streams { // a small stream may lose much that is little of the whole phase
+			if text := behind(c.Alone(&c.Streams[i])); text != "" {
+				return fmt.Sprintf("stream %s: %s", c.Streams[i].Name, text)
+			}
+		}
+		return ""
+	}},
+
+	// Nothing or little was carried out. Figures of a phase in which most operations had errors are those of the
+	// few that a store in trouble still carried out.
+	{CodeNothingSucceeded, results.Failed, measured, func(c cell, _ evidence) string {
+		ok, _ := succeeded(c)
+		name, text := firstError(c.Ops)
+		return when(ok == 0 && name != "", "no %s succeeded: %s", name, text)
+	}},
+	{CodeMostFailed, results.Failed, measured, func(c cell, _ evidence) string {
+		ok, wrong := succeeded(c)
+		return when(ok > 0 && wrong > ok, "%s", failures(c))
+	}},
+	{CodeNothingMeasured, results.Empty, measured, func(c cell, _ evidence) string {
+		ok, _ := succeeded(c)
+		return when(ok == 0, "nothing was measured: %s", emptyBecause(c.Ops))
+	}},
+
+	// A load runs as fast as it can: only what is missing from its figures gives doubts.
+	{CodeIncomplete, results.OK, loads, func(_ cell, e evidence) string {
+		return when(e.Missed > 0, "incomplete: %d of %d messages of the load could not be delivered", e.Missed, e.Messages)
+	}},
+	{CodeUnfinished, results.Failed, loads, func(c cell, e evidence) string {
+		tried := e.Missed
+		for _, o := range c.Ops {
+			tried += o.Count + o.TooLarge
+		}
+		return when(tried < e.Messages && c.Error == "", "the load was interrupted after %d of %d messages",
+			tried, e.Messages)
+	}},
+	{CodeNotCold, results.OK, colds, func(_ cell, e evidence) string {
+		return when(e.NotCold != "", "not cold: %s; what follows ran warm", e.NotCold)
+	}},
+	{CodeError, results.Failed, every, func(c cell, _ evidence) string { return c.Error }},
+}
+
+// countRules are about operations that are not in the figures, or are wrong in them.
+var countRules = []countRule{
+	{CodeDropped, measured | loads, "dropped: due, but never started", func(o *results.Op) int64 { return o.Dropped }},
+	{CodeFailed, measured | loads, "failed", func(o *results.Op) int64 { return o.Failed }},
+	{CodeUnknown, measured | loads, "outcome unknown", func(o *results.Op) int64 { return o.Unknown }},
+	{CodeTooLarge, measured | loads, "too large for the engine", func(o *results.Op) int64 { return o.TooLarge }},
+	{CodeNotFound, measured | loads, "not found", func(o *results.Op) int64 { return o.NotFound }},
+	{CodeNoTarget, measured | loads, "left out: no live message to work on", func(o *results.Op) int64 {
+		return o.NoTarget
+	}},
+	{CodeClamped, measured | loads, "times beyond 100 s, counted as that", func(o *results.Op) int64 { return o.Clamped }},
+	{CodeFewOperations, measured, "p99.9 is trustworthy from 10,000 operations on; too few of", func(o *results.Op) int64 {
+		if o.Count >= SamplesFor {
+			return 0
+		}
+		return o.Count
+	}},
+}
+
+// when is the text if the condition holds, else "".
+func when(holds bool, format string, args ...any) string {
+	if !holds {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// otherSize says that the store did not hold what the workload says at a point of a sweep.
+func otherSize(_ *results.Cell, e *results.Evidence) string {
+	h := e.Held
+	if h == nil || h.Said <= 0 {
+		return ""
+	}
+	off := max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said)))
+	return when(off > sizeMost*float64(h.Said), "other size: the phase began with %d messages and ended with %d, and the "+
+		"workload says %d; measure fewer operations, or ones that leave the size as it is", h.Before, h.After, h.Said)
+}
+
+// inMemory says that reads were served from memory. A log may have grown since files were counted.
+func inMemory(c *results.Cell, e *results.Evidence) string {
+	a := c.Engines
+	switch {
+	case e.Discards:
+	case a.DiskBytes == 0:
+		return "in memory: nothing is on disk; the engine has not flushed its memtables; use a larger population"
+	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes:
+		return fmt.Sprintf("in memory: the data is %.0f%% of the block cache, so few reads reach the disk; use a larger "+
+			"population", 100*float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
+	case a.LogBytes > a.DiskBytes/2:
+		return fmt.Sprintf("in memory: %.0f%% of the data is in the log and in memtables only; use a larger population",
+			100*float64(a.LogBytes)/float64(a.DiskBytes))
+	}
+	return ""
+}
+
+// lacked names the operations of the mix that the model does not offer.
+func lacked(c *results.Cell) string {
+	var names []string
+	for _, name := range sortedOps(c.Ops) {
+		if c.Ops[name].Support == results.NotOffered {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "such operations"
+	}
+	return strings.Join(names, ", ")
+}
+
+// change writes a share by which something changed.
+func change(share float64) string {
+	if share >= results.TrendMost {
+		return "any more"
+	}
+	return fmt.Sprintf("%+.0f%%", 100*share)
+}

@@ -1,0 +1,264 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/summary"
+)
+
+// cell merges one cell of all shards.
+//
+// Counts, rates, clients and workers are sums. Times come from the histograms. Losses of
+// processor time are those of the worst load generator, because the shards together get no
+// better verdict than each by itself. The longest gap is not known.
+func (m *Merged) cell(parts []*results.Cell) results.Cell {
+	c := *parts[0]
+	c.Key, c.Gap, c.Stack, c.Error, c.Clients = union(c.Key), nil, "", "", 0
+	began, ended := stamp(c.Started), stamp(c.Ended)
+	var wrong []string
+	for _, p := range parts {
+		c.Clients += p.Clients
+		c.Seconds = max(c.Seconds, p.Seconds)
+		if at := stamp(p.Started); at.Before(began) {
+			began, c.Started = at, p.Started
+		}
+		if at := stamp(p.Ended); at.After(ended) {
+			ended, c.Ended = at, p.Ended
+		}
+		if p.Error != "" {
+			wrong = append(wrong, fmt.Sprintf("shard %d: %s", p.Shard, p.Error))
+		}
+		c.Stack = cmp.Or(c.Stack, p.Stack)
+	}
+	c.Error = strings.Join(wrong, "; ")
+	c.Offered = offered(parts)
+	c.Streams = m.streams(parts)
+	m.operations(&c, parts, func(op string) string { return op })
+	c.Timeline = timeline(parts, began)
+	c.Client = client(parts)
+	c.Evidence = m.evidence(&c, parts)
+	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
+	c.Engines = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Engines })
+	return c
+}
+
+// stamp parses a time of a cell. There is no error to handle: mailbench wrote the time.
+func stamp(s string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, s)
+	return t
+}
+
+func offered(parts []*results.Cell) *results.Offered {
+	var sum results.Offered
+	for _, p := range parts {
+		o := p.Offered
+		if o == nil {
+			return nil
+		}
+		sum.Add(o)
+	}
+	return &sum
+}
+
+// streams merges each stream as if it were a cell of its own.
+func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
+	for i := range parts[0].Streams {
+		one := parts[0].Streams[i]
+		one.Late, one.Queued, one.Clients = 0, 0, 0
+		var alone []*results.Cell
+		for _, p := range parts {
+			if s := p.Stream(one.Name); s != nil {
+				one.Late, one.Queued, one.Clients = one.Late+s.Late, one.Queued+s.Queued, one.Clients+s.Clients
+				alone = append(alone, p.Alone(s))
+			}
+		}
+		c := *alone[0]
+		c.Key = union(c.Key)
+		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
+		one.Offered = *offered(alone)
+		m.operations(&c, alone, tagged)
+		one.Ops, one.AllOps = c.Ops, c.AllOps
+		all = append(all, one)
+	}
+	return all
+}
+
+// operations merges the operations of a cell, or of one stream of it. Tagged is what the
+// latency log calls an operation.
+func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(op string) string) {
+	names := map[string]bool{}
+	measured := false
+	for _, p := range parts {
+		for name := range p.Ops {
+			names[name] = true
+		}
+		measured = measured || p.AllOps != nil
+	}
+	c.Ops, c.AllOps = map[string]results.Op{}, nil
+	var all []*latency.Op
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		var ops []results.Op
+		for _, p := range parts {
+			if o, ok := p.Ops[name]; ok {
+				ops = append(ops, o)
+			}
+		}
+		o := operation(ops)
+		recorded := m.histograms.op(c.Key, tagged(name), &o)
+		summary.Times(&o, recorded, parts[0].Reported())
+		c.Ops[name], all = o, append(all, recorded)
+	}
+	if measured {
+		c.AllOps = summary.All(all, parts[0].Reported())
+	}
+}
+
+// operation adds up what the shards counted of one operation.
+func operation(parts []results.Op) results.Op {
+	var o results.Op
+	for i := range parts {
+		o.Add(&parts[i])
+	}
+	o.Queued = 0 // summary.Times takes it from the histograms
+	return o
+}
+
+// timeline adds the intervals of all shards to those of the first shard.
+func timeline(parts []*results.Cell, began time.Time) []results.Interval {
+	var all []results.Interval
+	for n, p := range parts {
+		shift := stamp(p.Started).Sub(began).Seconds()
+		for _, in := range p.Timeline {
+			in.At += shift
+			middle := in.At + in.Seconds/2
+			i := slices.IndexFunc(all, func(a results.Interval) bool { return middle < a.At+a.Seconds })
+			switch {
+			case n == 0:
+				all = append(all, in)
+			case len(all) == 0:
+			case i < 0:
+				all[len(all)-1].Add(&in)
+			default:
+				all[i].Add(&in)
+			}
+		}
+	}
+	return all
+}
+
+// verdicts are the verdicts on each shard's own cell.
+func verdicts(parts []*results.Cell) []results.ShardVerdict {
+	var all []results.ShardVerdict
+	for _, p := range parts {
+		j := judge.Judge(p)
+		all = append(all, results.ShardVerdict{Shard: p.Shard, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason})
+	}
+	return all
+}
+
+// client is what all load generators used. Processors, memory and workers are sums; shares and
+// losses are those of the worst load generator.
+func client(parts []*results.Cell) *results.ClientInfo {
+	var sum results.ClientInfo
+	for i, p := range parts {
+		c := p.Client
+		if c == nil {
+			return nil
+		}
+		if i == 0 {
+			sum.Limits, sum.OthersShare = c.Limits, c.OthersShare
+		}
+		sum.Add(c)
+	}
+	return &sum
+}
+
+// evidence is what all shards showed.
+func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
+	sum := results.Evidence{Settled: true, Warm: true, Shards: verdicts(parts)}
+	workers := 0.0
+	for _, p := range parts {
+		e := p.Evidence
+		if e == nil {
+			return nil
+		}
+		sum.Add(e)
+		if p.Client != nil {
+			sum.Occupancy += e.Occupancy * float64(p.Client.Workers)
+			workers += float64(p.Client.Workers)
+		}
+	}
+	sum.Occupancy /= max(1, workers)
+	sum.Windows, sum.Lags = windows(parts)
+	if t, ok := judge.Trend(sum.Windows); ok {
+		sum.Trend = &t
+	}
+	m.times(c, parts, &sum)
+	return &sum
+}
+
+// times sets the figures that come from the histograms.
+func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evidence) {
+	if sum.Hiccups == nil {
+		return
+	}
+	sum.Hiccups.Lateness = summary.Of(m.histograms[c.Tag("client", "hiccup")])
+	if c.AllOps == nil {
+		return
+	}
+	d := summary.Delays(c.AllOps)
+	for _, p := range parts {
+		if of := p.Evidence.Delays; of != nil {
+			d.Operations, d.Dropped = d.Operations+of.Operations, d.Dropped+of.Dropped
+		}
+	}
+	sum.Delays = &d
+}
+
+// windows are the medians of the shards' service times, and their largest lags, window by
+// window, as far as all shards have windows.
+func windows(parts []*results.Cell) (service []float64, lags []int64) {
+	shortest := len(parts[0].Evidence.Windows)
+	for _, p := range parts {
+		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Lags))
+	}
+	for i := range shortest {
+		var values []float64
+		lag := int64(0)
+		for _, p := range parts {
+			values = append(values, p.Evidence.Windows[i])
+			lag = max(lag, p.Evidence.Lags[i])
+		}
+		service, lags = append(service, results.Median(values)), append(lags, lag)
+	}
+	return service, lags
+}
+
+// engine is the state of the engine. If the shards have a store in common, it is what the first
+// shard saw, with the nodes that any shard missed. If each has its own store, sizes are sums.
+func engine(
+	parts []*results.Cell, e *results.Evidence, of func(*results.Cell) *results.EngineInfo,
+) *results.EngineInfo {
+	first := of(parts[0])
+	if first == nil || e == nil {
+		return first
+	}
+	own := e.InProcess && !slices.ContainsFunc(parts, func(p *results.Cell) bool { return of(p) == nil })
+	sum := *first
+	for _, p := range parts[1:] {
+		if own {
+			sum.Add(of(p))
+		} else if seen := of(p); seen != nil {
+			sum.AddMissing(seen)
+		}
+	}
+	return &sum
+}

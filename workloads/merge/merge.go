@@ -1,0 +1,281 @@
+// Package merge puts the results of a run's shards together, as if one load generator had
+// carried out the whole run.
+//
+// Histograms add up exactly, so every percentile is that of all operations together. Counts and
+// costs add up, too. The verdict is judged anew. What cannot be added is left out (the longest
+// gap), or is that of the worst shard (processor time that a client lost).
+package merge
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// Source is the results of one shard.
+type Source struct {
+	Name string // its directory
+	Run  *results.Run
+	Log  io.Reader // its latency log
+}
+
+// Merged is the union of all shards.
+type Merged struct {
+	Run        *results.Run
+	histograms histograms
+}
+
+// ErrApart says that shards do not belong together, or that a part of them is missing.
+var ErrApart = errors.New("shards cannot be merged")
+
+// Merge puts shards together, in any order. It reads each latency log once.
+func Merge(sources []Source) (*Merged, error) {
+	sources = slices.Clone(sources)
+	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(a.Run.Shard.Index, b.Run.Shard.Index) })
+	if err := belong(sources); err != nil {
+		return nil, err
+	}
+	m := &Merged{Run: whole(sources), histograms: histograms{}}
+	for i := range sources {
+		if err := m.histograms.add(&sources[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.cells(sources); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// whole is the merged run without its cells.
+func whole(sources []Source) *results.Run {
+	r := *sources[0].Run
+	r.Shard, r.Cells, r.Left, r.Shards = results.Shard{Index: 1, Of: 1}, nil, nil, nil
+	r.Phases = slices.Clone(r.Phases)
+	for i := range r.Phases {
+		digests(&r.Phases[i], sources, i)
+	}
+	r.Audits = audits(sources)
+	for _, s := range sources {
+		one := s.Run
+		r.Shards = append(r.Shards, results.ShardRun{
+			Index: one.Shard.Index, Command: one.Command, Started: one.Started, Ended: one.Ended, Interrupted: one.Interrupted,
+			Machine: one.Machine, Environment: one.Environment,
+		})
+		r.Started, r.Ended = min(r.Started, one.Started), max(r.Ended, one.Ended)
+		r.Seconds = max(r.Seconds, one.Seconds)
+		r.Interrupted = r.Interrupted || one.Interrupted
+		for _, left := range one.Left {
+			r.Left = append(r.Left, fmt.Sprintf("shard %d: %s", one.Shard.Index, left))
+		}
+		if len(r.Schemas) < len(one.Schemas) {
+			r.Schemas = one.Schemas
+		}
+		r.Mail = cmp.Or(r.Mail, one.Mail)
+	}
+	return &r
+}
+
+// digests makes the digests of a phase from those of all shards.
+func digests(p *results.Phase, sources []Source, i int) {
+	p.Trials = slices.Clone(p.Trials)
+	p.Digested = 0
+	for trial := range p.Trials {
+		h := sha256.New()
+		for _, s := range sources {
+			fmt.Fprintln(h, s.Run.Phases[i].Trials[trial])
+		}
+		p.Trials[trial] = hex.EncodeToString(h.Sum(nil))
+	}
+	for _, s := range sources {
+		p.Digested += s.Run.Phases[i].Digested
+	}
+	if len(p.Trials) > 0 {
+		p.SHA256 = p.Trials[0]
+	}
+}
+
+// cells merges each cell of the shards, and judges it anew.
+func (m *Merged) cells(sources []Source) error {
+	parts := map[results.Key][]*results.Cell{}
+	var order []results.Key
+	for _, s := range sources {
+		for i := range s.Run.Cells {
+			c := &s.Run.Cells[i]
+			if c.Kind == results.KindStep {
+				m.Run.Cells = append(m.Run.Cells, *c)
+				continue
+			}
+			k := union(c.Key)
+			if n := len(parts[k]); n > 0 && parts[k][n-1].Shard == c.Shard {
+				return fmt.Errorf("%w: %s has the cell %s twice", ErrApart, s.Name, c.Key)
+			}
+			if parts[k] == nil {
+				order = append(order, k)
+			}
+			parts[k] = append(parts[k], c)
+		}
+	}
+	var cells []results.Cell
+	for _, k := range order {
+		if got := parts[k]; len(got) != len(sources) {
+			return fmt.Errorf("%w: only %s of %d shards executed %s on %s, phase %s, trial %d; a shard that was "+
+				"interrupted or could not go on cannot be merged",
+				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+		}
+		c := m.cell(parts[k])
+		judge.Apply(&c)
+		c.Objectives = judge.Objectives(&c, m.Run.Objectives)
+		cells = append(cells, c)
+	}
+	m.Run.Cells = append(cells, m.Run.Cells...)
+	return nil
+}
+
+func shardsOf(cells []*results.Cell) string {
+	var all []string
+	for _, c := range cells {
+		all = append(all, strconv.Itoa(c.Shard))
+	}
+	return strings.Join(all, ", ")
+}
+
+// union is the key that a shard's cell has in the merged run.
+func union(k results.Key) results.Key {
+	k.Shard = 1
+	return k
+}
+
+// histograms are the sums of the histograms of all shards, by their tags in the merged run.
+type histograms map[string]*hdr.Histogram
+
+// add adds a shard's latency log. It is an error if the log lacks operations of the shard.
+func (all histograms) add(s *Source) error {
+	tags := map[string]string{}
+	for i := range s.Run.Cells {
+		c := &s.Run.Cells[i]
+		for op := range logged(c) {
+			for k := range latency.Kind(latency.NumKinds) {
+				tags[c.Tag(op, k.String())] = union(c.Key).Tag(op, k.String())
+			}
+		}
+		tags[c.Tag("client", "hiccup")] = union(c.Key).Tag("client", "hiccup")
+	}
+	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) { return tag, tags[tag] != "" })
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	for i := range s.Run.Cells {
+		c := &s.Run.Cells[i]
+		counts := logged(c)
+		for _, op := range slices.Sorted(maps.Keys(counts)) {
+			o := counts[op]
+			for kind, n := range times(c, &o) {
+				found := int64(0)
+				if h := own[c.Tag(op, kind.String())]; h != nil {
+					found = h.TotalCount()
+				}
+				if found != n {
+					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
+						"there are no percentiles of all shards together", ErrApart, s.Name, found, n, kind, op, c.Key)
+				}
+			}
+		}
+	}
+	for tag, h := range own {
+		if sum := all[tags[tag]]; sum != nil {
+			sum.Merge(h)
+		} else {
+			all[tags[tag]] = h
+		}
+	}
+	return nil
+}
+
+// times is how many times of each kind the latency log must have of an operation.
+func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
+	n := map[latency.Kind]int64{
+		latency.Service: o.Count, latency.Queued: o.Queued, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
+		latency.Rest: o.NotFound + o.Failed + o.Unknown,
+	}
+	if c.Arrivals != "closed" && c.Arrivals != "none" {
+		n[latency.Response], n[latency.Lag] = o.Count, o.Count
+	}
+	if o.Latency != nil {
+		n[latency.Latency] = o.Count
+	}
+	return n
+}
+
+// logged are the operations of a cell and of its streams, by their names in the latency log.
+func logged(c *results.Cell) map[string]results.Op {
+	counts := map[string]results.Op{}
+	for op, o := range c.Ops {
+		counts[op] = o
+	}
+	for i := range c.Streams {
+		s := &c.Streams[i]
+		for op, o := range s.Ops {
+			counts[c.Tagged(s, op)] = o
+		}
+	}
+	return counts
+}
+
+// op is what all shards recorded of one operation of a cell.
+func (all histograms) op(k results.Key, name string, o *results.Op) *latency.Op {
+	var t latency.Op
+	for kind := range latency.Kind(latency.NumKinds) {
+		t.Times[kind] = all[k.Tag(name, kind.String())]
+	}
+	t.Counts[latency.OK], t.Counts[latency.Dropped] = o.Count, o.Dropped
+	return &t
+}
+
+// WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
+func (m *Merged) WriteLog(w io.Writer) error {
+	log, err := latency.NewLog(w, stamp(m.Run.Started))
+	if err != nil {
+		return err
+	}
+	for i := range m.Run.Cells {
+		c := &m.Run.Cells[i]
+		if c.Kind == results.KindStep {
+			continue
+		}
+		from, to := stamp(c.Started), stamp(c.Ended)
+		for _, op := range slices.Sorted(maps.Keys(logged(c))) {
+			for k := range latency.Kind(latency.NumKinds) {
+				if err := m.writeOne(log, c.Tag(op, k.String()), from, to); err != nil {
+					return err
+				}
+			}
+		}
+		if err := m.writeOne(log, c.Tag("client", "hiccup"), from, to); err != nil {
+			return err
+		}
+	}
+	return log.Flush()
+}
+
+func (m *Merged) writeOne(log *latency.Log, tag string, from, to time.Time) error {
+	h := m.histograms[tag]
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	return log.WriteOne(tag, h, from, to)
+}

@@ -1,0 +1,423 @@
+package merge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/merge"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/summary"
+)
+
+const started = "2026-11-22T10:00:00Z"
+
+// shard is what one load generator recorded of one operation in one phase.
+type shard struct {
+	recorder *latency.Recorder
+	calls    []float64 // of each operation that was ok
+	dropped  int64
+}
+
+func newShard() *shard { return &shard{recorder: latency.NewRecorder(1, 1, true)} }
+
+// record records what both a shard and the load generator of the whole run see.
+func record(r *rand.Rand, to ...*shard) {
+	due := time.Duration(r.Int64N(1e9))
+	start := due + time.Duration(r.ExpFloat64()*1e5)
+	end := start + time.Duration(math.Exp(14+2*r.NormFloat64()))
+	out, delayed := latency.OK, r.IntN(50) == 0
+	if r.IntN(100) == 0 {
+		out = latency.Unknown
+	}
+	drop, queued, calls := r.IntN(2000) == 0, r.IntN(10) == 0, float64(1+r.IntN(5))
+	for _, s := range to {
+		w := s.recorder.Worker(0)
+		if drop {
+			w.Drop(0)
+			s.dropped++
+			continue
+		}
+		took := end - due
+		if delayed {
+			took = end - start
+		}
+		w.RecordLatency(0, out, queued, due, start, end, took)
+		if out == latency.OK {
+			s.calls = append(s.calls, calls)
+		}
+	}
+}
+
+// source is the shard's results.
+func (s *shard) source(t *testing.T, index, of int) merge.Source {
+	t.Helper()
+	key := results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: index}
+	var log bytes.Buffer
+	l, err := latency.NewLog(&log, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"list", "readers:list"} // of two streams that both list, one has all operations
+	tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
+	ticked := s.recorder.Tick()
+	if err := errors.Join(l.Write(tag, append(ticked, ticked[0]), time.Unix(0, 0), time.Unix(1, 0)), l.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	total := s.recorder.Total(0)
+	n := float64(len(s.calls))
+	mean, squares := 0.0, 0.0
+	for _, c := range s.calls {
+		mean += c / n
+	}
+	for _, c := range s.calls {
+		squares += (c - mean) * (c - mean)
+	}
+	o := results.Op{
+		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: results.Native, Rate: n,
+		Store: results.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
+	}
+	summary.Times(&o, total, latency.Latency)
+	all := summary.All([]*latency.Op{total}, latency.Latency)
+	delays := summary.Delays(all)
+	cell := results.Cell{
+		Key: key, Kind: results.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
+		Offered: &results.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
+		Ops:     map[string]results.Op{"list": o}, AllOps: all,
+		Client:   &results.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
+		Evidence: &results.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &results.Hiccups{}},
+	}
+	cell.Streams = []results.Stream{
+		{
+			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps,
+			Ops: cell.Ops,
+		},
+		{Name: "none", Arrivals: "poisson", AllOps: &results.AllOps{}, Ops: map[string]results.Op{"list": {}}},
+	}
+	judge.Apply(&cell)
+	r := &results.Run{
+		Format: results.Format, Seed: 1, Workload: results.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
+		Shard: results.Shard{Index: index, Of: of, Start: started}, Environment: results.Environment{Version: "1.0", Commit: "abc"},
+		Settings: map[string]string{"cassandra.contact": fmt.Sprintf("node%d", index)}, Config: results.Config{Models: []string{"james"}, Engines: []string{"cassandra"}},
+		Schemas: []results.Schema{{Model: "james", SHA256: "bb"}},
+		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 10, SHA256: fmt.Sprint(index), Trials: []string{fmt.Sprint(index)}}},
+		Cells:   []results.Cell{cell},
+	}
+	return merge.Source{Name: fmt.Sprintf("results/%d", index), Run: r, Log: &log}
+}
+
+// Every figure of the union of shards is that of one load generator that recorded the
+// same: percentiles, those of everything that was due, costs and their deviations.
+func TestUnionIsExact(t *testing.T) {
+	const of = 4
+	random := rand.New(rand.NewPCG(1, 2))
+	all := newShard()
+	shards := make([]*shard, of)
+	for i := range shards {
+		shards[i] = newShard()
+	}
+	for range 40_000 {
+		record(random, all, shards[random.IntN(of)*random.IntN(of)/of]) // not evenly
+	}
+	var sources []merge.Source
+	for i, s := range shards {
+		sources = append(sources, s.source(t, i+1, of))
+	}
+	slices.Reverse(sources)
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all.source(t, 1, of).Run.Cells[0]
+	got := merged.Run.Cells[0]
+	a, b := got.Ops["list"], want.Ops["list"]
+	if math.Abs(a.Store.CallsDeviation/b.Store.CallsDeviation-1) > 1e-9 || math.Abs(a.Store.Calls/b.Store.Calls-1) > 1e-9 {
+		t.Errorf("costs are %+v; expected %+v", a.Store, b.Store)
+	}
+	a.Store, b.Store = results.StoreCost{}, results.StoreCost{}
+	if b.Due == nil || b.Latency == nil || *b.Latency == b.Response || b.Queued == 0 || b.Dropped == 0 {
+		t.Fatalf("the operations of this test are too simple: %+v", b)
+	}
+	if d := cmp.Diff(b, a); d != "" {
+		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
+	}
+	streams := map[string]*results.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
+	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || streams["+"].Late != 3*of || len(got.Streams) != 2 {
+		t.Errorf("the streams of the union: %+v", got.Streams)
+	}
+	for _, s := range streams {
+		o := s.Ops["list"]
+		o.Store = results.StoreCost{}
+		s.Ops = map[string]results.Op{"list": o}
+		s.Offered, s.Late, s.Queued = results.Offered{}, 0, 0
+	}
+	if d := cmp.Diff(streams["-"], streams["+"]); d != "" {
+		t.Errorf("a stream of the union:\n%s", d)
+	}
+	if d := cmp.Diff(want.AllOps, got.AllOps); d != "" {
+		t.Errorf("all operations:\n%s", d)
+	}
+	if d := cmp.Diff(want.Evidence.Delays, got.Evidence.Delays); d != "" {
+		t.Errorf("delays:\n%s", d)
+	}
+	if o := got.Offered; o.Rate != 100*of || o.Achieved != 90*of || o.Due != want.Offered.Due || got.Client.Workers != 3*of {
+		t.Errorf("offered %+v, %d workers", o, got.Client.Workers)
+	}
+	if r := merged.Run; r.Shard.Of != 1 || len(r.Shards) != of || r.Generators() != of {
+		t.Errorf("the union is shard %+v of %d", r.Shard, len(r.Shards))
+	}
+
+	// Judged again, the union gets the same verdict, and its log has its percentiles.
+	again := got
+	judge.Apply(&again)
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("judged again:\n%s", d)
+	}
+	var log bytes.Buffer
+	if err := merged.WriteLog(&log); err != nil {
+		t.Fatal(err)
+	}
+	logged, err := latency.ReadLog(&log, func(tag string) (string, bool) { return tag, true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := summary.Of(logged[got.Tag("list", "response")]); l != got.Ops["list"].Response {
+		t.Errorf("the log of the union has %+v; its cell %+v", l, got.Ops["list"].Response)
+	}
+}
+
+// Shards that do not belong together are refused, with what differs.
+func TestRefused(t *testing.T) {
+	var runs [3][]byte
+	var logs [3]string
+	for i := range runs {
+		s := newShard()
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		for range 20 {
+			record(random, s)
+		}
+		one := s.source(t, i+1, 3)
+		var err error
+		if runs[i], err = json.Marshal(one.Run); err != nil {
+			t.Fatal(err)
+		}
+		logs[i] = one.Log.(*bytes.Buffer).String()
+	}
+	three := func() []merge.Source {
+		var sources []merge.Source
+		for i := range runs {
+			s := merge.Source{Name: fmt.Sprintf("results/%d", i+1), Run: new(results.Run), Log: strings.NewReader(logs[i])}
+			if err := json.Unmarshal(runs[i], s.Run); err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, s)
+		}
+		return sources
+	}
+	for _, c := range []struct {
+		change func(s []merge.Source) []merge.Source
+		text   string
+	}{
+		{func(s []merge.Source) []merge.Source { return s[:2] }, "3 shards in all, 2 given; missing: 3"},
+		{func(s []merge.Source) []merge.Source { return s[1:2] }, "missing: 1, 3"},
+		{func(s []merge.Source) []merge.Source { return append(s, three()[1]) }, "shard 2 of 3 is there twice: results/2 and results/2"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Seed = 7; return s }, "results/1 and results/2 are not shards of one run: they differ in the seed (1 and 7)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Workload.SHA256 = "cc"; return s }, "the workload (w aa and w cc)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Commit = "def"; return s }, "the version of mailbench (1.0 abc and 1.0 def)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Dirty = true; return s }, "1.0 abc with changes"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Schemas[0].SHA256 = "x"; return s }, "the schema of james (bb and x)"},
+		{func(s []merge.Source) []merge.Source {
+			s[0].Run.Mail, s[2].Run.Mail = &results.MailInfo{SHA256: "x"}, &results.MailInfo{SHA256: "y"}
+			return s
+		}, "the mail file (x and y)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Start = "2026-11-22T11:00:00Z"; return s }, "the start (2026-11-22T10:00:00Z and 2026-11-22T11:00:00Z)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Of = 4; return s }, "the number of shards (3 and 4)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Config.Trials = 2; return s }, "models, engines or flags"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Settings["cassandra.consistency"] = "ONE"; return s }, "settings of engines"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = results.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is a whole run, not a shard"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards executed james on cassandra, phase measure, trial 1"},
+		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/lag"); return s }, `times "lag" of`},
+		// What no mailbench writes.
+		{func(s []merge.Source) []merge.Source {
+			for i := range s {
+				s[i].Run.Shard.Of = math.MaxInt
+			}
+			return s
+		}, "shards in all, 3 given; missing: 4, 5, 6"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 says that it is shard 9 of 3"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Started = "0001-01-01T00:00:00Z"; return s }, `results/2 has the time "0001-01-01T00:00:00Z"`},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Cells[0].Ended = "noon"; return s }, `results/2 has the time "noon"; expected one from 1970 on`},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Phases = nil; return s }, "the phases"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Phases[0].Trials = nil; return s }, "the phases"},
+		{func(s []merge.Source) []merge.Source {
+			s[0].Run.Cells, s[2].Run.Cells = append(s[0].Run.Cells, s[0].Run.Cells[0]), nil
+			return s
+		}, "results/1 has the cell james/cassandra/measure/1/1 twice"},
+	} {
+		_, err := merge.Merge(c.change(three()))
+		if !errors.Is(err, merge.ErrApart) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("error %v; expected %q", err, c.text)
+		}
+	}
+	if _, err := merge.Merge(three()); err != nil {
+		t.Errorf("three shards of one run: %v", err)
+	}
+}
+
+// without is a latency log without the first line of a kind of times.
+func without(t *testing.T, log io.Reader, kind string) io.Reader {
+	text, err := io.ReadAll(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, kind+",") })
+	if at < 0 {
+		t.Fatalf("the log has no line of %s", kind)
+	}
+	return strings.NewReader(strings.Join(slices.Delete(lines, at, at+1), ""))
+}
+
+// twoShards are the two shards of a run, which a test may change.
+func twoShards(t *testing.T) []merge.Source {
+	t.Helper()
+	var sources []merge.Source
+	for i := range uint64(2) {
+		s := newShard()
+		record(rand.New(rand.NewPCG(i, 1)), s)
+		sources = append(sources, s.source(t, int(i)+1, 2))
+	}
+	return sources
+}
+
+// Intervals of a shard that began later count at the time at which they were, and not from the
+// start of their own shard.
+func TestTimelines(t *testing.T) {
+	sources := twoShards(t)
+	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
+		c := &sources[i].Run.Cells[0]
+		for at, n := range counts {
+			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, OK: n, P50: 5, P99: 7, Max: 9})
+		}
+	}
+	sources[1].Run.Cells[0].Started = "2026-11-22T10:00:01.1Z"
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for i, in := range merged.Run.Cells[0].Timeline {
+		got = append(got, in.OK)
+		if in.At != float64(i) || in.Seconds != 1 {
+			t.Errorf("interval %d is at %g", i, in.At)
+		}
+	}
+	if want := []int64{1, 12, 63}; !slices.Equal(got, want) { // what was behind the end counts there
+		t.Errorf("the intervals have %d operations, want %d", got, want)
+	}
+}
+
+// A node that any shard could not reach is missing, also if the shards have a store in common. The mail
+// file is told if any shard has read one.
+func TestWhatOneShardSaw(t *testing.T) {
+	sources := twoShards(t)
+	for i, missing := range [][]string{{"a"}, {"a", "b"}} {
+		sources[i].Run.Cells[0].Engines = &results.EngineInfo{DiskBytes: 7, Missing: missing}
+	}
+	sources[1].Run.Mail = &results.MailInfo{File: "mbox"}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := merged.Run.Cells[0].Engines; !slices.Equal(e.Missing, []string{"a", "b"}) || e.DiskBytes != 7 {
+		t.Errorf("the engine is %+v", e)
+	}
+	if first := sources[0].Run.Cells[0].Engines.Missing; len(first) != 1 {
+		t.Errorf("the first shard's result was changed: %q", first)
+	}
+	if m := merged.Run.Mail; m == nil || m.File != "mbox" {
+		t.Errorf("the mail file is %+v", m)
+	}
+}
+
+// Every number of two audits is added, but those that tell of one store that both shards read.
+func TestAuditsAreAdded(t *testing.T) {
+	ofStore := []string{
+		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "BrokenOff",
+		"CounterDrift",
+	}
+	for _, common := range []bool{false, true} {
+		sources := twoShards(t)
+		var audits [2]results.Audit
+		for i := range audits {
+			s, a := sources[i].Run, &audits[i]
+			a.Model, a.Engine, a.Trial, a.Shard = "james", "cassandra", 1, i+1
+			v := reflect.ValueOf(a).Elem()
+			for f := range v.NumField() {
+				if v.Field(f).Kind() == reflect.Int64 {
+					v.Field(f).SetInt(int64(1+f) << (10 * i))
+				}
+			}
+			a.Interrupted, a.Notes = i == 1, []string{fmt.Sprint("note ", i)}
+			s.Audits = []results.Audit{*a}
+			load := s.Cells[0]
+			load.Kind, load.Phase, load.Ops, load.Streams = results.KindLoad, "load", nil, nil
+			load.Evidence = &results.Evidence{InProcess: !common}
+			s.Cells = append(s.Cells, load)
+		}
+		merged, err := merge.Merge(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(merged.Run.Audits) != 1 {
+			t.Fatalf("%+v", merged.Run.Audits)
+		}
+		got := reflect.ValueOf(merged.Run.Audits[0])
+		for f := range got.NumField() {
+			name := got.Type().Field(f).Name
+			if got.Field(f).Kind() != reflect.Int64 {
+				continue
+			}
+			want := int64(1+f) + int64(1+f)<<10
+			if common && slices.Contains(ofStore, name) {
+				want = int64(1+f) << 10
+			}
+			if n := got.Field(f).Int(); n != want {
+				t.Errorf("one store: %v: %s is %d, want %d", common, name, n, want)
+			}
+		}
+		if a := merged.Run.Audits[0]; !a.Interrupted || !slices.Equal(a.Notes, []string{"note 0", "note 1"}) {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// The audits of the shards add up trial by trial, also where a shard lacks one.
+func TestAudits(t *testing.T) {
+	sources := twoShards(t)
+	sources[0].Run.Audits = []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}}
+	sources[1].Run.Audits = []results.Audit{{Trial: 2, Shard: 2, Verified: 2}}
+	merged, err := merge.Merge(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 42}}
+	if d := cmp.Diff(want, merged.Run.Audits); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,386 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/workloads/latency"
+)
+
+// Key names a cell in run.json and in the tags of the interval log.
+type Key struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase"`
+	Point  string `json:"point,omitempty"` // value of a sweep; "": no sweep
+	Trial  int    `json:"trial"`           // from 1
+	Shard  int    `json:"shard"`           // from 1
+}
+
+// Where is the phase, and the point of a sweep if there is one. Cells of different points are
+// not trials of the same thing.
+func (k Key) Where() string {
+	if k.Point == "" {
+		return k.Phase
+	}
+	return k.Phase + " at " + k.Point
+}
+
+// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD. At a point of a sweep PHASE is
+// PHASE@POINT, with a dash for a slash.
+func (k Key) String() string {
+	phase := k.Phase
+	if k.Point != "" {
+		phase += "@" + strings.ReplaceAll(k.Point, "/", "-")
+	}
+	return k.Model + "/" + k.Engine + "/" + phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
+}
+
+// Tag names one kind of time of one operation of the cell in the interval log.
+func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op + "/" + kind }
+
+// Kinds of cells. The workload language has the same names for kinds of phases.
+const (
+	KindLoad      = "load"
+	KindSettle    = "settle"
+	KindCold      = "cold"
+	KindWarmup    = "warmup"
+	KindMeasure   = "measure"
+	KindInterrupt = "interrupt"
+	KindStep      = "step" // a step of the run itself (open, audit, close); only in cells that failed
+)
+
+// Cell is one phase of one model on one engine in one trial.
+type Cell struct {
+	Key
+	Kind       string        `json:"kind"`
+	Started    string        `json:"started"` // RFC 3339 with nanoseconds, UTC
+	Ended      string        `json:"ended"`
+	Seconds    float64       `json:"seconds"`
+	Arrivals   string        `json:"arrivals"` // constant, poisson, closed, or none (load, settle, cold)
+	Rate       float64       `json:"rate,omitempty"`
+	Clients    int           `json:"clients,omitempty"`
+	Durability string        `json:"durability"`
+	Verdict    Verdict       `json:"verdict"`
+	Reason     *Reason       `json:"reason,omitempty"` // why the verdict is not ok
+	Doubts     []Doubt       `json:"doubts"`
+	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
+	Stack      string        `json:"stack,omitempty"` // stack of Error, if it is a panic
+	Offered    *Offered      `json:"offered,omitempty"`
+	Ops        map[string]Op `json:"ops"`
+	Streams    []Stream      `json:"streams,omitempty"`    // empty unless the phase runs several at once
+	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
+	Objectives []Attained    `json:"objectives,omitempty"` // measured phases only
+	Timeline   []Interval    `json:"timeline,omitempty"`
+	Gap        *Gap          `json:"longest_gap,omitempty"` // longest time without an operation that was ok
+	Before     *EngineInfo   `json:"engine_before,omitempty"`
+	Engines    *EngineInfo   `json:"engine_info,omitempty"` // the engine's state at the end of the phase
+	Client     *ClientInfo   `json:"client,omitempty"`
+	Evidence   *Evidence     `json:"evidence,omitempty"`
+	// Interrupted is what operations leave that are broken off. Only a phase interrupt has it.
+	Interrupted []Interrupted `json:"interrupted,omitempty"`
+}
+
+// Offered is what the schedule asked for and what was carried out. The rates leave
+// out operations that the model does not offer (Skipped) and operations that found
+// nothing to work on (NoTarget).
+type Offered struct {
+	Due      int64 `json:"due" add:"sum"`                // operations that were due, or that clients began
+	Skipped  int64 `json:"skipped" add:"sum"`            // due, but not offered by the model
+	Replaced int64 `json:"replaced,omitempty" add:"sum"` // part of Due, instead of unsupported operations
+	NoTarget int64 `json:"no_target" add:"sum"`          // due, but there was no live message to work on
+	Dropped  int64 `json:"dropped" add:"sum"`            // due, but never started
+	// Span is the length of the schedule in seconds, up to where the phase was
+	// stopped. LastStart is when the last operation was started, in seconds since
+	// the phase began.
+	Span      float64 `json:"span_seconds" add:"max"`
+	LastStart float64 `json:"last_start_seconds" add:"max"`
+	Rate      float64 `json:"rate" add:"sum"`     // operations a second that were due
+	Achieved  float64 `json:"achieved" add:"sum"` // operations a second that were carried out, whatever their outcome
+}
+
+// Evidence is what a phase showed about the generator and the store. Verdicts rest
+// on it. Times are nanoseconds.
+type Evidence struct {
+	InProcess bool   `json:"in_process" add:"or"`         // engine and generator share a process
+	Beside    bool   `json:"beside" add:"or"`             // they share a machine, in processes of their own
+	Discards  bool   `json:"discards" add:"or"`           // the engine keeps nothing
+	Settled   bool   `json:"settled" add:"and"`           // the store came to rest before the phase
+	Warm      bool   `json:"warm" add:"and"`              // service times became steady before the phase
+	NotCold   string `json:"not_cold,omitempty" add:"or"` // why the caches could not be dropped, or ""
+	// NotOffered says why the model cannot hold the workload's population. It is
+	// empty if the model can.
+	NotOffered string `json:"not_offered,omitempty" add:"or"`
+	// Missed is how many of a load's Messages could not be delivered.
+	Missed   int64 `json:"missed,omitempty" add:"sum"`
+	Messages int64 `json:"messages,omitempty" add:"sum"`
+	// Copies is how many messages a load put into folders, and MailBytes is their size as mail. A
+	// message with several recipients counts for each.
+	Copies    int64 `json:"copies,omitempty" add:"sum"`
+	MailBytes int64 `json:"mail_bytes,omitempty" add:"sum"`
+	// Load says how a load used an existing data set: it added to the set, or went on with an
+	// interrupted load. It is empty if the data set is new.
+	Load string `json:"load,omitempty" add:"or"`
+	// Held is how many live messages there were in a measured phase of a sweep of the population.
+	Held *Held `json:"held,omitempty"`
+
+	// An operation is late if it starts more than Lateness after it was due. Late
+	// counts operations that were late although a worker was free. Queued counts
+	// operations that were late because all workers were busy.
+	Lateness int64 `json:"lateness_ns" add:"max"`
+	Started  int64 `json:"started" add:"sum"`
+	Late     int64 `json:"late" add:"sum"`
+	Queued   int64 `json:"queued" add:"sum"`
+	// Crowded counts the operations of Queued that were late because the client has too few
+	// workers: there were as many as it may have, and the calls of those workers took no longer
+	// than usual. Cap is how many workers it may have; ClientInfo says how many there were.
+	Crowded int64 `json:"crowded,omitempty" add:"sum"`
+	Cap     int   `json:"workers_cap,omitempty" add:"sum"`
+	// LargeWaits counts operations whose start waited for memory, because other operations on
+	// large messages had it.
+	LargeWaits int64 `json:"large_waits,omitempty" add:"sum"`
+	// Own is the time that workers spent between two operations when the next was
+	// due already: they made it, wrote the ledger, or recorded times. Service is the
+	// time that store and model took for the same operations.
+	Own     int64 `json:"own_ns" add:"sum"`
+	Service int64 `json:"service_ns" add:"sum"`
+	// ServiceFree is the lower quartile of the service times of operations that were ok and
+	// found a free worker. ServiceQueued is the median of those that found none. They are 0
+	// if there were too few operations to tell.
+	ServiceFree   int64 `json:"service_free_ns" add:"max"`
+	ServiceQueued int64 `json:"service_queued_ns" add:"max"`
+	// Occupancy is the part of the workers' time that they spent in calls.
+	Occupancy float64 `json:"occupancy"`
+
+	// Hiccups are times in which the process could not run. Delays are what the
+	// client's own delays changed.
+	Hiccups *Hiccups `json:"hiccups,omitempty"`
+	Delays  *Delays  `json:"delays,omitempty"`
+
+	// Windows are the service times of the phase's windows: a window's is the weighted mean
+	// of the medians of its operations. Lags are the mean lags of the same windows.
+	Windows []float64 `json:"windows_ns,omitempty"`
+	Lags    []int64   `json:"lags_ns,omitempty"`
+	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
+
+	// Shards are the verdicts on each shard of a merged run.
+	Shards []ShardVerdict `json:"shards,omitempty"`
+}
+
+// Held is how many live messages there were before and after a phase, and how many the workload
+// asks for (Said).
+type Held struct {
+	Said   int64 `json:"said"`
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+}
+
+// Trend is the line through the service times of a phase's windows, from the first to the
+// last, in nanoseconds. Change is how much the line rises, as a share of From. It lies
+// between Low and High with 99% confidence. A share of TrendMost means TrendMost or more.
+type Trend struct {
+	From   float64 `json:"from_ns"`
+	To     float64 `json:"to_ns"`
+	Change float64 `json:"change"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// TrendMost is the largest change that is reported.
+const TrendMost = 1000
+
+// Hiccups are times in which the load generator's process could not run. A thread
+// sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
+type Hiccups struct {
+	Count    int64   `json:"count" add:"sum"`
+	Total    int64   `json:"total_ns" add:"max"`
+	Stopped  int64   `json:"stopped_ns" add:"max"` // part of Total in which it neither ran nor waited for a processor
+	Lateness Latency `json:"lateness"`             // how late the thread woke, over all its sleeps
+}
+
+// Delays compare the response times of all operations of a cell with those that they
+// would have had if the load generator had lost no time itself: with its timers on
+// time, without hiccups, and without the time that it takes to make operations.
+// Delays below 0.5 ms are left out.
+type Delays struct {
+	Operations int64   `json:"operations"` // operations that were delayed
+	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
+	Response   Latency `json:"response"`
+	Undelayed  Latency `json:"undelayed"`
+}
+
+// EngineInfo is the engine's state at one time. A number is negative if the engine does
+// not tell it.
+type EngineInfo struct {
+	Version        string `json:"version,omitempty"`
+	DiskBytes      int64  `json:"disk_bytes" add:"size"`
+	LogBytes       int64  `json:"log_bytes,omitempty" add:"size"` // write-ahead log, part of DiskBytes; 0: not known
+	CacheBytes     int64  `json:"cache_bytes" add:"size"`
+	CompactionDebt int64  `json:"compaction_debt_bytes" add:"size"`
+	WrittenBytes   int64  `json:"written_bytes" add:"size"`
+	ReadBytes      int64  `json:"read_bytes" add:"size"` // bytes from disk of this machine, since the store was opened
+	// CPU is the processor time of the engine's processes on this machine since they began, in
+	// nanoseconds; 0: not known.
+	CPU            int64 `json:"cpu_ns,omitempty" add:"max"`
+	Tombstones     int64 `json:"tombstones" add:"size"`
+	TombstonesRead int64 `json:"tombstones_read_most,omitempty" add:"max"` // that one read met; 0: not known
+	// RowCacheReads asked the engine's cache of rows since it began, and RowCacheHits of them found
+	// their row; 0: it has none, or does not tell.
+	RowCacheReads int64             `json:"row_cache_reads,omitempty" add:"max"`
+	RowCacheHits  int64             `json:"row_cache_hits,omitempty" add:"max"`
+	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
+	Settings      map[string]string `json:"settings,omitempty"`
+}
+
+// ClientInfo is what the load generator used during a phase, and its limits.
+type ClientInfo struct {
+	Workers    int     `json:"workers" add:"sum"`    // the most that there were at one time
+	Processors int     `json:"processors" add:"sum"` // processors that the process may use
+	Capacity   float64 `json:"capacity" add:"sum"`   // the least of Processors, GOMAXPROCS and the CPU quota
+	CPUSeconds float64 `json:"cpu_seconds" add:"sum"`
+	CPUShare   float64 `json:"cpu_share" add:"max"` // of Capacity
+	// share of all processors that other processes and the hypervisor took; negative: not known
+	OthersShare float64 `json:"others_share" add:"max"`
+	StealShare  float64 `json:"steal_share" add:"max"`  // share of all processors that the hypervisor took
+	Throttled   int64   `json:"throttled_ns" add:"max"` // time in which the CPU quota stopped the process
+	SchedP99    int64   `json:"sched_p99_ns" add:"max"` // how long goroutines waited for a processor
+	GCPauses    int64   `json:"gc_pause_ns" add:"max"`
+	GCSeconds   float64 `json:"gc_cpu_seconds" add:"sum"` // as the runtime estimates it
+	PeakRSS     int64   `json:"peak_rss_bytes" add:"sum"` // the most memory of the process so far; 0: not known
+	Limits      Limits  `json:"limits"`
+}
+
+// Limits are the limits in force for the generator's process.
+type Limits struct {
+	GOMAXPROCS int     `json:"gomaxprocs"`
+	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
+	GOGC       int     `json:"gogc"`       // percent; negative: off
+	CPUQuota   float64 `json:"cpu_quota"`  // processors that its cgroup may use; 0: no limit, or not known
+}
+
+// Measured reports whether the cell is a measured phase.
+func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
+
+// Reported is the kind of time that reports show of the cell: the latency. Results of mailbench 0.1
+// have none: theirs is the response time, or the service time of a closed loop and a load.
+func (c *Cell) Reported() latency.Kind {
+	for _, o := range c.Ops {
+		if o.Latency != nil {
+			return latency.Latency
+		}
+	}
+	if c.Arrivals == "closed" || !c.Measured() {
+		return latency.Service
+	}
+	return latency.Response
+}
+
+// Latency is the distribution that the reports show of an operation of the cell.
+func (c *Cell) Latency(o *Op) *Latency {
+	switch {
+	case o.Latency != nil:
+		return o.Latency
+	case c.Reported() == latency.Service:
+		return &o.Service
+	}
+	return &o.Response
+}
+
+// OpsOf lists the operations of the cells, the most frequent first.
+func OpsOf(cells []*Cell) []string {
+	asked := map[string]int64{}
+	for _, c := range cells {
+		for name, o := range c.Ops {
+			asked[name] = max(asked[name], o.Count+o.Others())
+		}
+	}
+	var names []string
+	for name := range asked {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(asked[b], asked[a]), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// Audit is what two checks found: the check against the ledger of acknowledged operations,
+// and the model's own audit. Wrong says which counts must be 0.
+type Audit struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Point  string `json:"point,omitempty"` // point of a sweep
+	Trial  int    `json:"trial,omitempty"` // from 1
+	Shard  int    `json:"shard,omitempty"` // from 1; 0: the run has no shards
+	// Fault is why the audit cannot tell whether all that was acknowledged is there: the data set's
+	// folder or its ledger is gone, or the ledger or the store is damaged.
+	Fault string `json:"fault,omitempty"`
+	// Error is why the audit was interrupted: what it did not reach is not verified.
+	Error       string `json:"error,omitempty"`
+	Delivered   int64  `json:"delivered" add:"sum"` // acknowledged deliveries in the ledger
+	Deleted     int64  `json:"deleted" add:"sum"`   // acknowledged deletions
+	Verified    int64  `json:"verified" add:"sum"`  // deliveries found byte for byte as they were delivered
+	Lost        int64  `json:"lost" add:"sum"`
+	Corrupt     int64  `json:"corrupt" add:"sum"`
+	Resurrected int64  `json:"resurrected" add:"sum"`        // acknowledged deletions whose message is still there
+	Unknown     int64  `json:"unknown" add:"sum"`            // unknown when written: present or absent, both are right
+	BadUIDs     int64  `json:"bad_uids,omitempty" add:"sum"` // UIDs given twice in a folder, or not ascending
+	Unread      int64  `json:"unread,omitempty" add:"sum"`   // not checked, because the engine answered with an error
+	// Interrupted says that operations were broken off on an engine where an
+	// operation of several writes is not all or nothing. Such operations may leave
+	// broken references and broken bodies; nothing acknowledged is wrong then.
+	Interrupted bool `json:"interrupted,omitempty" add:"or"`
+	// Exact says that no operation on the data set was broken off or is of unknown outcome, on any
+	// engine: counters that are written apart from what they count must be exact then.
+	Exact        bool     `json:"exact,omitempty" add:"and"`
+	Accounts     int64    `json:"accounts" add:"store"`
+	Folders      int64    `json:"folders" add:"store"`
+	Messages     int64    `json:"messages" add:"store"`
+	Purgeable    int64    `json:"purgeable" add:"store"`
+	Unreferenced int64    `json:"unreferenced" add:"store"`
+	Dangling     int64    `json:"dangling" add:"store"`
+	Duplicated   int64    `json:"duplicated" add:"store"`
+	BrokenBodies int64    `json:"broken_bodies" add:"store"`
+	BrokenOff    int64    `json:"broken_off,omitempty" add:"store"` // interrupted writes of blobs: orphaned files
+	CounterDrift int64    `json:"counter_drift" add:"store"`        // sum of what all counters are off by
+	Notes        []string `json:"notes,omitempty"`
+}
+
+// Wrong reports whether anything acknowledged is not as it was promised, or nobody can tell.
+func (a *Audit) Wrong() bool {
+	return a.Fault != "" || a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || a.Damaged()
+}
+
+// Damaged is the rule for what the model's own audit finds: whether anything of it is damage.
+// Leftovers and duplicates of interrupted operations are none.
+func (a *Audit) Damaged() bool {
+	return !a.Interrupted && a.Dangling+a.BrokenBodies > 0 || a.Exact && a.CounterDrift > 0
+}
+
+// Incomplete reports whether the audit has not verified all that it was to verify.
+func (a *Audit) Incomplete() bool { return a.Error != "" || a.Unread > 0 }
+
+// ShardRun is one of the shards that a merged run was put together from.
+type ShardRun struct {
+	Index       int         `json:"index"`
+	Command     []string    `json:"command"`
+	Started     string      `json:"started"`
+	Ended       string      `json:"ended,omitempty"`
+	Interrupted bool        `json:"interrupted,omitempty"`
+	Machine     Machine     `json:"machine"`
+	Environment Environment `json:"environment"`
+}
+
+// ShardVerdict is the verdict on one shard's own figures. If it is invalid or failed, the merged
+// cell is too.
+type ShardVerdict struct {
+	Shard   int     `json:"shard"`
+	Started string  `json:"started"` // when its phase began
+	Verdict Verdict `json:"verdict"`
+	Reason  *Reason `json:"reason,omitempty"`
+}
+
+// Generators is how many load generators the run had.
+func (r *Run) Generators() int { return max(1, r.Shard.Of, len(r.Shards)) }

@@ -1,0 +1,289 @@
+// Package results is the vocabulary of measuring: a run with its cells (a phase of a model on an
+// engine), the operations of a cell with their counts, costs and latencies, verdicts, doubts,
+// objectives, searches, sweeps and audits. It also has their form on disk: run.json, its JSON
+// Schema, and the run directory. Add puts results of shards, trials or times together.
+// docs/results.md describes the format.
+//
+// The package judges nothing and writes no report: see workloads/judge and reports.
+package results
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Format is the version of run.json. Within a version fields may be added, and
+// a reader ignores those that it does not know; a field is never removed or
+// given another meaning. docs/results.md describes the format.
+const Format = "mailbench.run/2"
+
+// Run is one run: run.json. It holds all that is needed to judge the run again,
+// to compare it, to merge it with other shards, and to repeat it.
+type Run struct {
+	Format      string            `json:"format"`
+	Workload    Workload          `json:"workload"`
+	Seed        uint64            `json:"seed"`
+	Command     []string          `json:"command"` // the command line, program name included
+	Started     string            `json:"started"` // RFC 3339, UTC
+	Ended       string            `json:"ended,omitempty"`
+	Seconds     float64           `json:"seconds"` // wall time of the whole run
+	Interrupted bool              `json:"interrupted,omitempty"`
+	Machine     Machine           `json:"machine"`
+	Shard       Shard             `json:"shard"`
+	Shards      []ShardRun        `json:"shards,omitempty"` // the shards of a merged run
+	Environment Environment       `json:"environment"`
+	Config      Config            `json:"config"`
+	Settings    map[string]string `json:"settings"` // settings of the engines' clients
+	Schemas     []Schema          `json:"schemas"`
+	Phases      []Phase           `json:"phases"`
+	Objectives  []Objective       `json:"objectives,omitempty"`
+	Answer      []string          `json:"answer,omitempty"` // sentences of the workload; package answer fills them in
+	Mail        *MailInfo         `json:"mail,omitempty"`
+	Searches    []Search          `json:"searches,omitempty"`
+	Sweep       *Sweep            `json:"sweep,omitempty"`
+	Floor       []Floor           `json:"floor,omitempty"`
+	Audits      []Audit           `json:"audits,omitempty"`
+	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
+	LatencyLog  *LogDigest        `json:"latency_log,omitempty"`
+	Cells       []Cell            `json:"cells"`
+}
+
+// LogDigest says what latency.hlog is. While the run goes on, the file may have more than that.
+type LogDigest struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Workload is the workload as it was run.
+type Workload struct {
+	Name      string   `json:"name"`
+	Text      string   `json:"text"`   // the whole file as YAML, overrides applied
+	SHA256    string   `json:"sha256"` // digest of Text
+	Overrides []string `json:"overrides,omitempty"`
+}
+
+// Schema is the schema that a model ran with.
+type Schema struct {
+	Model  string `json:"model"`
+	Text   string `json:"text"` // YAML
+	SHA256 string `json:"sha256"`
+	// Parameters are the values of its parameters, without one that is swept.
+	Parameters map[string]int `json:"parameters,omitempty"`
+	// Words are those of parameters whose values are words.
+	Words map[string]string `json:"words,omitempty"`
+}
+
+// Machine identifies the machine of the load generator. ID is made from the
+// operating system's machine identity, and tells nothing else about the machine. It is
+// empty if the system has no such identity.
+type Machine struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"` // host name
+}
+
+// Shard is the part of a run that one load generator carried out. A run of one
+// generator is shard 1 of 1. Start is the time at which all shards were told to begin.
+type Shard struct {
+	Index int    `json:"index"` // from 1
+	Of    int    `json:"of"`
+	Start string `json:"start,omitempty"`
+}
+
+// Config is what the command line said about the run.
+type Config struct {
+	Models     []string `json:"models"`
+	Engines    []string `json:"engines"`
+	Trials     int      `json:"trials"`
+	Durability string   `json:"durability"` // the class that was asked for, or default
+	CacheBytes int64    `json:"cache_bytes,omitempty"`
+	Workers    int      `json:"workers"`
+	MaxLag     float64  `json:"max_lag_seconds"`
+	Audit      string   `json:"audit"`
+	MailFile   string   `json:"mail_file,omitempty"`
+	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
+	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
+	NoFloor    bool     `json:"no_floor,omitempty"`         // the harness's own cost was not measured
+	FindMax    *FindMax `json:"find_max,omitempty"`
+}
+
+// FindMax is how a run searched for highest rates.
+type FindMax struct {
+	From      float64 `json:"from_rate,omitempty"` // left out: the rate of each phase
+	Max       float64 `json:"max_rate"`
+	Precision float64 `json:"precision"`
+	Step      float64 `json:"step_seconds"` // 0: the default of each engine
+}
+
+// Phase is a phase of the workload with the digest of its plan: two runs with
+// equal digests were asked for the same first operations at the same times. SHA256
+// is the digest of the first Digested operations: operation, user, folders, message,
+// recipients and due time. The workload's text and the contents of mail decide the rest.
+type Phase struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Point    string `json:"point,omitempty"` // point of a sweep
+	Digested int64  `json:"digested,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+	// Trials are the digests of all trials; SHA256 is that of the first trial.
+	Trials []string `json:"trials_sha256,omitempty"`
+	// Trace is the SHA-256 of the file that the phase replays.
+	Trace string `json:"trace_sha256,omitempty"`
+}
+
+// Environment is where a run was made.
+type Environment struct {
+	Version  string `json:"version"` // mailbench's version
+	Commit   string `json:"commit,omitempty"`
+	Dirty    bool   `json:"dirty,omitempty"`
+	Go       string `json:"go"`
+	GOGC     string `json:"gogc"`
+	MaxProcs int    `json:"gomaxprocs"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+	Kernel   string `json:"kernel,omitempty"`
+	CPU      string `json:"cpu,omitempty"`
+	CPUs     int    `json:"cpus"`
+	Memory   int64  `json:"memory_bytes,omitempty"`
+	Disk     string `json:"disk,omitempty"` // file system type of the data folder
+}
+
+// MailInfo is what was read from a mail file.
+type MailInfo struct {
+	File      string `json:"file"`
+	Messages  int64  `json:"messages"`
+	Bytes     int64  `json:"bytes"`
+	Malformed int64  `json:"malformed"` // messages that are delivered all the same
+	SHA256    string `json:"sha256,omitempty"`
+	// Notes say what was skipped, repaired or guessed, in a sentence for each kind.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an
+// operation, for a model it is the time of its calls over an engine that does nothing.
+type Floor struct {
+	Model  string  `json:"model"` // "" for the bare harness
+	Op     string  `json:"op,omitempty"`
+	NS     float64 `json:"ns"`              // nanoseconds an operation
+	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
+	Error  string  `json:"error,omitempty"` // why it could not be measured
+}
+
+// JSONSchema is the JSON Schema (2020-12) of run.json.
+//
+//go:embed run.schema.json
+var JSONSchema []byte
+
+// WriteJSON writes a run as run.json has it.
+func WriteJSON(w io.Writer, r *Run) error {
+	b, err := cellsApart(r)
+	if err != nil {
+		return fmt.Errorf("write results as JSON: %w", err)
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// cellsApart writes a run as JSON that people can read and tools can search by
+// lines: indented, with each cell and each search on a line of its own.
+func cellsApart(r *Run) ([]byte, error) {
+	head := *r
+	head.Cells, head.Searches = nil, nil
+	b, err := json.MarshalIndent(&head, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	const empty = `"cells": null`
+	at := bytes.LastIndex(b, []byte(empty))
+	tail := slices.Clone(b[at+len(empty):])
+	b = b[:at]
+	if len(r.Searches) > 0 {
+		if b, err = lines(append(b, `"searches": [`...), r.Searches); err != nil {
+			return nil, err
+		}
+		b = append(b, ",\n  "...)
+	}
+	if b, err = lines(append(b, `"cells": [`...), r.Cells); err != nil {
+		return nil, err
+	}
+	return append(append(b, tail...), '\n'), nil
+}
+
+// lines appends the values of a JSON array, each on a line of its own, and ends the array.
+func lines[T any](b []byte, values []T) ([]byte, error) {
+	for i := range values {
+		text, err := json.Marshal(&values[i])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, "\n    "...), text...)
+	}
+	return append(b, "\n  ]"...), nil
+}
+
+// Bounds of what reports can show. No run comes near them.
+const (
+	longestPhase = 366 * 24 * 3600.0 // seconds
+	mostCounted  = 1 << 40           // operations
+	mostPoints   = 1000              // points of a sweep
+)
+
+// check refuses figures that no run can have and that reports cannot show.
+func (r *Run) check() error {
+	if s := r.Sweep; s != nil {
+		if len(s.Points) > mostPoints {
+			return fmt.Errorf("its sweep has %d points", len(s.Points))
+		}
+		for _, p := range s.Points {
+			if !(p.Size > 0 && p.Size < 1e15) {
+				return fmt.Errorf("its sweep has a point of size %g", p.Size)
+			}
+		}
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if err := c.check(); err != nil {
+			return fmt.Errorf("cell %s: %w", c.Key, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cell) check() error {
+	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
+		o := c.Ops[name]
+		if !counts(o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge) {
+			return fmt.Errorf("%s has an impossible count", name)
+		}
+	}
+	for i := range c.Timeline {
+		in := &c.Timeline[i]
+		if !within(in.At, in.Seconds) {
+			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
+		}
+		if !counts(in.OK, in.Failed, in.Unknown, in.Dropped) {
+			return fmt.Errorf("interval %d has an impossible count", i+1)
+		}
+	}
+	if g := c.Gap; g != nil && !within(g.At, g.Seconds) {
+		return fmt.Errorf("its longest gap begins at %g s and lasts %g s", g.At, g.Seconds)
+	}
+	return nil
+}
+
+// counts reports whether all values can be counts.
+func counts(values ...int64) bool {
+	return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted
+}
+
+// within reports whether a time can be within a phase.
+func within(at, seconds float64) bool {
+	return at >= 0 && seconds >= 0 && at+seconds <= longestPhase
+}

@@ -1,0 +1,217 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/growth"
+)
+
+// Search is a search for the highest rate at which one model on one engine keeps its
+// objectives. Package workloads/search says from the steps what was found.
+type Search struct {
+	// Arrivals is the first field, so that the line of a search does not look like a cell's.
+	Arrivals string `json:"arrivals"` // constant or poisson
+	Key
+	Objectives []Objective   `json:"objectives"`
+	Default    bool          `json:"default_objectives"` // objectives are mailbench's: the workload has none
+	From       float64       `json:"from_rate"`
+	Max        float64       `json:"max_rate"`
+	Precision  float64       `json:"precision"`            // the search ends when its bracket is as narrow as this share of the rate
+	Most       int           `json:"most_steps,omitempty"` // after so many steps the search ends; 0: package search says
+	Steps      []SearchStep  `json:"steps"`                // in the order they were measured
+	Unfinished string        `json:"unfinished,omitempty"`
+	Found      *SearchResult `json:"found,omitempty"`
+}
+
+// SearchStep is one measurement at one rate.
+type SearchStep struct {
+	Rate     float64     `json:"rate"`
+	Verdict  StepVerdict `json:"verdict"`
+	Text     string      `json:"text,omitempty"`     // why the rate did not hold
+	Refilled int64       `json:"refilled,omitempty"` // messages delivered before the step, because live ones ran low
+	Cell     Cell        `json:"cell"`
+}
+
+// StepVerdict is what a step showed.
+type StepVerdict string
+
+// Verdicts of steps. Unclear: no objective was missed, and too little is known. Client: the
+// load generator, not the store, was at its limit.
+const (
+	StepHeld    StepVerdict = "held"
+	StepUnclear StepVerdict = "unclear"
+	StepBroken  StepVerdict = "broken"
+	StepClient  StepVerdict = "client"
+)
+
+// SearchResult is what a search found. The highest rate lies between Low and High;
+// High is 0 if no limit of the store was found.
+type SearchResult struct {
+	Limit Limit   `json:"limit"`
+	Rate  float64 `json:"rate"` // the highest rate that held; 0: none
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Text  string  `json:"text"` // the same for people
+}
+
+// Limit is what ended a search.
+type Limit string
+
+// Limits. Only LimitStore is the highest rate of the store. LimitMachine: engine and load
+// generator share the processors, and these were full.
+const (
+	LimitStore      Limit = "store"
+	LimitMachine    Limit = "machine"
+	LimitClient     Limit = "client"
+	LimitMaxRate    Limit = "max-rate"
+	LimitNone       Limit = "none" // no rate held
+	LimitUnclear    Limit = "unclear"
+	LimitUnfinished Limit = "unfinished"
+)
+
+// OK reports whether the search ended at a limit of the store or its machine, or at its own
+// bound. Then Rate answers what the search was asked.
+func (r *SearchResult) OK() bool {
+	return r.Limit == LimitStore || r.Limit == LimitMachine || r.Limit == LimitMaxRate
+}
+
+// Due is the response time of all operations of the step that were due, or nil.
+func (s *SearchStep) Due() *Latency {
+	all := s.Cell.AllOps
+	switch {
+	case all == nil:
+		return nil
+	case all.Due != nil:
+		return all.Due
+	}
+	return cmp.Or(all.Latency, &all.Response)
+}
+
+// Sweep is one key of the workload that the run gave several values, and how cost grew
+// with those.
+type Sweep struct {
+	Path   string       `json:"path"` // the key as --set names it; several: joined by " with "
+	Points []SweepPoint `json:"points"`
+	// Growth follows from the cells and the points.
+	Growth []Growth `json:"growth,omitempty"`
+}
+
+// SweepPoint is one value of a sweep. Cells name it by Value.
+type SweepPoint struct {
+	Value      string      `json:"value"`  // the value as the workload says it
+	Size       float64     `json:"size"`   // the value in bytes, seconds, operations a second, or without a unit
+	SHA256     string      `json:"sha256"` // digest of the workload's text with this value
+	Users      int         `json:"users"`
+	Folders    int         `json:"folders"`
+	Messages   int         `json:"messages"`
+	Partitions []Partition `json:"partitions,omitempty"`
+}
+
+// Partition is the largest partition that a forecast of a model's schema has after the load.
+type Partition struct {
+	Model  string  `json:"model"`
+	Engine string  `json:"engine"`
+	Table  string  `json:"table"`
+	Bytes  float64 `json:"bytes"`
+}
+
+// Growth is how one figure of one operation of a model on an engine grows over a sweep.
+type Growth struct {
+	Model    string       `json:"model"`
+	Engine   string       `json:"engine"`
+	Phase    string       `json:"phase,omitempty"` // "": a forecast, not a measurement
+	Op       string       `json:"op"`
+	Figure   Figure       `json:"figure"`
+	Class    growth.Class `json:"class"`
+	From     float64      `json:"from,omitempty"` // of "flat from": the size from which on it is flat
+	Exponent float64      `json:"exponent"`
+	// Low and High bound the exponent with 95% confidence. They are left out if there are
+	// too few points to tell.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// PowerLow and PowerHigh bound the exponent of the part that grows, if the figure is that
+	// part and a fixed part. They are left out if Exponent says enough, or they cannot be told.
+	PowerLow  *float64      `json:"power_low,omitempty"`
+	PowerHigh *float64      `json:"power_high,omitempty"`
+	Exact     bool          `json:"exact,omitempty"` // counted: the errors of the values are known
+	Points    []GrowthPoint `json:"points"`          // points at which the figure is known
+}
+
+// GrowthPoint is the figure at one point: the median of the trials.
+type GrowthPoint struct {
+	Point string   `json:"point"`
+	Size  float64  `json:"size"`
+	Value float64  `json:"value"`
+	Error *float64 `json:"error,omitempty"` // relative standard error of a counted figure
+}
+
+// Interrupted is what an operation on several messages leaves if its process is killed in the middle. It
+// was broken off once after each of its writes; each is a place. None to Lost are how many places leave the
+// messages like that, and add up to all. Unreferenced to Drift are how many have faults that verification finds.
+type Interrupted struct {
+	Op       string `json:"op"` // move or delete
+	Messages int    `json:"messages"`
+	Writes   int    `json:"writes"` // of the whole operation; each part of a batch that is not atomic is one
+	Places   int    `json:"places"`
+	None     int    `json:"none"`  // all messages are as before
+	Some     int    `json:"some"`  // some are done, others as before
+	All      int    `json:"all"`   // all are done, to those who look
+	Twice    int    `json:"twice"` // one is shown twice or more, and none is lost
+	Lost     int    `json:"lost"`  // one is shown nowhere, and was to be moved
+	// More of these than the whole operation leaves.
+	Unreferenced int `json:"unreferenced"`  // messages, bodies or names that nothing refers to
+	Dangling     int `json:"dangling"`      // index entries without their message, or messages without theirs
+	Broken       int `json:"broken_bodies"` // chunks missing or left over
+	Drift        int `json:"counter_drift"` // counters that are off
+}
+
+// Text says in a sentence what the operation leaves.
+func (i *Interrupted) Text() string {
+	if i.Places == 0 {
+		return "it has no interruption point"
+	}
+	done := map[string]string{"move": "moved", "delete": "deleted"}[i.Op]
+	parts := []string{"of " + words.Plural(i.Places, "interruption point")}
+	say := func(n int, always bool, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprint(n, " ", many))
+		case always:
+			parts = append(parts, "none "+one)
+		}
+	}
+	say(i.None, false, "leaves it not applied", "leave it not applied")
+	say(i.Some, false, "leaves some messages "+done, "leave some messages "+done)
+	say(i.All, false, "leaves all messages "+done, "leave all messages "+done)
+	say(i.Twice, i.Op == "move", "shows a message twice", "show a message twice")
+	say(i.Lost, i.Op == "move", "loses one", "lose one")
+	text := strings.Join(parts, ", ")
+	if f := i.FaultsText(); f != "" {
+		text += "; verification finds " + f
+	}
+	return text
+}
+
+// FaultsText says what audits found, and in how many places; "" if that is nothing.
+func (i *Interrupted) FaultsText() string {
+	var parts []string
+	for _, f := range []struct {
+		n    int
+		what string
+	}{
+		{i.Unreferenced, "orphaned rows"},
+		{i.Dangling, "broken references"},
+		{i.Broken, "broken bodies"},
+		{i.Drift, "counter drift"},
+	} {
+		if f.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", f.what, f.n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
