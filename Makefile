@@ -46,6 +46,7 @@ SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of lines, go.mod, shell syntax
 	$(GO) vet ./...
 	$(GO) vet -tags campaigns ./cmd/campaigns
+	$(GO) vet ./.ci/findings
 	@for system in $(SYSTEMS); do \
 		echo "go vet for $$system"; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./...; \

@@ -27,7 +27,7 @@ type raw map[string]any
 
 func rawCells(t *testing.T) []raw {
 	t.Helper()
-	b, err := os.ReadFile("results/testdata/sample/" + results.RunFile)
+	b, err := os.ReadFile("../workloads/results/testdata/sample/" + results.RunFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func find(t *testing.T, cells []raw, model, phase string) raw {
 
 func written(t *testing.T, write func(io.Writer, *results.Run) error) string {
 	t.Helper()
-	r, err := results.Open("results/testdata/sample")
+	r, err := results.Open("../workloads/results/testdata/sample")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func searchesAgree(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile("results/testdata/sample/run.json")
+	text, err := os.ReadFile("../workloads/results/testdata/sample/run.json")
 	if err != nil {
 		t.Fatal(err)
 	}

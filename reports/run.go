@@ -202,7 +202,7 @@ func (v *run) alerts() document.Section {
 	for _, left := range v.Left {
 		s.Say(document.Warn, "Leftovers", left)
 	}
-	for _, text := range answers(v.Run, v.names) {
+	for _, text := range Answers(v.Run, v.names) {
 		s.Say(document.Strong, "", text)
 	}
 	return s
@@ -233,9 +233,9 @@ func (v *run) setup() document.Section {
 	return s
 }
 
-// answers are the sentences with which the run's workload answers its question. One that names no models
+// Answers are the sentences with which the run's workload answers its question. One that names no models
 // is said of each.
-func answers(r *results.Run, n Names) []string {
+func Answers(r *results.Run, n Names) []string {
 	var all []string
 	for _, l := range answer.Of(r) {
 		who := ""

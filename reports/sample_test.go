@@ -43,7 +43,7 @@ const hostile = "\x1b[2J\x07<script>alert(1)</script>\u202eevil\u009b31m & \"quo
 
 // sampleDir holds a run in which everything happens that a report must show. The tests of
 // package results write it.
-const sampleDir = "results/testdata/sample"
+const sampleDir = "../workloads/results/testdata/sample"
 
 // sample is a new copy of that run.
 func sample() *results.Run {

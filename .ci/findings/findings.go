@@ -88,7 +88,7 @@ func figures(args, dir string) (string, error) {
 		return "", err
 	}
 	out := fmt.Sprintf("```console\n$ bin/mailbench %s\n```\n\n", args)
-	for _, s := range reports.Told(r, reports.NamesIn(r)) {
+	for _, s := range reports.Answers(r, reports.NamesIn(r)) {
 		out += strings.Join(words.Wrap("- ", words.Markdown(s), 2, 140), "\n") + "\n"
 	}
 	return out, nil

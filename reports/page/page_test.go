@@ -29,7 +29,7 @@ const hostile = "\x1b[2J\x07</title></svg><script>alert(1)</script>\u202eevil\u0
 // bundled models.
 func sample(t testing.TB) Source {
 	t.Helper()
-	const dir = "../results/testdata/sample"
+	const dir = "../../workloads/results/testdata/sample"
 	r, err := results.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestCommandLine(t *testing.T) {
 
 // Whatever a reader of results takes can be shown.
 func FuzzPage(f *testing.F) {
-	text, err := os.ReadFile("../results/testdata/sample/run.json")
+	text, err := os.ReadFile("../../workloads/results/testdata/sample/run.json")
 	if err != nil {
 		f.Fatal(err)
 	}
