@@ -67,8 +67,7 @@ var layers = []struct {
 	{"reports/ranking", []string{"workloads/growth", "workloads/results", "workloads/trials", "schemas/words"}, nil},
 	{"reports/compare", []string{"reports/document", "workloads/growth", "workloads/results", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/document", "workloads/results", "reports/compare", "schemas/words"}, nil},
-	{"workloads/summary", []string{"workloads/results", "workloads/latency"}, nil},
-	{"workloads/merge", []string{"workloads/results", "workloads/judge", "workloads/latency", "workloads/summary"}, nil},
+	{"workloads/merge", []string{"workloads/results", "workloads/judge", "workloads/latency"}, nil},
 	{"workloads/judge", []string{"workloads/results", "schemas/words"}, nil},
 	{"workloads/search", []string{"workloads/results", "workloads/judge", "schemas/words"}, nil},
 	{"workloads/meet", []string{"schemas", "drivers", "workloads/plan", "drivers/crash"}, []string{"drivers/*"}},
@@ -85,7 +84,7 @@ var layers = []struct {
 		[]string{
 			"schemas", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash", "workloads/ledger", "workloads/messages",
 			"workloads/subject",
-			"workloads/judge", "workloads/latency", "workloads/results", "workloads/summary",
+			"workloads/judge", "workloads/latency", "workloads/results",
 		},
 		[]string{"workloads/random", "workloads/search"},
 	},

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -100,7 +99,7 @@ func wholeLoad(shares map[string]float64) []*figure {
 			if c.AllOps == nil {
 				return math.NaN()
 			}
-			return math.Log(value(cmp.Or(c.AllOps.Due, c.AllOps.Latency, &c.AllOps.Response)))
+			return math.Log(value(c.AllOps.Reported()))
 		}
 	}
 	return []*figure{

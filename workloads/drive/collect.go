@@ -13,7 +13,6 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // collector takes what the workers of a phase recorded, while they run.
@@ -393,13 +392,11 @@ func (f *figures) streams() (all []results.Stream) {
 				one.Rate += n
 			}
 		}
-		var recorded []*latency.Op
 		for _, k := range of {
-			recorded = append(recorded, f.recorder.Total(k))
 			one.Ops[f.slots.all[k].op.String()] = f.op([]int{k})
 		}
 		if f.hiccups != nil { // a phase that began
-			one.AllOps = summary.All(recorded, latency.Latency)
+			one.AllOps = results.TimesOf(f.total(of), latency.Latency)
 		}
 		all = append(all, one)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
-	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -250,7 +249,7 @@ func (w *worker) addUsualTime(slot int, took time.Duration) {
 // learn sets usual from all operations so far.
 func (p *phase) learn() {
 	for i := range p.pool.usual {
-		if h := summary.Free(p.recorder.Total(i)); h != nil && h.TotalCount() >= usualLeast {
+		if h := p.recorder.Total(i).Free(); h != nil && h.TotalCount() >= usualLeast {
 			p.pool.usual[i].Store(int64(usualMost * float64(latency.At(h, 25))))
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // measurement is the result of the phase.
@@ -31,7 +30,10 @@ func (f *figures) measurement() Measurement {
 	if f.stats.ops == nil { // a phase that no worker began
 		f.stats.ops = make([]opStats, len(f.slots.all))
 	}
-	m.AllOps, m.Streams = f.allOps(), f.streams()
+	if f.hiccups != nil {
+		m.AllOps = f.times()
+	}
+	m.Streams = f.streams()
 	for i := range workloads.NumOps {
 		op := workloads.Op(i)
 		if f.Phase.Mix.Has(op) || f.loads() && op == workloads.Deliver {
@@ -64,10 +66,6 @@ func (f *figures) offered(s *tally, of []int) results.Offered {
 	return o
 }
 
-// enoughToCompare is how many values a quantile needs to be compared. If the queue
-// only grows, few operations found a free worker: at most one for each worker.
-const enoughToCompare = 8
-
 // evidence is what the phase showed of the generator.
 func (f *figures) evidence() results.Evidence {
 	s, t := &f.stats, f.target
@@ -85,12 +83,6 @@ func (f *figures) evidence() results.Evidence {
 	if f.hiccups != nil { // a phase that began
 		hiccups, delays := f.hiccups.report(), f.delays()
 		e.Hiccups, e.Delays = &hiccups, &delays
-	}
-	if free, queued := summary.ByWait(f.recorded()); min(free.TotalCount(), queued.TotalCount()) >= enoughToCompare {
-		e.ServiceFree, e.ServiceQueued = latency.At(free, 25), latency.At(queued, 50)
-	}
-	if f.seconds > 0 {
-		e.Occupancy = s.busy.Seconds() / (f.seconds * float64(max(1, f.pool.most)))
 	}
 	return e
 }
@@ -121,7 +113,7 @@ func (f *figures) op(of []int) results.Op {
 	default:
 		o.Support = results.NotObserved
 	}
-	summary.Times(&o, total, latency.Latency)
+	o.SetTimes(total, latency.Latency)
 	if n := float64(o.Count); n > 0 {
 		o.Patterns = s.patterns.perOperation(o.Count, f.recorder.Parts(of...))
 		c := &s.cost
@@ -169,27 +161,14 @@ func missing(k models.Known) string {
 	return strings.Join(names, ", ")
 }
 
-// recorded is what was recorded in each slot.
-func (p *phase) recorded() []*latency.Op {
-	var all []*latency.Op
-	for i := range p.slots.all {
-		all = append(all, p.recorder.Total(i))
-	}
-	return all
+// times are the latencies of all operations together.
+func (f *figures) times() *results.AllOps {
+	return results.TimesOf(f.total(f.slots.slotsOf(-1, -1)), latency.Latency)
 }
 
-// allOps are the latencies of all operations together; nil if the phase did not begin.
-func (f *figures) allOps() *results.AllOps {
-	if f.hiccups == nil {
-		return nil
-	}
-	return summary.All(f.recorded(), latency.Latency)
-}
-
-// delays compares the response times of all operations together with those that
-// undelayed computed.
+// delays are what client delay changed.
 func (f *figures) delays() results.Delays {
-	d := summary.Delays(summary.All(f.recorded(), latency.Latency))
+	d := f.times().Delays()
 	d.Operations, d.Dropped = f.stats.delayed, f.stats.droppedByClient
 	return d
 }

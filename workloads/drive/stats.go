@@ -14,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // stats are what one worker, or all of them, counted besides latencies.
@@ -333,5 +332,7 @@ func (h *hiccups) tick() *hdr.Histogram {
 func (h *hiccups) report() results.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return results.Hiccups{Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: summary.Of(h.all)}
+	return results.Hiccups{
+		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(h.all),
+	}
 }

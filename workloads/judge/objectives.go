@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,7 +164,7 @@ func figuresOf(c *results.Cell, op string) figures {
 		}
 	}
 	if all := c.AllOps; all != nil && op == "" {
-		f.service, f.lag, f.due = &all.Service, &all.Lag, cmp.Or(all.Due, all.Latency, &all.Response)
+		f.service, f.lag, f.due = &all.Service, &all.Lag, all.Reported()
 	}
 	if c.Arrivals == "closed" {
 		f.lag = nil

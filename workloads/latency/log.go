@@ -45,7 +45,7 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) error {
 	for i := range ops {
 		for k, h := range ops[i].Times {
-			if h == nil || h.TotalCount() == 0 {
+			if h == nil || h.TotalCount() == 0 || Kind(k) == Queued { // Service has them too
 				continue
 			}
 			if err := l.WriteOne(tag(i, Kind(k)), h, from, to); err != nil {

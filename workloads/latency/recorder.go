@@ -116,6 +116,19 @@ func (o *Op) Add(b *Op) {
 	}
 }
 
+// Free is the distribution of the service times of operations that found a free worker; nil if there are none.
+func (o *Op) Free() *hdr.Histogram {
+	all, queued := o.Times[Service], o.Times[Queued]
+	if all == nil || queued == nil {
+		return all
+	}
+	free, less := all.Export(), queued.Export().Counts
+	for i, n := range less {
+		free.Counts[i] -= n
+	}
+	return hdr.Import(free)
+}
+
 // addQueued adds Queued to Service. Workers record an operation that found all workers busy in
 // Queued only.
 func (o *Op) addQueued() {

@@ -11,7 +11,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/summary"
 )
 
 // cell merges one cell of all shards.
@@ -103,7 +102,7 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 		measured = measured || p.AllOps != nil
 	}
 	c.Ops, c.AllOps = map[string]results.Op{}, nil
-	var all []*latency.Op
+	var all latency.Op
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		var ops []results.Op
 		for _, p := range parts {
@@ -113,11 +112,12 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 		}
 		o := operation(ops)
 		recorded := m.histograms.op(c.Key, tagged(name), &o)
-		summary.Times(&o, recorded, parts[0].Reported())
-		c.Ops[name], all = o, append(all, recorded)
+		o.SetTimes(recorded, parts[0].Reported())
+		c.Ops[name] = o
+		all.Add(recorded)
 	}
 	if measured {
-		c.AllOps = summary.All(all, parts[0].Reported())
+		c.AllOps = results.TimesOf(&all, parts[0].Reported())
 	}
 }
 
@@ -127,7 +127,6 @@ func operation(parts []results.Op) results.Op {
 	for i := range parts {
 		o.Add(&parts[i])
 	}
-	o.Queued = 0 // summary.Times takes it from the histograms
 	return o
 }
 
@@ -184,19 +183,13 @@ func client(parts []*results.Cell) *results.ClientInfo {
 // evidence is what all shards showed.
 func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
 	sum := results.Evidence{Settled: true, Warm: true, Shards: verdicts(parts)}
-	workers := 0.0
 	for _, p := range parts {
 		e := p.Evidence
 		if e == nil {
 			return nil
 		}
 		sum.Add(e)
-		if p.Client != nil {
-			sum.Occupancy += e.Occupancy * float64(p.Client.Workers)
-			workers += float64(p.Client.Workers)
-		}
 	}
-	sum.Occupancy /= max(1, workers)
 	sum.Windows, sum.Lags = windows(parts)
 	if t, ok := judge.Trend(sum.Windows); ok {
 		sum.Trend = &t
@@ -210,11 +203,11 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 	if sum.Hiccups == nil {
 		return
 	}
-	sum.Hiccups.Lateness = summary.Of(m.histograms[c.Tag("client", "hiccup")])
+	sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")])
 	if c.AllOps == nil {
 		return
 	}
-	d := summary.Delays(c.AllOps)
+	d := c.AllOps.Delays()
 	for _, p := range parts {
 		if of := p.Evidence.Delays; of != nil {
 			d.Operations, d.Dropped = d.Operations+of.Operations, d.Dropped+of.Dropped

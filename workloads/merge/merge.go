@@ -64,7 +64,7 @@ func Merge(sources []Source) (*Merged, error) {
 // whole is the merged run without its cells.
 func whole(sources []Source) *results.Run {
 	r := *sources[0].Run
-	r.Shard, r.Cells, r.Left, r.Shards = results.Shard{Index: 1, Of: 1}, nil, nil, nil
+	r.Format, r.Shard, r.Cells, r.Left, r.Shards = results.Format, results.Shard{Index: 1, Of: 1}, nil, nil, nil
 	r.Phases = slices.Clone(r.Phases)
 	for i := range r.Phases {
 		digests(&r.Phases[i], sources, i)
@@ -209,7 +209,7 @@ func (all histograms) add(s *Source) error {
 // times is how many times of each kind the latency log must have of an operation.
 func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
 	n := map[latency.Kind]int64{
-		latency.Service: o.Count, latency.Queued: o.Queued, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
+		latency.Service: o.Count, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
 		latency.Rest: o.NotFound + o.Failed + o.Unknown,
 	}
 	if c.Arrivals != "closed" && c.Arrivals != "none" {

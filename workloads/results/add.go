@@ -10,7 +10,7 @@ import (
 
 // Add adds what b counted to o: the same operation in another trial, on another shard, or in
 // another stream. Rates are added; the store's cost becomes the mean over the operations of
-// both. Latencies stay those of o: only histograms can be added (package summary).
+// both. Latencies stay those of o: only histograms can be added (SetTimes).
 func (o *Op) Add(b *Op) {
 	n, m := o.Count, b.Count
 	o.Store.add(n, &b.Store, m)
@@ -146,7 +146,7 @@ func (c *ClientInfo) Add(b *ClientInfo) { add(c, b) }
 
 // Add adds what another load generator showed at the same time. Counts are sums; times are
 // those of the worst generator. What follows from all generators together stays as it is:
-// Occupancy, Windows, Lags, Trend, Delays, Shards, Held, and the distribution of the hiccups.
+// Windows, Lags, Trend, Delays, Shards, Held, and the distribution of the hiccups.
 func (e *Evidence) Add(b *Evidence) {
 	add(e, b)
 	if b.Hiccups != nil {

@@ -146,13 +146,6 @@ type Evidence struct {
 	// time that store and model took for the same operations.
 	Own     int64 `json:"own_ns" add:"sum"`
 	Service int64 `json:"service_ns" add:"sum"`
-	// ServiceFree is the lower quartile of the service times of operations that were ok and
-	// found a free worker. ServiceQueued is the median of those that found none. They are 0
-	// if there were too few operations to tell.
-	ServiceFree   int64 `json:"service_free_ns" add:"max"`
-	ServiceQueued int64 `json:"service_queued_ns" add:"max"`
-	// Occupancy is the part of the workers' time that they spent in calls.
-	Occupancy float64 `json:"occupancy"`
 
 	// Hiccups are times in which the process could not run. Delays are what the
 	// client's own delays changed.

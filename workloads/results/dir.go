@@ -305,7 +305,7 @@ func Parse(b []byte) (*Run, error) {
 	if err := json.Unmarshal(b, &version); err != nil {
 		return nil, errors.New("it is not of mailbench: its JSON has another form")
 	}
-	if version.Format != Format {
+	if version.Format != Format && version.Format != OlderFormat {
 		return nil, otherFormat(version.Format)
 	}
 	// An empty object or a null of a few bytes may take a kilobyte of memory. Those of a run are longer.

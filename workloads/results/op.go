@@ -18,9 +18,9 @@ type Interval struct {
 	At      float64               `json:"at"`      // seconds since the phase began
 	Seconds float64               `json:"seconds"` // length of the interval
 	OK      int64                 `json:"ok" add:"sum"`
-	Failed  int64                 `json:"failed" add:"sum"`
-	Unknown int64                 `json:"unknown" add:"sum"`
-	Dropped int64                 `json:"dropped" add:"sum"`
+	Failed  int64                 `json:"failed,omitempty" add:"sum"`
+	Unknown int64                 `json:"unknown,omitempty" add:"sum"`
+	Dropped int64                 `json:"dropped,omitempty" add:"sum"`
 	P50     int64                 `json:"p50"`
 	P99     int64                 `json:"p99" add:"max"`
 	Max     int64                 `json:"max" add:"max"`
@@ -110,10 +110,10 @@ const (
 // latency figures.
 type Op struct {
 	Count    int64   `json:"count" add:"sum"`
-	NotFound int64   `json:"not_found" add:"sum"`
-	Failed   int64   `json:"failed" add:"sum"`              // known to have changed nothing
-	Unknown  int64   `json:"unknown" add:"sum"`             // timed out: may have changed something
-	Dropped  int64   `json:"dropped" add:"sum"`             // due, but never started
+	NotFound int64   `json:"not_found,omitempty" add:"sum"`
+	Failed   int64   `json:"failed,omitempty" add:"sum"`    // known to have changed nothing
+	Unknown  int64   `json:"unknown,omitempty" add:"sum"`   // timed out: may have changed something
+	Dropped  int64   `json:"dropped,omitempty" add:"sum"`   // due, but never started
 	NoTarget int64   `json:"no_target,omitempty" add:"sum"` // found no live message to work on
 	TooLarge int64   `json:"too_large,omitempty" add:"sum"`
 	Clamped  int64   `json:"clamped,omitempty" add:"sum"` // latencies beyond the histogram's range, counted at its end
@@ -127,12 +127,6 @@ type Op struct {
 	Response Latency  `json:"response"` // end − due
 	Service  Latency  `json:"service"`  // end − start
 	Lag      Latency  `json:"lag"`      // start − due
-	// Queued counts the operations in Count that found all workers busy. ServiceQueued is their
-	// service times, and ServiceFree is the service times of the others; both are left out if
-	// there are none.
-	Queued        int64    `json:"queued,omitempty" add:"sum"`
-	ServiceFree   *Latency `json:"service_free,omitempty"`
-	ServiceQueued *Latency `json:"service_queued,omitempty"`
 	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
 	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
 	// NeverEnded. Due is left out if it is the same as Latency.
@@ -234,10 +228,10 @@ type StoreCost struct {
 	// only told it of some that were traced after the phase; 0: of all measured operations.
 	RowsExamined *float64 `json:"rows_examined,omitempty"`
 	Traced       int64    `json:"rows_examined_traced,omitempty"`
-	RowsRead     float64  `json:"rows_read" add:"mean"` // rows that the engine returned
-	RowsWritten  float64  `json:"rows_written" add:"mean"`
-	BytesRead    float64  `json:"bytes_read" add:"mean"`
-	BytesWritten float64  `json:"bytes_written" add:"mean"`
+	RowsRead     float64  `json:"rows_read,omitempty" add:"mean"` // rows that the engine returned
+	RowsWritten  float64  `json:"rows_written,omitempty" add:"mean"`
+	BytesRead    float64  `json:"bytes_read,omitempty" add:"mean"`
+	BytesWritten float64  `json:"bytes_written,omitempty" add:"mean"`
 	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
 	// patterns, tables and columns that are additions.
 	BytesAdded float64 `json:"bytes_added,omitempty" add:"mean"`

@@ -19,8 +19,12 @@ import (
 
 // Format is the version of run.json. Within a version fields may be added, and
 // a reader ignores those that it does not know; a field is never removed or
-// given another meaning. docs/results.md describes the format.
-const Format = "mailbench.run/2"
+// given another meaning. docs/results.md describes the format. OlderFormat is read, too: it also has
+// counts of 0, and fields that nobody used.
+const (
+	Format      = "mailbench.run/3"
+	OlderFormat = "mailbench.run/2"
+)
 
 // Run is one run: run.json. It holds all that is needed to judge the run again,
 // to compare it, to merge it with other shards, and to repeat it.

@@ -20,10 +20,10 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("urn:mailbench:run:2", doc); err != nil {
+	if err := c.AddResource("urn:mailbench:run:3", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("urn:mailbench:run:2")
+	s, err := c.Compile("urn:mailbench:run:3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestSchemaHoldsForRuns(t *testing.T) {
 func TestSchemaRefusesBrokenRuns(t *testing.T) {
 	s, good := compiled(t), encoded(t, sample())
 	for name, change := range map[string][2]string{
-		"another format":        {`"format": "mailbench.run/2"`, `"format": "mailbench.run/1"`},
+		"another format":        {`"format": "mailbench.run/3"`, `"format": "mailbench.run/1"`},
 		"no seed":               {`"seed": 18446744073709551615,`, ``},
 		"negative seed":         {`"seed": 18446744073709551615`, `"seed": -1`},
 		"no date":               {`"started": "2026-11-21T05:27:59Z"`, `"started": "yesterday"`},

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -80,14 +79,10 @@ func (r *SearchResult) OK() bool {
 
 // Due is the response time of all operations of the step that were due, or nil.
 func (s *SearchStep) Due() *Latency {
-	all := s.Cell.AllOps
-	switch {
-	case all == nil:
+	if s.Cell.AllOps == nil {
 		return nil
-	case all.Due != nil:
-		return all.Due
 	}
-	return cmp.Or(all.Latency, &all.Response)
+	return s.Cell.AllOps.Reported()
 }
 
 // Sweep is one key of the workload that the run gave several values, and how cost grew

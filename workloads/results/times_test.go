@@ -1,18 +1,17 @@
-package summary
+package results
 
 import (
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads/latency"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Operations that were slow and did not succeed are in the percentiles of all that was
 // due, and those that were dropped are slower than all.
 func TestDue(t *testing.T) {
 	const fast, slow = 160 * time.Microsecond, 500 * time.Millisecond
-	record := func(ok, slowOnes, dropped int, out latency.Outcome) *results.Latency {
+	record := func(ok, slowOnes, dropped int, out latency.Outcome) *Latency {
 		r := latency.NewRecorder(1, 1, true)
 		w := r.Worker(0)
 		for range ok {
@@ -40,13 +39,13 @@ func TestDue(t *testing.T) {
 		}
 	}
 	if l := record(970, 20, 10, latency.Unknown); !near(l.P50, fast) || !near(l.P99, slow) ||
-		l.P999 != results.NeverEnded || l.Max != results.NeverEnded {
+		l.P999 != NeverEnded || l.Max != NeverEnded {
 		t.Errorf("1%% dropped: %+v", l)
 	}
-	if l := record(400, 0, 600, latency.OK); l.P50 != results.NeverEnded || l.P90 != results.NeverEnded {
+	if l := record(400, 0, 600, latency.OK); l.P50 != NeverEnded || l.P90 != NeverEnded {
 		t.Errorf("60%% dropped: %+v", l)
 	}
-	if l := record(0, 0, 5, latency.OK); l.P50 != results.NeverEnded {
+	if l := record(0, 0, 5, latency.OK); l.P50 != NeverEnded {
 		t.Errorf("all dropped: %+v", l)
 	}
 }
@@ -63,13 +62,13 @@ func TestQuantiles(t *testing.T) {
 	}
 	r.Tick()
 	got := quantiles(r.Total(0), latency.Response)
-	if len(got) != len(results.QuantileShares) {
-		t.Fatalf("%d quantiles, want %d", len(got), len(results.QuantileShares))
+	if len(got) != len(QuantileShares) {
+		t.Fatalf("%d quantiles, want %d", len(got), len(QuantileShares))
 	}
-	for i, share := range results.QuantileShares {
+	for i, share := range QuantileShares {
 		want := share * 1000 * 1e6
 		if share > 0.9 {
-			want = results.NeverEnded
+			want = NeverEnded
 		}
 		if d := float64(got[i]) - want; d < -0.002*want-1 || d > 0.002*want+1 {
 			t.Errorf("at %v %d, want %v", share, got[i], want)
