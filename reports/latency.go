@@ -77,7 +77,7 @@ func byPhase(loads []ranking.Load) (all [][]ranking.Load) {
 
 // wholeLoad is a row for each model.
 func wholeLoad(loads []ranking.Load) document.Section {
-	t := &document.Table{Columns: []document.Column{
+	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
 		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50 of each operation, weighted by its share"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
@@ -86,13 +86,10 @@ func wholeLoad(loads []ranking.Load) document.Section {
 			Page: true, Left: true, Title: "latency", Unit: "ms",
 			Help: "in ms: box the middle half of all operations, line to p99, dot typical, diamond mean",
 		},
-		{Group: "per operation", Title: "requests", Help: "requests that the driver sent to the engine"},
-		{Group: "per operation", Title: "rows\nscanned", Rank: 3, Help: "rows and index entries that the engine read"},
-		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 4, Help: "bytes returned; 1 KB is 1,000 bytes"},
-		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 5, Help: "bytes of the values written"},
+	}, perOperation(0, 3, 4, 5), []document.Column{
 		{Title: "disk KB\n/mail", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
 		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next at once"},
-	}}
+	})}
 	throughput, unknown := false, false
 	for i := range loads {
 		l := &loads[i]
@@ -128,21 +125,27 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		dropColumn(t, len(t.Columns)-1)
 	}
 	s := document.Section{ID: "load", Title: "Whole load", Table: t}
-	l := &loads[0]
-	if l.Covers < 0.995 && len(l.Models) > 1 {
-		s.Title = "Shared load"
-		s.Note(document.Faint, "", fmt.Sprintf("shared load: the %d operations that all models support, %.0f%% of the load",
-			len(l.Shares), math.Floor(100*l.Covers)))
-	}
 	note := "typical: p50 of each operation, weighted by its share"
-	if throughput {
-		note += "; max ops/s: no pauses"
+	if l := &loads[0]; l.Covers < 0.995 && len(l.Models) > 1 {
+		s.Title = "Shared load"
+		note = fmt.Sprintf("shared load: %d operations of all models (%.0f%%); typical: p50 weighted by share",
+			len(l.Shares), math.Floor(100*l.Covers))
 	}
 	if unknown {
 		note += "; - not known"
 	}
 	s.Note(document.Faint, "", note)
 	return s
+}
+
+// perOperation are the columns of what an operation costs the engine, with their ranks.
+func perOperation(requests, rows, read, written int) []document.Column {
+	return []document.Column{
+		{Title: "requests\n/op", Rank: requests, Help: "requests that the driver sent to the engine, per operation"},
+		{Title: "rows/op\nscanned", Rank: rows, Help: "rows and index entries that the engine read, per operation"},
+		{Group: "KB/op", Title: "read", Unit: "KB", Rank: read, Help: "bytes returned, per operation; 1 KB is 1,000 bytes"},
+		{Group: "KB/op", Title: "written", Unit: "KB", Rank: written, Help: "bytes of the values written, per operation"},
+	}
 }
 
 func dropColumn(t *document.Table, at int) {
@@ -217,15 +220,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	few := false
-	var omits []string
 	for _, share := range l.Shares {
 		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", 100*share.Share), Value: 100 * share.Share}}
-		leads := l.LeadingOf(true, func(m *ranking.Model) ranking.Series {
-			if m.Count(share.Op) < results.EnoughFor(0.5) {
-				return nil
-			}
-			return m.Latencies(share.Op, p50)
-		})
+		leads := leadsIn(l, share.Op)
 		best := math.Inf(1)
 		for k := range l.Models {
 			if leads[k] {
@@ -247,17 +244,11 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			row = append(row, mid, tail)
 		}
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
-		if o := v.omits(l, share.Op, leads); o != "" && share.Share >= 0.1 { // else it changes little
-			omits = append(omits, o)
-		}
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	s.Note(document.Faint, "", "* best or not significantly worse; "+latencyNote(l))
 	if few {
 		s.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations", results.EnoughFor(0.99)))
-	}
-	if len(omits) > 0 {
-		s.Note(document.Faint, "", strings.Join(omits, "; "))
 	}
 	return s
 }
@@ -287,24 +278,40 @@ func (v *run) unsupported() document.Section {
 	return document.Section{ID: "unsupported", Title: "Unsupported operations", Table: t, Fold: true}
 }
 
-// omits names the operations in which a model that is best returns rows without some fields, and another
-// model does not.
-func (v *run) omits(l *ranking.Load, op string, leads []bool) string {
-	var who []string
-	others := false
-	for k := range l.Models {
-		m := &l.Models[k]
-		switch omits := m.Cells[len(m.Cells)-1].Ops[op].Missing != ""; {
-		case !omits:
-			others = true
-		case leads[k]:
-			who = append(who, m.Name)
+// leadsIn says which models have the lowest p50 of an operation, or one that is not significantly higher.
+func leadsIn(l *ranking.Load, op string) []bool {
+	return l.LeadingOf(true, func(m *ranking.Model) ranking.Series {
+		if m.Count(op) < results.EnoughFor(0.5) {
+			return nil
+		}
+		return m.Latencies(op, p50)
+	})
+}
+
+// omissions are warnings of models that are best in an operation because its rows have fewer fields than those of
+// another model. Those of rare operations change little.
+func omissions(l *ranking.Load) (all []warning) {
+	for _, share := range l.Shares {
+		leads := leadsIn(l, share.Op)
+		var who []string
+		others := false
+		for k := range l.Models {
+			m := &l.Models[k]
+			switch omits := m.Cells[len(m.Cells)-1].Ops[share.Op].Missing != ""; {
+			case !omits:
+				others = true
+			case leads[k]:
+				who = append(who, m.Name)
+			}
+		}
+		if len(who) > 0 && others && share.Share >= 0.1 {
+			all = append(all, warning{
+				"rows with fewer fields",
+				fmt.Sprintf("rows with fewer fields: %s of %s reads fewer fields than in other models", share.Op, strings.Join(who, ", ")),
+			})
 		}
 	}
-	if len(who) == 0 || !others {
-		return ""
-	}
-	return op + ": the rows of " + strings.Join(who, ", ") + " have fewer fields to read"
+	return all
 }
 
 // counters are what an operation may cost the engine, and how much of each weighs as much as one
@@ -370,7 +377,7 @@ func rough(v float64) string {
 // alone is a row for each operation of the only model, with the part of the time that it takes.
 func (v *run) alone(l *ranking.Load) document.Section {
 	m := &l.Models[0]
-	t := &document.Table{Columns: []document.Column{
+	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Left: true},
 		{Title: "% of\nload"},
 		{Title: "% of\ntime", Help: "of the time of all operations together"},
@@ -378,11 +385,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p90", Unit: "ms", Rank: 3},
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
-		{Group: "per operation", Title: "requests", Rank: 1},
-		{Group: "per operation", Title: "rows\nscanned", Rank: 4},
-		{Group: "per operation", Title: "KB\nread", Unit: "KB", Rank: 5},
-		{Group: "per operation", Title: "KB\nwritten", Unit: "KB", Rank: 6},
-	}}
+	}, perOperation(1, 4, 5, 6))}
 	mean := func(op string) float64 {
 		var all ranking.Series
 		for _, c := range m.Cells {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -256,47 +255,41 @@ func (l *legend) lines() [][2]string {
 	return all
 }
 
-// warningsShown is how many warnings the first screen has. It names the others, which are in the full text and
-// folded on the page.
-func (v *run) warningsShown() int {
-	if len(v.alerts().Says) > 0 {
-		return 1 // an alert has taken the room
-	}
-	return 2
-}
+// warningsNamed is how many warnings the first screen names.
+const warningsNamed = 2
 
-// warnings are those that change how the latencies are read.
+// warnings are those that change how the latencies are read: the text of one, or the names of the first, whose texts
+// are folded with the others.
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
 	all, further := v.allWarnings()
-	shown := min(len(all), v.warningsShown())
-	for i, w := range all[:shown] {
-		lead := ""
-		if i == 0 {
-			lead = "Warning"
-			if len(all) > 1 {
-				lead = "Warnings"
-			}
-		}
-		s.Note(document.Warn, lead, w.text)
+	if len(all) == 1 {
+		s.Note(document.Warn, "Warning", all[0].text)
+		return s
 	}
-	if more := slices.Concat(all[shown:], further); len(all) > shown {
-		var names []string
-		for _, w := range more {
-			if !slices.Contains(names, w.name) {
-				names = append(names, w.name)
-			}
+	var names []string
+	for _, w := range slices.Concat(all, further) {
+		if !slices.Contains(names, w.name) {
+			names = append(names, w.name)
 		}
-		s.Note(document.Faint, words.Plural(len(more), "more warning")+" (--full)", strings.Join(names, ", "))
+	}
+	if more := len(names) - warningsNamed; len(all) > 0 && more > 1 {
+		names = append(names[:warningsNamed], fmt.Sprintf("%d more", more))
+	}
+	if len(all) > 0 {
+		s.Note(document.Warn, "Warnings (--full)", strings.Join(names, ", "))
 	}
 	return s
 }
 
-// furtherWarnings are the others.
+// furtherWarnings are the texts of the warnings that the first screen only names.
 func (v *run) furtherWarnings() document.Section {
-	s := document.Section{ID: "further", Title: "More warnings", Fold: true}
+	s := document.Section{ID: "further", Title: "Warnings", Fold: true}
 	all, further := v.allWarnings()
-	for _, w := range slices.Concat(all[min(len(all), v.warningsShown()):], further) {
+	if len(all) == 1 {
+		all = nil
+	}
+	for _, w := range slices.Concat(all, further) {
 		s.Note(document.Plain, "-", w.text)
 	}
 	return s
@@ -313,8 +306,9 @@ func (v *run) allWarnings() (all, further []warning) {
 			all = append(all, warning{"an " + string(n.Verdict) + " trial", text})
 		}
 	}
-	for _, text := range v.spread() {
-		all = append(all, warning{"trials differ", text})
+	all = append(all, v.spread()...)
+	for i := range v.loads {
+		all = append(all, omissions(&v.loads[i])...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		w := warning{strings.ReplaceAll(string(d.Code), "-", " "), d.String()}
@@ -328,10 +322,10 @@ func (v *run) allWarnings() (all, further []warning) {
 }
 
 // spread says how far trials of one model differ, if that is much.
-func (v *run) spread() (all []string) {
+func (v *run) spread() (all []warning) {
 	for i := range v.loads {
 		l := &v.loads[i]
-		most, said := 1.5, ""
+		most, said := 1.5, warning{}
 		for k := range l.Models {
 			m := &l.Models[k]
 			known := m.Values(ranking.Typical).Known()
@@ -341,11 +335,12 @@ func (v *run) spread() (all []string) {
 			low, high := slices.Min(known), slices.Max(known)
 			if high/max(low, 1) > most {
 				most = high / max(low, 1)
-				said = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
-					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
+				said.name = fmt.Sprintf("trials differ by up to %.1f×", most)
+				said.text = fmt.Sprintf("%s (%s %s to %s ms); use --trials %d or a quieter machine",
+					said.name, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
 			}
 		}
-		if said != "" {
+		if said.text != "" {
 			all = append(all, said)
 		}
 	}

@@ -256,42 +256,34 @@ func (g *grid) span(from int) int {
 	return to
 }
 
-// heads are the lines above the table: groups, and titles of one or two lines.
+// heads are the lines above the table: titles of one or two lines, and directly above them those of groups.
 func (g *grid) heads(title string) []string {
-	var lines []string
-	groups, some := "", false
-	for from := 0; from < len(g.columns); {
-		to, width := g.span(from), -1
-		for at := from; at < to; at++ {
-			width += g.widths[at] + 1
+	var lines []string // the last first
+	put := func(n, at int, text string) {
+		for len(lines) <= n {
+			lines = append(lines, "")
 		}
-		name := words.OneLine(g.Columns[g.columns[from]].Group)
-		some = some || name != ""
-		groups += align(name, width, from == 0) + " "
+		lines[n] += strings.Repeat(" ", at-utf8.RuneCountInString(lines[n])) + text
+	}
+	for from, at := 0, 0; from < len(g.columns); {
+		to, begin, tall := g.span(from), at, 1
+		for k := from; k < to; k++ {
+			c := &g.Columns[g.columns[k]]
+			parts := strings.Split(c.Title, "\n")
+			if k == 0 && title != "" {
+				parts = []string{title}
+			}
+			for n, part := range parts {
+				put(len(parts)-1-n, at, align(words.OneLine(part), g.widths[k], c.Left))
+			}
+			tall, at = max(tall, len(parts)), at+g.widths[k]+1
+		}
+		if group := words.OneLine(g.Columns[g.columns[from]].Group); group != "" {
+			put(tall, begin, align(group, at-1-begin, from == 0))
+		}
 		from = to
 	}
-	tall := 1
-	for _, i := range g.columns {
-		tall = max(tall, 1+strings.Count(g.Columns[i].Title, "\n"))
-	}
-	if some {
-		lines = append(lines, groups)
-	}
-	for n := range tall {
-		line := ""
-		for at, i := range g.columns {
-			parts := strings.Split(g.Columns[i].Title, "\n")
-			part := ""
-			if k := n - tall + len(parts); k >= 0 {
-				part = words.OneLine(parts[k])
-			}
-			if at == 0 && n == tall-1 && title != "" {
-				part = title
-			}
-			line += align(part, g.widths[at], g.Columns[i].Left) + " "
-		}
-		lines = append(lines, line)
-	}
+	slices.Reverse(lines)
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}

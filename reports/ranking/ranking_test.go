@@ -115,7 +115,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.11 ms and 0.14 (+27%) per operation; the difference is not significant (95%, 3 trials)", "But: a reads 50.0 KB per operation, b 1.00: slow over a network")
+	has(t, said(l), "b and a are fastest: typically 0.11 ms and 0.14 (+27%) per operation; the difference is not significant (95%, 3 trials)", "But: a reads 50.0 KB per operation (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -226,7 +226,7 @@ func TestShares(t *testing.T) {
 		"all":   {"list": op(600, 9e3, 9e3, 1, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
 		"lacks": {"list": op(600, 1e3, 1e3, 1, 1, 1), "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "But: lacks does not support seen (25% of the load).")
+	has(t, said(l), "But: lacks lacks seen (25% of the load).")
 }
 
 // Percentiles of the whole load are those of all operations together.
@@ -287,7 +287,7 @@ func TestUnknownValues(t *testing.T) {
 		}
 	}
 	has(t, said(one(t, r, Typical)), "Why: it sends 1.00 requests per operation, the others 2.00.",
-		"But: a reads 50.0 KB per operation, c 1.00")
+		"But: a reads 50.0 KB per operation (c 1.00)")
 }
 
 // A percentile among operations that never started has no time, and says so.

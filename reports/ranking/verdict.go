@@ -28,9 +28,7 @@ func (l *Load) Verdict() []Sentence {
 	add("", l.headline())
 	add("", l.otherwise())
 	add("Why", l.why())
-	for _, s := range l.but() {
-		add("But", s)
-	}
+	add("But", l.but())
 	add("Not worth it here", l.dominated())
 	add("Not ranked", l.notRanked())
 	return all
@@ -214,11 +212,11 @@ const mostBut = 2
 
 // but names the metrics in which another model needs less than half of what one of the first needs, and
 // the operations that the first do not support.
-func (l *Load) but() []string {
+func (l *Load) but() string {
 	ranked := l.ranked()
 	first := ranked[:l.First]
 	if len(first) == 0 {
-		return nil
+		return ""
 	}
 	type more struct {
 		text  string
@@ -241,26 +239,35 @@ func (l *Load) but() []string {
 			continue
 		}
 		p, value, other := properties[x], span(who, x), x.Number(best.Value(x))
-		text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s.", names(who), value, best.Name, other)
+		text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s", names(who), value, best.Name, other)
 		if x != P99 {
-			verb := p.verb
-			if len(who) == 1 {
+			subject, verb := names(who), p.verb
+			switch len(who) {
+			case 1:
 				verb += "s"
+			case len(first):
+				subject = "they"
 			}
-			text = fmt.Sprintf("%s %s %s %s, %s %s: %s.", names(who), verb, value, p.noun, best.Name, other, p.advice)
+			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
 		}
 		worst := by(who, x)[len(who)-1]
 		found = append(found, more{text, worst.Value(x) / best.Value(x)})
 	}
 	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
 	var all []string
-	for _, f := range found[:min(len(found), mostBut)] {
+	for i, f := range found[:min(len(found), mostBut)] {
+		if i > 0 {
+			f.text = strings.Replace(f.text, " per operation", "", 1)
+		}
 		all = append(all, f.text)
 	}
 	if left := l.unsupported(first); left != "" {
 		all = append(all, left)
 	}
-	return all
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, "; ") + "."
 }
 
 // unsupported says how many operations each of the models does not support, and another does.
@@ -281,15 +288,12 @@ func (l *Load) unsupported(models []*Model) string {
 			if len(ops) <= 3 && len(models) == 1 {
 				what = joined(ops)
 			}
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, what, 100*share))
+			parts = append(parts, fmt.Sprintf("%s lacks %s (%.0f%% of the load)", m.Name, what, 100*share))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %d (%.0f%%)", m.Name, len(ops), 100*share))
 		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + "."
+	return strings.Join(parts, ", ")
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
