@@ -165,7 +165,7 @@ func TestDamageLiveCassandra(t *testing.T) {
 	})
 }
 
-// TestAsDocumentLiveCassandra: a keyspace that lacks all that mailbench adds to the document
+// TestAsDocumentLiveCassandra: a keyspace that lacks all that mailbench adds to the source design
 // differs in nothing that is to be mended, and is checked but for what is missing.
 func TestAsDocumentLiveCassandra(t *testing.T) {
 	m := &loaded{engine: "cassandra", model: "datastax", data: filepath.Join(t.TempDir(), "data")}
@@ -189,7 +189,7 @@ func TestAsDocumentLiveCassandra(t *testing.T) {
 	diff := append([]string{"schema", "diff", "datastax", "-e", "cassandra", "--data", m.data}, m.args...)
 	out := m.mailbench(t, exitOK, diff...)
 	for _, text := range []string{
-		"is as the document of schema datastax has it", "NOT IN THE DOCUMENT", "table folder_sizes is missing",
+		"is as the source design of schema datastax has it", "NOT IN THE DOCUMENT", "table folder_sizes is missing",
 		"table attachments has no column checksum",
 	} {
 		if !strings.Contains(out, text) {
@@ -212,7 +212,7 @@ func TestAsDocumentLiveCassandra(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out = m.mailbench(t, exitBroken, diff...); !strings.Contains(out, "CALLS FAIL\n  table emails has no column subject") {
-		t.Errorf("a column of the document is missing:\n%s", out)
+		t.Errorf("a column of the source design is missing:\n%s", out)
 	}
 	m.validate(t, exitFailed)
 }

@@ -121,7 +121,7 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 	case len(c.Drifts) == 0:
 		fmt.Fprintf(out, "%s (%s) is as schema %s says: no difference.\n", c.Where, version, s.Name)
 	case c.AsDocument():
-		fmt.Fprintf(out, "%s (%s) is as the document of schema %s has it: it lacks only what mailbench adds.\n", c.Where,
+		fmt.Fprintf(out, "%s (%s) is as the source design of schema %s has it: it lacks only what mailbench adds.\n", c.Where,
 			version, s.Name)
 	default:
 		fmt.Fprintf(out, "%s (%s) differs from schema %s.\n", c.Where, version, s.Name)

@@ -298,7 +298,7 @@ type validated struct {
 	Adrift  int64       `json:"adrift,omitempty"`
 	Audit   *modelAudit `json:"audit,omitempty"`
 	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
-	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the document and the store does not have
+	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
 	resume  string      // the file with which a check that has stopped goes on
 }
 
@@ -314,7 +314,7 @@ func (v *validated) writeText(w io.Writer, room int) error {
 		}
 	}
 	if len(v.Skipped) > 0 {
-		fmt.Fprintf(w, "\nNot in the document of the schema, nor in the store, and so skipped: %s.\n",
+		fmt.Fprintf(w, "\nNot in the source design of the schema, nor in the store, and so skipped: %s.\n",
 			strings.Join(v.Skipped, ", "))
 	}
 	if a := v.Audit; a != nil {

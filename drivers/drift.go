@@ -77,17 +77,17 @@ const (
 	ReadsFail             // reads through an index fail or are slow
 	CostsMore             // disk, memory or time, and how long deleted rows are kept
 	OnlyThere             // it takes space, and an index slows every write
-	// NotInDocument: mailbench adds it to the document that the schema is of. A store as the
+	// NotInDocument: mailbench adds it to the source design that the schema is of. A store as the
 	// document has it lacks it, and nothing is to be mended.
 	NotInDocument
 )
 
 var harmWords = [...]string{
 	"calls fail", "rows are lost or wrong", "reads fail or are slow", "other costs", "not in the schema",
-	"not in the document",
+	"not in the source design",
 }
 
-// AsDocument reports whether nothing differs but what the document does not have.
+// AsDocument reports whether nothing differs but what the source design does not have.
 func (c *Comparison) AsDocument() bool {
 	return !slices.ContainsFunc(c.Drifts, func(d Drift) bool { return d.Harm != NotInDocument })
 }

@@ -163,7 +163,7 @@ type Mailbox interface {
 	// Delete removes messages from a folder. A model that keeps deleted messages
 	// is a Purger.
 	Delete(ctx context.Context, f *Folder, hs []Handle) error
-	// Stats returns the folder's numbers in the way of the document: from
+	// Stats returns the folder's numbers in the way of the source design: from
 	// counters, or by a scan.
 	Stats(ctx context.Context, f *Folder) (Stats, error)
 	// Audit reads everything the model stores, through declared patterns, and

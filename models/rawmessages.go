@@ -136,7 +136,7 @@ func NewRawReader(fetch func(ctx context.Context, n int64) error) *RawReader {
 
 // Begin starts a message: its size and chunk size in bytes, and its stored
 // layout, which must not change while the message is read. Without a layout the
-// message is as the document has it: Learn finds its parts, and there is no checksum.
+// message is as the source design has it: Learn finds its parts, and there is no checksum.
 func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
 	r.size, r.chunk = size, chunk
 	if chunk <= 0 || size < 0 {

@@ -1,12 +1,12 @@
-# Messaging tables after DataStax's data modeling example (document 002).
+# Messaging tables after DataStax's data modeling example.
 # The DDL of Oracle NoSQL Database for the schema datastax. The Cloud Service has no namespaces:
 # leave mailbench_datastax: out there.
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_datastax;
 
 # folders_by_user: A user's folders, one partition a user (Q1).
-# Added to the document: column is_inbox: lists of folders begin with the account's inbox, whatever
-# its label
+# Extension, not in the source design: column is_inbox: lists of folders begin with the account's
+# inbox, whatever its label
 CREATE TABLE IF NOT EXISTS mailbench_datastax:folders_by_user (
   username STRING,
   label STRING,
@@ -25,12 +25,12 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:unread_email_stats (
   PRIMARY KEY(SHARD(username), label)
 );
 
-# emails_by_user_folder: What a label shows, newest first (Q2). When a partition grows too large, an
-# overflow label takes new emails.
-# Added to the document: column overflowed: whether the next overflow label is in use; a list of a
-# folder without one is then one slice
-# Added to the document: column since: when an overflow label came into use. The labels before it
-# show nothing that is much newer, so a list need not ask them
+# emails_by_user_folder: The emails of a label, newest first (Q2). When a partition grows too large,
+# new emails go to an overflow label.
+# Extension, not in the source design: column overflowed: whether the next overflow label is in use;
+# a list of a folder without overflow labels is one slice
+# Extension, not in the source design: column since: when an overflow label came into use. Earlier
+# labels have no emails that are much newer, so a list does not read them
 # Oracle has no static columns: this table has them, and its child rows has the rows.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
   username STRING,
@@ -40,12 +40,12 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
   PRIMARY KEY(SHARD(username, label))
 );
 
-# emails_by_user_folder: What a label shows, newest first (Q2). When a partition grows too large, an
-# overflow label takes new emails.
-# Added to the document: column overflowed: whether the next overflow label is in use; a list of a
-# folder without one is then one slice
-# Added to the document: column since: when an overflow label came into use. The labels before it
-# show nothing that is much newer, so a list need not ask them
+# emails_by_user_folder: The emails of a label, newest first (Q2). When a partition grows too large,
+# new emails go to an overflow label.
+# Extension, not in the source design: column overflowed: whether the next overflow label is in use;
+# a list of a folder without overflow labels is one slice
+# Extension, not in the source design: column since: when an overflow label came into use. Earlier
+# labels have no emails that are much newer, so a list does not read them
 # Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
 # time.
 # Keys ascend: reads say ORDER BY id DESC and go backwards.
@@ -71,10 +71,10 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
   PRIMARY KEY(SHARD(id))
 );
 
-# attachments: Chunks of attachments, each a partition of its own, so that many nodes serve a large
-# one (Q4).
-# Added to the document: column checksum: CRC-32C of the chunk; the document cannot detect a damaged
-# chunk
+# attachments: Chunks of attachments, one partition per chunk, so that many nodes serve a large
+# attachment (Q4).
+# Extension, not in the source design: column checksum: CRC-32C of the chunk; the source design
+# cannot detect a damaged chunk
 # Column email_id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts
 # by time.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:attachments (
@@ -86,10 +86,10 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:attachments (
   PRIMARY KEY(SHARD(email_id, filename, chunk_number))
 );
 
-# folder_sizes: How many emails each label of a folder shows. The label with the highest overflow
-# takes new emails.
-# Added to the document: the table: the document says when overflow labels come into use, but not
-# where the size of a label is stored
+# folder_sizes: How many emails each label of a folder shows. New emails go to the label with the
+# highest overflow.
+# Extension, not in the source design: the table: the source design defines when overflow labels
+# come into use, but not where the size of a label is stored
 # Column messages is a counter: UPDATE … SET adds to it, and reads the row to do so.
 # Keys ascend: the order overflow DESC, with other key columns ascending, needs a sort.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:folder_sizes (

@@ -118,7 +118,7 @@
 //
 //	doc, addition   any kind
 //	form            any kind with an addition: true says that the addition is the
-//	                form of a value, and that the document has the request itself.
+//	                form of a value, and that the source design has the request itself.
 //	                Costs of additions leave it out.
 //	accept          any kind, as of a table
 //	fallback        any kind: the pattern that runs in its place on an engine that

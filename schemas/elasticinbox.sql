@@ -1,17 +1,17 @@
-# ElasticInbox on Cassandra (document 000), its column families as CQL sees them.
+# ElasticInbox on Cassandra, its column families as CQL sees them.
 # The DDL of Oracle NoSQL Database for the schema elasticinbox. The Cloud Service has no namespaces:
 # leave mailbench_elasticinbox: out there.
-# Added to the document: what pattern size_put writes: sub-column "size": the size of the raw
-# message, which lists show and counters of bytes subtract. What a location has behind its "?" is
-# ours too: how many blocks there are, so that a purge need not look for them
-# Added to the document: what pattern parts_put writes: sub-column "parts": the position of the text
-# body and of each attachment in the raw message, so that open reads only their blocks; and a
-# CRC-32C of the raw message, by which an audit finds a broken one
-# Added to the document: what pattern purged_put writes: sub-column "l:purge": the message's column
-# in the purge index. The document keeps a deleted message's labels and does not say how a reader
-# knows that it is deleted, nor how a restore finds its purge entry
-# Added to the document: what pattern block_put writes: every block is its sub-block 0; the document
-# does not say how sub-blocks divide a block
+# Extension, not in the source design: what pattern size_put writes: sub-column "size": the size of
+# the raw message, which lists show and counters of bytes subtract. The query part of a location
+# (after "?") is an extension, too: the number of blocks, so that a purge does not search for them
+# Extension, not in the source design: what pattern parts_put writes: sub-column "parts": the
+# position of the text body and of each attachment in the raw message, so that open reads only their
+# blocks; and a CRC-32C of the raw message, by which verification finds a damaged one
+# Extension, not in the source design: what pattern purged_put writes: sub-column "l:purge": the
+# message's column in the purge index. The source design keeps the labels of a deleted message and
+# does not define how a reader recognizes a deleted message, nor how a restore finds its purge entry
+# Extension, not in the source design: what pattern block_put writes: every block is its sub-block
+# 0; the source design does not define sub-blocks
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_elasticinbox;
 
@@ -33,8 +33,8 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata (
 
 # MessageMetadata.columns: A super column, ordered by the message's date, and its sub-columns: from
 # and to (JSON arrays of [name, address]), subject, date, size, location (a blob:// URI), l:ID
-# labels, m:ID markers. The document compares their names as bytes; all are text, which sorts the
-# same. Two names are not in the document; patterns that write them are marked.
+# labels, m:ID markers. The source design compares their names as bytes; all are text, which sorts
+# the same. Two names are extensions; patterns that write them are marked.
 # Column message holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
 # time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
@@ -69,7 +69,8 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:IndexLabels (
 );
 
 # Counters: Composite columns "l", label, then b (bytes, label 0 only), m (messages) or u (unread).
-# The document's replicate_on_write is gone since Cassandra 2.1, which always replicates counters.
+# The source design's replicate_on_write is gone since Cassandra 2.1, which always replicates
+# counters.
 # Column value is a counter: UPDATE … SET adds to it, and reads the row to do so.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:Counters (
   key STRING,

@@ -1,14 +1,16 @@
-# Apache James mailbox on HBase (document 001).
+# Apache James mailbox on HBase.
 # The DDL of Oracle NoSQL Database for the schema james. The Cloud Service has no namespaces: leave
 # mailbench_james: out there.
-# Added to the document: what pattern count writes: the document has no count of messages
-# Added to the document: what pattern count_if writes: the document has no count of messages
+# Extension, not in the source design: what pattern count writes: the source design has no message
+# count
+# Extension, not in the source design: what pattern count_if writes: the source design has no
+# message count
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_james;
 
-# JAMES_MAILBOXES: The row is the mailbox's UUID, so only a scan finds the mailboxes of a user.
-# Added to the document: column message_count: the document names no count of messages; each
-# delivery and delete changes it
+# JAMES_MAILBOXES: The row key is the mailbox's UUID, so only a scan finds the mailboxes of a user.
+# Extension, not in the source design: column message_count: the source design has no message count;
+# each delivery and delete changes it
 CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOXES (
   mailbox STRING AS UUID,
   user STRING,
@@ -19,9 +21,9 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOXES (
 );
 
 # JAMES_MAILBOX_NAMES
-# Added to the document: the table: The document's key cannot refuse a name that is taken: two
-# creations at once would both scan and find nothing. Only the creation of an account (the empty
-# name) or of a mailbox uses this table
+# Extension, not in the source design: the table: The source design's key cannot reject a name in
+# use: two concurrent creations would both scan and find nothing. Only the creation of an account
+# (the empty name) or of a mailbox uses this table
 CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOX_NAMES (
   user STRING,
   name STRING,
@@ -29,18 +31,21 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOX_NAMES (
   PRIMARY KEY(SHARD(user), name)
 );
 
-# JAMES_MESSAGES: Metadata: flags and properties. A flag is a cell that says present or absent, so
-# an update is one put. The row is the mailbox and then the UID in reverse order: a mailbox's
-# messages are together, newest first.
-# Added to the document: column internal_date: the document names flags and properties only
-# Added to the document: column size: size of the raw message in bytes, which lists show
-# Added to the document: column chunk_size: the chunk size is configurable, and a message keeps its
-# own
-# Added to the document: column user_flags: the document does not say how flags are kept that users
-# name. Their names with a space between: of two that set one at once, one may lose it
-# Added to the document: column properties: the position of the text body and of each attachment in
-# the message, so that a read of one needs only its chunks; and a CRC-32C of the message, by which
-# an audit finds a broken one
+# JAMES_MESSAGES: Metadata: flags and properties. A flag is one cell, so an update is one put. The
+# row key is the mailbox, then the UID in reverse order: the messages of a mailbox are together,
+# newest first.
+# Extension, not in the source design: column internal_date: the source design has flags and
+# properties only
+# Extension, not in the source design: column size: size of the raw message in bytes, which lists
+# show
+# Extension, not in the source design: column chunk_size: the chunk size is configurable, and each
+# message stores its own
+# Extension, not in the source design: column user_flags: the source design does not define how
+# user-defined flags are stored. Their names are separated by spaces; of two concurrent updates, one
+# may be lost
+# Extension, not in the source design: column properties: the position of the text body and of each
+# attachment in the message, so that a read of one needs only its chunks; and a CRC-32C of the
+# message, by which verification finds a damaged one
 # Keys ascend: reads say ORDER BY uid DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MESSAGES (
   mailbox STRING AS UUID,

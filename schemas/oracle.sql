@@ -1,12 +1,12 @@
-# Oracle's NoSQL email application, nested tables with all of a user on one shard (document 003).
+# Oracle's NoSQL email application, nested tables with all of a user on one shard.
 # The DDL of Oracle NoSQL Database for the schema oracle. The Cloud Service has no namespaces: leave
 # mailbench_oracle: out there.
-# Added to the document: what pattern set_read writes: the document does not store whether a message
-# was read
+# Extension, not in the source design: what pattern set_read writes: the source design does not
+# store whether a message was read
 
 CREATE NAMESPACE IF NOT EXISTS mailbench_oracle;
 
-# users: A user with credentials; the shard key of all that is nested below.
+# users: A user with credentials; the shard key of all nested tables.
 CREATE TABLE IF NOT EXISTS mailbench_oracle:users (
   userID STRING,
   emailAddress STRING,
@@ -22,14 +22,17 @@ CREATE TABLE IF NOT EXISTS mailbench_oracle:users.folder (
   PRIMARY KEY(folderId)
 );
 
-# users.folder.message: A folder's messages. A row holds all of a message, body included.
-# Added to the document: column isRead: the document does not store whether a message was read
-# Added to the document: column size: size of the raw message in bytes, which lists show
-# Added to the document: column attachmentSizes: open lists the attachments of a message without
-# reading them
-# Added to the document: column attachments: the document does not store attachments
-# Added to the document: index arrival: the document reads an inbox by arrival date, which its
-# primary key cannot do without a sort
+# users.folder.message: A folder's messages. A row contains the whole message with its body.
+# Extension, not in the source design: column isRead: the source design does not store whether a
+# message was read
+# Extension, not in the source design: column size: size of the raw message in bytes, which lists
+# show
+# Extension, not in the source design: column attachmentSizes: open lists the attachments of a
+# message without reading them
+# Extension, not in the source design: column attachments: the source design does not store
+# attachments
+# Extension, not in the source design: index arrival: the source design reads an inbox by arrival
+# date, which its primary key cannot do without a sort
 CREATE TABLE IF NOT EXISTS mailbench_oracle:users.folder.message (
   messageId STRING,
   createdDate TIMESTAMP(6),

@@ -160,7 +160,7 @@ type Pattern struct {
 	// or is nil; the report then says "emulated".
 	Fallback *Pattern
 	Addition string // why mailbench adds it to its document, or ""
-	// Form: the addition is the form of a value. The document has the request itself.
+	// Form: the addition is the form of a value. The source design has the request itself.
 	Form     bool
 	Accept   []Acceptance // in file order
 	Other    []Setting    // clauses that are carried through, judged by nothing

@@ -69,7 +69,7 @@ func TestValidDetails(t *testing.T) {
 		{"scan-filter", "the test is about it, and says so", Pos{Line: 65, Column: 57}},
 	})
 	check("additions", []string{mail.Addition, mail.Column("unread").Addition, mail.Indexes[1].Addition},
-		[]string{"made for this test", "not in the document", "needed by search"})
+		[]string{"made for this test", "not in the source design", "needed by search"})
 	check("place of tags", mail.Column("tags").Pos, Pos{Line: 23, Column: 7})
 
 	p := s.Pattern("range")

@@ -27,7 +27,7 @@ func bundled(t *testing.T, schema, name string) *table {
 	return l.tables[s.Table(name)]
 }
 
-// TestJamesKeys holds the keys to the document: the mailbox's 16 bytes and
+// TestJamesKeys holds the keys to the source design: the mailbox's 16 bytes and
 // 2^63-1-UID in 8, big-endian; chunks are 1, 2, 3 … in 8. UID 0 is given to no
 // message.
 func TestJamesKeys(t *testing.T) {

@@ -54,7 +54,7 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 	}
 	t.Comment(where + " →" + columnNames(tb) + ".")
 	if !tb.wide() && !tb.noMarker {
-		t.Comment("Added to the document: a cell of each row with the qualifier 00 and the value 01. " +
+		t.Comment("Extension, not in the source design: a cell of each row with the qualifier 00 and the value 01. " +
 			"It makes the row exist, whatever its columns hold.")
 	}
 	if len(of.Static) > 0 {

@@ -64,7 +64,7 @@ func (t *Text) Table(of *schemas.Table) {
 
 func (t *Text) addition(what, why string) {
 	if why != "" {
-		t.Comment("Added to the document: " + what + ": " + why)
+		t.Comment("Extension, not in the source design: " + what + ": " + why)
 	}
 }
 

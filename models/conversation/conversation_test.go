@@ -87,7 +87,7 @@ func TestPatterns(t *testing.T) {
 	modeltest.Patterns(t, s, append(slices.Collect(maps.Keys((&statements{}).byName())), "by_sender_in"))
 }
 
-// TestSlice is the document's: its conversation, and its query.
+// TestSlice is the source design's: its conversation, and its query.
 func TestSlice(t *testing.T) {
 	w := start(t)
 	f := w.user("tom@example.org", "inbox").Folders[0]

@@ -129,7 +129,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	return a, m.Failed("login", a, err)
 }
 
-// Folders implements models.Mailbox. The document keeps no numbers.
+// Folders implements models.Mailbox. The source design keeps no numbers.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	err := m.S.Read(ctx, m.conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		return yield(models.FolderInfo{Name: row[0].Str()})

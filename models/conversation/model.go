@@ -1,10 +1,10 @@
 // Package conversation is the conversation table of document 004. A conversation is
-// one partition, newest message first. It has the collections of the document
+// one partition, newest message first. It has the collections of the source design
 // (recipients, attachments, viewers of the message), a static column and an index on
 // the sender.
 //
 // As a mailbox, a conversation is one folder of one user, and a message is posted
-// once for each recipient. Join shares a conversation among users. The document does
+// once for each recipient. Join shares a conversation among users. The source design does
 // not store the subject, the date or the size of a message.
 //
 // # Interruptions

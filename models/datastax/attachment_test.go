@@ -51,7 +51,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// TestChunks is the document's example: with chunks of 1000 KB, a file of 530 KB
+// TestChunks is the source design's example: with chunks of 1000 KB, a file of 530 KB
 // is one and one of 2416 KB is three.
 func TestChunks(t *testing.T) {
 	const kb, chunkSize, window = 1024, 1000 * 1024, 4

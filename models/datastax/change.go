@@ -8,7 +8,7 @@ import (
 )
 
 // Flag implements models.Mailbox. It reads and then writes, so two workers at once
-// can count one change twice. The document's counters and plain columns allow that.
+// can count one change twice. The source design's counters and plain columns allow that.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
 	if flag != models.Seen {
 		return models.ErrNotOffered

@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// colors are assigned to folders in turn. The document says that a folder has a color.
+// colors are assigned to folders in turn. The source design says that a folder has a color.
 var colors = [...]string{"blue", "green", "orange", "purple", "red", "teal"}
 
 // folder is what a models.Folder refers to. All workers share it.
@@ -93,7 +93,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// CreateUser implements models.Mailbox. The document has no table of users: an account
+// CreateUser implements models.Mailbox. The source design has no table of users: an account
 // exists if it has a folder.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a := &models.Account{Address: address}

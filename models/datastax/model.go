@@ -15,7 +15,7 @@
 // label shows (unreferenced), or wrong counters (drift). A write of a Cassandra counter cannot
 // be repeated safely. A killed creation leaves an account without some of its folders.
 //
-// The rows that show an email are in several partitions, and the document asks for no batch
+// The rows that show an email are in several partitions, and the source design asks for no batch
 // log. Cassandra takes them in batches that are not logged, HBase and Oracle NoSQL one by one,
 // and rows that show an email come before deletes of such rows. A killed delivery shows the
 // email to some of the recipients. A killed move moves some of the emails; both folders may

@@ -72,7 +72,7 @@ type (
 		Name       string                       `json:"name"`
 		Parent     string                       `json:"parent,omitempty"` // the table that it is nested in
 		Doc        string                       `json:"doc,omitempty"`
-		Addition   string                       `json:"addition,omitempty"` // why the table is not in the document
+		Addition   string                       `json:"addition,omitempty"` // why the table is not in the source design
 		Partition  []Column                     `json:"partition"`
 		Clustering []Column                     `json:"clustering,omitempty"`
 		Static     []Column                     `json:"static,omitempty"`

@@ -186,7 +186,7 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		}
 	}
 	var layout models.Layout
-	bare := len(r.layout) == 0 // as the document has it, without a checksum
+	bare := len(r.layout) == 0 // as the source design has it, without a checksum
 	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4
 	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32

@@ -63,7 +63,7 @@ var contract = modeltest.Suite{
 			Name: "parts broken", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "parts"),
 			Set: modeltest.Row{"value": drivers.Blob([]byte("x"))}, Want: models.Audit{BrokenBodies: 1},
 		},
-		{Name: "none: as the document has it", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "parts")},
+		{Name: "none: as the source design has it", Table: "MessageMetadata.columns", Match: modeltest.Is("name", "parts")},
 		{
 			Name: "address not claimed", Table: "Accounts", Match: modeltest.Is("name", "label:0"),
 			Want:  models.Audit{Dangling: 1},

@@ -231,7 +231,7 @@ func (m *mailbox) readCounters(ctx context.Context, address string, strange func
 	m.tally = m.tally[:0]
 	return m.S.Read(ctx, m.accountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
-			return nil // the document allows other kinds
+			return nil // the source design allows other kinds
 		}
 		n, err := parseNumber(row[1].Raw())
 		switch {

@@ -24,7 +24,7 @@ func TestPatterns(t *testing.T) {
 	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
 }
 
-// TestLayout holds what a delivery stores against the document's samples.
+// TestLayout holds what a delivery stores against the source design's samples.
 func TestLayout(t *testing.T) {
 	w := newWorld(t, models.Options{})
 	h := w.deliver(draft(0).Message())[0]

@@ -13,7 +13,7 @@
 // # Interruptions
 //
 // An operation writes its blocks or its file, then metadata and index entries, then one batch of counters.
-// The document asks for no batch log, so metadata and index entries are in several partitions
+// The source design asks for no batch log, so metadata and index entries are in several partitions
 // and are not written together. On Cassandra they are sent as batches that are not logged, the
 // puts first and then the deletes, each in as many parts as the cluster's limit asks for. HBase
 // and Oracle NoSQL write them one by one, in the same order. A kill leaves

@@ -178,7 +178,7 @@ func (b *bound) storeOf(size int64) *outside {
 	return b.chosen
 }
 
-// outsideLocation says where a body is outside of the database, as the document's sample does:
+// outsideLocation says where a body is outside of the database, as the source design's sample does:
 // blob://NAME/container/ADDRESS:UUID. The size behind it is ours, as that of blocks is.
 func (m *mailbox) outsideLocation(s *outside, address string, id [16]byte, size int64) drivers.Value {
 	at := len(m.text)

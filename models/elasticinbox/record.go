@@ -125,7 +125,7 @@ func (m *mailbox) keep(b []byte) []byte {
 	return m.taken(at)
 }
 
-// parseDate parses a date in the form that deliver writes, or the day that the document's
+// parseDate parses a date in the form that deliver writes, or the day that the source design's
 // sample has.
 func parseDate(b []byte) (t time.Time, err error) {
 	if err = t.UnmarshalText(b); err != nil {
@@ -199,7 +199,7 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	return nil
 }
 
-// The document stores addresses as JSON: [["Name","a@b"],…]. Every message writes
+// The source design stores addresses as JSON: [["Name","a@b"],…]. Every message writes
 // two such lists, and every line of a listing reads one. The functions below
 // therefore use neither reflection nor allocation.
 
@@ -334,7 +334,7 @@ func unescape(b []byte) (byte, int) {
 type label int
 
 // Reserved labels. A user's own labels begin at firstOwn, which leaves room for the reserved
-// ones that the document does not show.
+// ones that the source design does not show.
 const (
 	all      label = 0
 	inbox    label = 1
@@ -395,7 +395,7 @@ func (m *mailbox) number(n int64) drivers.Value {
 	return drivers.Blob(m.taken(at))
 }
 
-// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The document does
+// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The source design does
 // not show the parameters, but the size of a block can be configured.
 func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
 	at := len(m.text)

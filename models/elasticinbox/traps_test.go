@@ -100,7 +100,7 @@ func TestDeleteTwice(t *testing.T) {
 	}
 }
 
-// TestPurgeIndexRepeats: in the document's sample several deletions name one
+// TestPurgeIndexRepeats: in the source design's sample several deletions name one
 // message. It goes with the one that its metadata names.
 func TestPurgeIndexRepeats(t *testing.T) {
 	w := newWorld(t, models.Options{})

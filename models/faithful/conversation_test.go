@@ -28,7 +28,7 @@ func clock(hhmmss string) time.Time {
 	return t
 }
 
-// sent is the document's conversation. The ids give the time of the first message.
+// sent is the source design's conversation. The ids give the time of the first message.
 // The messages at the bounds of the slice are our own.
 var sent = []struct{ at, content, sender string }{
 	{"07:01:00", "Hi!", "ann@example.org"},
@@ -160,7 +160,7 @@ func testSeenBy(c *cqlsh, id gocql.UUID, chat *models.Folder, h models.Handle) {
 	}
 }
 
-// testConversationInserted writes as the document does, with ids of its own,
+// testConversationInserted writes as the source design does, with ids of its own,
 // and uses the model on it.
 func testConversationInserted(c *cqlsh) {
 	const insert = `INSERT INTO messages (conversation_id, message_id, content, sender, recipients, attachments, seen_by)
@@ -168,7 +168,7 @@ func testConversationInserted(c *cqlsh) {
 	const user = "eve@example.org"
 	c.exec(insert + `dbcd9d0f-9c23-11e2-7f7f-7f7f7f7f7f7f, 'Hi!', 'eve@example.org', {'tom@example.org'}, {}, ['tom@example.org', 'eve@example.org'])`)
 	c.exec(insert + `2f3feb0f-9c24-11e2-7f7f-7f7f7f7f7f7f, 'Hello!', 'tom@example.org', {'eve@example.org'}, {'cat.txt': 'miaow'}, [])`)
-	// The document has no column for the owner of a conversation.
+	// The source design has no column for the owner of a conversation.
 	c.exec(`INSERT INTO conversations_by_user (user, name, conversation_id, is_inbox) VALUES (?, 'tom', 04d580b0-9412-11e2-8000-000000009a66, true)`, user)
 
 	chat := c.login(user).Folder("tom")
@@ -190,7 +190,7 @@ func testConversationInserted(c *cqlsh) {
 	if o := c.open(chat, hs[0]); !slices.Equal(o.Attachments, []models.AttachmentInfo{{Name: "cat.txt", Size: 5}}) {
 		c.Errorf("the model names the attachments %+v", o.Attachments)
 	}
-	// And on: a message that the model deletes is gone from the document's table.
+	// And on: a message that the model deletes is gone from the source design's table.
 	c.must(c.mailbox.Delete(c.ctx, chat, hs[1:]))
 	if left := column[string](c.query(`SELECT content FROM messages WHERE conversation_id = 04d580b0-9412-11e2-8000-000000009a66`), "content"); !slices.Equal(left, []string{"Hello!"}) {
 		c.Errorf("after the first was deleted the conversation is %q", left)

@@ -25,7 +25,7 @@ const (
 	q4       = `SELECT bytes FROM attachments WHERE email_id = ? AND filename = ? AND chunk_number = ?`
 )
 
-// kb is what the document calls KB: a chunk is 1000 of them.
+// kb is what the source design calls KB: a chunk is 1000 of them.
 const kb = 1024
 
 func TestDataStax(t *testing.T) {
@@ -145,7 +145,7 @@ func testOverflow(c *cqlsh) {
 	}
 }
 
-// testDataStaxInserted writes as the document would, and uses the model on it.
+// testDataStaxInserted writes as the source design would, and uses the model on it.
 func testDataStaxInserted(c *cqlsh) {
 	const user = "eve@example.org"
 	id, first, second := gocql.UUIDFromTime(c.now), noise(1000*kb), noise(7)
@@ -172,7 +172,7 @@ func testDataStaxInserted(c *cqlsh) {
 	if string(o.Body) != "Hello." || len(o.Attachments) != 1 || o.Attachments[0] != (models.AttachmentInfo{Name: "a.bin", Size: 1_024_007}) {
 		c.Errorf("open: %+v", o)
 	}
-	// The document has no checksums, without which the model trusts no chunk.
+	// The source design has no checksums, without which the model trusts no chunk.
 	if _, err := c.mailbox.Attachment(c.ctx, inbox, hs[0], "a.bin", &bytes.Buffer{}); !errors.Is(err, models.ErrBroken) {
 		c.Errorf("an attachment without checksums: %v, want it to be broken", err)
 	}
@@ -182,7 +182,7 @@ func testDataStaxInserted(c *cqlsh) {
 	if got := c.attachment(inbox, hs[0], "a.bin"); !bytes.Equal(got, slices.Concat(first, second)) {
 		c.Errorf("the attachment has %d bytes and is not what was inserted", len(got))
 	}
-	// And on: what the model changes is where the document has it.
+	// And on: what the model changes is where the source design has it.
 	c.must(c.mailbox.Flag(c.ctx, inbox, hs[0], models.Seen, true))
 	c.must(c.mailbox.Move(c.ctx, inbox, done, hs, hs))
 	if r := c.one(q2, user, "done"); r["id"] != id || r["is_read"] != true || len(c.query(q2, user, "inbox")) != 0 {

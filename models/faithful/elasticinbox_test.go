@@ -204,7 +204,7 @@ func (c *cqlsh) blocks(id gocql.UUID) (blocks [][]byte) {
 	}
 }
 
-// counters returns an account's counters by the names of the document.
+// counters returns an account's counters by the names of the source design.
 func (c *cqlsh) counters(user string) map[string]int64 {
 	c.Helper()
 	n := make(map[string]int64)

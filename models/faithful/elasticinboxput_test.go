@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
-// testElasticInboxInserted writes the document's sample, with a TimeUUID in
+// testElasticInboxInserted writes the source design's sample, with a TimeUUID in
 // place of the one that is none, and uses the model on it.
 func testElasticInboxInserted(c *cqlsh) {
 	const user = "user@elasticinbox.com"
@@ -61,14 +61,14 @@ func testElasticInboxInserted(c *cqlsh) {
 	// Where body and attachments lie in the message is an addition. Without it the model reads
 	// the message and finds them itself.
 	if o := c.open(mine, hs[0]); string(o.Body) != "Good morning." {
-		c.Errorf("the model opens %+v of the document's own message", o)
+		c.Errorf("the model opens %+v of the source design's own message", o)
 	}
 	parts := models.AppendLayout(nil, m, models.Checksum(0, raw))
 	c.exec(`INSERT INTO "MessageMetadata" (key, message, name, value) VALUES (?, ?, 'parts', ?)`, user, id, parts)
 	if o := c.open(mine, hs[0]); string(o.Body) != "Good morning." || !bytes.Equal(c.raw(mine, hs[0]), raw) {
 		c.Errorf("the model opens %+v", o)
 	}
-	// And on: what the model changes is where the document has it.
+	// And on: what the model changes is where the source design has it.
 	c.must(c.mailbox.Flag(c.ctx, mine, hs[0], models.Seen, true))
 	_, err := c.mailbox.(models.Labeler).Label(c.ctx, mine, hs[0], a.Folders[0], false)
 	c.must(err)

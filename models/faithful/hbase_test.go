@@ -45,7 +45,7 @@ func (h *hbshell) in(name string, part func(*hbshell)) {
 	h.Run(name, func(t *testing.T) { part(&hbshell{h.part(t), h.Client}) })
 }
 
-// table returns what a table of the document is called.
+// table returns what a table of the source design is called.
 func (h *hbshell) table(name string) []byte {
 	return []byte(drivers.Prefix + h.namespace + "_" + h.model.Name + "." + name)
 }
@@ -120,7 +120,7 @@ func (h *hbshell) put(table string, key []byte, values map[string]map[string][]b
 	h.must(err)
 }
 
-// rowKey is the document's key of a message: the mailbox's UUID, then the UID
+// rowKey is the source design's key of a message: the mailbox's UUID, then the UID
 // in reverse order.
 func rowKey(mailbox [16]byte, uid int64) []byte {
 	return append(mailbox[:], number(math.MaxInt64-uid)...)

@@ -172,7 +172,7 @@ func testUIDs(h *hbshell) {
 	h.sameUIDs(inbox, id)
 }
 
-// mailboxOf finds a user's mailbox by a scan of all, as the document must.
+// mailboxOf finds a user's mailbox by a scan of all, as the source design must.
 func (h *hbshell) mailboxOf(user, name string) (id [16]byte) {
 	h.Helper()
 	for _, r := range h.scan("JAMES_MAILBOXES", nil, nil) {

@@ -16,7 +16,7 @@ import (
 // no rows without cells.
 const rowMarker = "\x00"
 
-// putMessage puts a message of one chunk as the document would.
+// putMessage puts a message of one chunk as the source design would.
 func (h *hbshell) putMessage(mailbox [16]byte, uid int64, raw []byte) {
 	h.Helper()
 	h.put("JAMES_MESSAGES", rowKey(mailbox, uid), map[string]map[string][]byte{
@@ -25,7 +25,7 @@ func (h *hbshell) putMessage(mailbox [16]byte, uid int64, raw []byte) {
 	})
 }
 
-// testJamesInserted writes a mailbox and a message of two chunks as the document
+// testJamesInserted writes a mailbox and a message of two chunks as the source design
 // would, and uses the model on them.
 func testJamesInserted(h *hbshell) {
 	const user = "eve@example.org"
@@ -65,7 +65,7 @@ func testJamesInserted(h *hbshell) {
 	if o := h.open(inbox, hs[0]); string(o.Body) != "Good morning." || o.Flags != models.Answered || !bytes.Equal(h.raw(inbox, hs[0]), raw) {
 		h.Errorf("the model opens %+v", o)
 	}
-	// And on: what comes next is where the document has it.
+	// And on: what comes next is where the source design has it.
 	h.deliver(modeltest.Draft{}, inbox)
 	h.areKeys(h.messages(id), rowKey(id, 43), rowKey(id, 42))
 	h.must(h.mailbox.Flag(h.ctx, inbox, hs[0], models.Seen, true))

@@ -40,7 +40,7 @@ func onOracle(t *testing.T) *sqlshell {
 	return &sqlshell{w, client}
 }
 
-// table returns what a table of the document is called.
+// table returns what a table of the source design is called.
 func (s *sqlshell) table(name string) string { return drivers.Prefix + s.namespace + "_oracle:" + name }
 
 // sql runs a statement in which users stands for the namespace's tables, and returns its rows.
@@ -74,7 +74,7 @@ func (s *sqlshell) plan(statement string) string {
 	return r.PreparedStatement.GetQueryPlan()
 }
 
-// The document's questions.
+// The source design's questions.
 const (
 	byAddress = `DECLARE $address STRING; SELECT userID FROM ~users WHERE emailAddress = $address`
 	nested    = `DECLARE $user STRING; SELECT u.emailAddress, f.folderName, m.subject
@@ -83,7 +83,7 @@ const (
 		WHERE userID = $user AND folderId = $folder ORDER BY createdDate DESC, messageId DESC LIMIT 25`
 )
 
-// TestOracle asks the document's questions in plain SQL of what the model wrote, and the model of
+// TestOracle asks the source design's questions in plain SQL of what the model wrote, and the model of
 // what a bare client wrote.
 func TestOracle(t *testing.T) {
 	s := onOracle(t)
@@ -141,7 +141,7 @@ func TestOracle(t *testing.T) {
 		t.Errorf("the archive still has %v", lines)
 	}
 
-	// A bare client inserts a message as JSON, as the document does.
+	// A bare client inserts a message as JSON, as the source design does.
 	message, err := types.NewMapValueFromJSON(fmt.Sprintf(`{"userID": %q, "folderId": %q,
 		"messageId": "0123456789abcdef0123456789abcdef", "createdDate": "2026-04-01T10:00:00.000001", "from": "tom@example.org",
 		"subject": "from JSON", "body": "plain", "size": 5, "isRead": false}`, user, ids[1]))

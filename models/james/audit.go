@@ -36,7 +36,7 @@ type box struct {
 type stored struct {
 	uid, size, chunkSize int64
 	checksum             uint32
-	bare                 bool // no properties: a message as the document has it, without a checksum
+	bare                 bool // no properties: a message as the source design has it, without a checksum
 	hollow               bool // it has only flags, which a write to a deleted message leaves
 	readable             bool
 }

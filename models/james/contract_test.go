@@ -55,12 +55,12 @@ var contract = modeltest.Suite{
 			Want: models.Audit{BrokenBodies: 1},
 		},
 		{
-			Name: "chunk lost of a message as the document has it", Table: "JAMES_MESSAGES",
+			Name: "chunk lost of a message as the source design has it", Table: "JAMES_MESSAGES",
 			Set: modeltest.Row{"properties": {}, "chunk_size": {}, "size": drivers.Bigint(1)}, Want: models.Audit{BrokenBodies: 1},
 			Finds: []string{"JAMES_MESSAGES bytes: 1"},
 		},
 		{
-			Name: "none: as the document has it", Table: "JAMES_MESSAGES", Set: modeltest.Row{"properties": {}, "chunk_size": {}},
+			Name: "none: as the source design has it", Table: "JAMES_MESSAGES", Set: modeltest.Row{"properties": {}, "chunk_size": {}},
 		},
 		{
 			Name: "mailbox lost", Table: "JAMES_MAILBOXES", Match: modeltest.Is("name", "Work"),

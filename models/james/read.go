@@ -178,7 +178,7 @@ func (m *mailbox) keep(b []byte) []byte {
 	return m.text[at:len(m.text):len(m.text)]
 }
 
-// chunkSizeOf returns the stored chunk size of a message. A message as the document has it
+// chunkSizeOf returns the stored chunk size of a message. A message as the source design has it
 // stores none, and has chunks of the configured size.
 func (m *mailbox) chunkSizeOf(v *drivers.Value) int64 {
 	if v.IsNull() && !v.Broken() {

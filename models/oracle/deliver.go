@@ -103,7 +103,7 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 	})
 }
 
-// appendList appends addresses as one text, as in the lists of the document.
+// appendList appends addresses as one text, as in the lists of the source design.
 func appendList(dst []byte, as []mail.Address) []byte {
 	for i := range as {
 		if i > 0 {

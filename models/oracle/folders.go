@@ -36,7 +36,7 @@ func userIDOf(address string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// CreateUser implements models.Mailbox. The document's credentials stay empty, since
+// CreateUser implements models.Mailbox. The source design's credentials stay empty, since
 // the benchmark uses none.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a := &models.Account{Address: address, Ref: &user{userIDOf(address)}}
@@ -131,7 +131,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	return a, nil
 }
 
-// Folders implements models.Mailbox. The document keeps no numbers beside them.
+// Folders implements models.Mailbox. The source design keeps no numbers beside them.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	err := m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
 	return m.Failed("folders", a, err)

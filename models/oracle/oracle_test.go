@@ -68,8 +68,8 @@ func TestPatterns(t *testing.T) {
 	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
 }
 
-// TestPageReadsBodies pins what the document's inbox costs: one call, which
-// reads 25 whole rows, but not the attachments, which the document has not.
+// TestPageReadsBodies pins what the source design's inbox costs: one call, which
+// reads 25 whole rows, but not the attachments, which the source design has not.
 func TestPageReadsBodies(t *testing.T) {
 	const body, file = 2000, 5000
 	w := start(t)

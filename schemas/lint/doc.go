@@ -10,7 +10,7 @@
 //
 //	patterns:
 //	  folders: {scan: mailboxes, filter: user,
-//	            accept: {scan-filter: the document finds the folders of a user by a scan}}
+//	            accept: {scan-filter: the source design finds the folders of a user by a scan}}
 //
 // An accepted finding is still returned, with its reason. Check refuses an acceptance
 // of an unknown rule. An acceptance that matches no finding is a finding itself.

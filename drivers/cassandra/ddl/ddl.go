@@ -275,7 +275,7 @@ func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`
 func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // tableName returns a table's name in CQL. A table that is alone below a row header
-// has the header's name, because the document gives its rows that name. So
+// has the header's name, because the source design gives its rows that name. So
 // ElasticInbox's super column family MessageMetadata is the CQL table
 // "MessageMetadata" with the primary key (key, message, name).
 func tableName(t *schemas.Table) string {
