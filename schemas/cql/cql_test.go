@@ -96,7 +96,7 @@ func TestApply(t *testing.T) {
 		{job + "ALTER TABLE job ALTER state TYPE blob", "table .job (id uuid:1, state blob:1) key id", ""},
 		{job + "ALTER TABLE job WITH gc_grace_seconds = 5", "table .job (id uuid:1, state text:1) key id|  1 gc_grace_seconds = 5", ""},
 		{job + "DROP TABLE job; CREATE TABLE job (k int PRIMARY KEY)", "table .job (k int:1) key k", ""},
-		{job + "CREATE INDEX s ON job (state);\nALTER TABLE job\n  DROP state", "table .job (id uuid:1) key id", ""},
+		{job + "CREATE INDEX s ON job (state); DROP INDEX s;\nALTER TABLE job\n  DROP state", "table .job (id uuid:1) key id", ""},
 		{job + "CREATE INDEX ON job (state); DROP INDEX job_state_idx", "table .job (id uuid:1, state text:1) key id", ""},
 		{job + "CREATE TABLE IF NOT EXISTS job (k int PRIMARY KEY)", "table .job (id uuid:1, state text:1) key id", ""},
 		{job + "DROP TABLE IF EXISTS other; ALTER TABLE IF EXISTS other ADD a int", "table .job (id uuid:1, state text:1) key id", ""},
@@ -116,6 +116,21 @@ func TestApply(t *testing.T) {
 		},
 		{"CREATE KEYSPACE k WITH replication = {'class': 'x'}; " + "USE k; " + job + "DROP KEYSPACE k", "", ""},
 		{job + "CREATE TABLE job (k int PRIMARY KEY)", "table .job (id uuid:1, state text:1) key id", "it is there already"},
+		{job + "ALTER TABLE job DROP id", "table .job (id uuid:1, state text:1) key id", "column id of table job is in the primary key"},
+		{job + "ALTER TABLE job RENAME state TO s", "table .job (id uuid:1, state text:1) key id", "is not in the primary key"},
+		{
+			job + "CREATE INDEX ON job (state); ALTER TABLE job DROP state",
+			"table .job (id uuid:1, state text:1) key id|index .job (state)", "index job_state_idx is on column state",
+		},
+		{
+			"CREATE TYPE a (x int); CREATE TABLE t (k int PRIMARY KEY, v map<int, frozen<a>>); DROP TYPE a",
+			"type .a (x int:1)|table .t (k int:1, v map<int, frozen<a>>:1) key k", "type a is used by t; drop that first",
+		},
+		{
+			job + "CREATE MATERIALIZED VIEW v AS SELECT * FROM job WHERE state IS NOT NULL AND id IS NOT NULL PRIMARY KEY (state, id); " +
+				"ALTER TABLE job RENAME id TO nr; DROP TABLE job",
+			"table .job (nr uuid:1, state text:1) key nr|table .v (nr uuid:1, state text:1) key state, nr of job", "table job is used by v",
+		},
 		{job + "ALTER TABLE job ADD IF NOT EXISTS (state int, a int); ALTER TABLE job DROP IF EXISTS b, c", "table .job (id uuid:1, state text:1, a int:1) key id", ""},
 		{job + "ALTER TABLE job RENAME IF EXISTS x TO y; ALTER TABLE job ALTER IF EXISTS x TYPE int; ALTER TABLE job DROP IF EXISTS (x, state)", "table .job (id uuid:1) key id", ""},
 		{job + "DROP TABLE jobs", "table .job (id uuid:1, state text:1) key id", "there is no table jobs"},

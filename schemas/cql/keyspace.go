@@ -40,6 +40,7 @@ func (r *reading) create(t *Table, kind string) {
 		case e.Key != nil:
 			keys++
 			t.key(*e.Key)
+		case e.Past != nil: // it is no longer there
 		case t.Column(c.Name) != nil:
 			r.fail(c.Pos, "a second column %s", c.Name)
 		default:
@@ -247,27 +248,43 @@ func (c *Catalog) view(t *Table) error {
 }
 
 func (c *Catalog) drop(d *Drop) error {
-	list := c.of(d.Kind)
-	there, own := d.IfExists || find(*list, d.Name) != nil, d.Name.same
-	named := func(t *Table) bool { return own(t.Name) || t.View != nil && own(t.View.Base) }
-	switch d.Kind {
-	case "index":
+	there := true
+	switch list := c.of(d.Kind); {
+	case list == &c.Keyspaces: // it need not be in the text
+		in := func(t *Table) bool { return t.Keyspace == d.Name.Name }
+		c.Keyspaces = slices.DeleteFunc(c.Keyspaces, func(k *Table) bool { return k.Name.same(d.Name) })
+		c.Types, c.Tables = slices.DeleteFunc(c.Types, in), slices.DeleteFunc(c.Tables, in)
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return x.Table.Keyspace == d.Name.Name })
+	case d.Kind == "index":
 		indexes := len(c.Indexes)
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return own(x.name()) })
-		there = d.IfExists || len(c.Indexes) < indexes
-	case "type":
-		c.Types = slices.DeleteFunc(c.Types, named)
-	case "keyspace", "schema":
-		c.Keyspaces = slices.DeleteFunc(c.Keyspaces, named)
-		there, own = true, func(n Name) bool { return n.Keyspace == d.Name.Name } // a keyspace need not be in the text
-		c.Types = slices.DeleteFunc(c.Types, named)
-		fallthrough
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return x.name().same(d.Name) })
+		there = len(c.Indexes) < indexes
 	default:
-		c.Tables = slices.DeleteFunc(c.Tables, named)
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return own(x.Table) })
+		t := find(*list, d.Name)
+		if there = t != nil; !there {
+			break
+		}
+		if user := c.user(t, d.Kind); user != nil {
+			return fmt.Errorf("%s %s is used by %s; drop that first", d.Kind, t.Name.Name, user.Name.Name)
+		}
+		*list = slices.DeleteFunc(*list, func(o *Table) bool { return o == t })
+		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return d.Kind != "type" && x.Table.same(t.Name) })
 	}
-	if !there {
+	if !there && !d.IfExists {
 		return fmt.Errorf("there is no %s %s", d.Kind, d.Name.Name)
+	}
+	return nil
+}
+
+// user returns a view of a table, or what has columns of a type, or nil.
+func (c *Catalog) user(t *Table, kind string) *Table {
+	var names func(Type) bool
+	names = func(of Type) bool { return of.Name == t.Name.Name || slices.ContainsFunc(of.Args, names) }
+	for _, o := range slices.Concat(c.Types, c.Tables) {
+		is := kind != "type" && o.View != nil && o.View.Base.same(t.Name)
+		if is || kind == "type" && slices.ContainsFunc(o.Columns, func(col Column) bool { return names(col.Type) }) {
+			return o
+		}
 	}
 	return nil
 }
@@ -300,6 +317,9 @@ func (c *Catalog) alter(a *Alter) error {
 			return fmt.Errorf("ALTER: %s %s has no column %s", a.Kind, a.Name.Name, name)
 		}
 	}
+	if err := c.refuses(t, a); err != nil {
+		return err
+	}
 	for _, o := range a.Options {
 		t.Options = append(slices.DeleteFunc(t.Options, func(p Option) bool { return p.Name == o.Name }), o)
 	}
@@ -317,17 +337,42 @@ func (c *Catalog) alter(a *Alter) error {
 			}
 		}
 	}
-	for _, name := range a.Drop {
-		t.Columns = slices.DeleteFunc(t.Columns, func(col Column) bool { return col.Name == name })
-		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool {
-			return a.Kind != "type" && x.Table.same(a.Name) && x.Target == name
-		})
-	}
+	t.Columns = slices.DeleteFunc(t.Columns, func(col Column) bool { return slices.Contains(a.Drop, col.Name) })
 	for _, n := range a.Rename {
 		t.rename(n.From, n.To)
+		for _, v := range c.Tables {
+			if a.Kind != "type" && v.View != nil && v.View.Base.same(t.Name) {
+				v.rename(n.From, n.To)
+			}
+		}
 	}
 	if a.Retype != nil && a.Retype.Type != nil && t.Column(a.Retype.Column) != nil {
 		t.Column(a.Retype.Column).Type = *a.Retype.Type
+	}
+	return nil
+}
+
+// refuses says why Cassandra does not drop or rename the columns of a table.
+func (c *Catalog) refuses(t *Table, a *Alter) error {
+	if a.Kind == "type" {
+		return nil
+	}
+	of := t.Name.Name
+	for _, name := range a.Drop {
+		on := slices.IndexFunc(c.Indexes, func(x *Index) bool { return x.Table.same(t.Name) && x.Target == name })
+		switch {
+		case slices.Contains(t.Key(), name):
+			return fmt.Errorf("ALTER: column %s of table %s is in the primary key: Cassandra does not drop it", name, of)
+		case on >= 0 && t.Column(name) != nil:
+			return fmt.Errorf("ALTER: index %s is on column %s of table %s; drop it first", c.Indexes[on].name().Name, name, of)
+		case c.user(t, a.Kind) != nil:
+			return fmt.Errorf("ALTER: view %s is of table %s; drop it first", c.user(t, a.Kind).Name.Name, of)
+		}
+	}
+	for _, n := range a.Rename {
+		if t.Column(n.From) != nil && !slices.Contains(t.Key(), n.From) {
+			return fmt.Errorf("ALTER: column %s of table %s is not in the primary key: Cassandra does not rename it", n.From, of)
+		}
 	}
 	return nil
 }

@@ -236,6 +236,11 @@ func (r *reading) write(w *write) Statement {
 		s := w.Delete
 		st.Kind, st.Table, st.Where, st.Using = Delete, s.Table, r.relations(s.Where), r.using(s.Using)
 		st.IfExists, st.If, st.Delete = s.IfExists, r.relations(s.If), r.selectors(s.Columns)
+		for _, x := range st.Delete {
+			if x.Column == "" {
+				r.fail(w.Pos, "expected a column, found %q", x.Text)
+			}
+		}
 	}
 	st.Table = r.in(st.Table)
 	return st

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,20 +22,16 @@ type conditions struct {
 	rest   []string // conditions that are carried through
 }
 
-func (im *importer) conditions(t *schemas.Table, where []cql.Relation) (*conditions, error) {
+func conditionsOf(t *schemas.Table, where []cql.Relation) *conditions {
 	c := &conditions{table: t}
 	for _, r := range where {
 		var columns []*schemas.Column
 		for _, name := range r.Columns {
-			col := t.Column(name)
-			if col == nil {
-				return nil, fmt.Errorf("table %s has no column %s", t.Name, name)
-			}
-			columns = append(columns, col)
+			columns = append(columns, t.Column(name))
 		}
 		c.add(r, columns)
 	}
-	return c, nil
+	return c
 }
 
 func (c *conditions) add(r cql.Relation, columns []*schemas.Column) {
@@ -191,7 +186,12 @@ func operator(b *schemas.Bound, open string) string {
 
 // other adds a clause to what a pattern carries through.
 func other(p *schemas.Pattern, name, text string) {
-	if text != "" {
+	at := slices.IndexFunc(p.Other, func(s schemas.Setting) bool { return s.Name == name })
+	switch {
+	case text == "":
+	case at >= 0:
+		p.Other[at].Text += ", " + text
+	default:
 		p.Other = append(p.Other, schemas.Setting{Name: name, Text: text})
 	}
 }

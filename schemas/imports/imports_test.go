@@ -70,7 +70,7 @@ func read(t *testing.T, keyspace string, files ...string) *imports.Result {
 const table = `CREATE TABLE t (a int, b text, c timeuuid, d timeuuid, e int, f map<text, int>, g list<int>, h text,
   s int static, "1x" int, PRIMARY KEY ((a, b), c, d)) WITH CLUSTERING ORDER BY (c DESC, d DESC);
 CREATE INDEX ON t (h);
-CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k);
+CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k); CREATE TABLE q (a int, b int, c int, s int static, x int, PRIMARY KEY (a, b, c));
 `
 
 // TestStatements: what each statement is as a pattern, without its place.
@@ -107,7 +107,13 @@ func TestStatements(t *testing.T) {
 		"UPDATE t SET f['x'] = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4":       "append: t|columns: [f]",
 		"UPDATE t SET g = g - [1] WHERE a = 1 AND b = 2 AND c = 3 AND d IN (4)": "remove: t|columns: [g]|other:|" +
 			"  where: d in ?",
-		"UPDATE n SET x = x - 1 WHERE k = ?":                        "add: n|columns: [x]",
+		"UPDATE n SET x = x - 1 WHERE k = ?": "add: n|columns: [x]",
+		"UPDATE t SET g[0] = 1, g[1] = 2 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4": "append: t|columns: [g]|other:|" +
+			"  set: g[0] = 1, g[1] = 2",
+		"SELECT x FROM q WHERE a = 1 AND b = 2 ORDER BY c DESC":     "slice: q|by: [a, b]|reverse: true|columns: [x]",
+		"SELECT x FROM q WHERE a = 1 AND b = 2 GROUP BY c":          "slice: q|by: [a, b]|columns: [x]|other:|  group by: c",
+		"UPDATE q SET s = 1 WHERE a = 1":                            "put: q|static: true",
+		"DELETE FROM q WHERE a = 1 AND (b, c) > (1, 2)":             "delete: q|by: [a]|other:|  where: (b, c) > ?",
 		"DELETE h FROM t WHERE a = 1 AND b = 2 AND c = 3 AND d = 4": "put: t|columns: [h]|other:|  delete: h",
 		"DELETE FROM t WHERE a = 1 AND b = 2":                       "delete: t|by: [a, b]",
 		"DELETE FROM t WHERE a = 1 AND b = 2 AND c > 3":             "delete: t|by: [a, b]|other:|  where: c > ?",
@@ -128,18 +134,39 @@ func TestStatements(t *testing.T) {
 // TestUnread: what is no pattern is named, and the schema has it under other.
 func TestUnread(t *testing.T) {
 	for statement, reason := range map[string]string{
-		"SELECT * FROM t":                                    "there is no table t", // for its column 1x
-		"SELECT y FROM n":                                    "table n has no column y",
-		"INSERT INTO n (x) VALUES (1)":                       "the whole primary key",
-		"UPDATE n SET x = 1 WHERE x = 1":                     "the whole key",
-		"DELETE FROM n WHERE x = 1":                          "partition key",
-		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH": "line 5: there is no table m",
-		"DROP TABLE nn":                                      "there is no table nn",
-		"INSERT INTO v (x, k) VALUES (1, 2)":                 "v is a materialized view of p: Cassandra refuses writes",
-		"SELECT x FROM n WHERE k = ? ORDER BY x":             "ORDER BY x: Cassandra sorts by clustering columns only",
-		"SELECT x FROM n WHERE k = ? ORDER BY y":             "ORDER BY y: Cassandra sorts by clustering columns only",
-		"UPDATE n SET x = 0 WHERE k = ?":                     "Cassandra only adds to a counter",
-		"INSERT INTO n (k, x) VALUES (?, ?)":                 "Cassandra refuses INSERT",
+		"SELECT * FROM t":                                             "there is no table t", // for its column 1x
+		"SELECT y FROM n":                                             "table n has no column y",
+		"INSERT INTO n (x) VALUES (1)":                                "it does not bind the partition key of table n: k is missing",
+		"UPDATE n SET x = 1 WHERE x = 1":                              "it does not bind the partition key of table n: k is missing",
+		"DELETE FROM n WHERE x = 1":                                   "it does not bind the partition key",
+		"DELETE FROM n WHERE k = 1 AND x = 1":                         "x = 1: a write finds rows by the primary key only",
+		"DELETE FROM q WHERE a = 1 AND c = 1":                         "it has a value of c, and none of b before it in the key",
+		"DELETE FROM q WHERE a = 1 AND b > 1 AND c = 1":               "it has a value of c, and none of b before it in the key",
+		"DELETE x FROM q WHERE a = 1 AND b > 1":                       "only a DELETE of rows has a range",
+		"UPDATE q SET x = 1 WHERE a = 1 AND b = 1":                    "it does not bind the whole primary key of table q: c is missing",
+		"UPDATE q SET s = 1 WHERE a = 1 AND b = 1 AND c = 1":          "it changes static columns only",
+		"UPDATE q SET b = 1 WHERE a = 1 AND b = 1 AND c = 1":          "b is in the primary key of table q: it cannot be changed or null",
+		"UPDATE q SET x = x + 1 WHERE a = 1 AND b = 1 AND c = 1":      "Cassandra only adds to counters and collections",
+		"UPDATE q SET x = 1 WHERE a = 1 AND b = 1 AND c = 1 IF y = 2": "table q has no column y",
+		"INSERT INTO q (a, b, c) VALUES (1, null, 2)":                 "b is in the primary key of table q: it cannot be changed or null",
+		"INSERT INTO q (a, c) VALUES (1, 2)":                          "it has a value of c, and none of b before it in the key",
+		"UPDATE n USING TTL 5 SET x = x + 1 WHERE k = 1":              "Cassandra refuses INSERT, TTL and IF",
+		"SELECT x FROM q WHERE a = 1 ORDER BY c":                      "ORDER BY c: Cassandra sorts in the clustering order",
+		"SELECT x FROM q WHERE a = 1 ORDER BY b DESC, c":              "ORDER BY c: Cassandra sorts in the clustering order",
+		"SELECT x FROM q ORDER BY b":                                  "ORDER BY b: Cassandra sorts only within partitions",
+		"SELECT x FROM q ORDER BY z ANN OF ?":                         "table q has no column z",
+		"SELECT x FROM q ORDER BY x ANN OF ?":                         "ORDER BY x: ANN OF needs a vector with an SAI index",
+		"SELECT x FROM q WHERE a = 1 GROUP BY z":                      "table q has no column z",
+		"SELECT x FROM q WHERE a = 1 GROUP BY c":                      "GROUP BY c: expected columns of the primary key",
+		"SELECT DISTINCT b FROM q":                                    "SELECT DISTINCT b: expected columns of the partition key",
+		"SELECT x FROM q WHERE a = 1 LIMIT 0":                         "LIMIT 0: expected at least 1",
+		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH":          "line 5: there is no table m",
+		"DROP TABLE nn":                          "there is no table nn",
+		"INSERT INTO v (x, k) VALUES (1, 2)":     "v is a materialized view of p: Cassandra refuses writes",
+		"SELECT x FROM n WHERE k = ? ORDER BY x": "ORDER BY x: Cassandra sorts by clustering columns only",
+		"SELECT x FROM n WHERE k = ? ORDER BY y": "table n has no column y",
+		"UPDATE n SET x = 0 WHERE k = ?":         "Cassandra only adds to a counter",
+		"INSERT INTO n (k, x) VALUES (?, ?)":     "Cassandra refuses INSERT",
 	} {
 		r, err := imports.Import("", imports.Source{File: "t.cql", Text: table + statement})
 		if err != nil {

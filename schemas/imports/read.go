@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,16 +10,10 @@ import (
 )
 
 // read makes a get, slice or scan of a SELECT.
-func (im *importer) read(t *schemas.Table, st cql.Statement) (*schemas.Pattern, error) {
-	c, err := im.conditions(t, st.Where)
-	if err != nil {
-		return nil, err
-	}
-	p := &schemas.Pattern{Table: t}
-	if err := selectColumns(p, st); err != nil {
-		return nil, err
-	}
-	limited := im.limit(p, st.Limit)
+func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
+	c, p := conditionsOf(t, st.Where), &schemas.Pattern{Table: t}
+	selectColumns(p, st)
+	limited := limit(p, st.Limit)
 	switch {
 	case c.bindsPartition():
 		slice(p, c, st, limited)
@@ -42,21 +35,18 @@ func (im *importer) read(t *schemas.Table, st cql.Statement) (*schemas.Pattern, 
 		p.Filter = c.filters()
 	}
 	other(p, "where", strings.Join(c.rest, " and "))
-	return p, carried(p, st)
+	carried(p, st)
+	return p
 }
 
 // selectColumns sets what a SELECT yields.
-func selectColumns(p *schemas.Pattern, st cql.Statement) error {
+func selectColumns(p *schemas.Pattern, st cql.Statement) {
 	t := p.Table
 	computed := false
 	for _, x := range st.Select {
 		computed = computed || x.Column == "" || x.Within
 		for _, name := range x.Columns {
-			c := t.Column(name)
-			if c == nil {
-				return fmt.Errorf("table %s has no column %s", t.Name, name)
-			}
-			if !slices.Contains(p.Columns, c) {
+			if c := t.Column(name); !slices.Contains(p.Columns, c) {
 				p.Columns = append(p.Columns, c)
 			}
 		}
@@ -73,7 +63,6 @@ func selectColumns(p *schemas.Pattern, st cql.Statement) error {
 		}
 		other(p, "select", strings.Join(words, ", "))
 	}
-	return nil
 }
 
 // element reports whether a SELECT reads one element of a map: m[?].
@@ -94,7 +83,7 @@ func element(p *schemas.Pattern, st cql.Statement) bool {
 }
 
 // limit reports whether there is one.
-func (im *importer) limit(p *schemas.Pattern, limit *cql.Term) bool {
+func limit(p *schemas.Pattern, limit *cql.Term) bool {
 	if limit == nil {
 		return false
 	}
@@ -193,9 +182,8 @@ func throughIndex(p *schemas.Pattern, c *conditions) bool {
 	return false
 }
 
-// carried adds the clauses of a SELECT that the language does not have. It returns an error for an order
-// that Cassandra does not have.
-func carried(p *schemas.Pattern, st cql.Statement) error {
+// carried adds the clauses of a SELECT that the language does not have.
+func carried(p *schemas.Pattern, st cql.Statement) {
 	if st.Distinct && !p.Static {
 		other(p, "distinct", "true")
 	}
@@ -204,13 +192,8 @@ func carried(p *schemas.Pattern, st cql.Statement) error {
 	}
 	other(p, "group by", strings.Join(st.GroupBy, ", "))
 	for _, o := range st.OrderBy {
-		switch c := p.Table.Column(o.Column); {
-		case o.ANN:
+		if o.ANN {
 			other(p, "order by", o.Column+" ann of ?")
-		case c == nil || c.Role != schemas.Clustering:
-			return fmt.Errorf("ORDER BY %s: Cassandra sorts by clustering columns only", o.Column)
-		case p.Kind == schemas.Scan || p.Index != nil:
-			other(p, "order by", o.Column)
 		}
 	}
 	if st.PerPartition != nil {
@@ -219,5 +202,4 @@ func carried(p *schemas.Pattern, st cql.Statement) error {
 	if st.AllowFiltering && len(p.Filter) == 0 {
 		other(p, "allow filtering", "true")
 	}
-	return nil
 }

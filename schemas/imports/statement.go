@@ -101,18 +101,17 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	case t == nil:
 		return nil, fmt.Errorf("there is no table %s", st.Table.Name)
 	}
+	if why := refused(t, st); why != "" {
+		return nil, errors.New(why)
+	}
 	var all []*schemas.Pattern
-	var err error
 	if st.Kind == cql.Select {
-		all = make([]*schemas.Pattern, 1)
-		all[0], err = im.read(t, st)
+		all = append(all, read(t, st))
 	} else {
-		all, err = im.writes(t, st)
+		all = writes(t, st)
 	}
-	if err == nil {
-		asides(all, t, st)
-	}
-	return all, err
+	asides(all, t, st)
+	return all, nil
 }
 
 // asides notes what rules must know of a statement beside its call: the literals that name its

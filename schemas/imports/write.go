@@ -1,8 +1,6 @@
 package imports
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,33 +10,31 @@ import (
 
 // writes makes patterns of an INSERT, UPDATE or DELETE. Most are one. A statement that
 // changes columns in several ways, or static and plain ones, is several.
-func (im *importer) writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern, err error) {
-	switch base := t.View(); {
-	case base != "":
-		return nil, fmt.Errorf("%s is a materialized view of %s: Cassandra refuses writes", t.Name, base)
+func writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern) {
+	switch {
 	case st.Kind == cql.Insert:
-		all, err = insert(t, st)
+		all = insert(t, st)
 	case st.Kind == cql.Delete && len(st.Delete) == 0:
-		all, err = im.delete(t, st)
+		all = deleteRows(t, st)
 	default:
-		all, err = im.update(t, st)
+		all = change(t, st)
 	}
 	for _, p := range all {
 		for _, u := range st.Using {
 			other(p, u.Name, u.Value.Text)
 		}
 	}
-	return all, err
+	return all
 }
 
-// changes gathers the columns that a statement changes, by how.
-type changes struct {
+// changing gathers the columns that a statement changes, by how.
+type changing struct {
 	table *schemas.Table
 	all   []*schemas.Pattern
 }
 
 // add adds a column to the pattern of its kind.
-func (w *changes) add(k schemas.PatternKind, c *schemas.Column) *schemas.Pattern {
+func (w *changing) add(k schemas.PatternKind, c *schemas.Column) *schemas.Pattern {
 	static := c.Role == schemas.Static
 	for _, p := range w.all {
 		if p.Kind == k && p.Static == static {
@@ -57,7 +53,7 @@ func (w *changes) add(k schemas.PatternKind, c *schemas.Column) *schemas.Pattern
 }
 
 // inOrder puts all columns of a put into the table's order.
-func (w *changes) inOrder() {
+func (w *changing) inOrder() {
 	for _, p := range w.all {
 		for _, columns := range [][]*schemas.Column{p.Table.Columns, p.Table.Static} {
 			if len(columns) == len(p.Columns) && !slices.ContainsFunc(columns, func(c *schemas.Column) bool {
@@ -69,31 +65,17 @@ func (w *changes) inOrder() {
 	}
 }
 
-func insert(t *schemas.Table, st cql.Statement) ([]*schemas.Pattern, error) {
-	w := changes{table: t}
-	given := st.Columns
+func insert(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
+	w := changing{table: t}
+	columns := changed(t, st)
 	if st.JSON {
-		given = append(schemas.Names(t.Key()), schemas.Names(t.Columns)...)
+		columns = slices.Concat(t.Static, t.Columns) // its document may have all
 	}
-	keys := 0
-	for _, name := range given {
-		c := t.Column(name)
-		switch {
-		case c == nil:
-			return nil, fmt.Errorf("table %s has no column %s", t.Name, name)
-		case c.Role == schemas.Partition || c.Role == schemas.Clustering:
-			keys++
-		default:
-			w.add(schemas.Put, c)
-		}
+	for _, c := range columns {
+		w.add(schemas.Put, c)
 	}
-	onlyStatic := len(w.all) == 1 && w.all[0].Static && keys == len(t.Partition)
-	switch {
-	case keys < len(t.Key()) && !onlyStatic:
-		return nil, fmt.Errorf("it does not give the whole primary key of table %s", t.Name)
-	case slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }):
-		return nil, fmt.Errorf("table %s has counters: Cassandra refuses INSERT; use UPDATE", t.Name)
-	case !onlyStatic && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }):
+	onlyStatic := len(w.all) == 1 && w.all[0].Static && !binds(st, t.Key()[len(t.Key())-1])
+	if !onlyStatic && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
 		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
 	}
 	w.inOrder()
@@ -108,20 +90,13 @@ func insert(t *schemas.Table, st cql.Statement) ([]*schemas.Pattern, error) {
 			p.Kind, p.Absent = schemas.PutIf, true
 		}
 	}
-	return w.all, nil
+	return w.all
 }
 
-func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Pattern, error) {
-	c, err := im.conditions(t, st.Where)
-	if err != nil {
-		return nil, err
-	}
-	w := changes{table: t}
+func change(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
+	c, w := conditionsOf(t, st.Where), changing{table: t}
 	for _, a := range st.Set {
 		col := t.Column(a.Column)
-		if col == nil {
-			return nil, fmt.Errorf("table %s has no column %s", t.Name, a.Column)
-		}
 		p := w.add(changeOf(a, col), col)
 		if a.Prepend || a.Within && (!col.Type.Collection() || col.Type.Kind == schemas.List) {
 			other(p, "set", a.Text)
@@ -129,10 +104,7 @@ func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 	}
 	var removed []string
 	for _, x := range st.Delete {
-		col := t.Column(cmp.Or(x.Column, strings.Join(x.Columns, " ")))
-		if col == nil {
-			return nil, fmt.Errorf("table %s has no column %s", t.Name, x.Text)
-		}
+		col := t.Column(x.Columns[0])
 		if x.Within && col.Type.Collection() {
 			w.add(schemas.Remove, col)
 			continue
@@ -141,23 +113,15 @@ func (im *importer) update(t *schemas.Table, st cql.Statement) ([]*schemas.Patte
 		removed = append(removed, col.Name)
 	}
 	w.inOrder()
-	by := c.key()
+	c.key()
 	for _, p := range w.all {
-		if len(by) < len(p.By) {
-			return nil, fmt.Errorf("it does not bind the whole key of table %s", t.Name)
-		}
 		other(p, "where", strings.Join(c.rest, " and "))
 		if p.Kind == schemas.Put {
 			other(p, "delete", strings.Join(removed, ", "))
 		}
 		condition(p, st)
 	}
-	for _, a := range st.Set {
-		if t.Column(a.Column).Type.Kind == schemas.Counter && !a.Add && !a.Remove {
-			return nil, fmt.Errorf("SET %s: Cassandra only adds to a counter, or subtracts from it", a.Text)
-		}
-	}
-	return w.all, nil
+	return w.all
 }
 
 // changeOf says in which way an assignment changes a column.
@@ -203,23 +167,16 @@ func condition(p *schemas.Pattern, st cql.Statement) {
 	other(p, "if", strings.Join(rest, " and "))
 }
 
-func (im *importer) delete(t *schemas.Table, st cql.Statement) ([]*schemas.Pattern, error) {
-	c, err := im.conditions(t, st.Where)
-	if err != nil {
-		return nil, err
-	}
-	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.key()}
-	switch n := len(p.By); {
-	case n < len(t.Partition):
-		return nil, fmt.Errorf("it does not bind the partition key of table %s", t.Name)
-	case n == len(t.Key()):
+func deleteRows(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
+	c := conditionsOf(t, st.Where)
+	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.key(), Scope: schemas.ScopePrefix}
+	switch len(p.By) {
+	case len(t.Key()):
 		p.Scope = schemas.ScopeRow
-	case n == len(t.Partition):
+	case len(t.Partition):
 		p.Scope = schemas.ScopePartition
-	default:
-		p.Scope = schemas.ScopePrefix
 	}
 	other(p, "where", strings.Join(c.rest, " and "))
 	condition(p, st)
-	return []*schemas.Pattern{p}, nil
+	return []*schemas.Pattern{p}
 }
