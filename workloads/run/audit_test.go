@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/reports"
@@ -336,7 +335,7 @@ phases:
 	}
 	return Config{
 		Workload: w, DataDir: dir, EngineOptions: drivers.Options{Durability: drivers.Process},
-		Models: []models.Model{elasticinbox.Model()}, Engines: []drivers.Engine{pebble.Engine()},
+		Models: []models.Model{elasticinbox.Model()}, Engines: []drivers.Engine{embedded()},
 	}
 }
 

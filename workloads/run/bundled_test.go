@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
@@ -31,7 +30,7 @@ func TestBundledWorkloads(t *testing.T) {
 				t.Parallel()
 				scaleDown(w)
 				r := runOK(t, Config{
-					Workload: w, Workers: 4, Models: []models.Model{m}, Engines: []drivers.Engine{pebble.Engine()}, Audit: AuditAfter,
+					Workload: w, Workers: 4, Models: []models.Model{m}, Engines: []drivers.Engine{embedded()}, Audit: AuditAfter,
 				})
 				checkMeasured(t, r)
 			})

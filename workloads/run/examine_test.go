@@ -7,7 +7,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -16,7 +15,7 @@ import (
 // silent is the embedded engine, whose sessions tell rows examined only if they are traced, as
 // Cassandra's do.
 func silent() drivers.Engine {
-	e := pebble.Engine()
+	e := embedded()
 	open := e.Open
 	e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 		st, err := open(ctx, o)
@@ -58,7 +57,7 @@ func TestExamined(t *testing.T) {
 		}
 		return phaseOf(t, r, "measure")
 	}
-	told, silent := measured(pebble.Engine()), measured(silent())
+	told, silent := measured(embedded()), measured(silent())
 	for name, o := range told.Ops {
 		if o.Count == 0 {
 			continue

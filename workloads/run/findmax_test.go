@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/workloads"
@@ -176,7 +175,7 @@ func TestFindMaxEndsInTime(t *testing.T) {
 	c := config(t, newFake(), `
   - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}
 `)
-	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{pebble.Engine()}
+	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{embedded()}
 	c.FindMax = &FindMax{From: 100, Max: 300, Step: 100 * time.Millisecond}
 	shorten(t, 20)
 	r, err := Run(t.Context(), c)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/workloads"
@@ -69,7 +68,7 @@ func mustOpen(t testing.TB, m models.Model, dir string, w *workloads.Workload, m
 // mustOpenWith does so with so many loaders. One alone delivers in the order of the load.
 func mustOpenWith(t testing.TB, m models.Model, dir string, w *workloads.Workload, most int64, loaders int) (*dataSet, string) {
 	t.Helper()
-	d, err := openDataSet(t, m, pebble.Engine(), dir, w)
+	d, err := openDataSet(t, m, embedded(), dir, w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +327,7 @@ func TestGrowRefuses(t *testing.T) {
 		{"other mail", mail, `cannot be used again: the workload's mail (it was loaded by "growing") differ`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := openDataSet(t, m, pebble.Engine(), dir, c.to)
+			d, err := openDataSet(t, m, embedded(), dir, c.to)
 			if err == nil {
 				_, err = d.Populate(t.Context())
 				d.close()

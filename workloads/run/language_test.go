@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -212,7 +211,7 @@ func dryRun(t *testing.T, c Config, out io.Writer) error {
 func TestDryRun(t *testing.T) {
 	c := Config{
 		Workload: parse(t, "  - measure: {operations: 200, rate: 2000/s, mix: {deliver: 1, list: 3}}\n"), NoFloor: true,
-		Models: bundledModels()[:2], Engines: []drivers.Engine{pebble.Engine()}, DataDir: filepath.Join(t.TempDir(), "data"),
+		Models: bundledModels()[:2], Engines: []drivers.Engine{embedded()}, DataDir: filepath.Join(t.TempDir(), "data"),
 	}
 	var b strings.Builder
 	if err := dryRun(t, c, &b); err != nil {
@@ -248,7 +247,7 @@ func TestDryRun(t *testing.T) {
 
 	// A remote engine whose data is on this machine is held to the least that it can take,
 	// and one elsewhere to nothing.
-	remote := pebble.Engine()
+	remote := embedded()
 	remote.Remote = true
 	c.Engines, c.Local = []drivers.Engine{remote}, func(string, []string) (string, []int) { return "/their/data", nil }
 	p = c.room(c.DataDir, free(1))

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/datastax"
@@ -37,7 +36,7 @@ func TestModels(t *testing.T) {
             counters: 5, folders: 3, login: 2, search-sender: 2, slice: 2, seen: 3, subscribe: 2,
             range: 2, expunge: {weight: 2, messages: 3}, subscriptions: 1, seen-by: 1, search-all: 1, all-mail: 1, totals: 1, create-user: 1, join: 2, leave: 1, nested: 1}
 `)
-			c.Models, c.Engines = []models.Model{m}, []drivers.Engine{pebble.Engine()}
+			c.Models, c.Engines = []models.Model{m}, []drivers.Engine{embedded()}
 			c.Audit = AuditAfter
 			r := runOK(t, c)
 			a := auditOf(t, r)
@@ -74,7 +73,7 @@ func TestSharedFolder(t *testing.T) {
   - measure: {clients: 1, operations: 10, mix: {deliver: {weight: 1, recipients: 4}}}
 `)
 	c.Workload.Population.Users, c.Workload.Population.Shared = 5, true
-	c.Models, c.Engines = []models.Model{conversation.Model()}, []drivers.Engine{pebble.Engine()}
+	c.Models, c.Engines = []models.Model{conversation.Model()}, []drivers.Engine{embedded()}
 	c.Audit = AuditAfter
 	r := runOK(t, c)
 	if o := phaseOf(t, r, "measure").Ops["deliver"]; o.Store.RowsWritten != 1 || o.Count != 10 {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -45,7 +44,7 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%d operations of %s, with %.1f%% of the load; a p99 needs %d", n, workloads.Op(op), 100*share, results.EnoughFor(0.99))
 		}
 	}
-	c := Config{Workload: w, Models: bundledModels()[:5], Engines: []drivers.Engine{pebble.Engine()}, Trials: w.Trials.Count}
+	c := Config{Workload: w, Models: bundledModels()[:5], Engines: []drivers.Engine{embedded()}, Trials: w.Trials.Count}
 	p, err := DryRun(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/mail"
@@ -25,7 +24,7 @@ func TestRecountsDoNotOverlap(t *testing.T) {
 	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {open: 1}}\n")
 	c.Mail = nil
 	var watch recountWatch
-	c.Models, c.Engines = []models.Model{watch.model(elasticinbox.Model())}, []drivers.Engine{pebble.Engine()}
+	c.Models, c.Engines = []models.Model{watch.model(elasticinbox.Model())}, []drivers.Engine{embedded()}
 	c.DataDir, c.EngineOptions.Durability = filepath.Join(t.TempDir(), "data"), drivers.Memory
 	recounts := func(phases string) {
 		w, err := workloads.Parse("recounts.yaml", []byte("version: 1\nname: recounts\nmail: {body: 100}\npopulation: {users: 3, folders: 3, messages: 60}\nphases:\n  - load: {}\n"+phases))
@@ -135,7 +134,7 @@ func addToCounters(t *testing.T, dir string, users int, n int64) (changed int) {
 		}
 	}
 	ctx := t.Context()
-	st, err := pebble.Engine().Open(ctx, drivers.Options{Dir: dir, Durability: drivers.Memory})
+	st, err := embedded().Open(ctx, drivers.Options{Dir: dir, Durability: drivers.Memory})
 	must(err)
 	schema, err := elasticinbox.Model().Schema()
 	must(err)

@@ -69,7 +69,7 @@ func (a awake) Close() error { a.now.Add(-1); return a.Store.Close() }
 
 func reuseConfig(t *testing.T, now *atomic.Int32) Config {
 	t.Helper()
-	e := pebble.Engine()
+	e := embedded()
 	open := e.Open
 	e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 		s, err := open(ctx, o)

@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
@@ -64,6 +65,20 @@ func config(t testing.TB, d *fake, phases string) Config {
 		Workload: parse(t, phases), Mail: source(), Workers: 8,
 		Models: []models.Model{d.model("fake")}, Engines: []drivers.Engine{d.engine("memory")},
 	}
+}
+
+// embedded is the embedded engine for tests that lose no power: unless a run says more, writes survive the
+// process, and no write waits for the disk.
+func embedded() drivers.Engine {
+	e := pebble.Engine()
+	open := e.Open
+	e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+		if o.Durability == drivers.DurabilityDefault {
+			o.Durability = drivers.Process
+		}
+		return open(ctx, o)
+	}
+	return e
 }
 
 func runOK(t testing.TB, c Config) *results.Run {

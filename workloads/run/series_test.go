@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
@@ -233,7 +232,7 @@ sweep: {phases.measure.mix.list.depth: [1, 3, 6]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runOK(t, Config{Workload: w, Models: bundledModels(), Engines: []drivers.Engine{pebble.Engine()}, NoFloor: true})
+	r := runOK(t, Config{Workload: w, Models: bundledModels(), Engines: []drivers.Engine{embedded()}, NoFloor: true})
 	rows := map[string]map[string]float64{}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -53,7 +52,7 @@ func (s *server) open(ctx context.Context, o drivers.Options) (drivers.Store, er
 		return &served{server: s, Store: fakeStore{}}, nil
 	}
 	path := filepath.Join(s.dir, drivers.Prefix+o.Namespace)
-	inner, err := pebble.Engine().Open(ctx, drivers.Options{Dir: path})
+	inner, err := embedded().Open(ctx, drivers.Options{Dir: path})
 	if err != nil {
 		return nil, err
 	}

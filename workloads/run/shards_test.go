@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/schemas"
@@ -58,7 +57,7 @@ func (h *hub) open(ctx context.Context, o drivers.Options) (drivers.Store, error
 	}
 	s := h.stores[o.Namespace]
 	if s == nil {
-		inner, err := pebble.Engine().Open(ctx, drivers.Options{Dir: filepath.Join(h.dir, o.Namespace)})
+		inner, err := embedded().Open(ctx, drivers.Options{Dir: filepath.Join(h.dir, o.Namespace)})
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +291,7 @@ func TestShardRefused(t *testing.T) {
 		"5 users for 6 shards": func(c *Config) { c.Shard.Of = 6 },
 	} {
 		c := Config{
-			Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{pebble.Engine()},
+			Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{embedded()},
 			Shard: plan.Shard{Index: 1, Of: 2}, Start: time.Now(),
 		}
 		change(&c)

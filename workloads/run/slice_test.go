@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/workloads"
@@ -20,7 +19,7 @@ func TestSlice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Workload, c.Models, c.Engines = w, []models.Model{conversation.Model()}, []drivers.Engine{pebble.Engine()}
+		c.Workload, c.Models, c.Engines = w, []models.Model{conversation.Model()}, []drivers.Engine{embedded()}
 		r := runOK(t, c)
 		allOK(t, r)
 		return phaseOf(t, r, "measure").Ops["slice"].Store.RowsRead

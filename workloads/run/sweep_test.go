@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -35,7 +34,7 @@ sweep: {population.messages: [5, 10, 20, 40]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Workload: w, Models: bundledModels()[:2], Engines: []drivers.Engine{pebble.Engine()}}
+	return Config{Workload: w, Models: bundledModels()[:2], Engines: []drivers.Engine{embedded()}}
 }
 
 // The data set grows from point to point, and in every second trial each point has one of its own;
