@@ -11,16 +11,18 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -87,9 +89,73 @@ func figures(args, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := fmt.Sprintf("```console\n$ bin/mailbench %s\n```\n\n", args)
-	for _, s := range reports.Answers(r, reports.NamesIn(r)) {
-		out += strings.Join(words.Wrap("- ", words.Markdown(s), 2, 140), "\n") + "\n"
+	return fmt.Sprintf("```console\n$ bin/mailbench %s\n```\n\n", args) + table(answer.Of(r), r.Answer), nil
+}
+
+// table has a row for each sentence and a column for each model. Sentences of one model are a list.
+func table(lines []answer.Line, says []string) (out string) {
+	var models []string
+	for _, l := range lines {
+		if l.Model != "" && !slices.Contains(models, l.Model) {
+			models = append(models, l.Model)
+		}
 	}
-	return out, nil
+	list := ""
+	for i := 0; i < len(lines); {
+		of := map[string]string{} // the sentence, by model
+		for ; i < len(lines) && lines[i].Model != "" && len(models) > 1 && of[lines[i].Model] == ""; i++ {
+			of[lines[i].Model] = lines[i].Text
+		}
+		if len(of) == 0 {
+			list += strings.Join(words.Wrap("- ", words.Markdown(lines[i].Text), 2, 140), "\n") + "\n"
+			i++
+			continue
+		}
+		said := slices.IndexFunc(says, func(s string) bool {
+			return slices.ContainsFunc(models, func(m string) bool { return values(s, of[m]) != nil })
+		})
+		out += row(models, of, says[max(said, 0)])
+		says = says[max(said, 0)+1:]
+	}
+	if out != "" {
+		out = "| | " + words.Markdown(strings.Join(models, " / ")) + " |\n" + strings.Repeat("|---", len(models)+1) + "|\n" + out + "\n"
+		out = strings.Replace(out, " / ", " | ", len(models)-1)
+	}
+	return strings.TrimSpace(out+list) + "\n"
+}
+
+// metric is a metric in a sentence of a workload's answer.
+var metric = regexp.MustCompile(`\{[^}]*\}`)
+
+// values are the values in a sentence, by the metrics of its template, and at the end the note behind it, if any.
+func values(template, sentence string) []string {
+	quoted := regexp.MustCompile(`s\b`).ReplaceAllString(regexp.QuoteMeta(metric.ReplaceAllString(template, "\x00")), "s?")
+	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, "\x00", "(.+?)") + `( \(emulated: .*\))?$`).FindStringSubmatch(sentence)
+}
+
+// row has the sentence once, with … where each model has a value.
+func row(models []string, of map[string]string, template string) string {
+	head, cells := "", ""
+	for _, model := range models {
+		found := values(template, of[model])
+		text, cell := strings.TrimSuffix(template, "."), "not significant"
+		if found == nil && strings.HasSuffix(of[model], "do not differ significantly") {
+			head = cmp.Or(head, metric.ReplaceAllString(text, "…"))
+		} else if found == nil {
+			cell = of[model]
+		} else {
+			var all []string
+			for i, name := range metric.FindAllString(template, -1) {
+				if name == "{smallest}" || name == "{largest}" {
+					text = strings.Replace(text, name, found[i+1], 1)
+					continue
+				}
+				text = strings.Replace(text, name, "…", 1)
+				all = append(all, found[i+1])
+			}
+			head, cell = text, strings.Join(all, ", ")+found[len(found)-1]
+		}
+		cells += " | " + words.Markdown(cell)
+	}
+	return "| " + words.Markdown(head) + cells + " |\n"
 }

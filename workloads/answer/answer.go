@@ -18,7 +18,7 @@ type Line struct {
 	Model  string // "": it names models itself
 	Engine string
 	Text   string
-	Told   bool // all its figures can be told
+	Told   bool // all its metrics are known well enough
 }
 
 // Of are the sentences of the run's workload, with the figures of the run. Those that name a model that the user
@@ -60,7 +60,7 @@ func (s *Sentence) absent(r *results.Run) (all []string) {
 	return all
 }
 
-// untold begins a line that cannot be told.
+// untold begins a line whose metrics are not known well enough.
 const untold = "inconclusive"
 
 // about are the models and engines that a sentence is said of.
@@ -90,7 +90,7 @@ type filling struct {
 	emulated      []string                   // patterns whose fallback ran
 }
 
-// say fills in the sentence, or says what cannot be told.
+// say fills in the sentence, or says why it is inconclusive.
 func (w *filling) say(s *Sentence) Line {
 	line := Line{Model: w.model, Engine: w.engine, Told: true}
 	for i := range s.parts {
@@ -122,7 +122,7 @@ func counted(said, text string) string {
 	return afterOne.ReplaceAllString(text, " $1")
 }
 
-// part is the text of a part, or why it cannot be told.
+// part is the text of a part, or why it is inconclusive.
 func (w *filling) part(p *part) (text, why string) {
 	switch p.kind {
 	case value:
@@ -263,8 +263,7 @@ func noise(f results.Figure, a, b figure, x, y *trials.Value) string {
 	if trials.Differs(f, x, y) || trials.Differs(f, y, x) || trials.Same(f, x, y) {
 		return ""
 	}
-	return fmt.Sprintf("%s and %s do not differ by more than the noise: %s and %s", a, b,
-		f.Text(x.Median), f.Text(y.Median))
+	return fmt.Sprintf("%s (%s) and %s (%s) do not differ significantly", a, f.Text(x.Median), b, f.Text(y.Median))
 }
 
 // Scope is what the sentences of a workload may name.

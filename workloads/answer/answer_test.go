@@ -151,14 +151,14 @@ func TestCannotBeTold(t *testing.T) {
 			change(func(c *results.Cell, o *results.Op) {
 				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
 			}), compared,
-			"inconclusive: move.p50 of oracle at 10000 and move.p50 of james at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+			"inconclusive: move.p50 of oracle at 10000 (2.50ms) and move.p50 of james at 10000 (2.50ms) do not differ significantly",
 		},
 		"overlapping at the end": {
 			change(func(c *results.Cell, o *results.Op) {
 				o.Response.P50, o.Service.P50 = int64(c.Trial)*1e6, int64(c.Trial)*1e6
 			}),
 			"{from move.p50 of james < move.p50 of oracle}",
-			"inconclusive: move.p50 of james at 10000 and move.p50 of oracle at 10000 do not differ by more than the noise: 2.50ms and 2.50ms",
+			"inconclusive: move.p50 of james at 10000 (2.50ms) and move.p50 of oracle at 10000 (2.50ms) do not differ significantly",
 		},
 		"emulated": {
 			change(func(_ *results.Cell, o *results.Op) { o.Fallback = "replace_singly" }), "{move.atomic of james at 10000}",
@@ -185,8 +185,8 @@ func TestCannotBeTold(t *testing.T) {
 func TestFewOperations(t *testing.T) {
 	for deviation, want := range map[float64]string{
 		2e3: "50.9×",
-		2e6: "inconclusive: deliver.written of oracle at 50 and deliver.written of oracle at 1 do not differ " +
-			"by more than the noise: 5.19MB and 102KB",
+		2e6: "inconclusive: deliver.written of oracle at 50 (5.19MB) and deliver.written of oracle at 1 (102KB) " +
+			"do not differ significantly",
 	} {
 		r := &results.Run{Sweep: &results.Sweep{Points: []results.SweepPoint{{Value: "1"}, {Value: "50"}}}}
 		for point, written := range map[string]float64{"1": 102e3, "50": 5.19e6} {
