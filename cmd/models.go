@@ -28,8 +28,8 @@ func newModels(known registry) *cobra.Command {
 		Use:   "models [NAME|FILE.yaml]",
 		Short: "List the mailbox data models and their variants, or describe one",
 		Long: `List the mailbox data models and their variants, or describe one: its tables
-with keys, orders, settings and additions to the source design, its access patterns,
-and which of them an engine runs differently. -e adds the requests of each
+with keys, orders, settings and extensions of the source design, its access
+patterns, and the fallbacks of each engine. -e adds the requests of each
 pattern. A schema file is described in the same way.`,
 		Example: `  mailbench models
   mailbench models james
