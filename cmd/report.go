@@ -44,10 +44,11 @@ written to ` + severalPage + ` in the current folder. It does not say whether
 a difference is more than chance.
 
 --format writes one run to standard output instead: text (as the run printed
-it; with --full all figures), json (run.json), csv (the timeline), growth (CSV
-of how cost grows over a sweep), markdown (for a pull request or the summary of
-a step in CI), junit (XML: cells and objectives as test cases) or bench (Go
-benchmark lines, for benchstat). All have the figures of run.json.
+it; with --full all figures), json (run.json), csv (the timeline), tables (CSV
+of all tables of the report), growth (CSV of how cost grows over a sweep),
+markdown (for a pull request or the summary of a step in CI), junit (XML: cells
+and objectives as test cases) or bench (Go benchmark lines, for benchstat). All
+have the figures of run.json.
 
 A file that mailbench has not written is not overwritten, unless --overwrite
 says so.`,
@@ -87,7 +88,7 @@ says so.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.Var(oneOf[string]{&format, reportFormats, "format"}, "format", "`FORMAT`: html, text, json, csv, growth, markdown, junit or bench")
+	f.Var(oneOf[string]{&format, reportFormats, "format"}, "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
 	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
@@ -120,7 +121,7 @@ func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 const formatHTML = "html"
 
 // reportFormats are the formats of report. Only html can show several runs.
-var reportFormats = []string{formatHTML, "text", "json", "csv", "growth", "markdown", "junit", "bench"}
+var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growth", "markdown", "junit", "bench"}
 
 // writeReport writes the run in dir to standard output, or to file.
 func writeReport(out io.Writer, format, dir, file string, force bool, v view) error {
@@ -141,7 +142,7 @@ func writeReport(out io.Writer, format, dir, file string, force bool, v view) er
 		text.Write(b)
 	default:
 		err = map[string]func(io.Writer, *results.Run) error{
-			"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
+			"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
 			"junit": reports.WriteJUnit, "bench": reports.WriteBench,
 		}[format](&text, r)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -35,16 +36,16 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			in := &c.Timeline[j]
 			row := func(op string, counts ...string) {
 				_ = out.Write(append([]string{
-					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
-					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), op,
+					document.CSVField(c.Model), document.CSVField(c.Engine), document.CSVField(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					document.CSVField(c.Kind), document.CSVField(string(c.Verdict)), document.CSVField(c.Started), float(in.At), float(in.Seconds), op,
 				}, counts...))
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
-				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
+				append(times(in.OK, in.P50, in.P99, in.Max), document.CSVField(c.Point))...)...)
 			each := func(op string, o results.OpInterval) {
-				row(field(op), append([]string{
+				row(document.CSVField(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
-				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
+				}, append(times(o.OK, o.P50, o.P99, o.Max), document.CSVField(c.Point))...)...)
 			}
 			for _, name := range sortedOps(in.Ops) {
 				each(name, in.Ops[name])
@@ -69,17 +70,6 @@ func sortedOps(ops map[string]results.OpInterval) []string {
 	return names
 }
 
-// field writes a text of the results, which may be from somebody else. Spreadsheets run what
-// begins like a formula, so such a text gets an apostrophe before it. No name of mailbench's
-// begins so.
-func field(text string) string {
-	text = words.OneLine(text)
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
-}
-
 // times are empty if they are not known.
 func times(known bool, ns ...int64) []string {
 	all := make([]string, len(ns))
@@ -95,6 +85,9 @@ func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// WriteTables writes all tables of the report as CSV.
+func WriteTables(w io.Writer, r *results.Run) error { return document.WriteCSV(w, Of(r, "")) }
 
 // BenchFile is the file of benchmark lines in a run directory.
 const BenchFile = "bench.txt"

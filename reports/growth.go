@@ -387,8 +387,8 @@ func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
 			_ = out.Write([]string{
-				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
-				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
+				document.CSVField(g.Model), document.CSVField(g.Engine), document.CSVField(g.Phase), document.CSVField(g.Op), string(g.Figure), string(g.Class),
+				float(g.Exponent), bound(g.Low), bound(g.High), document.CSVField(p.Point), float(p.Size), float(p.Value),
 			})
 		}
 	}
