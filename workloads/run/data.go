@@ -16,7 +16,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
@@ -222,42 +221,38 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 		model, engine string
 		at            *point
 	}
-	whole := map[dataset]float64{}
+	whole, inFolder := map[dataset]float64{}, map[string]float64{}
 	data := &dataDir{path: p.Folder, temporary: c.DataDir == ""}
-	return c.walk(points, data, func(m models.Model, engine drivers.Engine, s *series) error {
-		need, takes := &p.Need, (*Estimate).disk
-		if engine.Remote {
-			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == engine.Name })]
-			if n.Folder == "" {
-				return nil
-			}
-			need, takes = &n.Least, (*Estimate).least
-		}
-		ofPoints, err := s.estimates(data)
+	for one, err := range c.estimates(points, data) {
 		if err != nil {
 			return err
 		}
-		one := 0.0
-		for i, at := range s.points {
-			of := dataset{m.Name, engine.Name, at}
-			if _, ok := whole[of]; !ok {
-				bytes, ok, err := takes(ofPoints[i], ctx, m, engine)
-				if err != nil {
-					return err
-				}
-				if whole[of] = bytes; ok && !engine.Remote {
-					p.Disk = append(p.Disk, PlanDisk{m.Name, engine.Name, at.value, math.Round(bytes)})
-				}
+		need, takes := &p.Need, (*Estimate).disk
+		if one.engine.Remote {
+			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == one.engine.Name })]
+			if n.Folder == "" {
+				continue
 			}
-			one += whole[of] * ofPoints[i].added()
+			need, takes = &n.Least, (*Estimate).least
 		}
-		if c.stays() {
-			*need += one
+		of := dataset{one.model.Name, one.engine.Name, one.task.at}
+		if _, ok := whole[of]; !ok {
+			bytes, ok, err := takes(one.Estimate, ctx, one.model, one.engine)
+			if err != nil {
+				return err
+			}
+			if whole[of] = bytes; ok && !one.engine.Remote {
+				p.Disk = append(p.Disk, PlanDisk{one.model.Name, one.engine.Name, one.task.at.value, math.Round(bytes)})
+			}
+		}
+		more := whole[of] * one.added()
+		if inFolder[one.dir] += more; c.stays() {
+			*need += more
 		} else {
-			*need = max(*need, one)
+			*need = max(*need, inFolder[one.dir])
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // check refuses a run that does not fit on a disk.

@@ -236,8 +236,8 @@ func maxLagOf(objectives []results.Objective) time.Duration {
 
 // fresh is a phase with a number that no other phase of any trial has.
 func (c *combination) fresh(p workloads.Phase) workloads.Phase {
-	c.more++
-	p.Number = (len(c.workload().Phases)+c.more)*c.runner.config.trials() + c.trial - 1
+	c.extra++
+	p.Number = (len(c.workload().Phases)+c.extra)*c.runner.config.trials() + c.trial - 1
 	return p
 }
 

@@ -30,11 +30,8 @@ func TestInterleaved(t *testing.T) {
 			c.Engines = append(c.Engines, drivers.Engine{Name: name})
 		}
 		order := make([][]string, 3)
-		if err := c.combinations(numbers(3), func(m models.Model, e drivers.Engine, trial int) error {
-			order[trial-1] = append(order[trial-1], m.Name+e.Name)
-			return nil
-		}); err != nil {
-			t.Fatal(err)
+		for task := range c.tasks(numbers(3), func(t task) ([]task, error) { return []task{t}, nil }) {
+			order[task.trial-1] = append(order[task.trial-1], task.model.Name+task.engine.Name)
 		}
 		var all []string
 		for _, one := range order {

@@ -14,6 +14,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
@@ -206,57 +206,48 @@ type runner struct {
 	asleep      []*combination  // their stores are loaded and sleep until the next trial
 }
 
-// matrix runs all combinations, trial by trial so that trials of one combination
-// lie apart: a disturbance of the machine does not hit all trials of one.
+// matrix runs all tasks. If one could not be carried out, the next one loads its data set again.
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
-	trials := numbers(c.trials())
+	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
 	if c.Audit == AuditOnly {
 		trials = r.data.trials(trials)
+		all = c.tasks(trials, r.left)
 	}
 	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
-	err := c.combinations(trials, func(m models.Model, e drivers.Engine, trial int) error {
-		if ctx.Err() != nil {
-			return nil
+	var one *combination // whose store is open, because its data set grows
+	var failed error
+	for t, err := range all {
+		if err != nil || ctx.Err() != nil {
+			failed = err
+			break
 		}
-		return r.series(ctx, m, e, trial)
-	})
+		grows := one != nil && t.grows
+		if !grows {
+			one = cmp.Or(r.take(t.dir), &combination{runner: r, shards: r.shards[t.engine.Name]})
+		}
+		one.task, one.grows = *t, grows
+		r.begin(t)
+		if one.run(ctx) {
+			continue
+		}
+		if !slices.Contains(r.asleep, one) {
+			r.remove(one)
+		}
+		r.save()
+		one = nil
+	}
+	if one != nil {
+		r.asleep = append(r.asleep, one)
+	}
 	for _, c := range r.asleep { // the run was interrupted
 		c.close(ctx)
 		r.remove(c)
 	}
-	if err != nil {
-		return err
+	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
+		failed = fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
 	}
-	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		return fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
-	}
-	return nil
-}
-
-// series carries out all points of a model on an engine in one trial. If a point could not be
-// carried out, the next point of its data set is loaded anew.
-func (r *runner) series(ctx context.Context, m models.Model, e drivers.Engine, trial int) error {
-	all := r.left(m, e, trial)
-	if r.config.Audit != AuditOnly {
-		var err error
-		if all, err = r.config.series(r.points, r.data, m, e, trial); err != nil {
-			return err
-		}
-	}
-	for _, s := range all {
-		for len(s.points) > 0 && ctx.Err() == nil {
-			c := r.take(s.dir)
-			if c == nil {
-				c = &combination{runner: r, model: m, engine: e, dir: s.dir, shards: r.shards[e.Name]}
-			}
-			c.trial, c.at, c.next = trial, s.points[0], s.points[1:]
-			r.begin(c)
-			r.carryOut(ctx, c)
-			s.points = c.next
-		}
-	}
-	return nil
+	return failed
 }
 
 // take returns the combination of an earlier trial whose data set is in that folder, or nil. It sleeps no longer.
@@ -270,34 +261,12 @@ func (r *runner) take(dir string) *combination {
 	return c
 }
 
-// begin notes which combination begins, or which point of one.
-func (r *runner) begin(c *combination) {
+// begin notes which task begins.
+func (r *runner) begin(t *task) {
 	r.at = Progress{
-		Model: c.model.Name, Engine: c.engine.Name, Point: c.at.value, Trial: c.trial, Trials: r.config.trials(),
+		Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: r.config.trials(),
 		Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
 	}
-}
-
-// carryOut carries out one combination and removes its temporary data, unless the next trial needs it.
-func (r *runner) carryOut(ctx context.Context, c *combination) {
-	if r.config.Audit == AuditOnly {
-		d, err := subject.ReadDataset(c.dir)
-		if d == nil && err == nil {
-			c.gone()
-			return
-		}
-		if d != nil {
-			// The data set knows only the name and seed of the workload that loaded it.
-			r.result.Workload, r.result.Seed = results.Workload{Name: d.Workload}, d.Seed
-		}
-		c.auditOnly(ctx)
-	} else {
-		c.run(ctx)
-	}
-	if !slices.Contains(r.asleep, c) {
-		r.remove(c)
-	}
-	r.save()
 }
 
 // remove removes a combination's temporary data.

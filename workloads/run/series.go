@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -17,15 +18,50 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// series is one data set and the points that are carried out on it. The data set grows from
-// each point to the next.
-type series struct {
-	points []*point
-	dir    string
-	loaded bool // by an earlier trial, which has left its store to this one
+// task is what a run does at one point: a model on an engine in one trial, with the workload at one value of a
+// sweep. A run, a dry run, and estimates of time and disk go over the same tasks.
+type task struct {
+	model  models.Model
+	engine drivers.Engine
+	trial  int
+	at     *point
+	dir    string // folder of the data set
+	grows  bool   // the data set is that of the task before
+	more   bool   // the task after it grows the data set
 }
 
-// series are the data sets of a model on an engine in one trial. If the population is swept,
+// tasks are those of every model on every engine in every one of the trials, in the order of the run. Each trial
+// goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes
+// slower or faster favours none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
+func (c *Config) tasks(trials []int, of func(task) ([]task, error)) iter.Seq2[*task, error] {
+	return func(yield func(*task, error) bool) {
+		n := len(c.Engines) * len(c.Models)
+		for _, trial := range trials {
+			for i := range n {
+				if trial%2 == 0 {
+					i = n - 1 - i
+				}
+				all, err := of(task{model: c.Models[i%len(c.Models)], engine: c.Engines[i/len(c.Models)], trial: trial})
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				for j := range all {
+					if !yield(&all[j], nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// walk are the tasks of a run that measures.
+func (c *Config) walk(points []point, data *dataDir) iter.Seq2[*task, error] {
+	return c.tasks(numbers(c.trials()), func(t task) ([]task, error) { return c.series(points, data, t) })
+}
+
+// series are the tasks of a model on an engine in one trial. If the population is swept,
 // one data set grows from point to point. In every second trial each point has a data set of
 // its own, and the last point comes first, so that a machine that becomes slower or faster
 // does not look like growth ([decision 13]).
@@ -35,59 +71,68 @@ type series struct {
 // A kept data set may be larger than some points. Each of these gets one of its own, too.
 //
 // [decision 13]: docs/internals/decisions/0013-sweep.md
-func (c *Config) series(points []point, data *dataDir, m models.Model, e drivers.Engine, trial int) ([]series, error) {
+func (c *Config) series(points []point, data *dataDir, t task) (all []task, err error) {
 	if c.reuses() {
-		return []series{{[]*point{&points[0]}, data.dir(m.Name, e.Name, 1, 0), trial > 1}}, nil
+		t.at, t.dir = &points[0], data.dir(t.model.Name, t.engine.Name, 1, 0)
+		return []task{t}, nil
 	}
-	alone := func(p *point) series {
-		return series{points: []*point{p}, dir: data.dir(m.Name, e.Name, trial, p.number)}
-	}
-	var all []series
-	if down := trial%2 == 0; down || c.Workload.Sweep == nil || !c.Workload.Sweep.Grows() {
-		for i := range points {
-			all = append(all, alone(&points[i]))
+	down := t.trial%2 == 0
+	whole := data.dir(t.model.Name, t.engine.Name, t.trial, 0)
+	grow := !down && c.Workload.Sweep != nil && c.Workload.Sweep.Grows()
+	var has *subject.Dataset
+	if grow {
+		if has, err = subject.ReadDataset(whole); err != nil {
+			return nil, err
 		}
-		if down {
-			slices.Reverse(all)
-		}
-		return all, nil
 	}
-	grows := series{dir: data.dir(m.Name, e.Name, trial, 0)}
-	has, err := subject.ReadDataset(grows.dir)
-	if err != nil {
-		return nil, err
-	}
+	var grown []task
 	for i := range points {
-		p, last := &points[i], len(grows.points)-1
-		if has != nil && !has.Within(p.census) || last >= 0 && !p.census.Covers(grows.points[last].census) {
-			all = append(all, alone(p))
+		t.at, t.dir = &points[i], whole
+		last := len(grown) - 1
+		if !grow || has != nil && !has.Within(t.at.census) || last >= 0 && !t.at.census.Covers(grown[last].at.census) {
+			t.dir = data.dir(t.model.Name, t.engine.Name, t.trial, t.at.number)
+			all = append(all, t)
 			continue
 		}
-		grows.points = append(grows.points, p)
+		if grown = append(grown, t); last >= 0 {
+			grown[last].more, grown[last+1].grows = true, true
+		}
 	}
-	if len(grows.points) > 0 {
-		all = append(all, grows)
+	if down {
+		slices.Reverse(all)
 	}
-	return all, nil
+	return append(all, grown...), nil
 }
 
-// estimates are what each point of a series will do: the load of the first is what its data set lacks.
-func (s *series) estimates(data *dataDir) ([]*Estimate, error) {
-	has, err := data.delivered(s.dir)
-	if err != nil {
-		return nil, err
+// planned is a task and what it will do: the first load of a data set is what that lacks.
+type planned struct {
+	*task
+	*Estimate
+}
+
+// estimates are what the tasks of the run will do.
+func (c *Config) estimates(points []point, data *dataDir) iter.Seq2[planned, error] {
+	return func(yield func(planned, error) bool) {
+		has := map[string]int64{}
+		for t, err := range c.walk(points, data) {
+			n, known := int64(0), false
+			if err == nil {
+				if n, known = has[t.dir]; !known {
+					n, err = data.delivered(t.dir)
+				}
+			}
+			if err != nil {
+				yield(planned{}, err)
+				return
+			}
+			e := t.at.estimate()
+			e.holds(int(n))
+			has[t.dir] = int64(t.at.census.Messages())
+			if !yield(planned{t, e}, nil) {
+				return
+			}
+		}
 	}
-	var all []*Estimate
-	if s.loaded {
-		has = int64(s.points[0].census.Messages())
-	}
-	for _, p := range s.points {
-		e := p.estimate()
-		e.holds(int(has))
-		has = int64(p.census.Messages())
-		all = append(all, e)
-	}
-	return all, nil
 }
 
 // delivered is how many messages loads have delivered to the data set in a folder.
@@ -107,52 +152,19 @@ func numbers(n int) []int {
 	return all
 }
 
-// combinations calls each with every model on every engine in every one of the trials, in the order of the run. Each
-// trial goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that
-// becomes slower or faster favours none. An error of each ends that.
-func (c *Config) combinations(trials []int, each func(m models.Model, e drivers.Engine, trial int) error) error {
-	n := len(c.Engines) * len(c.Models)
-	for _, trial := range trials {
-		for i := range n {
-			if trial%2 == 0 {
-				i = n - 1 - i
-			}
-			if err := each(c.Models[i%len(c.Models)], c.Engines[i/len(c.Models)], trial); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// walk calls each with every data set of the run, in the order of the run. A run, a dry run, and estimates of time
-// and disk go the same way.
-func (c *Config) walk(
-	points []point, data *dataDir, each func(m models.Model, e drivers.Engine, s *series) error,
-) error {
-	return c.combinations(numbers(c.trials()), func(m models.Model, e drivers.Engine, trial int) error {
-		all, err := c.series(points, data, m, e, trial)
-		for i := 0; i < len(all) && err == nil; i++ {
-			err = each(m, e, &all[i])
-		}
-		return err
-	})
-}
-
-// times are how long each point of each combination is expected to take, in the order of the run.
+// times are how long each task is expected to take, in the order of the run.
 func (c *Config) times(points []point, data *dataDir) (all []time.Duration, err error) {
-	err = c.walk(points, data, func(_ models.Model, _ drivers.Engine, s *series) error {
-		ofPoints, err := s.estimates(data)
-		for _, e := range ofPoints {
-			all = append(all, e.time())
+	for p, err := range c.estimates(points, data) {
+		if err != nil {
+			return nil, err
 		}
-		return err
-	})
-	return all, err
+		all = append(all, p.time())
+	}
+	return all, nil
 }
 
-// weights are about how many seconds each point of each combination takes, for the estimate of
-// the time left; nil if there is one point and each trial loads it, because combinations are then alike.
+// weights are about how many seconds each task takes, for the estimate of the time left; nil if there is one
+// point and each trial loads it, because tasks are then alike.
 func (r *runner) weights() (all []float64, err error) {
 	if len(r.points) < 2 && !r.config.reuses() {
 		return nil, nil
@@ -220,24 +232,27 @@ func (c *Config) CheckSweep() error {
 }
 
 // left are the data sets that an earlier run left of a model on an engine.
-func (r *runner) left(m models.Model, e drivers.Engine, trial int) []series {
-	all := []series{{points: []*point{&r.points[0]}, dir: r.data.dir(m.Name, e.Name, trial, 0)}}
+func (r *runner) left(t task) ([]task, error) {
+	t.at, t.dir = &r.points[0], r.data.dir(t.model.Name, t.engine.Name, t.trial, 0)
+	all := []task{t}
 	add := func(n int, dir string) {
 		p := r.points[0]
 		p.number, p.value = n, fmt.Sprintf("point %d", n)
-		all = append(all, series{points: []*point{&p}, dir: dir})
+		t.at, t.dir = &p, dir
+		all = append(all, t)
 	}
+	point := func(n int) string { return r.data.dir(t.model.Name, t.engine.Name, t.trial, n) }
 	last := 0 // of the points that are there, from 1 on
-	for dir := r.data.dir(m.Name, e.Name, trial, 1); exists(dir); dir = r.data.dir(m.Name, e.Name, trial, last+1) {
+	for dir := point(1); exists(dir); dir = point(last + 1) {
 		last++
 		add(last, dir)
 	}
 	for _, n := range r.data.points() {
-		if dir := r.data.dir(m.Name, e.Name, trial, n); n > last && r.data.holds(dir) {
+		if dir := point(n); n > last && r.data.holds(dir) {
 			add(n, dir)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // sweep enters the sweep into the result, before anything is measured.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
@@ -29,19 +28,13 @@ import (
 // its store. It carries out all phases of the workload, one after another. In a sweep it does that at
 // one point, or at several points for which the data set grows.
 type combination struct {
+	task   // under way
 	runner *runner
-	model  models.Model
-	engine drivers.Engine
-	trial  int          // the trial under way
-	at     *point       // the point under way
-	next   []*point     // later points, to which the data set grows
-	dir    string       // folder of the data set
 	shards *meet.Shards // shards that load the engine together; nil: there are none
 
 	target   *subject.Target // nil until it is open
 	loaded   bool            // by an earlier trial
-	more     int             // phases that searches and traces have added to those of the workload
-	grows    bool            // the data set is that of the point before
+	extra    int             // phases that searches and traces have added to those of the workload
 	found    found           // by the phases of the point under way
 	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
 }
@@ -55,31 +48,38 @@ type found struct {
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run carries out all phases. The result has everything that was measured, whatever
-// happens. A phase that could not be carried out says why in its cell.
-func (c *combination) run(ctx context.Context) {
-	if c.shards != nil {
-		c.shards.Begin(c.trialName())
+// run carries out the task. The result has everything that was measured, whatever happens. A phase that could not
+// be carried out says why in its cell. It returns true if it leaves the store open for the next task.
+func (c *combination) run(ctx context.Context) (open bool) {
+	if c.runner.config.Audit == AuditOnly {
+		c.auditOnly(ctx)
+		return false
 	}
-	c.found = found{settled: true, warm: true}
-	if err := c.ready(ctx); err != nil {
-		c.giveUp(ctx, err)
-		c.failed(ctx, &c.workload().Phases[0], err)
-		if c.target != nil {
-			c.close(ctx)
+	if !c.grows {
+		if c.shards != nil {
+			c.shards.Begin(c.trialName())
 		}
-		return
+		c.found = found{settled: true, warm: true}
+		if err := c.ready(ctx); err != nil {
+			c.giveUp(ctx, err)
+			c.failed(ctx, &c.workload().Phases[0], err)
+			if c.target != nil {
+				c.close(ctx)
+			}
+			return false
+		}
 	}
-	for c.allPhases(ctx) {
+	if c.allPhases(ctx) {
 		c.examined(ctx)
 		if c.sleeps(ctx) {
-			return
+			return false
 		}
-		if !c.audited(ctx) || !c.onward(ctx) {
-			break
+		if c.audited(ctx) && c.more && ctx.Err() == nil {
+			return true
 		}
 	}
 	c.close(ctx)
+	return false
 }
 
 // ready opens the target, or wakes the one of the trial before.
@@ -117,17 +117,6 @@ func (c *combination) audited(ctx context.Context) bool {
 	return c.audit(ctx)
 }
 
-// onward goes on to the next point to which the data set grows. It returns false if there is
-// none.
-func (c *combination) onward(ctx context.Context) bool {
-	if len(c.next) == 0 || ctx.Err() != nil {
-		return false
-	}
-	c.at, c.next, c.grows = c.next[0], c.next[1:], true
-	c.runner.begin(c)
-	return true
-}
-
 // open opens the target.
 func (c *combination) open(ctx context.Context) error {
 	return crash.Guard(func() (err error) {
@@ -144,6 +133,16 @@ func (c *combination) open(ctx context.Context) error {
 
 // auditOnly audits the data set that an earlier run left in the folder.
 func (c *combination) auditOnly(ctx context.Context) {
+	d, err := subject.ReadDataset(c.dir)
+	if d == nil && err == nil {
+		c.gone()
+		return
+	}
+	if d != nil {
+		// The data set knows only the name and seed of the workload that loaded it.
+		r := c.runner.result
+		r.Workload, r.Seed = results.Workload{Name: d.Workload}, d.Seed
+	}
 	if err := c.open(ctx); err != nil {
 		if !c.corrupt(err) {
 			c.notDone(ctx, "audit", err)
