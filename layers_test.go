@@ -65,7 +65,7 @@ var layers = []struct {
 	{"workloads/answer", []string{"workloads/results", "workloads/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/document", []string{"schemas/words"}, nil},
 	{"reports/ranking", []string{"workloads/growth", "workloads/results", "workloads/trials", "schemas/words"}, nil},
-	{"reports/compare", []string{"reports/document", "workloads/growth", "workloads/results", "schemas/words"}, nil},
+	{"reports/compare", []string{"reports/document", "workloads/growth", "workloads/results", "schemas/strict", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/document", "workloads/results", "reports/compare", "schemas/words"}, nil},
 	{"workloads/merge", []string{"workloads/results", "workloads/judge", "workloads/latency"}, nil},
 	{"workloads/judge", []string{"workloads/results", "schemas/words"}, nil},

@@ -52,4 +52,24 @@ func TestGuessed(t *testing.T) {
 	if _, err := try("models", "--rate", "5"); strings.Contains(err, "--set") {
 		t.Errorf("models has no --set: %s", err)
 	}
+	for line, want := range map[string]string{ // names of an earlier design, of the glossary, and of other places
+		"run --max-wait 5s": `"--max-lag"`, "run --no-overhead": `"--no-floor"`, "run --step-time 5s": `"--step"`,
+		"run --segment 1/2": `"--shard"`, "run --segment-timeout 5s": `"--shard-timeout"`, "run --verify": "use --audit",
+		"run --max-mail-size 3GB": `"--mail-limit"`, "compare a b --threshold 5%": `"--fail-over"`,
+		"schema import --namespace k": `"--keyspace"`, "schema validate james --concurrency 3": `"--workers"`,
+		"compare a b --fail-over list.requests": `"calls"`, "history . --metric scanned": `"examined"`,
+		"run bulk-move": `"refile"`, "run recipients": `"copies"`, "run -m james@plain-flags": `"james@checked-flags"`,
+		"run --set access.deep=0.1": `"keys"`, "run --set keys.deep_share=0.1": `"deep"`,
+		"run --set phases.measure.think_time=1s": `"think"`, "run --set phases.measure.unsupported=skip": `"missing"`,
+		"run --set answer.text=x": `"says"`, "run --set 'phases.measure.mix={list-range: 1}'": `"slice"`,
+		"run --set 'phases.measure.mix={Read: 1}'": `"open"`, "run --set 'phases=[{drop_caches: {}}]'": `"cold"`,
+		"lint james": `"mailbench schema lint"`, "verify --data d": `use "mailbench run --audit=only"`,
+		"engine list": `use "mailbench engines"`, "engine start hbase": `"up"`, "help validate": `"mailbench schema validate"`,
+		"schema fit --mbox m": `"mailbench workloads fit"`,
+	} {
+		words, _ := shellquote.Split(line)
+		if status, err := try(words...); status != exitUsage || !strings.Contains(err, want) {
+			t.Errorf("%s: exit status %d, %s, want %s", line, status, err, want)
+		}
+	}
 }

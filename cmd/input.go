@@ -41,10 +41,10 @@ func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 }
 
-// engineSet says what --set is for in commands that only reach an engine.
-func engineSet(flags *pflag.FlagSet) {
-	flags.Lookup("set").Usage = "change one setting of the engine: `KEY=VALUE`, such as engines.cassandra.consistency=ONE"
-}
+// setOfEngine says what --set is for in commands that only reach an engine.
+const setOfEngine = "change one setting of the engine: `KEY=VALUE`, such as engines.cassandra.consistency=ONE"
+
+func engineSet(flags *pflag.FlagSet) { flags.Lookup("set").Usage = setOfEngine }
 
 // workload reads the workload with all overrides, and checks what it says about engines. The
 // overrides in more are applied after those of --set.

@@ -40,6 +40,9 @@ Exit status:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if err := cmd.ValidateArgs(cmd.Flags().Args()); cmd.HasSubCommands() && err != nil {
+			return err // the command before the flag is unknown, too
+		}
 		return usage(flagError(cmd, err))
 	})
 	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
@@ -92,9 +95,18 @@ func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
 	}
 }
 
+// elsewhere are commands that people expect, and what does the same here.
+var elsewhere = map[string]string{
+	"mailbench verify": "mailbench run --audit=only", "mailbench audit": "mailbench run --audit=only",
+	"mailbench engine list": "mailbench engines", "mailbench engine show": "mailbench engines NAME",
+}
+
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if use := elsewhere[cmd.CommandPath()+" "+args[0]]; use != "" {
+		return usagef("unknown command %q; use %q", args[0], use)
 	}
 	var known []string
 	for _, c := range cmd.Commands() {
@@ -104,6 +116,13 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	if len(known) == 0 {
 		return usagef("%s has no command %q", cmd.CommandPath(), args[0])
+	}
+	for _, parent := range append([]*cobra.Command{cmd.Root()}, cmd.Root().Commands()...) {
+		for _, c := range parent.Commands() {
+			if c.Name() == args[0] {
+				return usagef("unknown command %q; did you mean %q?", args[0], c.CommandPath())
+			}
+		}
 	}
 	return usage(unknown("command", args[0], known))
 }
@@ -234,7 +253,7 @@ var guessed = []struct{ guesses, use string }{
 	{"repeat repeats repetitions runs rounds repeatcount times", "--trials 5"},
 	{"schema schemas models variant variants", "--model james,datastax"},
 	{"db database backend store driver engines", "--engine cassandra"},
-	{"out outdir outputdir resultdir results report dir", "--output DIR"},
+	{"out outdir outputdir resultdir results report dir", "--output PATH"},
 	{"mbox maildir eml mailfile input", "--mail FILE"},
 	{"keep keepdata datadir persist", "--data DIR"},
 	{"verbose details all debug", "--full"},
@@ -265,10 +284,15 @@ func meant(cmd *cobra.Command, flag string, known []string) string {
 	return uses[guess]
 }
 
-// has reports whether a command has all flags of a line.
+// has reports whether a command has all flags of a line. The --set of some commands is for engines only.
 func has(cmd *cobra.Command, line string) bool {
 	for _, word := range strings.Fields(line) {
-		if name, ok := strings.CutPrefix(word, "--"); ok && cmd.Flags().Lookup(name) == nil {
+		name, ok := strings.CutPrefix(word, "--")
+		if !ok {
+			continue
+		}
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || flag.Usage == setOfEngine && !strings.Contains(line, " engines.") {
 			return false
 		}
 	}

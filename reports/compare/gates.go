@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
 )
 
@@ -64,8 +65,12 @@ func parseGate(text string) (Gate, error) {
 		g.op, g.figure = op, figure
 	}
 	if !knownFigure(g.figure) {
-		return g, fmt.Errorf("there is no figure %q; known are %s, and OP.FIGURE such as list.p99",
+		err := fmt.Errorf("there is no figure %q; known are %s, and OP.FIGURE such as list.p99",
 			g.figure, strings.Join(figureNames(), ", "))
+		if near := strict.Nearest(g.figure, figureNames()); near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		return g, err
 	}
 	for _, pattern := range []string{g.model, g.engine, g.stream, g.op} {
 		if _, err := path.Match(pattern, ""); err != nil {

@@ -313,10 +313,40 @@ func Unknown(what, word string, known ...string) error {
 	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
 }
 
-// Nearest returns the known word that word was probably meant to be: the one
-// with the fewest single-letter edits, if they are at most a third of the bytes of
-// word, or one edit for a short word. It returns "" if none is near.
+// synonyms are other words of the field for keys, operations, phases, metrics, commands and flags.
+var synonyms = map[string]string{
+	"access": "keys", "conclusion": "answer", "dataset": "population", "deep-share": "deep", "description": "doc",
+	"drop-caches": "cold", "page-number": "depth", "probability": "chance", "set-share": "on",
+	"substitute": "replace-rate", "text": "says", "range": "width", "think-time": "think", "unsupported": "missing", "wait": "lag",
+
+	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",
+	"list-range": "slice", "list-seen-by": "seen-by", "list-subscriptions": "subscriptions", "mark-seen": "seen", "read": "open",
+	"read-account": "nested", "read-attachment": "attachment", "read-range": "range", "read-raw": "raw",
+
+	"bulk-move": "refile", "conditional-flags": "james@checked-flags", "hard-delete": "elasticinbox@hard",
+	"james@plain-flags": "james@checked-flags", "recipients": "copies", "special-ops": "documents", "user-sessions": "sessions",
+
+	"enum": "words", "extends": "variant of", "increment": "add", "max": "most", "min": "least", "orphan-ok": "leftover",
+	"parent": "in", "references": "refers", "remove-element": "remove",
+
+	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-wait": "max-lag", "namespace": "keyspace",
+	"no-overhead": "no-floor", "segment": "shard", "segment-timeout": "shard-timeout", "step-time": "step",
+	"threshold": "fail-over", "verify": "audit",
+
+	"calls": "requests", "requests": "calls", "examined": "rows", "rows-scanned": "examined", "scanned": "examined",
+	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
+}
+
+// Nearest returns the known word that word was probably meant to be: one with the same meaning, or the
+// one with the fewest single-letter edits, if they are at most a third of the bytes of word, or one
+// edit for a short word. It returns "" if none is near.
 func Nearest(word string, known []string) string {
+	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimPrefix(word, "--")))
+	for _, k := range known {
+		if meant := synonyms[plain]; meant != "" && meant == strings.TrimPrefix(k, "--") {
+			return k
+		}
+	}
 	best, bestEdits := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		edits := distance(strings.ToLower(word), strings.ToLower(k))
