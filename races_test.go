@@ -64,6 +64,10 @@ func TestDecisionTables(t *testing.T) {
 		}
 		return string(text)
 	}
+	if v := regexp.MustCompile(`Version = "([\d.]+)-dev"`).FindStringSubmatch(read("workloads/run/provenance.go")); v == nil ||
+		!strings.Contains(read("CHANGELOG.md"), v[1]+" will be the first release") {
+		t.Errorf("CHANGELOG.md does not call %v the first release", v)
+	}
 	measured := map[string]bool{}
 	for _, n := range number.FindAllString(strings.ReplaceAll(read("docs/findings.md"), "100k", "100000"), -1) {
 		measured[strings.Trim(strings.ReplaceAll(n, ",", ""), ".")] = true

@@ -41,6 +41,9 @@ func helpOfAll(t *testing.T, root *cobra.Command) string {
 		}
 		all.WriteString(b.String())
 		c.Flags().VisitAll(func(f *pflag.Flag) { // help breaks lines itself
+			if f.Name == "force" && !f.Hidden && c.Name() != "compare" {
+				t.Errorf("%s --force: a file is replaced with --overwrite", c.CommandPath())
+			}
 			if strings.Contains(f.Usage, "\n") {
 				t.Errorf("%s --%s: a line break in %q", c.CommandPath(), f.Name, f.Usage)
 			}

@@ -232,8 +232,8 @@ func unusable(r *results.Run) []error {
 			used = true
 		}
 		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 {
-			return []error{fmt.Errorf("%s, dropped %d of %d operations: lower the rate", place(c), o.Dropped,
-				o.Due-o.Skipped-o.NoTarget)}
+			return []error{fmt.Errorf("%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
+				place(c), o.Dropped, o.Due-o.Skipped-o.NoTarget, c.Phase)}
 		}
 	}
 	if used || invalid == nil {
@@ -243,7 +243,8 @@ func unusable(r *results.Run) []error {
 	if invalid.Reason != nil {
 		why = ": " + invalid.Reason.Text
 	}
-	return []error{fmt.Errorf("no measured phase is valid: %s on %s%s", invalid.Model, invalid.Engine, why)}
+	return []error{fmt.Errorf("no measured phase is valid: %s on %s%s (--set phases.%s.rate=RATE sets the rate)",
+		invalid.Model, invalid.Engine, why, invalid.Phase)}
 }
 
 // notFound is the fault of the first search that did not find a rate.

@@ -77,6 +77,15 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestFailOn(t *testing.T) {
+	help := strings.Join(strings.Fields(newRoot(bundled()).Long), " ")
+	for _, name := range failsDefault { // and invalid is none of them
+		word := map[string]string{
+			"missed": "missed a threshold", "empty": "measured nothing", "unusable": "has no valid phase", "overloaded": "was overloaded",
+		}[name] // failed is 1, and unclear a threshold
+		if !strings.Contains(help, word) || strings.Contains(help, "was invalid") {
+			t.Errorf("the help of mailbench does not say that %s fails a run", name)
+		}
+	}
 	for text, want := range map[string]string{
 		"none": "none", "all": "missed,unclear,failed,overloaded,empty,unusable,invalid", "missed": "missed", "invalid, failed": "invalid,failed",
 	} {

@@ -291,6 +291,9 @@ func notRun(dir string) error {
 	case scratch.Abandoned(dir):
 		return fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
 	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a run directory: it has no %s; the folder does not exist", dir, RunFile)
+	}
 	return fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
 }
 

@@ -321,7 +321,7 @@ func TestOpenRefuses(t *testing.T) {
 	for dir, want := range map[string]string{
 		t.TempDir():                   " is not a run directory: it has no run.json",
 		running.temp:                  " has no results yet: its run goes on",
-		filepath.Join(parent, "none"): " is not a run directory: it has no run.json",
+		filepath.Join(parent, "none"): " is not a run directory: it has no run.json; the folder does not exist",
 	} {
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open of %s = %v, want %q", dir, err, want)
