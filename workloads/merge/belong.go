@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -31,12 +32,14 @@ func belong(sources []Source) error {
 		if s.Run.Workload.Text == "" {
 			return fmt.Errorf("%w: %s has an audit and no run", ErrApart, s.Name)
 		}
-		times := []string{s.Run.Started, s.Run.Ended}
+		times := []string{s.Run.Started, cmp.Or(s.Run.Ended, s.Run.Started)}
 		for i := range s.Run.Cells {
-			times = append(times, s.Run.Cells[i].Started, s.Run.Cells[i].Ended)
+			if c := &s.Run.Cells[i]; c.Started+c.Ended != "" || len(c.Timeline) > 0 {
+				times = append(times, c.Started, cmp.Or(c.Ended, c.Started))
+			}
 		}
 		for _, text := range times {
-			if text != "" && stamp(text).Unix() < 0 { // the latency log counts from 1970
+			if stamp(text).Unix() < 0 { // the latency log counts from 1970
 				return fmt.Errorf("%w: %s has the time %.40q; expected one from 1970 on", ErrApart, s.Name, text)
 			}
 		}

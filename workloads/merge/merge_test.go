@@ -260,6 +260,8 @@ func TestRefused(t *testing.T) {
 		}, "shards in all, 3 given; missing: 4, 5, 6"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 says that it is shard 9 of 3"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Started = "0001-01-01T00:00:00Z"; return s }, `results/2 has the time "0001-01-01T00:00:00Z"`},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Cells[0].Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Cells[0].Ended = "noon"; return s }, `results/2 has the time "noon"; expected one from 1970 on`},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Phases = nil; return s }, "the phases"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Phases[0].Trials = nil; return s }, "the phases"},

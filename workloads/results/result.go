@@ -251,6 +251,9 @@ func (r *Run) check() error {
 			}
 		}
 	}
+	if !within(0, r.Seconds/mostPoints) {
+		return fmt.Errorf("it lasts %g s", r.Seconds)
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.check(); err != nil {
@@ -261,6 +264,9 @@ func (r *Run) check() error {
 }
 
 func (c *Cell) check() error {
+	if !within(0, c.Seconds) {
+		return fmt.Errorf("it lasts %g s", c.Seconds)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
 		o := c.Ops[name]
 		if !counts(o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge) {
