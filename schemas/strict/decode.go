@@ -317,21 +317,24 @@ func Unknown(what, word string, known ...string) error {
 var synonyms = map[string]string{
 	"access": "keys", "conclusion": "answer", "dataset": "population", "deep-share": "deep", "description": "doc",
 	"drop-caches": "cold", "page-number": "depth", "probability": "chance", "set-share": "on",
-	"substitute": "replace-rate", "text": "says", "range": "width", "think-time": "think", "unsupported": "missing", "wait": "lag",
+	"substitute": "replace-rate", "text": "says", "range": "width", "think-time": "think", "unsupported": "missing",
+	"wait": "lag",
 
 	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",
-	"list-range": "slice", "list-seen-by": "seen-by", "list-subscriptions": "subscriptions", "mark-seen": "seen", "read": "open",
-	"read-account": "nested", "read-attachment": "attachment", "read-range": "range", "read-raw": "raw",
+	"list-range": "slice", "list-seen-by": "seen-by", "list-subscriptions": "subscriptions", "mark-seen": "seen",
+	"read": "open", "read-account": "nested", "read-attachment": "attachment", "read-range": "range",
+	"read-raw": "raw",
 
 	"bulk-move": "refile", "conditional-flags": "james@checked-flags", "hard-delete": "elasticinbox@hard",
-	"james@plain-flags": "james@checked-flags", "recipients": "copies", "special-ops": "documents", "user-sessions": "sessions",
+	"james@plain-flags": "james@checked-flags", "recipients": "copies", "special-ops": "documents",
+	"user-sessions": "sessions",
 
-	"enum": "words", "extends": "variant of", "increment": "add", "max": "most", "min": "least", "orphan-ok": "leftover",
-	"parent": "in", "references": "refers", "remove-element": "remove",
+	"enum": "words", "extends": "variant of", "increment": "add", "max": "most", "min": "least",
+	"orphan-ok": "leftover", "parent": "in", "references": "refers", "remove-element": "remove",
 
-	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-wait": "max-lag", "namespace": "keyspace",
-	"no-overhead": "no-floor", "segment": "shard", "segment-timeout": "shard-timeout", "step-time": "step",
-	"threshold": "fail-over", "verify": "audit",
+	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-wait": "max-lag",
+	"namespace": "keyspace", "no-overhead": "no-floor", "segment": "shard", "segment-timeout": "shard-timeout",
+	"step-time": "step", "threshold": "fail-over", "verify": "audit",
 
 	"calls": "requests", "requests": "calls", "examined": "rows", "rows-scanned": "examined", "scanned": "examined",
 	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
