@@ -20,14 +20,13 @@ var atomicBatches = []struct {
 	{"in_all", schemas.AtomicAll},
 }
 
-// batches tests that a batch applies its parts in order, and an atomic one all or none.
-func batches(t testing.TB, open Open) {
-	s := begin(t, open, "batches.yaml")
+// limitedBatches tests which batches an engine offers, and that one is refused as a whole.
+func limitedBatches(s *suite) {
 	c := s.client()
 	for _, b := range atomicBatches {
 		offered := s.offers(b.pattern)
 		if offered != (s.caps.Atomic >= b.needs) {
-			t.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic,
+			s.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic,
 				b.needs, offered)
 		}
 		if offered {
@@ -37,16 +36,8 @@ func batches(t testing.TB, open Open) {
 	if s.offers("in_all") {
 		spread(c)
 	}
-	unordered(c)
-	if s.offers("in_row") {
-		oneRow(c)
-	}
 	if s.offers("in_partition") {
-		onePartition(c)
 		manyParts(c)
-	}
-	if s.offers("in_all") {
-		severalTables(c)
 	}
 }
 
@@ -55,78 +46,6 @@ func must(c *client, err error) {
 	if err != nil {
 		c.fail.Fatalf("batch: %v", err)
 	}
-}
-
-// unordered tests batches that are not atomic: all parts are applied all the same.
-func unordered(c *client) {
-	for _, pattern := range []string{"in_none", "in_parallel"} {
-		var parts []part
-		var want []string
-		for k := range 20 {
-			parts = append(parts, with(0, pattern, k, "v", nil), with(1, fmt.Sprint(pattern, k), "w"))
-			want = append(want, row(k, "v", nil))
-		}
-		must(c, c.batch(pattern, parts...))
-		c.expect(want, "boxes", pattern)
-		for k := range 20 {
-			c.expect([]string{"w"}, "other", fmt.Sprint(pattern, k))
-		}
-		must(c, c.batch(pattern)) // a batch of no parts
-		must(c, c.batch(pattern, with(0, pattern+"2", 1, "x", "y")))
-		c.expect([]string{"1 x y"}, "boxes", pattern+"2")
-	}
-	must(c, c.batch("in_none", with(2, "sum", 2), with(2, "sum", 3), with(0, "sum", 1, "v", "w")))
-	c.expect([]string{"5"}, "counted", "sum")
-}
-
-// oneRow tests parts that touch one row, the later ones winning.
-func oneRow(c *client) {
-	must(c, c.batch("in_row", with(0, "row", 1, "v"), with(1, "row", 1, "w")))
-	c.expect([]string{"1 v w"}, "boxes", "row")
-	must(c, c.batch("in_row", with(0, "row", 1, "v1"), with(0, "row", 1, "v2"),
-		with(1, "row", 1, "w2"), with(1, "row", 1, nil)))
-	c.expect([]string{"1 v2 null"}, "boxes", "row")
-	must(c, c.batch("in_row", with(1, "row", 1, nil), with(1, "row", 1, "w3"), with(0, "row", 1, nil)))
-	c.expect([]string{"1 null w3"}, "boxes", "row")
-}
-
-// onePartition tests parts in tables that are nested in each other, and their order.
-func onePartition(c *client) {
-	must(c, c.batch("in_partition", with(0, "part", 1, "a", nil), with(0, "part", 2, "b", nil),
-		with(2, "part", 1, 1, []byte{1}), with(2, "part", 1, 2, []byte{2})))
-	c.expect([]string{"1 a null", "2 b null"}, "boxes", "part")
-	c.expect([]string{"1 1 0x01", "1 2 0x02"}, "bodies", "part")
-	// A move deletes a row and puts another at once.
-	must(c, c.batch("in_partition", with(1, "part", 1), with(3, "part", 1), with(0, "part", 3, "a", nil),
-		with(2, "part", 3, 1, []byte{1})))
-	c.expect([]string{"2 b null", "3 a null"}, "boxes", "part")
-	c.expect([]string{"3 1 0x01"}, "bodies", "part")
-	// If a batch puts and deletes one row, the later part counts.
-	must(c, c.batch("in_partition", with(0, "part", 2, "c", nil), with(1, "part", 2)))
-	must(c, c.batch("in_partition", with(1, "part", 3), with(0, "part", 3, "again", nil)))
-	c.expect([]string{"3 again null"}, "boxes", "part")
-	must(c, c.batch("in_partition", with(4, "part"), with(0, "part", 5, "after the delete", nil)))
-	c.expect([]string{row(5, "after the delete", nil)}, "boxes", "part")
-	var parts []part
-	for k := range 100 {
-		parts = append(parts, with(0, "many", k, "v", "w"))
-	}
-	must(c, c.batch("in_partition", parts...))
-	if got := c.read("boxes", "many"); len(got) != len(parts) {
-		c.fail.Fatalf("a batch of %d puts left %d rows", len(parts), len(got))
-	}
-}
-
-// severalTables tests parts in unrelated tables.
-func severalTables(c *client) {
-	must(c, c.batch("in_all", with(0, "all", 1, "a", nil), with(1, "all1", "b"), with(1, "all2", "c"),
-		with(3, "all", 1, 1, []byte{1})))
-	c.expect([]string{"1 a null"}, "boxes", "all")
-	c.expect([]string{"b"}, "other", "all1")
-	c.expect([]string{"c"}, "other", "all2")
-	must(c, c.batch("in_all", with(2, "all1"), with(0, "all", 2, "d", nil)))
-	c.expect(nil, "other", "all1")
-	c.expect([]string{"1 a null", "2 d null"}, "boxes", "all")
 }
 
 // refusedWhole tests batches with a part that cannot be run.

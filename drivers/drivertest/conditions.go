@@ -12,73 +12,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// conditions tests put-if, and deletes with a condition.
-func conditions(t testing.TB, open Open) {
-	s := begin(t, open, "conditions.yaml")
+// counting tests that compare-and-set counts up and loses no count.
+func counting(s *suite) {
 	c := s.client()
-	attempt := func(applied bool, pattern string, vals ...any) {
-		t.Helper()
-		r, err := c.try(pattern, vals...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Applied != applied {
-			t.Fatalf("%s %v: applied %v, expected %v", pattern, vals, r.Applied, applied)
-		}
-	}
-	attempt(true, "create", "p", 1, "a", 1, true)
-	attempt(false, "create", "p", 1, "b", 2, false)
-	attempt(false, "create_a", "p", 1, "c")
-	c.expect([]string{"a 1 true"}, "get", "p", 1)
-	c.write("drop", "p", 1)
-	attempt(true, "create_a", "p", 1, "c")
-	c.expect([]string{"c null null"}, "get", "p", 1)
-	c.write("put", "p", 2, nil, nil, nil)
-	attempt(false, "create", "p", 2, "d", 4, true) // a row of nulls exists
-
-	attempt(true, "change_n", "p", 1, 5, nil) // null: the column is absent
-	attempt(false, "change_n", "p", 1, 6, nil)
-	attempt(false, "change_n", "p", 1, 6, 4)
-	attempt(true, "change_n", "p", 1, 6, 5)
-	c.expect([]string{"c 6 null"}, "get", "p", 1)
-	attempt(false, "change_an", "p", 1, "x", "c", 5) // one of two does not hold
-	attempt(false, "change_an", "p", 1, "x", "C", 6)
-	attempt(false, "change_an", "p", 1, "x", nil, 6)
-	attempt(true, "change_an", "p", 1, "", "c", 6)
-	c.expect([]string{`"" 6 null`}, "get", "p", 1)
-	attempt(false, "change_an", "p", 1, "x", nil, 6) // empty is not null
-	attempt(true, "change_n", "p", 1, nil, 6)
-	c.expect([]string{`"" null null`}, "get", "p", 1)
-	attempt(false, "change_n", "p", 9, 1, 7)
-	c.expect(nil, "get", "p", 9)
-
-	// The columns of an absent row are null.
-	attempt(false, "change_an", "p", 10, "x", nil, 1)
-	attempt(true, "change_an", "p", 10, "x", nil, nil)
-	c.expect([]string{"x null null"}, "get", "p", 10)
-	attempt(true, "change_n", "p", 11, 5, nil)
-	c.expect([]string{"null 5 null"}, "get", "p", 11)
-	attempt(false, "change_one", "p", 1, "x", "y")
-	attempt(true, "change_one", "p", 1, "x", nil)
-	attempt(false, "change_one", "p", 1, "y", nil)
-	attempt(true, "change_one", "p", 1, "y", "x")
-	c.expect([]string{"y"}, "get_one", "p", 1)
-
-	attempt(false, "mark", "p", 20, true)
-	c.expect(nil, "get", "p", 20)
-	c.write("put", "p", 20, nil, nil, nil)
-	attempt(true, "mark", "p", 20, true) // also of a row of nulls
-	c.expect([]string{"null null true"}, "get", "p", 20)
-	if s.offers("drop_present") {
-		attempt(true, "drop_present", "p", 20)
-		attempt(false, "drop_present", "p", 20)
-	}
-	if s.offers("move") {
-		moves(s)
-	}
-	race(s)
-
-	// Compare-and-set counts up and loses no count.
 	c.write("put", "cas", 0, nil, 0, nil)
 	var unknown atomic.Int32
 	s.parallel(4, func(_ int, c *client) error {
@@ -100,39 +36,24 @@ func conditions(t testing.TB, open Open) {
 		return nil
 	})
 	if got, err := c.counted(); err != nil || got < 40 || got > 40+int(unknown.Load()) {
-		t.Errorf("counted %d, %v; want 40, and at most one more for each of %d unknown outcomes", got, err, unknown.Load())
+		s.Errorf("counted %d, %v; want 40, and at most one more for each of %d unknown outcomes", got, err, unknown.Load())
 	}
 }
 
-// moves tests batches with conditions.
+// moves tests batches with conditions. Of many sessions that move one row, one succeeds.
 func moves(s *suite) {
-	s.Helper()
-	c := s.client()
-	refused := func(parts ...part) {
-		s.Helper()
-		if err := c.batch("move", parts...); !errors.Is(err, drivers.ErrNotApplied) {
-			s.Errorf("a batch that deletes a row which is not there: error is %v, want %q", err, drivers.ErrNotApplied)
-		}
+	if !s.offers("move") {
+		return
 	}
+	c := s.client()
 	put := func(p string, k int) part { return with(0, p, k, "a", 1, true) }
-	c.write("put", "m", 1, "a", 1, true)
-	c.write("put", "m", 2, "a", 1, true)
-	refused(put("m", 3), with(1, "m", 4))
-	refused(put("m", 3), with(1, "m", 1), with(1, "m", 4)) // one of two is there
-	refused(with(1, "m", 4))
-	c.expect([]string{"1 a", "2 a"}, "slice", "m")
-	must(c, c.batch("move", put("m", 3), put("m", 4), with(1, "m", 1), with(1, "m", 2)))
-	must(c, c.batch("move", with(1, "m", 3)))
-	c.expect([]string{"4 a"}, "slice", "m")
-
-	// Of many sessions that move one row, one succeeds.
-	const racers, races = 4, 10
-	var won, unknown [races]atomic.Int32
-	for n := range races {
+	const racers, times = 4, 10
+	var won, unknown [times]atomic.Int32
+	for n := range times {
 		c.write("put", fmt.Sprint("race", n), 0, "a", 1, true)
 	}
 	s.parallel(racers, func(i int, c *client) error {
-		for n := range races {
+		for n := range times {
 			p := fmt.Sprint("race", n)
 			switch err := c.batch("move", put(p, i+1), with(1, p, 0)); {
 			case err == nil:
@@ -145,7 +66,7 @@ func moves(s *suite) {
 		}
 		return nil
 	})
-	for n := range races {
+	for n := range times {
 		rows, err := c.lines("slice", fmt.Sprint("race", n))
 		if w := won[n].Load(); err != nil || len(rows) != 1 || w > 1 || w+unknown[n].Load() == 0 {
 			s.Errorf("%d sessions have moved a row, and of %d nobody knows: there is %q, %v; want one row by one session",
@@ -172,15 +93,15 @@ func (c *client) unknown(err error) bool {
 	return errors.Is(err, drivers.ErrUnknown) && c.ctx.Err() == nil
 }
 
-// race has many sessions create the same rows at once. One of them wins: the row is its own, and each
+// races has many sessions create the same rows at once. One of them wins: the row is its own, and each
 // session knows who won, unless its outcome is unknown.
-func race(s *suite) {
+func races(s *suite) {
 	s.Helper()
-	const racers, races = 8, 20
+	const racers, times = 8, 20
 	type outcome struct{ applied, unknown bool }
-	var of [races][racers]outcome
+	var of [times][racers]outcome
 	s.parallel(racers, func(i int, c *client) error {
-		for n := range races {
+		for n := range times {
 			o := &of[n][i]
 			r, err := c.try("create", "race", n, fmt.Sprint(i), i, true)
 			for ; c.unknown(err); r, err = c.try("create", "race", n, fmt.Sprint(i), i, true) {
@@ -194,7 +115,7 @@ func race(s *suite) {
 		return nil
 	})
 	c := s.client()
-	for n := range races {
+	for n := range times {
 		rows, err := c.lines("get", "race", n)
 		winner := -1
 		if err == nil {
@@ -208,43 +129,6 @@ func race(s *suite) {
 				s.Errorf("race %d: the row is of session %d, and session %d: applied %v", n, winner, i, o.applied)
 			}
 		}
-	}
-}
-
-// deletes tests every scope of delete. It removes all that it names, and nothing else.
-func deletes(t testing.TB, open Open) {
-	c := begin(t, open, "composite.yaml").client()
-	for i, d := range []struct {
-		pattern string
-		vals    []any
-		goes    func(k cell) bool
-	}{
-		{"drop", []any{0, "a", 0}, func(k cell) bool { return k == cell{0, "a", 0} }},
-		{"drop", []any{0, "a", 9}, func(k cell) bool { return false }},
-		{"drop", []any{300, "", 1}, func(k cell) bool { return k == cell{300, "", 1} }},
-		{"drop_x", []any{-1}, func(k cell) bool { return k.x == -1 }},
-		{"drop_x", []any{9}, func(k cell) bool { return false }},
-		{"drop_xy", []any{0, "a"}, func(k cell) bool { return k.x == 0 && k.y == "a" }},
-		{"drop_xy", []any{0, ""}, func(k cell) bool { return k.x == 0 && k.y == "" }},
-		{"drop_all", nil, everywhere},
-	} {
-		a := fmt.Sprint("p", i)
-		neighbours := []any{a, -1, a, 1, a + "\x00", 0, a + "0", 0}
-		for j := 0; j < len(neighbours); j += 2 {
-			c.write("put", neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)
-		}
-		fillGrid(c, a, 0)
-		c.write(d.pattern, append([]any{a, 0}, d.vals...)...)
-		stays := where(a, 0, func(k cell) bool { return !d.goes(k) })
-		c.expect(stays, "all", a, 0)
-		for j := 0; j < len(neighbours); j += 2 {
-			c.expect([]string{row(neighbours[j], neighbours[j+1], 0, "a", 0, "neighbour", nil)}, "all", neighbours[j],
-				neighbours[j+1])
-		}
-		c.write(d.pattern, append([]any{a, 0}, d.vals...)...) // a delete of nothing is no error
-		c.expect(stays, "all", a, 0)
-		fillGrid(c, a, 0) // rows that are put after the delete stay
-		c.expect(where(a, 0, everywhere), "all", a, 0)
 	}
 }
 

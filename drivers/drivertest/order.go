@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // uuid4 returns a random-form UUID (version 4) that sorts by its first and last byte.
@@ -85,248 +88,69 @@ func eachKey(src string) string {
 	return b.String()
 }
 
-// order tests one clustering column, of every kind and in both directions.
+// order tests one clustering column, of every kind and in both directions: each read of its table, with
+// each value and the one after the next as arguments.
 func order(t testing.TB, open Open) {
 	s := begin(t, open, "keys.yaml")
 	for _, keys := range ascending {
 		for _, direction := range []string{"asc", "desc"} {
-			c := s.client()
-			o := ordered{client: c, table: keys.kind + "_" + direction, vals: slices.Clone(keys.vals), desc: direction == "desc"}
-			o.fill()
-			o.slices()
-			o.pages()
-			o.ranges()
-			o.points()
-		}
-	}
-}
-
-// ordered is a partition of a table that holds one row for each of vals, which
-// ascend.
-type ordered struct {
-	*client
-	table string
-	vals  []any
-	desc  bool
-}
-
-// The patterns of keys.yaml are named for their tables.
-
-func (o *ordered) write(pattern string, vals ...any) {
-	o.fail.Helper()
-	o.client.write(o.table+"_"+pattern, vals...)
-}
-
-func (o *ordered) expect(want []string, pattern string, vals ...any) {
-	o.fail.Helper()
-	o.client.expect(want, o.table+"_"+pattern, vals...)
-}
-
-// fill puts the rows in a shuffled order, some of them twice, into a partition that is
-// between others.
-func (o *ordered) fill() {
-	shuffle := rand.New(rand.NewPCG(1, 2)).Perm(len(o.vals))
-	for _, i := range append(shuffle, shuffle[:len(shuffle)/2]...) {
-		o.write("put", "p", o.vals[i], fmt.Sprint("v", i))
-	}
-	for _, p := range []string{"o", "p\x00", "pa", "q"} {
-		o.write("put", p, o.vals[0], "neighbour")
-	}
-}
-
-// between returns the rows of vals[from:to] as lines, in reading order.
-func (o *ordered) between(from, to int, reverse bool) []string {
-	var want []string
-	for i := from; i < to; i++ {
-		want = append(want, row(o.vals[i], fmt.Sprint("v", i)))
-	}
-	if o.desc != reverse {
-		slices.Reverse(want)
-	}
-	return want
-}
-
-func (o *ordered) slices() {
-	n := len(o.vals)
-	o.expect(o.between(0, n, false), "all", "p")
-	o.expect(o.between(0, n, true), "back", "p")
-	o.expect(o.between(0, n, false), "closed", "p", nil, nil)
-	o.expect(o.between(0, n, false), "open", "p", nil, nil)
-	o.expect(o.between(0, n, true), "open_back", "p", nil, nil)
-	o.expect(o.between(0, n, false), "page", "p", nil, n+1)
-}
-
-// pages reads the two rows after every row, forwards and in reverse.
-func (o *ordered) pages() {
-	n := len(o.vals)
-	for i, v := range o.vals {
-		behind, before := o.between(i+1, n, false), o.between(0, i, true)
-		if o.desc {
-			behind, before = o.between(0, i, false), o.between(i+1, n, true)
-		}
-		o.expect(behind[:min(2, len(behind))], "page", "p", v, 2)
-		o.expect(before[:min(2, len(before))], "page_back", "p", v, 2)
-	}
-}
-
-// ranges reads the rows between each two values, whatever the direction.
-func (o *ordered) ranges() {
-	n := len(o.vals)
-	for i := range o.vals {
-		j := min(i+2, n-1)
-		lo, hi := o.vals[i], o.vals[j]
-		o.expect(o.between(i, j+1, false), "closed", "p", lo, hi)
-		o.expect(o.between(i+1, j, false), "open", "p", lo, hi)
-		o.expect(o.between(i+1, j+1, true), "open_back", "p", lo, hi)
-		o.expect(o.between(i, j, false), "half_open", "p", lo, hi)
-		o.expect(o.between(i, n, false), "closed", "p", lo, nil)
-		o.expect(o.between(0, i+1, false), "closed", "p", nil, lo)
-		o.expect(o.between(0, i, false), "open", "p", nil, lo)
-	}
-	if n > 2 {
-		o.expect(nil, "closed", "p", o.vals[2], o.vals[0]) // the lower bound is above the upper
-	}
-}
-
-// points reads and deletes single rows.
-func (o *ordered) points() {
-	n := len(o.vals)
-	several := make(list, n)
-	var want []string
-	for i, v := range o.vals {
-		at := (i * (n - 1)) % n // an order that is neither direction
-		several[i] = o.vals[at]
-		want = append(want, row(o.vals[at], fmt.Sprint("v", at)))
-		o.expect([]string{row("p", v, fmt.Sprint("v", i))}, "get", "p", v)
-	}
-	o.expect(want, "several", "p", several)
-	o.write("drop", "p", o.vals[n/2])
-	want = append(o.between(0, n/2, false), o.between(n/2+1, n, false)...)
-	if o.desc {
-		want = append(o.between(n/2+1, n, false), o.between(0, n/2, false)...)
-	}
-	o.expect(want, "all", "p")
-	o.expect([]string{row(o.vals[0], "neighbour")}, "all", "q")
-}
-
-// family tests a table and a table nested in it. An engine may keep their rows side by
-// side. Reads and deletes of one table leave the other alone.
-func family(t testing.TB, open Open) {
-	c := begin(t, open, "family.yaml").client()
-	fill := func(box string) {
-		for m := 1; m <= 3; m++ {
-			c.write("put_mail", box, m, fmt.Sprint("s", m), 10*m, m == 2)
-			for n := -1; n <= 1; n++ {
-				c.write("put_part", box, m, n, "a", []byte{byte(m)})
+			m := &machine{client: s.client(), ref: newReference()}
+			table := keys.kind + "_" + direction
+			column := s.schema.Table(table).Clustering[0]
+			vals := make([]drivers.Value, len(keys.vals))
+			for i, v := range keys.vals {
+				vals[i] = valueOf(column.Type, v)
 			}
-			c.write("put_part", box, m, 1, "ab", []byte{})
-		}
-	}
-	fill("a")
-	fill("b")
-	c.write("put_part", "a", 9, 0, "", []byte("x")) // mail 9 has no row
-	parts := func(m int) []string {
-		data := fmt.Sprintf("0x%02x", m)
-		return []string{row(-1, "a", []byte{byte(m)}), "0 a " + data, "1 a " + data, row(1, "ab", []byte{})}
-	}
-
-	mails := []string{"3 s3 30 false", "2 s2 20 true", "1 s1 10 false"}
-	c.expect(mails, "mails", "a")
-	c.expect([]string{"1 s1", "2 s2"}, "mails_back", "a")
-	c.expect([]string{"s2 20 true"}, "mail", "a", 2)
-	c.expect(nil, "mail", "a", 9)
-	c.same([]string{"3 s3", "1 s1"}, "mails_of", "a", list{3, 9, 1})
-	c.same([]string{"3", "1"}, "unseen", "a", false)
-	c.expectCount(6, "boxes")
-
-	c.expect(parts(2), "parts", "a", 2)
-	c.expect([]string{row(0, "", []byte("x"))}, "parts", "a", 9)
-	c.expect([]string{"0x02"}, "part", "a", 2, 0, "a")
-	c.expect(nil, "part", "a", 2, 0, "ab")
-	c.expect([]string{"1 ab", "1 a"}, "parts_back", "a", 2)
-	c.expect([]string{"a", "ab"}, "parts_n", "a", 2, 1)
-	c.same([]string{"1 a", "1 ab", "-1 a"}, "parts_in", "a", 2, list{1, 7, -1})
-	c.expect([]string{"-1 a", "0 a"}, "parts_from", "a", 2, -1, 1)
-	c.expect([]string{"-1 a", "0 a"}, "parts_after", "a", 2, nil, nil)
-	c.expect([]string{"1 a", "1 ab"}, "parts_after", "a", 2, 0, "a")
-	c.expect(nil, "parts_after", "a", 2, 1, "ab")
-	c.same([]string{row("a", []byte{2}), row("ab", []byte{})}, "named", "a", 2, 1, list{"a", "zz", "ab"})
-	c.expectCount(13, "parts_of_box", "a")
-	c.expect([]string{row(9, 0, ""), "3 -1 a"}, "parts_of_box_after", "a", nil, nil, nil)
-	c.expect([]string{"3 1 ab", "2 -1 a"}, "parts_of_box_after", "a", 3, 1, "a")
-	c.expectCount(25, "all_parts")
-
-	// Writes of one leave the other alone.
-	c.write("see", "a", 1, true)
-	c.expect([]string{"s1 10 true"}, "mail", "a", 1)
-	if c.offers("see_if") {
-		for _, size := range []int{11, 10} {
-			if r, err := c.try("see_if", "a", 1, false, size); err != nil || r.Applied != (size == 10) {
-				t.Fatalf("see_if with a size of %d, of which 10 is right: %+v, %v", size, r, err)
+			put := func(p string, i int) {
+				args := []drivers.Value{drivers.Text(p), vals[i].Clone(), drivers.Text(fmt.Sprint("v", i))}
+				m.ref.write(s.schema.Pattern(table+"_put"), args)
+				m.client.write(table+"_put", p, vals[i], fmt.Sprint("v", i))
 			}
-		}
-		if r, err := c.try("put_new", "a", 9, "s9", 90, false); err != nil || !r.Applied {
-			t.Fatalf("put_new of a mail that has only parts: %+v, %v; expected it to be applied", r, err)
-		}
-		c.write("drop_mail", "a", 9)
-		if r, err := c.try("put_part_if", "a", 1, 0, "a", []byte("y")); err != nil || r.Applied {
-			t.Fatalf("put_part_if of a part that exists: %+v, %v; expected it not to be applied", r, err)
+			shuffle := rand.New(rand.NewPCG(1, 2)).Perm(len(vals))
+			for _, i := range append(shuffle, shuffle[:len(shuffle)/2]...) { // some of them twice
+				put("p", i)
+			}
+			for _, p := range []string{"o", "p\x00", "pa", "q"} {
+				put(p, 0)
+			}
+			for i := range vals {
+				lo, hi := vals[i], vals[min(i+2, len(vals)-1)]
+				m.ordered(table, lo, hi)
+				m.ordered(table, hi, lo)
+				m.ordered(table, lo, drivers.Value{})
+				m.ordered(table, drivers.Value{}, hi)
+			}
+			m.ordered(table, drivers.Value{}, drivers.Value{})
+			at := len(vals) / 2
+			m.ref.write(s.schema.Pattern(table+"_drop"), []drivers.Value{drivers.Text("p"), vals[at]})
+			m.client.write(table+"_drop", "p", vals[at])
+			m.ordered(table, vals[at], vals[at])
 		}
 	}
-	c.expect([]string{row(0, "", []byte("x"))}, "parts", "a", 9)
-	c.expect(parts(1), "parts", "a", 1)
-
-	c.write("drop_mail", "a", 1)
-	c.expect(mails[:2], "mails", "a")
-	c.expect(parts(1), "parts", "a", 1)
-	c.write("drop_part", "a", 2, 0, "a")
-	c.write("drop_parts_n", "a", 2, 1)
-	c.expect(parts(2)[:1], "parts", "a", 2)
-	c.write("drop_parts", "a", 3)
-	c.expect(nil, "parts", "a", 3)
-	c.expect(mails[:2], "mails", "a")
-	c.write("drop_mails", "a")
-	c.expect(nil, "mails", "a")
-	c.expectCount(6, "parts_of_box", "a")
-	c.write("drop_parts_of_box", "a")
-	c.expect(nil, "parts_of_box", "a")
-	c.write("drop_parts_of_box", "b")
-	c.expect(nil, "all_parts")
-	c.expectCount(3, "boxes")
-	familyBatches(c)
 }
 
-// familyBatches tests batches that delete from both tables, or from one.
-func familyBatches(c *client) {
-	put := func(box string, m int) {
-		c.write("put_mail", box, m, "s", m, true)
-		c.write("put_part", box, m, 0, "a", []byte{1})
-		c.write("put_part", box, m, 1, "a", []byte{2})
-	}
-	if c.offers("add") && c.offers("remove") {
-		must(c, c.batch("add", with(0, "row", 1, 0, "a", []byte{7}), with(1, "row", 1, "s", 1, false)))
-		c.expect([]string{"1 s 1 false"}, "mails", "row")
-		c.expect([]string{"0 a 0x07"}, "parts", "row", 1)
-		for m := 2; m <= 4; m++ {
-			put("row", m)
+// ordered runs the reads of a table of keys.yaml with two values for its column.
+func (m *machine) ordered(table string, lo, hi drivers.Value) {
+	m.fail.Helper()
+	for _, p := range m.schema.Patterns {
+		if p.Table.Name != table || !p.Kind.Reads() || lo.IsNull() && p.Kind == schemas.Get {
+			continue
 		}
-		must(c, c.batch("remove", with(0, "row", 1), with(1, "row", 1)))
-		must(c, c.batch("remove", with(1, "row", 2), with(0, "row", 2)))
-		must(c, c.batch("remove", with(0, "row", 3)))
-		must(c, c.batch("remove", with(1, "row", 4)))
-		c.expect([]string{"4 s 4 true"}, "mails", "row")
-		c.expect([]string{"3 0 a", "3 1 a"}, "parts_of_box", "row")
+		args := []drivers.Value{drivers.Text("p")}
+		switch {
+		case p.In != nil:
+			args = append(args, drivers.ListOf(slices.DeleteFunc([]drivers.Value{hi, lo}, drivers.Value.IsNull)))
+			if hi.Equal(lo) {
+				continue
+			}
+		case p.From != nil:
+			args = append(args, lo, hi)
+		case p.Kind == schemas.Get || len(p.After) > 0:
+			args = append(args, lo)
+		}
+		if p.LimitArg {
+			args = append(args, drivers.Bigint(2))
+		}
+		m.compare(p, args)
 	}
-	for m := 1; m <= 6; m++ {
-		put("each", m)
-	}
-	must(c, c.batch("change",
-		with(0, "each", 7, "new", 7, true), with(1, "each", 7, 0, "n", []byte{7}),
-		with(2, "each", 1), with(3, "each", 1), // a mail, then its parts
-		with(3, "each", 2), with(2, "each", 2), // the parts, then their mail
-		with(2, "each", 3), with(3, "each", 4), // mail 3 without its parts, parts of mail 4
-		with(2, "each", 5), with(3, "each", 5), with(1, "each", 5, 9, "z", []byte{9}), // a part after the deletes
-		with(1, "each", 6, 9, "z", []byte{9}), with(3, "each", 6))) // a part before the delete
-	c.expect([]string{"7 new 7 true", "6 s 6 true", "4 s 4 true"}, "mails", "each")
-	c.expect([]string{"7 0 n", "5 9 z", "3 0 a", "3 1 a"}, "parts_of_box", "each")
 }

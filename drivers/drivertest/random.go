@@ -1,156 +1,387 @@
 package drivertest
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
+
+// randomDefaults are the values of rapid's flags unless the command line sets them. The sequences are
+// the same in each run: a seed of 0 makes others.
+var randomDefaults = map[string]string{"rapid.seed": "1", "rapid.checks": "60", "rapid.steps": "50"}
 
 // sharedChecks is how many random sequences run on a shared engine, where each call
 // crosses the network.
-const sharedChecks = 25
+const sharedChecks = "15"
 
-// random compares random sequences of calls on one partition with a plain map.
-// The seed of a failure is printed, with the shortest sequence that fails.
-func random(t testing.TB, open Open) {
-	s := begin(t, open, "composite.yaml")
-	if s.shared {
-		limitChecks(t, sharedChecks)
-	}
-	c := s.client()
-	partitions := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		partitions++
-		m := &model{
-			client: &client{suite: c.suite, fail: rt, session: c.session},
-			a:      fmt.Sprint("random", partitions),
-			rows:   make(map[cell]*entry),
-		}
-		rt.Repeat(map[string]func(*rapid.T){
-			"put":     m.put,
-			"part":    m.part,
-			"delete":  m.delete,
-			"compare": m.compare,
-			"":        func(*rapid.T) { m.expectCount(len(m.rows), "all", m.a, 0) },
-		})
-		m.client.expect(m.lines(everywhere, false), "all", m.a, 0)
-	})
-}
-
-// limitChecks makes rapid run n sequences in this test, unless its flag says how many.
-func limitChecks(t testing.TB, n int) {
+// setFlag sets a flag for this test, unless the command line has set it.
+func setFlag(t testing.TB, name, value string) {
 	t.Helper()
-	f := flag.Lookup("rapid.checks")
+	f := flag.Lookup(name)
 	if f.Value.String() != f.DefValue {
 		return
 	}
-	if err := flag.Set(f.Name, strconv.Itoa(n)); err != nil {
+	if err := flag.Set(name, value); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { flag.Set(f.Name, f.DefValue) })
+	t.Cleanup(func() { flag.Set(name, f.DefValue) })
 }
 
-// entry is what a row of the grid holds; nil is null.
-type entry struct{ v, w any }
+// random returns a topic that compares random sequences of all calls of a schema with the reference,
+// and then runs further checks.
+func random(file string, further ...func(*suite)) func(t testing.TB, open Open) {
+	return func(t testing.TB, open Open) {
+		s := begin(t, open, file)
+		if s.shared {
+			setFlag(t, "rapid.checks", sharedChecks)
+		}
+		for name, value := range randomDefaults {
+			setFlag(t, name, value)
+		}
+		m := &machine{client: s.client(), ref: newReference(), spent: map[string]bool{}}
+		var reads, writes []*schemas.Pattern
+		for _, p := range s.schema.Patterns {
+			if s.offers(p.Name) && p.Kind.Reads() {
+				reads = append(reads, p)
+			} else if s.offers(p.Name) {
+				writes = append(writes, p)
+			}
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			m.rt, m.fail = rt, rt
+			m.sequence++
+			rt.Repeat(map[string]func(*rapid.T){
+				"write": func(*rapid.T) { m.write(pick(m, "write", writes)) },
+				"":      func(*rapid.T) { m.read(pick(m, "read", reads)) },
+			})
+			for _, table := range s.schema.Tables {
+				if !table.Header() {
+					m.scan(schemas.ScanOf(table))
+				}
+			}
+			m.agree()
+		})
+		for _, check := range further {
+			check(s)
+		}
+	}
+}
 
-// model is a partition of the grid as a map.
-type model struct {
+// machine is the state of random sequences. All have one reference, and partitions of their own.
+type machine struct {
 	*client
-	a    string
-	rows map[cell]*entry
+	rt       *rapid.T
+	ref      *reference
+	sequence int
+	spent    map[string]bool                   // counters that were deleted: no engine adds to them again
+	pinned   map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
 }
 
-// There are few values, so that calls meet the same rows often.
-var (
-	someX = rapid.SampledFrom([]int{-1, 0, 1, 256})
-	someY = rapid.SampledFrom([]string{"", "a", "a\x00", "aa"})
-	someZ = rapid.SampledFrom([]int{-1, 0, 1})
-	someV = rapid.SampledFrom([]any{nil, "", "v", "\x00"})
-	someW = rapid.SampledFrom([]any{nil, 0, -7})
-)
+func pick[T any](m *machine, what string, from []T) T {
+	return rapid.SampledFrom(from).Draw(m.rt, what)
+}
 
-var someCell = rapid.Custom(func(t *rapid.T) cell {
-	return cell{someX.Draw(t, "x"), someY.Draw(t, "y"), someZ.Draw(t, "z")}
-})
+func (m *machine) int(what string, least, most int) int {
+	return rapid.IntRange(least, most).Draw(m.rt, what)
+}
 
-// lines returns the rows for which keep returns true, in reading order.
-func (m *model) lines(keep func(cell) bool, reverse bool) []string {
-	var keys []cell
-	for k := range m.rows {
-		if keep(k) {
-			keys = append(keys, k)
+// There are few values of each kind, so that calls meet the same rows often.
+var someValues = map[schemas.Kind][]any{
+	schemas.Text: {"", "a", "a\x00", "aa", "b"}, schemas.Blob: {[]byte{}, []byte{0}, []byte{0, 255}, []byte("\xff\x00mb")},
+	schemas.Int: {0, -1, 1, 300}, schemas.Bigint: {0, -7, 1 << 40}, schemas.Counter: {1, -7, 1 << 40},
+	schemas.Boolean: {false, true}, schemas.Timestamp: {1000, 2000, -1000}, schemas.UUID: {someUUID, [16]byte{}},
+	schemas.TimeUUID: {someTimeUUID, timeuuid(1, 0x80, 0)},
+}
+
+// value draws a value of a type, or null.
+func (m *machine) value(t schemas.Type, null bool) drivers.Value {
+	if null && m.int("null", 0, 3) == 0 {
+		return drivers.Value{}
+	}
+	if !t.Collection() {
+		return valueOf(t, pick(m, t.String(), someValues[t.Kind]))
+	}
+	key := t.Elem
+	if t.Kind == schemas.Map {
+		key = t.Key
+	}
+	vals := list{}
+	for _, v := range someValues[key.Kind] {
+		if n := m.int("times", 0, 2); n > 0 {
+			vals = append(vals, v)
+			if t.Kind == schemas.Map {
+				vals = append(vals, pick(m, "element", someValues[t.Elem.Kind]))
+			} else if n > 1 && t.Kind == schemas.List {
+				vals = append(vals, v)
+			}
 		}
 	}
-	slices.SortFunc(keys, cell.compare)
-	if reverse {
-		slices.Reverse(keys)
+	if t.Kind == schemas.List && m.int("backward", 0, 1) > 0 {
+		slices.Reverse(vals)
 	}
-	var want []string
-	for _, k := range keys {
-		want = append(want, row(m.a, 0, k.x, k.y, k.z, m.rows[k].v, m.rows[k].w))
-	}
-	return want
+	return valueOf(t, vals)
 }
 
-func (m *model) put(t *rapid.T) {
-	k, e := someCell.Draw(t, "key"), &entry{someV.Draw(t, "v"), someW.Draw(t, "w")}
-	m.write("put", m.a, 0, k.x, k.y, k.z, e.v, e.w)
-	m.rows[k] = e
+// key draws a value of a key column. The first column of a partition is the sequence's own.
+func (m *machine) key(t *schemas.Table, c *schemas.Column) drivers.Value {
+	if v, ok := m.pinned[c]; ok {
+		return v
+	}
+	switch n := m.int("partition", 0, 1); {
+	case c != t.Partition[0]:
+		return m.value(c.Type, false)
+	case c.Type.Kind == schemas.Text:
+		return drivers.Text(fmt.Sprintf("r%d%s", m.sequence, strings.Repeat("\x00", n)))
+	default:
+		return valueOf(c.Type, m.sequence*2+n)
+	}
 }
 
-func (m *model) part(t *rapid.T) {
-	k := someCell.Draw(t, "key")
-	old := m.rows[k]
-	if old == nil {
-		old = &entry{}
-	}
-	if rapid.Bool().Draw(t, "of v") {
-		old.v = someV.Draw(t, "v")
-		m.write("put_v", m.a, 0, k.x, k.y, k.z, old.v)
-	} else {
-		old.w = someW.Draw(t, "w")
-		m.write("put_w", m.a, 0, k.x, k.y, k.z, old.w)
-	}
-	m.rows[k] = old
-}
-
-func (m *model) delete(t *rapid.T) {
-	k := someCell.Draw(t, "key")
-	pattern := rapid.SampledFrom([]string{"drop", "drop", "drop", "drop_x", "drop_xy", "drop_all"}).Draw(t, "delete")
-	var vals []any
-	var goes func(cell) bool
-	switch pattern {
-	case "drop":
-		vals, goes = []any{k.x, k.y, k.z}, func(l cell) bool { return l == k }
-	case "drop_x":
-		vals, goes = []any{k.x}, func(l cell) bool { return l.x == k.x }
-	case "drop_xy":
-		vals, goes = []any{k.x, k.y}, func(l cell) bool { return l.x == k.x && l.y == k.y }
-	case "drop_all":
-		goes = everywhere
-	}
-	m.write(pattern, append([]any{m.a, 0}, vals...)...)
-	for l := range m.rows {
-		if goes(l) {
-			delete(m.rows, l)
+// draw draws the arguments of a call.
+func (m *machine) draw(p *schemas.Pattern) []drivers.Value {
+	var args []drivers.Value
+	column := func(c *schemas.Column, null bool) {
+		if slices.Contains(p.Table.Key(), c) {
+			if v := m.key(p.Table, c); !null || m.int("no bound", 0, 3) > 0 {
+				args = append(args, v)
+			} else {
+				args = append(args, drivers.Value{})
+			}
+		} else {
+			args = append(args, m.value(c.Type, null))
 		}
 	}
+	for _, c := range p.By {
+		column(c, false)
+	}
+	if p.In != nil {
+		var vals []drivers.Value
+		for range m.int("listed", 0, 4) {
+			if v := m.key(p.Table, p.In); !slices.ContainsFunc(vals, v.Equal) {
+				vals = append(vals, v)
+			}
+		}
+		args = append(args, drivers.ListOf(vals))
+	}
+	if p.Element != nil {
+		args = append(args, m.value(*p.Element.Type.Key, false))
+	}
+	for _, c := range p.Filter {
+		column(c, false)
+	}
+	for _, b := range []*schemas.Bound{p.From, p.To} {
+		if b != nil {
+			column(b.Column, true)
+		}
+	}
+	begins := overPlain(p) || m.int("begins", 0, 2) == 0
+	for _, c := range p.After {
+		if begins {
+			args = append(args, drivers.Value{})
+		} else {
+			column(c, false)
+		}
+	}
+	if p.LimitArg {
+		limit := pick(m, "limit", []int{1, 2, 3, 5, 1000, 1 << 31})
+		if overPlain(p) {
+			limit = 1000
+		}
+		args = append(args, drivers.Bigint(int64(limit)))
+	}
+	if !p.Kind.Reads() {
+		for i, c := range p.Columns {
+			args = append(args, m.value(c.Type, (p.Kind == schemas.Put || p.Kind == schemas.PutIf) && !(p.Static && i == 0)))
+		}
+	}
+	for _, c := range p.If {
+		args = append(args, m.value(c.Type, true))
+	}
+	return args
 }
 
-func (m *model) compare(t *rapid.T) {
-	k, to := someCell.Draw(t, "key"), someX.Draw(t, "to")
-	limit := rapid.IntRange(1, 5).Draw(t, "limit")
-	first := func(want []string) []string { return want[:min(limit, len(want))] }
-	m.expect(m.lines(everywhere, true), "back", m.a, 0)
-	m.expect(m.lines(func(l cell) bool { return l == k }, false), "get", m.a, 0, k.x, k.y, k.z)
-	m.expect(m.lines(func(l cell) bool { return l.x == k.x }, false), "at_x", m.a, 0, k.x)
-	m.expect(first(m.lines(func(l cell) bool { return l.compare(k) > 0 }, false)), "page", m.a, 0, k.x, k.y, k.z, limit)
-	m.expect(first(m.lines(func(l cell) bool { return l.compare(k) < 0 }, true)), "page_back", m.a, 0, k.x, k.y, k.z,
-		limit)
-	m.expect(m.lines(func(l cell) bool { return l.x >= k.x && l.x < to }, false), "range_x", m.a, 0, k.x, to)
-	m.expect(m.lines(func(l cell) bool { return l.x > k.x && l.x <= to }, true), "range_x_back", m.a, 0, k.x, to)
+// overPlain reports whether a read goes through an index over plain columns. Where it has rows that are
+// null in one of them, if it has them, is the engine's affair.
+func overPlain(p *schemas.Pattern) bool { return p.Index != nil && !p.Index.OverKeys() }
+
+func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }
+
+// describe writes a call for a failure.
+func describe(p *schemas.Pattern, args []drivers.Value) string {
+	return p.Name + " (" + line(args) + ")"
+}
+
+// read runs a read on both sides.
+func (m *machine) read(p *schemas.Pattern) {
+	m.fail.Helper()
+	args := m.draw(p)
+	if p.Static && p.Kind == schemas.Get && find(m.ref.statics[p.Table], p.By, args) == nil {
+		return // whether there is a row where none was ever set is the engine's affair
+	}
+	m.compare(p, args)
+}
+
+func (m *machine) compare(p *schemas.Pattern, args []drivers.Value) {
+	m.fail.Helper()
+	what, own := describe(p, args), clone(args)
+	got, err := m.run(m.statement(p.Name), p, own)
+	if err != nil {
+		m.fail.Fatalf("%s: %v", what, err)
+	}
+	m.equal(what, p, got, m.ref.read(p, args))
+}
+
+// scan reads a whole table.
+func (m *machine) scan(p *schemas.Pattern) {
+	m.fail.Helper()
+	st, err := m.store.Prepare(m.ctx, p)
+	if err != nil {
+		m.fail.Fatalf("%v", err)
+	}
+	got, err := m.run(st, p, nil)
+	if err != nil {
+		m.fail.Fatalf("scan %s: %v", p.Table.Name, err)
+	}
+	m.equal("scan "+p.Table.Name, p, got, m.ref.read(p, nil))
+}
+
+func (m *machine) equal(what string, p *schemas.Pattern, got, want []string) {
+	m.fail.Helper()
+	null := func(line string) bool { return overPlain(p) && strings.HasPrefix(line, "null") }
+	got, want = slices.DeleteFunc(got, null), slices.DeleteFunc(want, null)
+	if limit := p.Limit; p.Kind == schemas.Scan && limit > 0 {
+		if len(got) != len(want) {
+			m.fail.Fatalf("%s yields %d rows, want %d", what, len(got), len(want))
+		}
+		return // which ones is the engine's affair
+	}
+	if p.Kind == schemas.Scan || overPlain(p) && len(p.After) == 0 {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
+	if !slices.Equal(got, want) {
+		m.fail.Fatalf("%s yields\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// write runs a write on both sides.
+func (m *machine) write(p *schemas.Pattern) {
+	m.fail.Helper()
+	if p.Kind == schemas.Batch {
+		m.batched(p)
+		return
+	}
+	args := m.draw(p)
+	if !m.fresh(p, args) {
+		return
+	}
+	what, own := describe(p, args), clone(args)
+	r, err := m.session.Write(m.ctx, m.statement(p.Name), args)
+	poison(args)
+	applies := m.ref.applies(p, own)
+	if err != nil || r.Applied != applies {
+		m.fail.Fatalf("%s: applied %v, %v; want %v", what, r.Applied, err, applies)
+	}
+	if !applies {
+		return
+	}
+	returned := m.ref.write(p, own)
+	if p.ReturnsNew && line(r.Row) != line(returned) {
+		m.fail.Fatalf("%s returns %s, want %s", what, line(r.Row), line(returned))
+	}
+}
+
+// fresh reports whether a write is no add to a counter that was deleted.
+func (m *machine) fresh(p *schemas.Pattern, args []drivers.Value) bool {
+	key := p.Table.Name + line(args[:len(p.By)])
+	counts := slices.ContainsFunc(p.Table.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
+	if counts && p.Kind == schemas.Delete {
+		m.spent[key] = true
+	}
+	return p.Kind != schemas.Add || !m.spent[key]
+}
+
+// batched runs a batch on both sides. The parts of an atomic one share what they have to.
+func (m *machine) batched(p *schemas.Pattern) {
+	m.fail.Helper()
+	m.pinned = map[*schemas.Column]drivers.Value{}
+	defer func() { m.pinned = nil }()
+	root := p.Parts[0].Pattern.Table
+	for root.Parent != nil && !root.Parent.Header() {
+		root = root.Parent
+	}
+	if p.Atomic > schemas.AtomicNone && p.Atomic < schemas.AtomicAll {
+		for _, c := range root.Key() {
+			if p.Atomic == schemas.AtomicRow || slices.Contains(root.Partition, c) {
+				m.pinned[c] = m.key(root, c)
+			}
+		}
+	}
+	apart := p.Parallel > 1 || p.Conditional() // the order of parts is the engine's affair
+	var calls []drivers.Call
+	var words, keys []string
+	applies := true
+	for i, part := range p.Parts {
+		most := 1
+		if part.Each != "" {
+			most = 3
+		}
+		for range m.int("calls of "+part.Pattern.Name, 0, most) {
+			args := m.draw(part.Pattern)
+			key := part.Pattern.Table.Name + line(args[:len(part.Pattern.By)])
+			if apart && slices.Contains(keys, key) || !m.fresh(part.Pattern, args) {
+				continue
+			}
+			applies = applies && m.ref.applies(part.Pattern, args)
+			calls, keys = append(calls, drivers.Call{Part: i, Args: args}), append(keys, key)
+		}
+	}
+	if m.int("backward", 0, 1) > 0 {
+		slices.Reverse(calls)
+	}
+	own := slices.Clone(calls)
+	for i, c := range calls {
+		own[i].Args = clone(c.Args)
+		words = append(words, describe(p.Parts[c.Part].Pattern, c.Args))
+	}
+	err := m.session.Batch(m.ctx, m.statement(p.Name), calls)
+	for _, c := range calls {
+		poison(c.Args)
+	}
+	if !applies && errors.Is(err, drivers.ErrNotApplied) {
+		return
+	}
+	if err != nil || !applies {
+		m.fail.Fatalf("batch %s of %s: %v; want it applied: %v", p.Name, strings.Join(words, ", "), err, applies)
+	}
+	for _, c := range own {
+		m.ref.write(p.Parts[c.Part].Pattern, c.Args)
+	}
+}
+
+// agree has the engine compare its index entries with the rows.
+func (m *machine) agree() {
+	m.fail.Helper()
+	store, ok := m.store.(drivers.IndexChecker)
+	if !ok {
+		return
+	}
+	for _, t := range m.schema.Tables {
+		err := store.CheckIndexes(m.ctx, t, func() error { return nil }, func(f drivers.IndexFault) {
+			if !f.Stale {
+				m.fail.Fatalf("index entries of %s %s: %s", t.Name, f.Index, f.What)
+			}
+		})
+		if err != nil {
+			m.fail.Fatalf("index entries of %s: %v", t.Name, err)
+		}
+	}
 }

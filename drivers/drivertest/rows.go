@@ -17,85 +17,36 @@ var (
 	someTimeUUID = [16]byte{0x13, 0x81, 0x40, 0x00, 0x1d, 0xd2, 0x11, 0xb2, 0x80, 15: 7}
 )
 
-// rows tests single rows: put, get, nulls, parts of rows, missing rows.
-func rows(t testing.TB, open Open) {
-	s := begin(t, open, "rows.yaml")
+// numbered puts rows 1 to n into a partition; their column a is x in every
+// third row and y in the others.
+func numbered(c *client, p string, n int) {
+	for k := 1; k <= n; k++ {
+		c.write("put_a", p, k, mark(k))
+	}
+}
+
+func mark(k int) string {
+	if k%3 == 0 {
+		return "x"
+	}
+	return "y"
+}
+
+// extremes tests the least and the largest numbers.
+func extremes(s *suite) {
 	c := s.client()
-	c.expect(nil, "get", "p", 1)
-	c.expect(nil, "all", "p")
-
-	full := []any{"text", []byte{0, 255}, -5, int64(1) << 40, true, someUUID, someTimeUUID, -1_000_000}
-	put := func(k int, vals ...any) { c.write("put", append([]any{"p", k}, vals...)...) }
-	put(1, full...)
-	put(2, "", []byte{}, 0, 0, false, [16]byte{}, [16]byte{6: 0x10}, 0)
-	put(3, nil, nil, nil, nil, nil, nil, nil, nil)
-	put(math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil, -62_135_596_800_000_000)
-	put(math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil, 253_402_300_799_999_999)
-	c.expect([]string{row(append([]any{"p", 1}, full...)...)}, "get", "p", 1)
-	c.expect([]string{row("p", 2, "", []byte{}, 0, 0, false, [16]byte{}, [16]byte{6: 0x10}, 0)}, "get", "p", 2)
-	c.expect([]string{row("p", 3, nil, nil, nil, nil, nil, nil, nil, nil)}, "get", "p", 3)
-	c.expect([]string{row("p", math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil,
-		-62_135_596_800_000_000)}, "get", "p", math.MinInt32)
-	c.expect([]string{row("p", math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil,
-		253_402_300_799_999_999)}, "get", "p", math.MaxInt32)
-	c.expect([]string{"0x00ff 1 text p"}, "get_shuffled", "p", 1)
-	c.expectCount(5, "all", "p")
-
-	parts(c)
-	marks(c)
-	refused(c)
-}
-
-// parts tests writes of some columns of a row.
-func parts(c *client) {
-	get := func(want string, k int) {
-		c.fail.Helper()
-		c.expect([]string{want}, "get", "parts", k)
+	for _, vals := range [][]any{
+		{"p", math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil, -62_135_596_800_000_000},
+		{"p", math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil, 253_402_300_799_999_999},
+	} {
+		c.write("put", vals...)
+		c.expect([]string{row(vals...)}, "get", vals[:2]...)
 	}
-	tail := " null null null null null null"
-	c.write("put_a", "parts", 1, "one")
-	get("parts 1 one null"+tail, 1)
-	c.write("put_b", "parts", 1, []byte{1})
-	get("parts 1 one 0x01"+tail, 1)
-	c.write("put_a", "parts", 1, "two")
-	get("parts 1 two 0x01"+tail, 1)
-	c.write("put_a", "parts", 1, nil)
-	get("parts 1 null 0x01"+tail, 1)
-	c.expect([]string{"null"}, "get_a", "parts", 1)
-	c.write("put_ab", "parts", 1, "three", nil)
-	get("parts 1 three null"+tail, 1)
-	c.write("put_a", "parts", 1, nil)
-	get("parts 1 null null"+tail, 1) // the row stays when its last value goes
-	c.write("put_a", "parts", 2, nil)
-	get("parts 2 null null"+tail, 2) // a put of nothing creates the row
-	c.write("put", "parts", 1, "four", []byte{4}, 4, 4, true, nil, nil, 4)
-	c.write("put", "parts", 1, "five", nil, nil, nil, nil, nil, nil, nil)
-	get("parts 1 five null"+tail, 1) // a put of all columns keeps none of the old values
-
-	c.write("drop", "parts", 1)
-	c.expect(nil, "get", "parts", 1)
-	c.write("drop", "parts", 1)
-	c.write("drop", "nowhere", 1)
-	c.write("drop_all", "nowhere")
-	c.expect([]string{"2 null"}, "all", "parts")
-	c.write("put_b", "parts", 1, []byte{9})
-	get("parts 1 null 0x09"+tail, 1) // nothing of the old row comes back
-}
-
-// marks tests tables that have only a key.
-func marks(c *client) {
-	for _, k := range []string{"c", "a", "b", "a"} {
-		c.write("mark", "p", k)
-	}
-	c.expect([]string{"a", "b", "c"}, "marked", "p")
-	c.expect([]string{"b"}, "is_marked", "p", "b")
-	c.write("unmark", "p", "b")
-	c.expect([]string{"a", "c"}, "marked", "p")
-	c.expect(nil, "is_marked", "p", "b")
 }
 
 // refused tests calls that cannot be run. They fail and change nothing.
-func refused(c *client) {
+func refused(s *suite) {
+	c := s.client()
 	c.write("put_a", "refused", 1, "kept")
 	for name, vals := range map[string][]any{
 		"a null key":                {"refused", nil, "x"},
@@ -125,48 +76,6 @@ func refused(c *client) {
 		c.Errorf("a put that was run by Read returned no error")
 	}
 	c.expect([]string{"1 kept"}, "all", "refused")
-}
-
-// statics tests static columns. They have one value for each partition, beside its rows.
-func statics(t testing.TB, open Open) {
-	c := begin(t, open, "statics.yaml").client()
-	c.expect(nil, "title", "p", 1)
-	c.write("put", "p", 1, 1, "a")
-	c.write("put", "p", 1, 2, "b")
-	c.expect([]string{"2 b null", "1 a null"}, "titled", "p", 1)
-	c.write("retitle", "p", 1, "T", 5)
-	c.expect([]string{"p 1 T 5"}, "title", "p", 1)
-	c.expect([]string{"2 b T", "1 a T"}, "titled", "p", 1)
-	c.expect([]string{"2 b", "1 a"}, "rows", "p", 1) // the static columns make no row
-	c.expect([]string{"1 T a"}, "one", "p", 1, 1)
-	c.write("retitle_only", "p", 1, "U")
-	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
-	c.expect([]string{"2 b U", "1 a U"}, "titled", "p", 1)
-
-	c.write("retitle", "p", 0, "neighbour", nil)
-	c.write("retitle", "p", 2, "", 0)
-	c.write("put", "p", 0, 1, "n")
-	c.expect([]string{`p 2 "" 0`}, "title", "p", 2) // a partition of nothing but statics
-	c.expect(nil, "titled", "p", 2)
-	c.write("put", "q", 1, 1, "no title")
-	c.same([]string{"p 1 U 5", "p 0 neighbour null", `p 2 "" 0`}, "titles")
-	c.same([]string{"p 1 1 U", "p 1 2 U", "p 0 1 neighbour", "q 1 1 null"}, "scan")
-
-	// Static columns stay when rows are deleted, and go with their partition.
-	c.write("drop", "p", 1, 1)
-	c.write("drop", "p", 1, 2)
-	c.expect([]string{"p 1 U 5"}, "title", "p", 1)
-	c.expect(nil, "titled", "p", 1)
-	c.write("put", "p", 1, 3, "c")
-	c.expect([]string{"3 c U"}, "titled", "p", 1)
-	c.write("drop_all", "p", 1)
-	c.expect(nil, "titled", "p", 1)
-	c.expect(nil, "title", "p", 1)
-	c.expect([]string{"p 0 neighbour null"}, "title", "p", 0)
-	c.expect([]string{"1 n neighbour"}, "titled", "p", 0)
-	c.same([]string{"p 0 neighbour null", `p 2 "" 0`}, "titles")
-	c.write("put", "p", 1, 4, "d")
-	c.expect([]string{"4 d null"}, "titled", "p", 1) // the old title does not come back
 }
 
 // splits tests scans in parts: together they yield each row once.

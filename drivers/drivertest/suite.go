@@ -230,10 +230,17 @@ func (c *client) batch(pattern string, parts ...part) error {
 // lines runs a read and returns its rows as text.
 func (c *client) lines(pattern string, vals ...any) ([]string, error) {
 	c.fail.Helper()
-	args := c.args(pattern, vals)
-	types := columnTypes(c.schema.Pattern(pattern))
-	var got []string
-	err := c.session.Read(c.ctx, c.statement(pattern), args, func(row []drivers.Value) error {
+	got, err := c.run(c.statement(pattern), c.schema.Pattern(pattern), c.args(pattern, vals))
+	if err != nil {
+		err = fmt.Errorf("%s %v: %w", pattern, clip(vals), err)
+	}
+	return got, err
+}
+
+// run runs a read and returns its rows as text.
+func (c *client) run(st drivers.Statement, p *schemas.Pattern, args []drivers.Value) (got []string, err error) {
+	types := columnTypes(p)
+	err = c.session.Read(c.ctx, st, args, func(row []drivers.Value) error {
 		if err := check(types, row); err != nil {
 			return err
 		}
@@ -241,9 +248,6 @@ func (c *client) lines(pattern string, vals ...any) ([]string, error) {
 		return nil
 	})
 	poison(args)
-	if err != nil {
-		err = fmt.Errorf("%s %v: %w", pattern, clip(vals), err)
-	}
 	return got, err
 }
 
@@ -298,42 +302,30 @@ type Topic struct {
 // Topics returns the parts of the contract, simple ones first.
 func Topics() []Topic {
 	return []Topic{
-		{"rows", rows},
+		{"rows", random("rows.yaml", extremes, refused)},
 		{"apply", apply},
 		{"order", order},
-		{"composite", composite},
-		{"limits", limits},
-		{"paging", paging},
-		{"multiget", multiget},
-		{"filters", filters},
-		{"scans", scans},
+		{"composite", random("composite.yaml")},
 		{"splits", splits},
 		{"traces", traces},
 		{"keys", oddKeys},
 		{"values", oddValues},
-		{"narrow", narrow},
+		{"narrow", random("narrow.yaml")},
 		{"large", large},
-		{"sets", sets},
-		{"lists", lists},
-		{"maps", maps},
-		{"counters", counters},
-		{"returns", returns},
-		{"conditions", conditions},
-		{"batches", batches},
+		{"collections", random("collections.yaml", appends)},
+		{"counters", random("counters.yaml", counters, returns)},
+		{"conditions", random("conditions.yaml", races, counting, moves)},
+		{"batches", random("batches.yaml", limitedBatches)},
 		{"isolation", isolation},
-		{"statics", statics},
-		{"nested", nested},
-		{"family", family},
-		{"deletes", deletes},
+		{"statics", random("statics.yaml")},
+		{"nested", random("nested.yaml")},
+		{"family", random("family.yaml")},
 		{"ties", ties},
-		{"indexes", indexes},
-		{"fallbacks", fallbacks},
-		{"random indexes", randomIndexes},
+		{"indexes", random("indexes.yaml", fallbacks)},
 		{"sessions", sessions},
 		{"contexts", contexts},
 		{"concurrency", concurrency},
 		{"meter", meter},
-		{"random", random},
 	}
 }
 

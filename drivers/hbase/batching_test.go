@@ -17,7 +17,7 @@ func TestBatching(t *testing.T) {
 	}
 	for _, topic := range drivertest.Topics() {
 		switch topic.Name {
-		case "multiget", "batches", "concurrency", "contexts":
+		case "rows", "batches", "concurrency", "contexts":
 			t.Run(topic.Name, func(t *testing.T) {
 				topic.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
 					if err := st.Apply(t.Context(), s); err != nil {
