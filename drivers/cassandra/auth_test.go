@@ -11,7 +11,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // TestAuth runs on a Cassandra with a login, as a role that may use only what it has made
@@ -49,19 +48,7 @@ func TestAuth(t *testing.T) {
 			t.Errorf("left behind: %q", left)
 		}
 	})
-	for _, topic := range drivertest.Topics() {
-		switch topic.Name {
-		case "indexes", "conditions", "counters", "batches":
-			t.Run(topic.Name, func(t *testing.T) {
-				topic.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
-					if err := st.Apply(t.Context(), s); err != nil {
-						t.Fatal(err)
-					}
-					return st
-				})
-			})
-		}
-	}
+	drivertest.RunShared(t, st, "indexes", "conditions", "counters", "batches")
 	t.Run("namespaces", func(t *testing.T) {
 		names, err := drivers.Namespaces(t.Context(), st)
 		if err != nil || len(names) == 0 {

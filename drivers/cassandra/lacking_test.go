@@ -13,7 +13,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // poor passes frames between clients and a Cassandra, and renames in them what other clusters lack,
@@ -119,17 +118,5 @@ func TestLacking(t *testing.T) {
 	if err != nil || len(all) == 0 {
 		t.Errorf("namespaces %+v, %v", all, err)
 	}
-	for _, topic := range drivertest.Topics() {
-		switch topic.Name {
-		case "indexes", "counters", "batches":
-			t.Run(topic.Name, func(t *testing.T) {
-				topic.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
-					if err := st.Apply(t.Context(), s); err != nil {
-						t.Fatal(err)
-					}
-					return st
-				})
-			})
-		}
-	}
+	drivertest.RunShared(t, st, "indexes", "counters", "batches")
 }

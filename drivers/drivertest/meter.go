@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,12 +210,18 @@ func traces(t testing.TB, open Open) {
 	}
 }
 
-// RunShared runs all topics over one store. It is for an engine that is slow to create
-// tables. The first topic that reads a schema file applies the schema, and the topics
+// RunShared runs topics over one store, all of them unless some are named. It is for an engine that is
+// slow to create tables. The first topic that reads a schema file applies the schema, and the topics
 // after it begin with empty tables.
-func RunShared(t *testing.T, st drivers.Store) {
+func RunShared(t *testing.T, st drivers.Store, names ...string) {
 	s := &shared{Store: st, applied: make(map[string]*suite)}
-	Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
+	for _, topic := range Topics() {
+		if len(names) == 0 || slices.Contains(names, topic.Name) {
+			t.Run(topic.Name, func(t *testing.T) {
+				topic.Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
+			})
+		}
+	}
 }
 
 // shared is a store with the schemas that topics have applied, by file and replaced words.

@@ -280,7 +280,7 @@ func (m *machine) write(p *schemas.Pattern) {
 		return
 	}
 	args := m.draw(p)
-	if !m.fresh(p, args) {
+	if !m.fresh(p, args) || m.vanishing(p, args) {
 		return
 	}
 	what, own := describe(p, args), clone(args)
@@ -307,6 +307,18 @@ func (m *machine) fresh(p *schemas.Pattern, args []drivers.Value) bool {
 		m.spent[key] = true
 	}
 	return p.Kind != schemas.Add || !m.spent[key]
+}
+
+// vanishing reports whether a write other than a put would leave a row whose columns are all null. Whether
+// there is such a row is the engine's affair: Cassandra's UPDATE writes no mark of a row.
+func (m *machine) vanishing(p *schemas.Pattern, args []drivers.Value) bool {
+	if p.Kind == schemas.Put || p.Kind == schemas.Delete || p.Absent || p.Static {
+		return false
+	}
+	x := m.ref.written(p, args)
+	return !slices.ContainsFunc(p.Table.Columns, func(c *schemas.Column) bool {
+		return !x[c].IsNull() && !(c.Type.Collection() && len(x[c].Elems()) == 0)
+	})
 }
 
 // batched runs a batch on both sides. The parts of an atomic one share what they have to.
@@ -337,7 +349,7 @@ func (m *machine) batched(p *schemas.Pattern) {
 		for range m.int("calls of "+part.Pattern.Name, 0, most) {
 			args := m.draw(part.Pattern)
 			key := part.Pattern.Table.Name + line(args[:len(part.Pattern.By)])
-			if apart && slices.Contains(keys, key) || !m.fresh(part.Pattern, args) {
+			if apart && slices.Contains(keys, key) || !m.fresh(part.Pattern, args) || m.vanishing(part.Pattern, args) {
 				continue
 			}
 			applies = applies && m.ref.applies(part.Pattern, args)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -53,12 +54,12 @@ func (x record) has(columns []*schemas.Column, vals []drivers.Value) bool {
 	return true
 }
 
-// list returns the rows that a pattern is about, those of its table or the statics of its partitions, and their key.
-func (r *reference) list(p *schemas.Pattern) (map[*schemas.Table][]record, []*schemas.Column) {
+// lists returns the rows that a pattern is about, by table: rows, or the static columns of partitions.
+func (r *reference) lists(p *schemas.Pattern) map[*schemas.Table][]record {
 	if p.Static {
-		return r.statics, p.Table.Partition
+		return r.statics
 	}
-	return r.rows, p.Table.Key()
+	return r.rows
 }
 
 func find(rows []record, columns []*schemas.Column, vals []drivers.Value) record {
@@ -82,7 +83,7 @@ func (r *reference) static(t *schemas.Table, x record) record {
 // read returns the rows of a read as lines.
 func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (lines []string) {
 	l := p.ArgLayout()
-	lists, _ := r.list(p)
+	lists := r.lists(p)
 	var rows []record
 	for _, x := range lists[p.Table] {
 		if x.has(p.By, args) && x.has(p.Filter, args[l.Filter:]) && within(x, p, args, l) {
@@ -147,10 +148,7 @@ func within(x record, p *schemas.Pattern, args []drivers.Value, l schemas.ArgLay
 	if len(p.After) == 0 || args[l.After].IsNull() {
 		return true
 	}
-	after := record{}
-	for c, v := range x {
-		after[c] = v
-	}
+	after := maps.Clone(x)
 	for i, c := range p.After {
 		after[c] = args[l.After+i]
 	}
@@ -179,14 +177,14 @@ func compareRows(p *schemas.Pattern, a, b record) int {
 
 // applies reports whether the condition of a write holds.
 func (r *reference) applies(p *schemas.Pattern, args []drivers.Value) bool {
-	lists, _ := r.list(p)
+	lists := r.lists(p)
 	x := find(lists[p.Table], p.By, args)
 	return !(p.Absent && x != nil || p.Present && x == nil) && x.has(p.If, args[p.ArgLayout().If:])
 }
 
 // write makes a write whose condition holds, and returns the row that an add returns.
 func (r *reference) write(p *schemas.Pattern, args []drivers.Value) (returned []drivers.Value) {
-	lists, _ := r.list(p)
+	lists := r.lists(p)
 	if p.Kind == schemas.Delete {
 		gone := func(x record) bool { return x.has(p.By, args) }
 		r.rows[p.Table] = slices.DeleteFunc(r.rows[p.Table], gone)
@@ -195,11 +193,24 @@ func (r *reference) write(p *schemas.Pattern, args []drivers.Value) (returned []
 		}
 		return nil
 	}
-	x := find(lists[p.Table], p.By, args)
+	x := r.written(p, args)
+	if at := slices.IndexFunc(lists[p.Table], func(x record) bool { return x.has(p.By, args) }); at >= 0 {
+		lists[p.Table][at] = x
+	} else if p.Kind != schemas.Remove {
+		lists[p.Table] = append(lists[p.Table], x)
+	}
+	for _, c := range p.Columns {
+		returned = append(returned, x[c])
+	}
+	return returned
+}
+
+// written returns the row that a write leaves.
+func (r *reference) written(p *schemas.Pattern, args []drivers.Value) record {
+	lists := r.lists(p)
+	x := maps.Clone(find(lists[p.Table], p.By, args))
 	if x == nil {
-		if x = (record{}); p.Kind != schemas.Remove {
-			lists[p.Table] = append(lists[p.Table], x)
-		}
+		x = record{}
 		for i, c := range p.By {
 			x[c] = args[i].Clone()
 		}
@@ -210,14 +221,13 @@ func (r *reference) write(p *schemas.Pattern, args []drivers.Value) (returned []
 		case schemas.Add:
 			v = drivers.Number(c.Type.Kind, x[c].Int64()+v.Int64())
 		case schemas.Append:
-			v = drivers.ListOf(slices.Concat(x[c].Elems(), v.Clone().Elems()))
+			v = drivers.ListOf(slices.Concat(x[c].Elems(), v.Elems()))
 		case schemas.Remove:
 			v = drivers.ListOf(slices.DeleteFunc(slices.Clone(x[c].Elems()), func(e drivers.Value) bool {
 				return slices.ContainsFunc(v.Elems(), e.Equal)
 			}))
 		}
 		x[c] = v.Clone()
-		returned = append(returned, x[c])
 	}
-	return returned
+	return x
 }
