@@ -16,7 +16,7 @@ import (
 
 // randomDefaults are the values of rapid's flags unless the command line sets them. The sequences are
 // the same in each run: a seed of 0 makes others.
-var randomDefaults = map[string]string{"rapid.seed": "1", "rapid.checks": "60", "rapid.steps": "50"}
+var randomDefaults = map[string]string{"rapid.seed": "1", "rapid.checks": "40", "rapid.steps": "50"}
 
 // sharedChecks is how many random sequences run on a shared engine, where each call
 // crosses the network.

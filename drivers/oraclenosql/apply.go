@@ -25,7 +25,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 }
 
 func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
-	l, err := newLayout(sch, namespaceOf(s.namespace, sch.Name))
+	l, err := newLayout(sch, s.namespace, namespaceOf(s.namespace, sch.Name))
 	if err != nil {
 		return err
 	}
@@ -56,37 +56,37 @@ func firstLine(statement string) string {
 	return line
 }
 
-// missing returns the statements that create what the namespace lacks. It returns an error if
-// the namespace differs in any other way.
-func (s *Store) missing(ctx context.Context, l *layoutOf, sch *schemas.Schema) (statements []string, err error) {
+// missing returns the statements that create what the namespace lacks.
+func (s *Store) missing(ctx context.Context, l *layoutOf, sch *schemas.Schema) ([]string, error) {
 	n, err := s.readNamespace(ctx, l.namespace)
 	if err != nil {
 		return nil, err
 	}
-	there := make(map[string]*liveTable)
+	return s.lacking(l, sch, n)
+}
+
+// lacking returns the statements that create what a namespace lacks; nil is one that is not there. It returns an
+// error if the namespace differs in any other way.
+func (s *Store) lacking(l *layoutOf, sch *schemas.Schema, n *liveNamespace) (statements []string, err error) {
 	if n == nil {
 		statements = append(statements, "CREATE NAMESPACE IF NOT EXISTS "+l.namespace)
-	} else {
-		if err := n.owned(s.namespace, sch.Name); err != nil {
-			return nil, err
-		}
-		own, err := stored(sch)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := drivers.Missing(own, n.schema(sch.Name)); err != nil {
-			return nil, fmt.Errorf("namespace %s: %w", l.namespace, err)
-		}
-		there = n.tables
+		n = &liveNamespace{name: l.namespace}
 	}
-	for _, t := range l.all {
-		live := there[t.path]
-		if live == nil {
-			statements = append(statements, t.create(l.namespace, t.mark(s.namespace, sch.Name).comment()))
-		}
-		for _, x := range t.kept() {
-			if live == nil || !live.has(identifier(x.Name)) {
-				statements = append(statements, t.createIndex(x))
+	if err := n.owned(s.namespace, sch.Name); err != nil {
+		return nil, err
+	}
+	own, err := stored(sch)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := drivers.Missing(own, n.schema(sch.Name))
+	if err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", l.namespace, err)
+	}
+	for _, d := range changes {
+		for _, statement := range l.statements(d) {
+			if !slices.Contains(statements, statement) { // tables may share a parent without rows
+				statements = append(statements, statement)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (t *liveTable) has(index string) bool {
 
 // attach is Apply of a store that is open for reading only.
 func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
-	l, err := newLayout(sch, s.place(sch.Name))
+	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
 	if err != nil {
 		return err
 	}

@@ -61,17 +61,18 @@ type statement struct {
 
 // layoutOf is the layout of a schema: its namespace and Oracle's table of each of its tables.
 type layoutOf struct {
-	namespace string
+	run, schema string // the store's namespace and the schema, which marks name
+	namespace   string
 	all       []*table
 	tables    map[*schemas.Table]*table // the table of rows; its parent has the static columns
 }
 
-func newLayout(s *schemas.Schema, namespace string) (*layoutOf, error) {
+func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 	all, err := layout(s)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	l := &layoutOf{namespace, all, make(map[*schemas.Table]*table)}
+	l := &layoutOf{run, s.Name, namespace, all, make(map[*schemas.Table]*table)}
 	for _, t := range all {
 		t.full = namespace + ":" + t.path
 		l.tables[t.of] = t // the table of rows, which follows that of their static columns
@@ -84,7 +85,7 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	if _, err := readSettings(o.Settings); err != nil {
 		return nil, err
 	}
-	l, err := newLayout(s, namespaceOf(o.Namespace, s.Name))
+	l, err := newLayout(s, o.Namespace, namespaceOf(o.Namespace, s.Name))
 	if err != nil {
 		return nil, err
 	}

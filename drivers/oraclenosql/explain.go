@@ -346,7 +346,7 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 		return "", err
 	}
 	namespace := namespaceOf(o.Namespace, s.Name)
-	l, err := newLayout(s, namespace)
+	l, err := newLayout(s, o.Namespace, namespace)
 	if err != nil {
 		return "", err
 	}
@@ -360,7 +360,7 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 		for _, note := range table.allNotes() {
 			t.Comment(note)
 		}
-		t.Statement(table.create(namespace, "") + ";")
+		t.Statement(table.create("") + ";")
 		if table.of.Static == nil || table.parent != nil { // the rows are indexed, not the static columns
 			table.indexes(t)
 		}
@@ -398,9 +398,9 @@ func (t *table) allNotes() []string {
 
 // create returns the statement that creates the table. A child table inherits the key
 // columns of its parents and does not name them. A comment has no single quotes.
-func (t *table) create(namespace, comment string) string {
+func (t *table) create(comment string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s:%s ", namespace, t.path)
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s ", t.full)
 	if comment != "" {
 		fmt.Fprintf(&b, "COMMENT '%s' ", comment)
 	}

@@ -12,7 +12,7 @@ import (
 type forecastEngine struct{ tables map[*schemas.Table]*table }
 
 func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
-	l, err := newLayout(s, namespaceOf("", s.Name))
+	l, err := newLayout(s, "", namespaceOf("", s.Name))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch) }
 
 func stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	if _, err := newLayout(sch, ""); err != nil {
+	if _, err := newLayout(sch, "", ""); err != nil {
 		return nil, err
 	}
 	own := schemas.Canonical(sch)
@@ -161,7 +161,7 @@ func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 }
 
 func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	l, err := newLayout(sch, s.place(sch.Name))
+	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +183,20 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		Unseen: []string{"Oracle does not say in which order columns were meant to descend: that is in the tables' comments."},
 	}
 	for i := range c.Drifts {
-		c.Drifts[i].Mend = l.mend(c.Drifts[i].Difference)
+		d := &c.Drifts[i]
+		for _, statement := range l.statements(d.Difference) {
+			if !strings.HasPrefix(statement, "#") {
+				statement += ";"
+			}
+			d.Mend = append(d.Mend, statement)
+		}
 	}
 	return c, nil
 }
 
-// mend returns the statements that would mend a difference.
-func (l *layoutOf) mend(d schemas.Difference) []string {
+// statements returns the statements of a change. One that would remove data is a comment, and so is what no
+// statement does.
+func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	at := slices.IndexFunc(l.all, func(t *table) bool { return t.of.Name == d.Table && !t.isStatic() })
 	if at < 0 {
 		if d.Kind == schemas.ExtraTable {
@@ -199,27 +206,30 @@ func (l *layoutOf) mend(d schemas.Difference) []string {
 	}
 	t := l.all[at]
 	switch d.Kind {
-	case schemas.MissingTable:
-		var all []string
-		for _, one := range l.all {
-			if one.of == t.of {
-				all = append(all, one.create(l.namespace, "")+";")
+	case schemas.MissingTable: // with that of its static columns, and the parents that have no rows
+		for up := t; up != nil; up = up.parent {
+			if up.of == t.of || up.of.Header() {
+				all = append(all, up.create(up.mark(l.run, l.schema).comment()))
 			}
+		}
+		slices.Reverse(all)
+		for _, x := range t.kept() {
+			all = append(all, t.createIndex(x))
 		}
 		return all
 	case schemas.MissingIndex:
 		for _, x := range t.kept() {
 			if x.Name == d.Part {
-				return []string{t.createIndex(x) + ";"}
+				return []string{t.createIndex(x)}
 			}
 		}
 	case schemas.ExtraIndex:
-		return []string{fmt.Sprintf("DROP INDEX %s ON %s;", identifier(d.Part), t.full)}
+		return []string{fmt.Sprintf("DROP INDEX %s ON %s", identifier(d.Part), t.full)}
 	case schemas.MissingColumn:
 		for _, c := range t.columns {
 			if c.Name == d.Part {
 				typ, _ := columnType(c)
-				return []string{fmt.Sprintf("ALTER TABLE %s (ADD %s %s);", t.full, identifier(c.Name), typ)}
+				return []string{fmt.Sprintf("ALTER TABLE %s (ADD %s %s)", t.full, identifier(c.Name), typ)}
 			}
 		}
 	case schemas.ExtraColumn:

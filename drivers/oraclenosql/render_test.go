@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,14 +55,41 @@ func TestRender(t *testing.T) {
 
 func rendered(t *testing.T, s *schemas.Schema) string {
 	t.Helper()
+	server := newServer()
+	defer func() { sameTables(t, s, server) }()
 	text, err := Engine().Render(s, drivers.Options{Namespace: "run"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := newServer().run(text); err != nil {
+	if err := server.run(text); err != nil {
 		t.Errorf("schema %s: %v, in\n%s", s.Name, err, text)
 	}
 	return text
+}
+
+var comments = regexp.MustCompile(`COMMENT '[^']*' `)
+
+// sameTables checks that the statements of the missing tables create what Render does, with marks.
+func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
+	t.Helper()
+	st := &Store{namespace: "run"}
+	l, err := newLayout(s, st.namespace, namespaceOf(st.namespace, s.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := st.lacking(l, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := newServer()
+	text := strings.Join(statements, ";\n") + ";"
+	if err := applied.run(comments.ReplaceAllString(text, "")); err != nil {
+		t.Errorf("schema %s: %v, in\n%s", s.Name, err, text)
+	}
+	if n := len(comments.FindAllString(text, -1)); n != len(l.all) || !maps.EqualFunc(applied.tables, rendered.tables,
+		func(a, b *created) bool { return slices.Equal(a.key, b.key) && maps.Equal(a.types, b.types) }) {
+		t.Errorf("schema %s: %d marks of %d tables; apply creates\n%s", s.Name, n, len(l.all), text)
+	}
 }
 
 // TestRefused: what Oracle would not take is an error that says so.
