@@ -87,7 +87,7 @@ func extras(ctx context.Context, session *gocql.Session, keyspace string) (all [
 		for it.Scan(&name, &table) {
 			drop := fmt.Sprintf("-- removes its rows: DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
 			if what == "TRIGGER" {
-				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s;", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
+				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
 			}
 			all = append(all, drivers.Drift{
 				Difference: schemas.Difference{

@@ -40,8 +40,14 @@ func (d *Definition) Compare(
 	}
 	c.Drifts = slices.Concat(c.Drifts, drivers.Drifts(schemas.Diff(want, have)), extra)
 	for i := range c.Drifts {
-		if c.Drifts[i].Mend == nil {
-			c.Drifts[i].Mend = m.mend(c.Drifts[i].Difference)
+		d := &c.Drifts[i]
+		if d.Mend == nil {
+			d.Mend = m.statements(d.Difference)
+		}
+		for i, stmt := range d.Mend {
+			if !strings.HasPrefix(stmt, "--") {
+				d.Mend[i] += ";"
+			}
 		}
 	}
 	if foreign := m.there.unmarked(d.Tables); len(foreign) > 0 {
@@ -116,7 +122,7 @@ func (m *comparison) keyspaceDrifts() (all []drivers.Drift, err error) {
 			Difference: keyspaceSetting("durable_writes", want, strconv.FormatBool(m.there.Durable)),
 			Harm:       drivers.RowsWrong, // acknowledged writes are lost with the process
 			Mend: []string{m.unless(want == "false", "acknowledged writes can be lost",
-				fmt.Sprintf("ALTER KEYSPACE %s WITH durable_writes = %s;", Quote(m.Keyspace), want))},
+				fmt.Sprintf("ALTER KEYSPACE %s WITH durable_writes = %s", Quote(m.Keyspace), want))},
 		})
 	}
 	return all, nil
@@ -129,7 +135,7 @@ func keyspaceSetting(name, want, have string) schemas.Difference {
 // unless returns a statement, as a comment with the reason if it loses something.
 func (*comparison) unless(loses bool, what, stmt string) string {
 	if loses {
-		return "-- " + what + ": " + stmt
+		return "-- " + what + ": " + stmt + ";"
 	}
 	return stmt
 }
@@ -143,7 +149,7 @@ const (
 // than wanted matter only where the setting names their number.
 func (m *comparison) replicationDrifts() (all []drivers.Drift) {
 	repair := "-- then, on every node: nodetool repair --full " + m.Keyspace
-	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s;", Quote(m.Keyspace), m.Replication.cql())
+	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s", Quote(m.Keyspace), m.Replication.cql())
 	class := m.there.class()
 	if class != byDatacenter {
 		all = append(all, drivers.Drift{
@@ -170,7 +176,7 @@ func (m *comparison) replicationDrifts() (all []drivers.Drift) {
 
 // saidReplication compares with the class and the replicas that the schema says, which must be just so.
 func (m *comparison) saidReplication(said map[string]string) (all []drivers.Drift) {
-	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s;", Quote(m.Keyspace), cqlMap(said))
+	alter := fmt.Sprintf("ALTER KEYSPACE %s WITH replication = %s", Quote(m.Keyspace), cqlMap(said))
 	loses := false
 	for name, is := range m.there.Replication {
 		have, _ := strconv.Atoi(is)
@@ -212,7 +218,7 @@ func (m *comparison) markDrifts() (all []drivers.Drift) {
 				Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
 			},
 			Harm: drivers.CostsMore,
-			Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
+			Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s", m.Qualified(td.Name), Literal(td.Comment))},
 		})
 	}
 	return all

@@ -10,9 +10,9 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// mend returns the statements that would mend a difference. A statement that would remove data
-// is written as a comment.
-func (m *comparison) mend(f schemas.Difference) []string {
+// statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
+// data is a comment, and so is what no statement does.
+func (m *comparison) statements(f schemas.Difference) []string {
 	td := m.definitionOf(f.Table)
 	if td == nil { // the schema has no such table
 		return []string{"-- removes its rows: DROP TABLE " + m.Qualified(m.cqlNameOf(f.Table)) + ";"}
@@ -20,14 +20,17 @@ func (m *comparison) mend(f schemas.Difference) []string {
 	table := m.Qualified(td.Name)
 	switch f.Kind {
 	case schemas.MissingTable:
-		return m.createMissing(*td)
+		if m.there.Replication == nil {
+			return append([]string{m.createKeyspace()}, m.createAll(*td)...)
+		}
+		return m.createAll(*td)
 	case schemas.MissingColumn:
 		c := td.Table.Column(f.Part)
 		static := ""
 		if c.Role == schemas.Static {
 			static = " STATIC"
 		}
-		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s %s%s;", table, Quote(c.Name), cqlType(c.Type), static)}
+		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s %s%s", table, Quote(c.Name), cqlType(c.Type), static)}
 	case schemas.DifferentKey, schemas.DifferentOrder:
 		return m.recreate(*td, "the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
@@ -37,7 +40,7 @@ func (m *comparison) mend(f schemas.Difference) []string {
 	case schemas.ExtraColumn:
 		return []string{fmt.Sprintf("-- removes its values: ALTER TABLE %s DROP %s;", table, Quote(f.Part))}
 	case schemas.DifferentExpiry:
-		alter := fmt.Sprintf("ALTER TABLE %s WITH default_time_to_live = %s;", table, f.Want)
+		alter := fmt.Sprintf("ALTER TABLE %s WITH default_time_to_live = %s", table, f.Want)
 		want, _ := strconv.Atoi(f.Want)
 		have, _ := strconv.Atoi(f.Have)
 		return []string{
@@ -68,17 +71,6 @@ func (m *comparison) cqlNameOf(name string) string {
 	return name
 }
 
-// createMissing returns the statements that create a table, and the keyspace if there is none.
-func (m *comparison) createMissing(td TableDefinition) (stmts []string) {
-	if m.there.Replication == nil {
-		stmts = append(stmts, m.createKeyspace()+";")
-	}
-	for _, stmt := range m.createAll(td) {
-		stmts = append(stmts, stmt+";")
-	}
-	return stmts
-}
-
 // recreate returns, as comments, the steps that create a table recreate and keep its rows.
 func (m *comparison) recreate(td TableDefinition, why string) []string {
 	table := m.Qualified(td.Name)
@@ -96,12 +88,10 @@ func (m *comparison) recreate(td TableDefinition, why string) []string {
 // index returns the statements that create an index, drop it, or both.
 func (m *comparison) index(td TableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind != schemas.MissingIndex {
-		stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;",
-			Quote(m.Keyspace), Quote(Name(f.Part))))
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(Name(f.Part)))
 	}
 	if f.Kind == schemas.ExtraIndex {
-		stmts[0] = fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", Quote(m.Keyspace), Quote(f.Part))
-		return stmts
+		return []string{"DROP INDEX IF EXISTS " + m.Qualified(f.Part)}
 	}
 	// Two indexes of a schema with the same last column are one in CQL.
 	for _, x := range td.Table.Indexes {
@@ -110,7 +100,7 @@ func (m *comparison) index(td TableDefinition, f schemas.Difference) (stmts []st
 		}
 		for _, made := range td.Indexes {
 			if made.Column == x.Columns[len(x.Columns)-1].Column {
-				stmts = append(stmts, m.createIndex(td, made)+";")
+				stmts = append(stmts, m.createIndex(td, made))
 			}
 		}
 	}
@@ -128,8 +118,7 @@ func (m *comparison) setting(td TableDefinition, name string, f schemas.Differen
 		}
 		var stmts []string
 		for _, x := range td.Indexes {
-			stmts = append(stmts, fmt.Sprintf("DROP INDEX IF EXISTS %s.%s;", Quote(m.Keyspace), Quote(x.Name)),
-				m.createIndex(td, x)+";")
+			stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(x.Name), m.createIndex(td, x))
 		}
 		return stmts
 	}
@@ -138,7 +127,7 @@ func (m *comparison) setting(td TableDefinition, name string, f schemas.Differen
 		f.Want = c.cql(f.Want)
 	}
 	if !isMap {
-		return []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s;", table, name, f.Want)}
+		return []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, name, f.Want)}
 	}
 	fields := make(map[string]string)
 	for setting, value := range m.Stored.Table(td.Table.Name).Hints[EngineName] {
@@ -152,7 +141,7 @@ func (m *comparison) setting(td TableDefinition, name string, f schemas.Differen
 	case fields["class"] == "" && option != "caching":
 		fields["class"], _ = m.defaultOf(option+".class", nil)
 	}
-	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s;", table, option, cqlMap(fields))}
+	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, option, cqlMap(fields))}
 	if option == "compression" {
 		stmts = append(stmts,
 			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s",
@@ -180,20 +169,16 @@ func (d *Definition) Missing(there *LiveKeyspace) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keyspace %s: %w", d.Keyspace, err)
 	}
+	m := &comparison{Definition: d, there: there}
 	var stmts []string
-	for _, td := range d.Tables {
-		t := there.Tables[td.Name]
-		if t == nil {
-			stmts = append(stmts, d.createTable(td))
+	for _, c := range missing {
+		td := m.definitionOf(c.Table)
+		if t := there.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
+			return nil, fmt.Errorf("keyspace %s: %w", d.Keyspace, drivers.Conflict([]schemas.Difference{c}))
 		}
-		for _, m := range missing {
-			if t != nil && t.Comment != td.Comment && m.Table == td.Table.Name { // it was created without this index
-				return nil, fmt.Errorf("keyspace %s: %w", d.Keyspace, drivers.Conflict([]schemas.Difference{m}))
-			}
-		}
-		for _, x := range td.Indexes {
-			if t == nil || !t.Indexed(x.Column.Name) {
-				stmts = append(stmts, d.createIndex(td, x))
+		for _, stmt := range m.statements(c) {
+			if !slices.Contains(stmts, stmt) { // two indexes of a schema may be one in CQL
+				stmts = append(stmts, stmt)
 			}
 		}
 	}

@@ -221,7 +221,7 @@ func (m *comparison) typeDrifts() (all []drivers.Drift) {
 	for i, u := range m.types {
 		at := slices.IndexFunc(m.there.Types, func(t LiveType) bool { return t.Name == u.Name })
 		if at < 0 {
-			add(schemas.MissingType, drivers.CallsFail, u.Name, fieldWords(wanted(u)), "", m.createTypes()[i]+";")
+			add(schemas.MissingType, drivers.CallsFail, u.Name, fieldWords(wanted(u)), "", m.createTypes()[i])
 			continue
 		}
 		want, have := wanted(u), m.there.Types[at].fields()
@@ -288,7 +288,7 @@ func (m *comparison) mendType(u *schemas.UserType, want, have []field) (drivers.
 		var mend []string
 		for i := n; i < len(want); i++ {
 			c := u.Fields[i]
-			mend = append(mend, fmt.Sprintf("ALTER TYPE %s ADD %s %s;", name, Quote(c.Name), cqlType(c.Type)))
+			mend = append(mend, fmt.Sprintf("ALTER TYPE %s ADD %s %s", name, Quote(c.Name), cqlType(c.Type)))
 		}
 		return drivers.CallsFail, mend
 	}
