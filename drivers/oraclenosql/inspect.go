@@ -2,7 +2,6 @@ package oraclenosql
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -209,7 +209,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	case schemas.MissingTable: // with that of its static columns, and the parents that have no rows
 		for up := t; up != nil; up = up.parent {
 			if up.of == t.of || up.of.Header() {
-				all = append(all, up.create(up.mark(l.run, l.schema).comment()))
+				all = append(all, up.create(render.Mark(up.mark(l.run, l.schema))))
 			}
 		}
 		slices.Reverse(all)
@@ -238,11 +238,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	return []string{"# no statement changes this: re-create the table, and copy its rows"}
 }
 
-// markPrefix begins the comment of each table that mailbench created. A namespace is
-// mailbench's if all of its tables have it.
-const markPrefix = "mailbench "
-
-// mark is the rest of such a comment. It holds what Oracle does not know of a table; all
+// mark is the mark of a table (render.Mark). It holds what Oracle does not know of a table; all
 // else is read from the server.
 type mark struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -316,23 +312,10 @@ func (t *table) kept() []*schemas.Index {
 	})
 }
 
-// comment returns the mark as a table's comment.
-func (m mark) comment() string {
-	var b strings.Builder
-	b.WriteString(markPrefix)
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // keeps map<text,bigint> readable
-	if err := e.Encode(m); err != nil {
-		panic(err) // strings and maps of them can always be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // readMark reads a table's comment; ok is false if mailbench did not write it, or somebody
 // has changed it so that it makes no sense.
 func readMark(comment string) (m mark, ok bool) {
-	text, ok := strings.CutPrefix(comment, markPrefix)
-	if !ok || json.Unmarshal([]byte(text), &m) != nil || m.Schema == "" || m.Table == "" || m.In == m.Table {
+	if !render.ReadMark(comment, &m) || m.Schema == "" || m.Table == "" || m.In == m.Table {
 		return mark{}, false
 	}
 	return m, true

@@ -105,7 +105,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (*Definition, er
 			}
 			continue
 		}
-		td := TableDefinition{Table: t, Name: tableName(t), Comment: newMark(namespace, s.Name, t).comment()}
+		td := TableDefinition{Table: t, Name: tableName(t), Comment: words.Mark(newMark(namespace, s.Name, t))}
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}

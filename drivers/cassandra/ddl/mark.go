@@ -1,18 +1,13 @@
 package ddl
 
 import (
-	"encoding/json"
 	"slices"
-	"strings"
 
+	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// markPrefix begins the comment of each table that mailbench created. A keyspace
-// is mailbench's if all of its tables have it.
-const markPrefix = "mailbench "
-
-// mark is the rest of such a comment. It holds what CQL cannot say about a table;
+// mark is the mark of a table (render.Mark). It holds what CQL cannot say about a table;
 // all else is read from system_schema.
 type mark struct {
 	Namespace string `json:"namespace,omitempty"`
@@ -72,23 +67,10 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 	return m
 }
 
-// comment returns the mark as a table's comment.
-func (m mark) comment() string {
-	var b strings.Builder
-	b.WriteString(markPrefix)
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // keeps map<text,bigint> readable
-	if err := e.Encode(m); err != nil {
-		panic(err) // strings, numbers and maps of them can always be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // ReadMark reads a table's comment; ok is false if mailbench did not write it, or
 // somebody has changed it so that it makes no sense.
 func ReadMark(comment string) (m mark, ok bool) {
-	text, ok := strings.CutPrefix(comment, markPrefix)
-	if !ok || json.Unmarshal([]byte(text), &m) != nil || !m.sound() {
+	if !render.ReadMark(comment, &m) || !m.sound() {
 		return mark{}, false
 	}
 	return m, true
