@@ -7,12 +7,7 @@
 // It is for tests only: nothing that measures imports it.
 package faulty
 
-import (
-	"context"
-
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas"
-)
+import "github.com/mailbench/mailbench/schemas"
 
 // Faults returns the faults that contract suites must find.
 func Faults() []Fault {
@@ -27,124 +22,124 @@ func Faults() []Fault {
 		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it.", rewrite: closeBounds},
 		{
 			Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
-			rewrite: withoutFilter, session: func(s *session) drivers.Session { return &filtersLate{session: s} },
+			rewrite: withoutFilter, session: func() hooks { return hooks{read: filterLate} },
 		},
 		{
 			Name: "skips-row", Doc: "A read of several rows misses the second.",
-			session: func(s *session) drivers.Session { return &skipsRow{s} },
+			session: func() hooks { return hooks{read: skipRow} },
 		},
 		{
 			Name: "ignores-list-order", Doc: "A multi-get yields its rows in the opposite order of its list.",
-			session: func(s *session) drivers.Session { return &ignoresListOrder{s} },
+			session: func() hooks { return hooks{read: reverseList} },
 		},
 		{
 			Name: "late-rows", Doc: "A row is yielded after the next was read into its buffer.",
-			session: func(s *session) drivers.Session { return &lateRows{s} },
+			session: func() hooks { return hooks{read: readAhead} },
 		},
 		{
 			Name: "swallows-errors", Doc: "An error of yield ends the read, and the read returns nil.",
-			session: func(s *session) drivers.Session { return &swallowsErrors{s} },
+			session: func() hooks { return hooks{read: swallowErrors} },
 		},
 		{
 			Name: "empty-is-null", Doc: "Empty texts and blobs come back as null.",
-			session: func(s *session) drivers.Session { return &rewritesValues{s, emptyIsNull} },
+			session: func() hooks { return hooks{read: eachValue(emptyIsNull)} },
 		},
 		{
 			Name: "reverses-lists", Doc: "Lists come back newest element first.",
-			session: func(s *session) drivers.Session { return &rewritesValues{s, reverseList} },
+			session: func() hooks { return hooks{read: eachValue(reversed)} },
 		},
 
 		// Writes.
 		{
 			Name: "loses-write", Doc: "Every fifth write of a session is acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everyFifth()} },
+			session: func() hooks { return hooks{times: unless(everyFifth())} },
 		},
 		{
 			Name: "loses-second-family", Doc: "Writes to nested tables are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toNested} },
+			session: func() hooks { return hooks{times: unless(toNested)} },
 		},
 		{
 			Name: "loses-statics", Doc: "Writes of static columns are acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: toStatics} },
+			session: func() hooks { return hooks{times: unless(toStatics)} },
 		},
 		{
 			Name: "drops-chunk", Doc: "Every second put of a blob is acknowledged and never made.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: everySecondBlob()} },
+			session: func() hooks { return hooks{times: unless(everySecondBlob())} },
 		},
 		{
 			Name: "delete-wins-ties", Doc: "A put right after the delete of its row is lost, as when both get one timestamp.",
-			session: func(s *session) drivers.Session { return &losesWrites{session: s, loses: afterDelete()} },
+			session: func() hooks { return hooks{times: unless(afterDelete())} },
 		},
 		{
 			Name: "truncates", Doc: "Texts and blobs over 64 KiB are cut there.",
-			session: func(s *session) drivers.Session { return &rewritesArgs{s, truncate} },
+			session: func() hooks { return hooks{argument: truncate} },
 		},
 		{
 			Name: "cuts-at-nul", Doc: "Texts end at their first NUL, in keys as well.",
-			session: func(s *session) drivers.Session { return &rewritesArgs{s, cutAtNUL} },
+			session: func() hooks { return hooks{argument: cutAtNUL} },
 		},
 		{
 			Name: "keeps-arguments", Doc: "A write is made at the session's next call, from arguments kept without a copy.",
-			session: func(s *session) drivers.Session { return &keepsArguments{session: s} },
+			session: func() hooks { return hooks{holds: allButConditions} },
 		},
 		{
 			Name: "replaces-rows", Doc: "A put of some columns wipes the others.",
-			beside: rowDelete, session: func(s *session) drivers.Session { return &runsBeside{s} },
+			beside: rowDelete,
 		},
 		{
 			Name: "put-merges", Doc: "A put of collections adds to the stored ones.",
-			beside: asAppend, session: func(s *session) drivers.Session { return &runsInstead{s} },
+			beside: asAppend, instead: true,
 		},
 		{
 			Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
-			beside: childDeletes, session: func(s *session) drivers.Session { return &runsBeside{s} },
+			beside: childDeletes,
 		},
 		{Name: "prefix-too-short", Doc: "The delete of a key prefix ignores the last column of it.", rewrite: shortenPrefix},
 
 		// Counters and conditions.
 		{
 			Name: "retries-adds", Doc: "Adds and appends are sent twice, as after a timeout.",
-			session: func(s *session) drivers.Session { return &retriesAdds{s} },
+			session: func() hooks { return hooks{times: twice} },
 		},
 		{
 			Name: "stale-counters", Doc: "An add is acknowledged before it is made, at the session's next write.",
-			session: func(s *session) drivers.Session { return &delaysAdds{session: s} },
+			session: func() hooks { return hooks{holds: onlyAdds, copies: true} },
 		},
 		{
 			Name: "returns-old", Doc: "Every second add that returns the new value returns that of the add before it.",
-			session: func(s *session) drivers.Session { return &repeatsNew{session: s} },
+			session: func() hooks { return hooks{result: repeatNew()} },
 		},
 		{Name: "put-if-always", Doc: "A put-if is a put, and a delete has no condition.", rewrite: withoutCondition},
 		{
 			Name: "claims-applied", Doc: "A put-if that was not applied says that it was.",
-			session: func(s *session) drivers.Session { return &claimsApplied{s} },
+			session: func() hooks { return hooks{result: claimApplied} },
 		},
 
 		// Batches.
 		{
 			Name: "halves-batches", Doc: "Only the first half of a batch is applied, and the batch is acknowledged.",
-			session: func(s *session) drivers.Session { return &halvesBatches{s} },
+			session: func() hooks { return hooks{batches: firstHalf} },
 		},
 		{
 			Name:    "tears-batches",
 			Doc:     "The parts of an atomic batch are sent one by one. If one fails, those before it stay applied.",
-			session: func(s *session) drivers.Session { return &tearsBatches{s} },
+			session: func() hooks { return hooks{batches: eachAlone} },
 		},
 
 		// Counts.
 		{
 			Name: "counts-parts", Doc: "Each part of a batch is counted as a request.",
-			session: func(s *session) drivers.Session { return &countsParts{session: s} },
+			session: func() hooks { return hooks{cost: countParts} },
 		},
 		{
 			Name: "counts-returned", Doc: "Rows that a filter drops are not counted as examined.",
-			session: func(s *session) drivers.Session { return &countsReturned{session: s} },
+			session: func() hooks { return hooks{cost: countReturned} },
 		},
 
 		// The store.
 		{
 			Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",
-			session: func(s *session) drivers.Session { return &ignoresContexts{s} },
+			session: func() hooks { return hooks{endless: true} },
 		},
 		{
 			Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.",
@@ -159,41 +154,4 @@ func Faults() []Fault {
 			}
 		}},
 	}
-}
-
-// countsParts counts each part of a batch as a request.
-type countsParts struct {
-	*session
-	more int64
-}
-
-func (s *countsParts) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
-	s.more += int64(max(len(parts)-1, 0))
-	return s.session.Batch(ctx, st, parts)
-}
-
-func (s *countsParts) Take() drivers.Cost {
-	c := s.session.Take()
-	c.Calls += s.more
-	s.more = 0
-	return c
-}
-
-// countsReturned says that the rows that a read returns are those that the engine examined.
-type countsReturned struct {
-	*session
-	returned int64
-}
-
-func (s *countsReturned) Read(ctx context.Context, st drivers.Statement, args []drivers.Value, next yield) error {
-	return s.session.Read(ctx, st, args, func(row []drivers.Value) error {
-		s.returned++
-		return next(row)
-	})
-}
-
-func (s *countsReturned) Take() drivers.Cost {
-	c := s.session.Take()
-	c.RowsExamined, s.returned = s.returned, 0
-	return c
 }

@@ -2,7 +2,6 @@ package faulty
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -17,10 +16,12 @@ type Fault struct {
 	// rewrite changes the copy of a declared pattern that is prepared in its place.
 	// It returns the positions of the arguments that the copy does not take.
 	rewrite func(p *schemas.Pattern) (drop []int)
-	// beside returns patterns that are prepared together with the declared one.
-	beside func(p *schemas.Pattern) []*schemas.Pattern
-	// session returns a session that calls s and breaks the contract.
-	session func(s *session) drivers.Session
+	// beside returns patterns that are prepared together with the declared one. They run before each of its
+	// writes, or with instead, the first of them in its place.
+	beside  func(p *schemas.Pattern) []*schemas.Pattern
+	instead bool
+	// session returns what a session breaks.
+	session func() hooks
 	// emulates: the engine keeps no indexes over plain columns; Prepare prepares the fallback
 	// of a pattern through one, and does not say so.
 	emulates bool
@@ -123,51 +124,11 @@ func (s *store) Session() (drivers.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain := &session{Session: inner}
-	if s.fault.session == nil {
-		return plain, nil
+	own := &session{Session: inner, instead: s.fault.instead}
+	if s.fault.session != nil {
+		own.hooks = s.fault.session()
 	}
-	return s.fault.session(plain), nil
-}
-
-// session passes calls on to the store's own session, without the arguments that the
-// rewritten patterns do not take.
-type session struct{ drivers.Session }
-
-func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
-	yield func([]drivers.Value) error,
-) error {
-	own, args := inner(st, args)
-	return s.Session.Read(ctx, own, args, yield)
-}
-
-func (s *session) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	own, args := inner(st, args)
-	return s.Session.Write(ctx, own, args)
-}
-
-func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
-	own := st.(*statement)
-	calls := make([]drivers.Call, len(parts))
-	for i, c := range parts {
-		_, args := inner(own.parts[c.Part], c.Args)
-		calls[i] = drivers.Call{Part: c.Part, Args: args}
-	}
-	return s.Session.Batch(ctx, own.Statement, calls)
-}
-
-func inner(st drivers.Statement, args []drivers.Value) (drivers.Statement, []drivers.Value) {
-	own := st.(*statement)
-	if len(own.drop) == 0 || len(args) != len(own.declared.Args()) {
-		return own.Statement, args
-	}
-	var kept []drivers.Value
-	for i, a := range args {
-		if !slices.Contains(own.drop, i) {
-			kept = append(kept, a)
-		}
-	}
-	return own.Statement, kept
+	return own, nil
 }
 
 // allAscend makes all clustering columns of a schema ascending.
