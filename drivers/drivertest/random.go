@@ -20,7 +20,7 @@ var randomDefaults = map[string]string{"rapid.seed": "1", "rapid.checks": "40", 
 
 // sharedChecks is how many random sequences run on a shared engine, where each call
 // crosses the network.
-const sharedChecks = "15"
+const sharedChecks = "8"
 
 // setFlag sets a flag for this test, unless the command line has set it.
 func setFlag(t testing.TB, name, value string) {
