@@ -63,8 +63,8 @@ type statement struct {
 type layoutOf struct {
 	run, schema string // the store's namespace and the schema, which marks name
 	namespace   string
-	all       []*table
-	tables    map[*schemas.Table]*table // the table of rows; its parent has the static columns
+	all         []*table
+	tables      map[*schemas.Table]*table // the table of rows; its parent has the static columns
 }
 
 func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
