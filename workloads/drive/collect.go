@@ -15,24 +15,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// collector takes what the workers of a phase recorded, while they run.
-type collector struct {
-	*phase
-	timeline timeline
-	logged   logged
-	windows  []float64 // windowScore of each window: service time in nanoseconds
-	lags     []int64   // mean lag of each window in nanoseconds
-	counts   [latency.NumOutcomes]int64
-	ops      []latency.Op // see byOp
-	sums     []latency.Op
-	soFar    *hdr.Histogram // times of all operations that were ok
-	lastOK   time.Time      // end of the last window with an operation that was ok
-	vanished error          // the engine did not answer a load any more
-}
-
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then. stop lets no more operations begin, and kill ends those under way.
-func (c *collector) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
+func (c *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 	c.timeline.tick = c.tickEvery()
 	ticks := time.NewTicker(c.timeline.tick)
 	defer ticks.Stop()
@@ -66,7 +51,7 @@ func (c *collector) collect(ended <-chan struct{}, stop, kill context.CancelFunc
 const silenceMost = time.Minute
 
 // silent reports whether nobody has answered a load for so long that it must end, and notes why.
-func (c *collector) silent(now time.Time) bool {
+func (c *figures) silent(now time.Time) bool {
 	if !c.loads() || !c.target.Engine.Remote || now.Sub(c.lastOK) < c.Silence {
 		return false
 	}
@@ -82,7 +67,7 @@ func (c *collector) silent(now time.Time) bool {
 }
 
 // take takes what was recorded between two times. Last says that the phase has ended.
-func (c *collector) take(from, to time.Time, last bool) {
+func (c *figures) take(from, to time.Time, last bool) {
 	ticked, hiccups := c.recorder.Tick(), c.hiccups.tick()
 	ops := c.byOp(ticked)
 	c.writeLog(ops, hiccups, from, to, last)
@@ -102,7 +87,7 @@ func (c *collector) take(from, to time.Time, last bool) {
 }
 
 // addSoFar adds the times of the last tick, which the timeline has put together.
-func (c *collector) addSoFar() {
+func (c *figures) addSoFar() {
 	if c.soFar == nil {
 		c.soFar = hdr.New(1, int64(latency.Highest), 3)
 	}
@@ -110,7 +95,7 @@ func (c *collector) addSoFar() {
 }
 
 // percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations to tell.
-func (c *collector) percentile(p float64) time.Duration {
+func (c *figures) percentile(p float64) time.Duration {
 	if c.soFar == nil || c.soFar.TotalCount() < results.EnoughFor(p) {
 		return 0
 	}
@@ -119,7 +104,7 @@ func (c *collector) percentile(p float64) time.Duration {
 
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
 // warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
-func (c *collector) tickEvery() time.Duration {
+func (c *figures) tickEvery() time.Duration {
 	parts, least := time.Duration(10), 100*time.Millisecond
 	if c.Phase.Kind == workloads.Warmup {
 		parts, least = 25, 20*time.Millisecond
@@ -132,7 +117,7 @@ func (c *collector) tickEvery() time.Duration {
 
 // window adds the score of a window, and calls Progress. Ops are by slot. The last window
 // is too short to compare and gets no score.
-func (c *collector) window(ops []latency.Op, length time.Duration, last bool) {
+func (c *figures) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
 	var lag, lags float64
 	ok := c.counts[latency.OK]
@@ -163,7 +148,7 @@ func (c *collector) window(ops []latency.Op, length time.Duration, last bool) {
 }
 
 // progress is how far the phase is.
-func (c *collector) progress(rate float64, last bool) Progress {
+func (c *figures) progress(rate float64, last bool) Progress {
 	pr := Progress{
 		OK: c.counts[latency.OK], Dropped: c.counts[latency.Dropped],
 		Total: c.Total, Rate: rate, Fraction: -1, Finished: last,
@@ -213,7 +198,7 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (c *collector) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+func (c *figures) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
 	if c.Log == nil {
 		return
 	}
@@ -332,7 +317,7 @@ func LogNames(p *workloads.Phase) []string {
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams ask for behind that. It is valid until the next tick.
-func (c *collector) byOp(ticked []latency.Op) []latency.Op {
+func (c *figures) byOp(ticked []latency.Op) []latency.Op {
 	if len(c.slots.at) == 1 && len(c.slots.all) == workloads.NumOps {
 		return ticked
 	}
@@ -404,7 +389,7 @@ func (f *figures) streams() (all []results.Stream) {
 }
 
 // streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (c *collector) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
+func (c *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
 	if !c.Phase.HasStreams() {
 		return nil
 	}

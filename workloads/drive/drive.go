@@ -117,7 +117,7 @@ func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) 
 	return f.measurement(), err
 }
 
-// phase is one phase while it runs, shared by its workers and the collector.
+// phase is one phase while it runs, shared by its workers and its figures.
 type phase struct {
 	Spec
 	target   *subject.Target
@@ -136,9 +136,19 @@ type phase struct {
 	lastCause   error // why a delivery of a load failed last
 }
 
-// figures are what a phase found.
+// figures are what a phase found. One goroutine collects them from what the workers record.
 type figures struct {
-	collector
+	*phase
+	timeline timeline
+	logged   logged
+	windows  []float64 // windowScore of each window: service time in nanoseconds
+	lags     []int64   // mean lag of each window in nanoseconds
+	counts   [latency.NumOutcomes]int64
+	ops      []latency.Op // see byOp
+	sums     []latency.Op
+	soFar    *hdr.Histogram // times of all operations that were ok
+	lastOK   time.Time      // end of the last window with an operation that was ok
+	vanished error          // the engine did not answer a load any more
 	// These are known when all workers have ended.
 	span    time.Duration // how much of the schedule workers took operations from
 	seconds float64
@@ -147,7 +157,7 @@ type figures struct {
 }
 
 // figures are empty before the phase runs.
-func (p *phase) figures() *figures { return &figures{collector: collector{phase: p}} }
+func (p *phase) figures() *figures { return &figures{phase: p} }
 
 // grace is how long operations under way may take to end when a run is
 // interrupted.

@@ -3,6 +3,8 @@ package growth
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // curve holds sizes and values, and their logarithms.
@@ -18,33 +20,20 @@ func (c *curve) add(p Point) {
 }
 
 // spread reports whether there are at least two different sizes.
-func (c *curve) spread() bool {
-	for _, x := range c.x {
-		if x != c.x[0] {
-			return true
-		}
-	}
-	return false
-}
+func (c *curve) spread() bool { return slices.Min(c.x) != slices.Max(c.x) }
 
 // slope is the slope of the least-squares line through the logarithms, and half the width of
 // its 95% interval.
 func (c *curve) slope(exact bool) (slope, half float64) {
-	var mx, mz, sxx, sxz float64
-	k := float64(len(c.x))
-	for i := range c.x {
-		mx, mz = mx+c.x[i]/k, mz+c.z[i]/k
-	}
-	for i := range c.x {
-		sxx += (c.x[i] - mx) * (c.x[i] - mx)
-		sxz += (c.x[i] - mx) * (c.z[i] - mz)
-	}
-	slope = sxz / sxx
+	k, mx := float64(len(c.x)), stat.Mean(c.x, nil)
+	sxx := stat.MomentAbout(2, c.x, mx, nil) * k
+	var start float64
+	start, slope = stat.LinearRegression(c.x, c.z, nil, false)
 	variance := 0.0 // variance of the slope
 	for i := range c.x {
 		e := c.errors[i]
 		if !exact {
-			r := c.z[i] - mz - slope*(c.x[i]-mx)
+			r := c.z[i] - start - slope*c.x[i]
 			variance += r * r / (k - 2) / sxx
 			continue
 		}
@@ -62,10 +51,7 @@ func (c *curve) slope(exact bool) (slope, half float64) {
 
 // straight reports whether the points lie as near to the least-squares line of a slope as their errors say.
 func (c *curve) straight(slope float64) bool {
-	mx, mz, sum := 0.0, 0.0, 0.0
-	for i := range c.x {
-		mx, mz = mx+c.x[i]/float64(len(c.x)), mz+c.z[i]/float64(len(c.x))
-	}
+	mx, mz, sum := stat.Mean(c.x, nil), stat.Mean(c.z, nil), 0.0
 	for i := range c.x {
 		r := (c.z[i] - mz - slope*(c.x[i]-mx)) / math.Hypot(c.errors[i], errorLeast)
 		sum += r * r
@@ -159,21 +145,25 @@ func (c *curve) misfit(power float64, exact bool) float64 {
 	}
 	// The first fit minimizes relative differences. Steps of Gauss and Newton then minimize the
 	// differences of logarithms.
-	a, b, ok := line(f, c.y, func(i int) float64 { return w[i] / (c.y[i] * c.y[i]) }, power)
+	weights := make([]float64, k)
+	for i := range w {
+		weights[i] = w[i] / (c.y[i] * c.y[i])
+	}
+	a, b, ok := line(f, c.y, weights, power)
 	if !ok {
 		return math.Inf(1)
 	}
 	sum := c.squares(a, b, f, w)
 	for range 8 {
-		fitted := func(i int) float64 { return a + b*f[i] }
 		if math.IsInf(sum, 1) {
 			break
 		}
 		working := make([]float64, k)
 		for i := range working {
-			working[i] = fitted(i) * (1 + c.z[i] - math.Log(fitted(i)))
+			fitted := a + b*f[i]
+			working[i], weights[i] = fitted*(1+c.z[i]-math.Log(fitted)), w[i]/(fitted*fitted)
 		}
-		na, nb, ok := line(f, working, func(i int) float64 { return w[i] / (fitted(i) * fitted(i)) }, power)
+		na, nb, ok := line(f, working, weights, power)
 		next := c.squares(na, nb, f, w)
 		if !ok || next >= sum {
 			break
@@ -211,31 +201,19 @@ func boxCox(n, power float64) float64 {
 // line fits y = a + b·f by weighted least squares. B is not below 0. From the power 1 on the
 // curve has no part below 0: nothing costs less than nothing, and a line that begins below 0
 // looks like a power.
-func line(f, y []float64, weight func(i int) float64, power float64) (a, b float64, ok bool) {
-	var sw, sf, sy float64
-	for i := range f {
-		w := weight(i)
-		sw, sf, sy = sw+w, sf+w*f[i], sy+w*y[i]
-	}
-	mf, my := sf/sw, sy/sw
-	var sff, sfy float64
-	for i := range f {
-		w := weight(i)
-		sff += w * (f[i] - mf) * (f[i] - mf)
-		sfy += w * (f[i] - mf) * (y[i] - my)
-	}
-	if sff <= 0 {
+func line(f, y, weights []float64, power float64) (a, b float64, ok bool) {
+	if slices.Min(f) == slices.Max(f) {
 		return 0, 0, false
 	}
-	if b = sfy / sff; b <= 0 {
-		return my, 0, true
+	if a, b = stat.LinearRegression(f, y, weights, false); b <= 0 {
+		return stat.Mean(y, weights), 0, true
 	}
-	if a = my - b*mf; power >= 1 && a < b/power {
+	if power >= 1 && a < b/power {
 		// Through 0: f + 1/power is the bare power of n.
 		var num, den float64
 		for i := range f {
 			g := f[i] + 1/power
-			num, den = num+weight(i)*g*y[i], den+weight(i)*g*g
+			num, den = num+weights[i]*g*y[i], den+weights[i]*g*g
 		}
 		b = num / den
 		a = b / power
