@@ -304,7 +304,7 @@ func (t *task) flush() error {
 func (w *worker) reserve(ctx context.Context, size int64) (held int64, err error) {
 	held, waited, err := w.target.Large.Take(ctx, size)
 	if waited {
-		w.stats.largeWaits++
+		w.stats.evidence.LargeWaits++
 	}
 	return held, err
 }

@@ -170,8 +170,8 @@ func TestLargeWaits(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err = w.reserve(ended, w.bytes()); errors.Is(err, context.Canceled) != c.waits || w.stats.largeWaits > 0 != c.waits {
-			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.stats.largeWaits, c.waits)
+		if _, err = w.reserve(ended, w.bytes()); errors.Is(err, context.Canceled) != c.waits || w.stats.evidence.LargeWaits > 0 != c.waits {
+			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.stats.evidence.LargeWaits, c.waits)
 		}
 	}
 }

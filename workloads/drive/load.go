@@ -115,8 +115,8 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 			w.phase.mu.Unlock()
 		}
 		if end.outcome == latency.OK {
-			w.stats.copies += int64(len(w.sets))
-			w.stats.mailBytes += int64(len(w.sets)) * w.message.Raw.Size()
+			w.stats.evidence.Copies += int64(len(w.sets))
+			w.stats.evidence.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
 		}
 		if end.outcome != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
 			break

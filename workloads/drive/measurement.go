@@ -69,14 +69,10 @@ func (f *figures) offered(s *tally, of []int) results.Offered {
 // evidence is what the phase showed of the generator.
 func (f *figures) evidence() results.Evidence {
 	s, t := &f.stats, f.target
-	e := results.Evidence{
-		InProcess: t.Caps.InProcess, Beside: t.Beside, Discards: t.Caps.Discards,
-		Lateness: int64(f.Lateness), Started: s.started, Late: s.late, Queued: s.queued,
-		Crowded: s.crowded, Cap: f.cap(), LargeWaits: s.largeWaits,
-		Own: int64(s.own), Service: int64(s.service), Missed: f.undelivered, Messages: f.Total,
-		Copies: s.copies, MailBytes: s.mailBytes,
-		Windows: f.windows, Lags: f.lags,
-	}
+	e := s.evidence
+	e.InProcess, e.Beside, e.Discards = t.Caps.InProcess, t.Beside, t.Caps.Discards
+	e.Lateness, e.Started, e.Late, e.Queued = int64(f.Lateness), s.started, s.late, s.queued
+	e.Cap, e.Missed, e.Messages, e.Windows, e.Lags = f.cap(), f.undelivered, f.Total, f.windows, f.lags
 	if t, ok := judge.Trend(f.windows); ok {
 		e.Trend = &t
 	}
@@ -169,7 +165,7 @@ func (f *figures) times() *results.AllOps {
 // delays are what client delay changed.
 func (f *figures) delays() results.Delays {
 	d := f.times().Delays()
-	d.Operations, d.Dropped = f.stats.delayed, f.stats.droppedByClient
+	d.Add(&f.stats.delays)
 	return d
 }
 
@@ -216,16 +212,10 @@ func shape(text string) string {
 // sorted are the counts, most frequent first, the others last.
 func (e errorCounts) sorted() []results.ErrorCount {
 	var counts []results.ErrorCount
-	var others []results.ErrorCount
 	for _, c := range e {
-		if c.Text == results.OtherErrors {
-			others = append(others, c.ErrorCount)
-		} else {
-			counts = append(counts, c.ErrorCount)
-		}
+		counts = append(counts, c.ErrorCount)
 	}
-	slices.SortStableFunc(counts, func(a, b results.ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
-	return append(counts, others...)
+	return results.SortErrors(counts)
 }
 
 // patternsMost is how many patterns of one operation a worker has room for without

@@ -18,17 +18,12 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	tally                         // sum of all streams; a worker counts in streams instead
-	streams         []tally       // by number; a phase without streams has one
-	crowded         int64         // operations of queued for which there were too few workers
-	droppedByClient int64         // see results.Delays
-	delayed         int64         // see results.Delays
-	largeWaits      int64         // see results.Evidence
-	copies          int64         // see results.Evidence
-	mailBytes       int64         // see results.Evidence
-	busy            time.Duration // time spent in calls
-	own, service    time.Duration // see results.Evidence
-	ops             []opStats     // by slot
+	tally                     // sum of all streams; a worker counts in streams instead
+	streams  []tally          // by number; a phase without streams has one
+	evidence results.Evidence // the counts that workers add to
+	delays   results.Delays   // the same
+	busy     time.Duration    // time spent in calls
+	ops      []opStats        // by slot
 }
 
 // tally is what is counted of one stream, or of all.
@@ -107,8 +102,8 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 	t.lastStart = start
 	s.busy += service
 	if queued || w.timer == nil {
-		s.own += start - w.last
-		s.service += service
+		s.evidence.Own += int64(start - w.last)
+		s.evidence.Service += int64(service)
 	}
 	if w.timer == nil {
 		return
@@ -125,7 +120,7 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 		// There were too few workers: none may be added, and this one has spent longer in usual
 		// calls than a start may be late.
 		if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
-			s.crowded++
+			s.evidence.Crowded++
 		}
 	}
 	w.addUsualTime(slot, service)
@@ -155,15 +150,9 @@ func (s *stats) add(b *stats) {
 	for i := range b.streams {
 		s.count(i, &b.streams[i])
 	}
-	s.crowded += b.crowded
-	s.delayed += b.delayed
-	s.droppedByClient += b.droppedByClient
-	s.largeWaits += b.largeWaits
-	s.copies += b.copies
-	s.mailBytes += b.mailBytes
+	s.evidence.Add(&b.evidence)
+	s.delays.Add(&b.delays)
 	s.busy += b.busy
-	s.own += b.own
-	s.service += b.service
 	if s.ops == nil {
 		s.ops = make([]opStats, len(b.ops))
 	}

@@ -133,7 +133,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	if w.timer != nil && w.last-due > w.phase.MaxLag {
 		w.recorder.Drop(w.slot())
 		if w.idealEnd-due <= w.phase.MaxLag {
-			w.stats.droppedByClient++
+			w.stats.delays.Dropped++
 			w.idealEnd = max(due, w.idealEnd) + w.stats.meanService()
 		}
 		return nil
@@ -225,7 +225,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
 		if end-due-ideal >= leastDelay {
-			w.stats.delayed++
+			w.stats.delays.Operations++
 		}
 	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true

@@ -210,7 +210,7 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 	d := c.AllOps.Delays()
 	for _, p := range parts {
 		if of := p.Evidence.Delays; of != nil {
-			d.Operations, d.Dropped = d.Operations+of.Operations, d.Dropped+of.Dropped
+			d.Add(of)
 		}
 	}
 	sum.Delays = &d

@@ -117,7 +117,7 @@ func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []Pattern
 	return sum
 }
 
-// addErrors adds the counts of equal texts. The most frequent text is first, OtherErrors last.
+// addErrors adds the counts of equal texts.
 func addErrors(a, b []ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
 	for _, e := range b {
@@ -127,15 +127,23 @@ func addErrors(a, b []ErrorCount) []ErrorCount {
 			sum = append(sum, e)
 		}
 	}
+	return SortErrors(sum)
+}
+
+// SortErrors sorts counts: the most frequent text is first, OtherErrors last.
+func SortErrors(all []ErrorCount) []ErrorCount {
 	rank := func(e ErrorCount) int64 {
 		if e.Text == OtherErrors {
 			return -1
 		}
 		return e.Count
 	}
-	slices.SortStableFunc(sum, func(a, b ErrorCount) int { return cmp.Compare(rank(b), rank(a)) })
-	return sum
+	slices.SortStableFunc(all, func(a, b ErrorCount) int { return cmp.Compare(rank(b), rank(a)) })
+	return all
 }
+
+// Add adds what other workers' or generators' own delays changed.
+func (d *Delays) Add(b *Delays) { add(d, b) }
 
 // Add adds what the schedule of another load generator asked for at the same time.
 func (o *Offered) Add(b *Offered) { add(o, b) }

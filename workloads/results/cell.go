@@ -198,8 +198,8 @@ type Hiccups struct {
 // time, without hiccups, and without the time that it takes to make operations.
 // Delays below 0.5 ms are left out.
 type Delays struct {
-	Operations int64   `json:"operations"` // operations that were delayed
-	Dropped    int64   `json:"dropped"`    // operations that would not have been dropped
+	Operations int64   `json:"operations" add:"sum"` // operations that were delayed
+	Dropped    int64   `json:"dropped" add:"sum"`    // operations that would not have been dropped
 	Response   Latency `json:"response"`
 	Undelayed  Latency `json:"undelayed"`
 }
