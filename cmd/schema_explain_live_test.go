@@ -96,18 +96,18 @@ func TestExplainQueriesLive(t *testing.T) {
 	}{
 		{line: 1, runs: 5, returned: 25, read: 25, tombstones: 5, nodes: 1, foretold: "one partition, limit 25"},
 		{line: 2, runs: 5, returned: 1, read: 1, nodes: 1, foretold: "one partition, one row"},
-		{line: 3, runs: 5, returned: 4, read: 4, tombstones: 0, nodes: 1, foretold: "one partition, none, the rows below its key"},
-		{line: 4, runs: 5, returned: 100, foretold: "one partition for each box, the caller's list"},
-		{line: 5, runs: 5, returned: 3, read: 3, nodes: 1, foretold: "one partition, the caller's list"},
-		{line: 6, runs: 1, returned: 3, read: 105, tombstones: 15, nodes: 1, foretold: "all partitions, none, all data", finding: "scan-filter"},
+		{line: 3, runs: 5, returned: 4, read: 4, tombstones: 0, nodes: 1, foretold: "one partition, none, rows of the key prefix"},
+		{line: 4, runs: 5, returned: 100, foretold: "one partition per box, list length"},
+		{line: 5, runs: 5, returned: 3, read: 3, nodes: 1, foretold: "one partition, list length"},
+		{line: 6, runs: 1, returned: 3, read: 105, tombstones: 15, nodes: 1, foretold: "all partitions, none, all rows", finding: "scan-filter"},
 		{line: 7, notRun: "it would read the whole table for one answer"},
-		{line: 8, runs: 5, returned: 100, foretold: "all partitions, none, all data", finding: "scan-filter"},
+		{line: 8, runs: 5, returned: 100, foretold: "all partitions, none, all rows", finding: "scan-filter"},
 		{line: 9, notRun: "it writes"},
 		{line: 10, notRun: "it writes"},
 		{line: 11, runs: 5, foretold: "all partitions, limit"},
-		{line: 13, runs: 5, foretold: "one partition, none, the rows below its key", finding: "filter-reads-more"},
+		{line: 13, runs: 5, foretold: "one partition, none, rows of the key prefix", finding: "filter-reads-more"},
 		{line: 14, notRun: "no values for its parameters: (id) is a tuple"},
-		{line: 15, runs: 1, returned: 100, foretold: "all partitions, none, all data"},
+		{line: 15, runs: 1, returned: 100, foretold: "all partitions, none, all rows"},
 	} {
 		got := byLine[want.line]
 		switch {

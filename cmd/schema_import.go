@@ -127,16 +127,21 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	if err != nil {
 		return usage(fmt.Errorf("import: %w", err))
 	}
-	if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
-		return err
-	}
-	if f.out != "" && f.out != "-" { // else the output is the schema
-		summarizeImport(cmd.OutOrStdout(), r)
+	if len(r.Schema.Tables) > 0 {
+		if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
+			return err
+		}
+		if f.out != "" && f.out != "-" { // else the output is the schema
+			summarizeImport(cmd.OutOrStdout(), r)
+		}
 	}
 	for _, u := range r.Unread {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
 	}
 	printPassed(cmd.ErrOrStderr(), r)
+	if len(r.Schema.Tables) == 0 {
+		return statusError{exitBroken, errors.New("import: no table could be read; correct the CQL")}
+	}
 	if n := len(r.Unread); n > 0 && !f.allowUnread {
 		return statusError{exitBroken, fmt.Errorf("%s could not be read; correct the CQL, or add --allow-unread",
 			words.Plural(n, "statement"))}

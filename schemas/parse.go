@@ -22,6 +22,7 @@ type parser struct {
 	broken map[*Table]bool // tables with faults: patterns and joins of them are not checked
 	types  []string        // the names of the types that the file defines
 	lax    bool            // any name can be that of a type
+	frozen bool            // inside frozen, tuple or vector, where elements of collections can be collections
 	values map[string]int  // values of parameters, in place of their defaults
 }
 

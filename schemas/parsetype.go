@@ -73,7 +73,7 @@ func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 		if !ok {
 			return Type{}, false
 		}
-		if e.Collection() || e.Kind == Counter {
+		if (e.Collection() && !p.frozen) || e.Kind == Counter {
 			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
 			return Type{}, false
 		}
@@ -112,6 +112,8 @@ func (p *parser) foreign(n *yaml.Node, name, within, text, where string) (Type, 
 	kind, simple := cqlTypes[name]
 	if slices.Contains(cqlNested, name) && within != "" {
 		inner := splitTypes(within)
+		defer func(before bool) { p.frozen = before }(p.frozen)
+		p.frozen = true
 		words := make([]string, len(inner))
 		for i, s := range inner {
 			s = strings.TrimSpace(s)

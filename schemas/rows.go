@@ -53,12 +53,14 @@ type Growth struct {
 }
 
 // Periods are the words for times in Growth.
-var Periods = []string{"hour", "day", "week", "month", "year"}
+var Periods = []string{"second", "minute", "hour", "day", "week", "month", "year"}
 
 // Years returns a period in years of 365 days. A month is a twelfth of it.
 func Years(period string) float64 {
+	const day = 1. / 365
 	return map[string]float64{
-		"hour": 1. / 24 / 365, "day": 1. / 365, "week": 7. / 365, "month": 1. / 12, "year": 1,
+		"second": day / 86400, "minute": day / 1440, "hour": day / 24,
+		"day": day, "week": 7 * day, "month": 1. / 12, "year": 1,
 	}[period]
 }
 

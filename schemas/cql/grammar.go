@@ -249,7 +249,6 @@ type (
 	}
 	element struct {
 		Key    *key    `parser:"  'primary' 'key' @@"`
-		Past   *Column `parser:"| 'dropped' 'column' 'record' @@ ( 'using' 'timestamp' Number )?"`
 		Column *Column `parser:"| @@"`
 	}
 	key struct { // (a, b) or ((a, b), c)

@@ -40,7 +40,6 @@ func (r *reading) create(t *Table, kind string) {
 		case e.Key != nil:
 			keys++
 			t.key(*e.Key)
-		case e.Past != nil: // it is no longer there
 		case t.Column(c.Name) != nil:
 			r.fail(c.Pos, "a second column %s", c.Name)
 		default:

@@ -67,7 +67,9 @@ func lex(file, source string) (tokens []lexer.Token, notes map[int]string) {
 			continue
 		case commentToken:
 			if len(tokens) == 0 || tokens[len(tokens)-1].Pos.Line < t.Pos.Line {
-				notes[t.Pos.Line] = strings.TrimSpace(strings.TrimLeft(t.Value, "-/"))
+				for i, line := range strings.Split(strings.TrimSuffix(t.Value, "*/"), "\n") {
+					notes[t.Pos.Line+i] = strings.TrimSpace(strings.TrimLeft(line, "-/* \t"))
+				}
 			}
 			continue
 		}
@@ -137,7 +139,7 @@ func begins(tokens []lexer.Token) bool {
 // passed matches the first words of statements that change no table and are no access to one.
 var passed = regexp.MustCompile(`^(?:(?:create|alter|drop) (?:or replace )?` +
 	`(?:function|aggregate|role|user|trigger|service_level|service level|identity)|grant|revoke|list|describe|desc|` +
-	`consistency|serial consistency|source|capture|copy|show|login|tracing|paging|expand|elapsed|unicode|history|debug|` +
+	`consistency|serial consistency|capture|copy|show|login|tracing|paging|expand|elapsed|unicode|history|debug|` +
 	`clear|cls|help|exit|quit|attach|detach|prune materialized view|comment on|add identity)\b`)
 
 func (s *Script) add(source string, tokens []lexer.Token, comments []string) {

@@ -83,8 +83,13 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 			}
 		}
 	}
-	if len(im.schema.Tables) == 0 {
-		return nil, im.nothing()
+	slices.SortStableFunc(im.res.Unread, func(a, b Unread) int {
+		at := func(u Unread) int { return slices.IndexFunc(sources, func(s Source) bool { return s.File == u.File }) }
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Line, b.Line))
+	})
+	created := func(u Unread) bool { return strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") }
+	if len(im.schema.Tables) == 0 && !slices.ContainsFunc(im.res.Unread, created) {
+		return nil, errors.New("there is no CREATE TABLE; expected what DESCRIBE KEYSPACE prints")
 	}
 	return im.finish()
 }
@@ -170,20 +175,13 @@ func (im *importer) pass(pos lexer.Position, text, reason string) {
 	im.res.Passed = append(im.res.Passed, Unread{pos.Filename, pos.Line, text, reason})
 }
 
-// nothing is the error of sources without tables.
-func (im *importer) nothing() error {
-	for _, u := range im.res.Unread {
-		if strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") {
-			return fmt.Errorf("no table could be read; the first that could not is at %s:%d: %s", u.File, u.Line, u.Reason)
-		}
-	}
-	return errors.New("there is no CREATE TABLE; expected what DESCRIBE KEYSPACE prints")
-}
-
 // finish adds what could not be read to the schema, and reads the schema's text.
 func (im *importer) finish() (*Result, error) {
 	for _, u := range im.res.Unread {
 		im.schema.AddUnread(schemas.Pos{File: filepath.ToSlash(u.File), Line: u.Line}, u.Reason, u.Text)
+	}
+	if im.res.Schema = im.schema; len(im.schema.Tables) == 0 { // no schema file, but lint names what could not be read
+		return im.res, nil
 	}
 	im.res.Text = schemas.Format(im.schema)
 	s, err := schemas.Parse(im.schema.Name+".yaml", im.res.Text)
@@ -232,7 +230,8 @@ func (im *importer) refused(tables []*schemas.Table, patterns ...*schemas.Patter
 	_, err := schemas.Parse("", schemas.Format(s))
 	var faults schemas.Errors
 	if errors.As(err, &faults) {
-		return errors.New(faults[0].Text())
+		text, _, _ := strings.Cut(faults[0].Text(), "; expected one of text, blob, ") // all types
+		return errors.New(text)
 	}
 	return err
 }

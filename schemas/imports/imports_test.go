@@ -158,15 +158,18 @@ func TestUnread(t *testing.T) {
 		"SELECT x FROM q ORDER BY x ANN OF ?":                         "ORDER BY x: ANN OF needs a vector with an SAI index",
 		"SELECT x FROM q WHERE a = 1 GROUP BY z":                      "table q has no column z",
 		"SELECT x FROM q WHERE a = 1 GROUP BY c":                      "GROUP BY c: expected columns of the primary key",
+		"SELECT x FROM q WHERE (a, b) = (1, 2)":                       "(a, b) = (1, 2): Cassandra compares only clustering columns together",
+		"CREATE TABLE o (k int PRIMARY KEY, v frozen<nosuch>)":        "unknown type \"nosuch\" of column v in table o",
+		"SOURCE 'more.cql'":                                           "SOURCE 'MORE.CQL' is not read",
 		"SELECT DISTINCT b FROM q":                                    "SELECT DISTINCT b: expected columns of the partition key",
 		"SELECT x FROM q WHERE a = 1 LIMIT 0":                         "LIMIT 0: expected at least 1",
 		"BEGIN BATCH DELETE FROM m WHERE a = 1; APPLY BATCH":          "line 5: there is no table m",
-		"DROP TABLE nn":                          "there is no table nn",
-		"INSERT INTO v (x, k) VALUES (1, 2)":     "v is a materialized view of p: Cassandra refuses writes",
-		"SELECT x FROM n WHERE k = ? ORDER BY x": "ORDER BY x: Cassandra sorts by clustering columns only",
-		"SELECT x FROM n WHERE k = ? ORDER BY y": "table n has no column y",
-		"UPDATE n SET x = 0 WHERE k = ?":         "Cassandra only adds to a counter",
-		"INSERT INTO n (k, x) VALUES (?, ?)":     "Cassandra refuses INSERT",
+		"DROP TABLE nn":                                               "there is no table nn",
+		"INSERT INTO v (x, k) VALUES (1, 2)":                          "v is a materialized view of p: Cassandra refuses writes",
+		"SELECT x FROM n WHERE k = ? ORDER BY x":                      "ORDER BY x: Cassandra sorts by clustering columns only",
+		"SELECT x FROM n WHERE k = ? ORDER BY y":                      "table n has no column y",
+		"UPDATE n SET x = 0 WHERE k = ?":                              "Cassandra only adds to a counter",
+		"INSERT INTO n (k, x) VALUES (?, ?)":                          "Cassandra refuses INSERT",
 	} {
 		r, err := imports.Import("", imports.Source{File: "t.cql", Text: table + statement})
 		if err != nil {
@@ -180,9 +183,14 @@ func TestUnread(t *testing.T) {
 			t.Errorf("%s is dropped:\n%s", statement, text)
 		}
 	}
+	r, err := imports.Import("", imports.Source{File: "t.cql", Text: "CREATE TABLE t (a int);\n" +
+		"-- accept queue\nSELECT a FROM t WHERE a = 1"})
+	if err != nil || len(r.Schema.Tables) > 0 || len(r.Unread) != 3 || r.Unread[0].Line != 1 ||
+		r.Unread[1].Reason != "it has no reason; expected -- accept RULE: REASON" {
+		t.Errorf("%+v, %v: the only table cannot be read", r, err)
+	}
 	for text, reason := range map[string]string{
-		"SELECT * FROM t":        "there is no CREATE TABLE",
-		"CREATE TABLE t (a int)": "no table could be read; the first that could not is at t.cql:1: a table without",
+		"SELECT * FROM t": "there is no CREATE TABLE",
 		"CREATE TABLE a.t (a int PRIMARY KEY); CREATE TABLE b.t (a int PRIMARY KEY)": "2 keyspaces (a, b)",
 	} {
 		if _, err := imports.Import("", imports.Source{File: "t.cql", Text: text}); err == nil ||

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -18,16 +20,19 @@ type notes struct {
 }
 
 var (
-	acceptNote = regexp.MustCompile(`^accept ([a-z-]+): *(\S.*)$`)
+	acceptNote = regexp.MustCompile(`^accept (?:([a-z-]+): *(.*)|[a-z]+(?:-[a-z]+)+|queue)$`)
 	nameNote   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]*):(?: +(.*))?$`)
 	sqlcNote   = regexp.MustCompile(`^name: *([A-Za-z][A-Za-z0-9_.-]*)\b *(:\w+)? *$`) // as sqlc names queries
 )
 
 // readNotes reads the comments above a statement, or above a table: those say more.
-func readNotes(comments []string, table bool) (n notes) {
+func (im *importer) readNotes(pos lexer.Position, comments []string, table bool) (n notes) {
 	var doc []string
 	for _, c := range comments {
-		if m := acceptNote.FindStringSubmatch(c); m != nil {
+		if m := acceptNote.FindStringSubmatch(c); m != nil && m[2] == "" {
+			im.unread(pos, "-- "+c, "it has no reason; expected -- accept RULE: REASON")
+			continue
+		} else if m != nil {
 			n.accept = append(n.accept, schemas.Acceptance{Rule: m[1], Reason: m[2]})
 			continue
 		}

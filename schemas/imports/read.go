@@ -174,7 +174,7 @@ func after(p *schemas.Pattern, c *conditions) bool {
 // throughIndex makes a slice through an index on one of the columns that = binds.
 func throughIndex(p *schemas.Pattern, c *conditions) bool {
 	for _, x := range p.Table.Indexes {
-		if first := x.Columns[0].Column; !first.Type.Collection() && take(&c.equal, first) {
+		if first := x.Columns[0].Column; len(x.Columns) == 1 && !first.Type.Collection() && take(&c.equal, first) {
 			p.Kind, p.Index, p.By = schemas.Slice, x, []*schemas.Column{first}
 			return true
 		}
@@ -199,7 +199,7 @@ func carried(p *schemas.Pattern, st cql.Statement) {
 	if st.PerPartition != nil {
 		other(p, "per partition limit", st.PerPartition.Text)
 	}
-	if st.AllowFiltering && len(p.Filter) == 0 {
-		other(p, "allow filtering", "true")
+	if st.AllowFiltering != (len(p.Filter) > 0) { // else a filter implies it
+		other(p, "allow filtering", strconv.FormatBool(st.AllowFiltering))
 	}
 }

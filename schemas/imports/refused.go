@@ -17,6 +17,11 @@ func refused(t *schemas.Table, st cql.Statement) string {
 			return fmt.Sprintf("table %s has no column %s", t.Name, name)
 		}
 	}
+	for _, r := range st.Where {
+		if r.Tuple && t.Column(r.Columns[0]).Role != schemas.Clustering {
+			return fmt.Sprintf("%s: Cassandra compares only clustering columns together", r.Text)
+		}
+	}
 	if st.Kind != cql.Select {
 		return cmp.Or(keyed(t, st), changes(t, st))
 	}

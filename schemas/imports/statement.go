@@ -16,7 +16,7 @@ func (im *importer) statement(st cql.Statement) error {
 	if st.Kind == cql.Truncate && im.own(st.Table) && im.tables[st.Table.Name] != nil {
 		return nil
 	}
-	p, err := im.patternOf(st, readNotes(st.Comments, false))
+	p, err := im.patternOf(st, im.readNotes(st.Pos, st.Comments, false))
 	if err == nil {
 		im.res.Read = append(im.res.Read, Statement{st, p})
 	}

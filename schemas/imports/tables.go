@@ -84,7 +84,7 @@ func (im *importer) table(ct *cql.Table) {
 	if m := options(t, ct.Options); m.Table != "" {
 		im.marks[t] = m
 	}
-	n := readNotes(ct.Comments, true)
+	n := im.readNotes(ct.Pos, ct.Comments, true)
 	if n.name != "" && n.name != t.Name {
 		n.doc = n.name + ": " + n.doc
 	}
@@ -129,6 +129,12 @@ func (im *importer) index(x *cql.Index) error {
 	own := &schemas.Index{
 		Name:    cmp.Or(x.Name.Name, strings.Join([]string{t.Name, x.Target, "idx"}, "_")), // as Cassandra does
 		Columns: []schemas.IndexColumn{{Column: c}}, Pos: *at(x.Pos),
+	}
+	if len(x.Local) > 0 { // of ScyllaDB: it finds rows within a partition only
+		own.Columns = nil
+		for _, key := range append(slices.Clone(t.Partition), c) {
+			own.Columns = append(own.Columns, schemas.IndexColumn{Column: key})
+		}
 	}
 	for n := 1; x.Name.Name == "" && t.Index(own.Name) != nil; n++ {
 		own.Name = fmt.Sprintf("%s_%s_idx_%d", t.Name, x.Target, n)

@@ -82,7 +82,8 @@ func accessOf(p *schemas.Pattern) access {
 		last := x.Columns[len(x.Columns)-1].Column
 		found := func(c condition) bool { return c.columns[0] == last && finds(p.Table, x, c.op) }
 		at := slices.IndexFunc(left, found)
-		if at < 0 && (near != last.Name || carried(p, "order by") == near) || p.Imported == nil {
+		if at < 0 && (near != last.Name || carried(p, "order by") == near) || p.Imported == nil ||
+			len(x.Columns) > 1 && !bindsPartition(p) { // such an index is within partitions
 			continue
 		}
 		if at >= 0 && (finds(p.Table, x, ">") || len(a.indexes) == 0) { // of several plain indexes Cassandra reads one
@@ -263,9 +264,9 @@ func partitionsOf(p *schemas.Pattern) string {
 	case p.Kind == schemas.Scan:
 		return "all partitions"
 	case p.In != nil && p.In.Role == schemas.Partition:
-		return "one partition for each " + p.In.Name
+		return "one partition per " + p.In.Name
 	case p.Kind.Reads() && !bindsPartition(p):
-		return "every node"
+		return "all nodes"
 	}
 	return "one partition"
 }
@@ -277,7 +278,7 @@ func orderOf(p *schemas.Pattern) string {
 	case p.Kind == schemas.Scan:
 		return "none"
 	case p.In != nil:
-		return "the list's"
+		return "list"
 	case p.Kind == schemas.Get:
 		return "-"
 	case orderedBy(p) != nil:
@@ -285,7 +286,7 @@ func orderOf(p *schemas.Pattern) string {
 	case p.Index != nil && !bindsPartition(p):
 		return "none"
 	case p.Reverse:
-		return "key, backwards"
+		return "key, reversed"
 	}
 	return "key"
 }
@@ -295,14 +296,14 @@ func boundOf(p *schemas.Pattern) string {
 	case p.Kind == schemas.Batch:
 		for _, part := range p.Parts {
 			if part.Each != "" {
-				return "the caller's list"
+				return "list length"
 			}
 		}
 		return fmt.Sprintf("%d rows", len(p.Parts))
 	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
-		return "all of the " + p.Scope.String()
+		return "all rows of the " + p.Scope.String()
 	case p.In != nil:
-		return "the caller's list"
+		return "list length"
 	case !p.Kind.Reads():
 		return "one row"
 	case p.Kind == schemas.Get && p.Element != nil:
@@ -312,12 +313,12 @@ func boundOf(p *schemas.Pattern) string {
 	case p.Limit > 0:
 		return fmt.Sprintf("limit %d", p.Limit)
 	case p.LimitArg:
-		return "limit"
+		return "limit argument"
 	case p.Kind == schemas.Scan:
-		return "none, all data"
+		return "none, all rows"
 	}
 	if col := leftToGrow(p); col != nil {
-		return "none, grows by " + col.Name
+		return "none, grows with " + col.Name
 	}
-	return "none, the rows below its key"
+	return "none, rows of the key prefix"
 }

@@ -10,7 +10,7 @@ func boundRules() []*Rule {
 		ID: "unbounded-partition", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
 			if col := growing(t, 0); col != nil && !c.ends(t) {
-				c.atTable(t, "a partition (%s) gets rows for each %s, without an end", names(t.Partition), col.Name)
+				c.atTable(t, "partition (%s) grows without bound: each new %s adds rows", names(t.Partition), col.Name)
 			}
 		},
 	}, {
@@ -18,7 +18,7 @@ func boundRules() []*Rule {
 		table: func(c *checker, t *schemas.Table) {
 			n := c.rowColumns(t)
 			if col := growing(t, n-len(t.Partition)); col != nil && !c.ends(t) {
-				c.atTable(t, "an HBase row (%s) gets a cell for each %s, without an end",
+				c.atTable(t, "HBase row (%s) grows without bound: each new %s adds a cell",
 					names(t.Key()[:n]), col.Name)
 			}
 		},
@@ -29,8 +29,8 @@ func boundRules() []*Rule {
 				return
 			}
 			for _, p := range c.of(t, schemas.Slice) {
-				if p.LimitArg || p.Limit > 1 {
-					c.atTable(t, "%s reads pages of it, and nothing says how many rows a partition (%s) gets by (%s)",
+				if bindsPartition(p) && (p.LimitArg || p.Limit > 1) {
+					c.atTable(t, "%s reads it in pages, and the number of rows of a partition (%s), one per (%s), is unknown",
 						p.Name, names(t.Partition), names(t.Clustering))
 					return
 				}
@@ -42,7 +42,7 @@ func boundRules() []*Rule {
 		pattern: func(c *checker, p *schemas.Pattern) {
 			ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
 			if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
-				f := c.atPattern(p, "has no limit, and its rows of %s grow in number by %s", p.Table.Name, col.Name)
+				f := c.atPattern(p, "reads rows of %s without a limit, and each new %s adds rows", p.Table.Name, col.Name)
 				if bindsPartition(p) && len(accessOf(p).indexes) > 0 {
 					f.Severity = Note // how many of them have the value of the index is not known
 				}
@@ -57,7 +57,7 @@ func boundRules() []*Rule {
 				a.dropped = p.Filter
 			}
 			if len(a.dropped) > 0 && (p.Kind == schemas.Slice || len(a.indexes) > 0) && !c.onlyFallback(p) {
-				c.atPattern(p, "reads rows of %s that it drops after it has compared %s", p.Table.Name, names(a.dropped))
+				c.atFilter(p, "scans rows of %s and filters them by %s", p.Table.Name, names(a.dropped))
 			}
 		},
 	}, {
@@ -65,8 +65,7 @@ func boundRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Delete},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(p.Table) {
-				c.atPattern(p, "deletes all HBase rows below (%s) of %s, which it has to read",
-					names(p.By), p.Table.Name)
+				c.atPattern(p, "reads and deletes all HBase rows of %s with the key prefix (%s)", p.Table.Name, names(p.By))
 			}
 		},
 	}}

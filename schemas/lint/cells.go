@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // cellRules are about single values: how large they can be, and how they grow.
@@ -23,9 +24,9 @@ func cellRules() []*Rule {
 			}
 			switch {
 			case what != "":
-				c.atColumn(t, whole[0], "%s holds %s in one cell, of any size", described(whole), what).Part = names(whole)
+				c.atColumn(t, whole[0], "%s: %s in one cell of unbounded size", described(whole), what).Part = names(whole)
 			case len(whole) > 0:
-				f := c.atColumn(t, whole[0], "%s is in one cell of any size: no column of the key (%s) numbers its pieces",
+				f := c.atColumn(t, whole[0], "%s: one cell of unbounded size, and no column of the key (%s) numbers chunks",
 					described(whole), names(t.Key()))
 				f.Part = names(whole)
 				if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
@@ -79,7 +80,7 @@ func cellRules() []*Rule {
 		pattern: func(c *checker, p *schemas.Pattern) {
 			for _, col := range p.Columns {
 				if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
-					c.atPattern(p, "adds to %s %s of %s with each call", col.Type, col.Name, p.Table.Name)
+					c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
 				}
 			}
 		},
@@ -94,7 +95,7 @@ func cellRules() []*Rule {
 				}
 			}
 			if len(replaced) > 0 {
-				c.atPattern(p, "writes a tombstone for each of (%s), %d a row", names(replaced), len(replaced))
+				c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
 			}
 		},
 	}}

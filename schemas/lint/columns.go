@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // columnRules are about tables and columns that nothing reads, or nothing writes.
@@ -56,7 +57,7 @@ func columnRules() []*Rule {
 		ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
 			if base := t.View(); base != "" {
-				c.atTable(t, "is a materialized view of %s, from which it can differ", base)
+				c.atTable(t, "is a materialized view of %s and can differ from it", base)
 			}
 		},
 	}, {
@@ -65,8 +66,8 @@ func columnRules() []*Rule {
 		pattern: func(c *checker, p *schemas.Pattern) {
 			for _, col := range p.Columns {
 				if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
-					c.atPattern(p, "adds to %s %s, which %s stores beside %d other columns",
-						col.Type, col.Name, p.Table.Name, len(p.Table.Columns)-1)
+					c.atPattern(p, "adds to %s %s, which %s stores next to %s",
+						col.Type, col.Name, p.Table.Name, words.Plural(len(p.Table.Columns)-1, "other column"))
 				}
 			}
 		},
@@ -82,6 +83,12 @@ type uses struct {
 func (c *checker) uses(t *schemas.Table) uses {
 	u := uses{read: make(map[*schemas.Column]bool), written: make(map[*schemas.Column]bool)}
 	u.writes = t.View() != "" // with its base
+	if c.unread[t.Name] {     // nobody knows what that statement uses
+		u.reads, u.writes = true, true
+		for _, col := range slices.Concat(t.Static, t.Columns) {
+			u.read[col], u.written[col] = true, true
+		}
+	}
 	for _, v := range c.schema.Tables {
 		if v.View() == t.Name {
 			u.reads = true

@@ -65,10 +65,10 @@ func cost(p *schemas.Pattern) string {
 	fb, a, b := p.Fallback, answer(p), answer(p.Fallback)
 	switch {
 	case p.Kind == schemas.Batch && p.Atomic != fb.Atomic:
-		return fmt.Sprintf("one call for each part, and an interruption leaves some of them done (atomic: %s, not %s)",
+		return fmt.Sprintf("one request per part, and an interruption leaves it partially applied (atomic: %s, not %s)",
 			fb.Atomic, p.Atomic)
 	case fb.Kind == schemas.PutIf && p.Kind != schemas.PutIf:
-		return "a read, then a conditional write, and both again for each writer that loses a race"
+		return "a read, then a conditional write, and both again after each lost race"
 	case a.Partitions != b.Partitions:
 		return fmt.Sprintf("it reads %s, not %s", b.Partitions, a.Partitions)
 	case a.Order != b.Order:
@@ -90,7 +90,7 @@ func hintRules() []*Rule {
 					if err := c.hints(engine, t); err != nil {
 						c.atTable(t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
 					} else if t.Header() && len(t.Hints[engine]) > 0 {
-						c.atTable(t, "%s: a row header stores nothing and takes no hints", engine)
+						c.atTable(t, "%s: a row header stores no rows and accepts no hints", engine)
 					}
 				}
 			}
@@ -107,7 +107,7 @@ func outsideRules() []*Rule {
 		ID: "content-outside", Severity: Note,
 		table: func(c *checker, t *schemas.Table) {
 			c.outside(t, func(r *schemas.Rows, store string) {
-				c.atTable(t, "%s of more than %s is a file of %s: the engine neither copies nor backs it up, and no batch has it",
+				c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
 					schemas.Content[r.Of], words.Size(float64(r.Above)), store)
 			})
 		},

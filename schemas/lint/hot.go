@@ -29,7 +29,7 @@ func hotRules() []*Rule {
 			case fixed != "":
 				c.atTable(t, "all statements name one partition (%s): all rows and all requests are on its replicas", fixed)
 			case !spread:
-				c.atTable(t, "partition key (%s) has few values, or one for all writes of a moment", names(t.Partition))
+				c.atTable(t, "partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
 			}
 		},
 	}, {
@@ -49,7 +49,7 @@ func hotRules() []*Rule {
 		ID: "many-versions", Severity: Warning, Engines: []string{hbase},
 		table: func(c *checker, t *schemas.Table) {
 			if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
-				c.atTable(t, "keeps %d versions of each cell", n)
+				c.atTable(t, "stores %d versions of each cell", n)
 			}
 		},
 	}, {

@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -98,11 +99,25 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	return r, nil
 }
 
+var (
+	notWord    = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	definition = regexp.MustCompile(`^(?i:create|alter|drop|--)`)
+)
+
 // check runs all rules.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	c := &checker{
 		schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints,
 		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
+		unread: make(map[string]bool),
+	}
+	for _, s := range s.Other {
+		_, text, _ := strings.Cut(s.Text, "\n")
+		if _, unread := s.Unread(); unread && !definition.MatchString(text) {
+			for _, word := range notWord.Split(text, -1) {
+				c.unread[word] = true
+			}
+		}
 	}
 	for _, p := range s.Patterns {
 		c.on[p.Table] = append(c.on[p.Table], p)
@@ -204,7 +219,7 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 		found = append(found, Finding{
 			Rule: rules[unusedAcceptance], Severity: Warning, Do: rules[unusedAcceptance].Do,
 			Table: at.table, Pattern: at.pattern, Pos: pos,
-			Message: fmt.Sprintf("accepts %s, which finds nothing there", a.Rule),
+			Message: fmt.Sprintf("accepts %s, which has no finding there", a.Rule),
 		})
 	})
 	return found
@@ -222,6 +237,7 @@ type checker struct {
 
 	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
 	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one
+	unread    map[string]bool                       // the words of statements that could not be read
 }
 
 // patterns returns the patterns of the kinds given, or all.
@@ -256,6 +272,14 @@ func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, a
 func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) *Finding {
 	f := Finding{Table: tableName(p), Pattern: p.Name, Statement: statement(p), Pos: p.Pos}
 	return c.add(f, p.Accept, format, args)
+}
+
+// atFilter adds a finding about a read that filters. CQL must say so.
+func (c *checker) atFilter(p *schemas.Pattern, format string, args ...any) {
+	f := c.atPattern(p, format, args...)
+	if carried(p, "allow filtering") == "false" {
+		f.Severity, f.Message = Error, f.Message+"; Cassandra refuses it without ALLOW FILTERING"
+	}
 }
 
 func (c *checker) atTable(t *schemas.Table, format string, args ...any) *Finding {

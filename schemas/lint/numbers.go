@@ -95,7 +95,8 @@ func sizeRules() []*Rule {
 		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
 		table: func(c *checker, t *schemas.Table) {
 			if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
-				c.atTable(t, "the largest cell has %s; %s takes %s", words.Size(n), c.engine, words.Size(mostCell[c.engine]))
+				most := words.Size(mostCell[c.engine])
+				c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
 			}
 		},
 	}, {

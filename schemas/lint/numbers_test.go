@@ -40,8 +40,8 @@ func TestNumbers(t *testing.T) {
 			"impossible-partition", hbase, largest(forecast.Size{Bytes: 1.1e9}), largest(forecast.Size{Bytes: 1e9}),
 			"the largest partition of a folder has 1.10GB, 0 rows and 0 cells; the median has 0B, 0 rows and 0 cells",
 		},
-		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5MB; hbase takes 10.5MB"},
-		{"cell-too-wide", cassandra, cell(17 << 20), cell(16 << 20), "the largest cell has 17.8MB; cassandra takes 16.8MB"},
+		{"cell-too-wide", hbase, cell(11 << 20), cell(10 << 20), "the largest cell has 11.5MB; hbase accepts up to 10.5MB"},
+		{"cell-too-wide", cassandra, cell(17 << 20), cell(16 << 20), "the largest cell has 17.8MB; cassandra accepts up to 16.8MB"},
 		{"cell-wide", cassandra, cell(2 << 20), cell(1 << 20), "the largest cell has 2.10MB; less than 1MB is recommended"},
 		{
 			"hot-partition", cassandra, hot(0, 0.25), hot(0.9, 0.1),

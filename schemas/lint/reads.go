@@ -15,7 +15,7 @@ func partitionRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Scan},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
-				c.atPattern(p, "reads every partition of %s", p.Table.Name)
+				c.atPattern(p, "scans all partitions of %s", p.Table.Name)
 			}
 		},
 	}, {
@@ -31,7 +31,7 @@ func partitionRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Scan},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
-				c.atPattern(p, "reads every partition of %s to find rows by %s", p.Table.Name, names(a.dropped))
+				c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
 			}
 		},
 	}, {
@@ -41,9 +41,9 @@ func partitionRules() []*Rule {
 			if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
 				var through []string
 				for _, x := range a.indexes {
-					through = append(through, x.Name)
+					through = append(through, "index "+x.Name)
 				}
-				c.atPattern(p, "reads from every node through index %s, since it does not bind the partition key (%s)",
+				c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
 					list(through), names(p.Table.Partition))
 			}
 		},
@@ -57,12 +57,12 @@ func partitionRules() []*Rule {
 					lists = append(lists, col)
 				}
 			}
-			how := "one after another"
+			how := "sequentially"
 			if p.Imported != nil {
-				how = "in one query, so that a single node gathers them"
+				how = "in one query, which one node coordinates"
 			}
 			if len(lists) > 0 && p.Parallel == 0 {
-				c.atPattern(p, "reads a partition of %s for each %s, %s", p.Table.Name, names(lists), how)
+				c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
 			}
 		},
 	}}
@@ -81,7 +81,7 @@ func orderRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Slice},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
-				c.atPattern(p, "is in the order of (%s), which index %s has and the primary key of %s (%s) has not",
+				c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
 					names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
 			}
 		},
@@ -103,7 +103,7 @@ func orderRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Slice},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
-				c.atPattern(p, "is in the order of (%s), so the client reads all rows of %s that it may return, and sorts them",
+				c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
 					directed(order), p.Table.Name)
 			}
 		},
@@ -169,7 +169,7 @@ func indexRules() []*Rule {
 	return []*Rule{{
 		ID: "index-unused", Severity: Warning,
 		index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
-			if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 {
+			if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
 				c.atIndex(t, x, "no pattern reads through index %s", x.Name)
 			}
 		},
@@ -199,8 +199,8 @@ func indexRules() []*Rule {
 		ID: "index-many-values", Severity: Warning,
 		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 			if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
-				const what = "nearly every row of %s has a %s %s of its own, and index %s is read without the partition key (%s)"
-				c.atIndex(t, x, what, t.Name, first.Type, first.Name, x.Name, names(t.Partition))
+				c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
+					first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 			}
 		},
 	}}

@@ -62,7 +62,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	b := bufio.NewWriter(w)
 	n := r.Counts()
 	if all {
-		rows := [][]string{{"PATTERN", "KIND", "TABLE", "ANSWERED BY", "ORDER", "BOUND"}}
+		rows := [][]string{{"PATTERN", "KIND", "TABLE", "PARTITIONS", "ORDER", "ROW LIMIT"}}
 		for _, a := range r.Patterns {
 			rows = append(rows, []string{a.Pattern, a.Kind, cmp.Or(a.Table, "-"), a.Partitions, a.Order, a.Bound})
 		}

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // tombstoneRules are about deleted rows among those that a pattern reads. Every engine
@@ -32,16 +32,16 @@ func tombstoneRules() []*Rule {
 			if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
 				return
 			}
-			if !c.expires(t) || c.drained(p) != nil || window(t) > 0 {
+			if size, _ := window(t); !c.expires(t) || c.drained(p) != nil || size > 0 {
 				return
 			}
 			next := t.Key()[at]
 			later := slices.IndexFunc(t.Key()[at+1:], timed)
 			switch {
 			case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
-				c.atPattern(p, "reads rows of %s in the order of %s: expired ones lie among the others", t.Name, next.Name)
+				c.atPattern(p, "reads rows of %s in the order of %s: expired rows are between live ones", t.Name, next.Name)
 			case timed(next) && oldestFirst(p):
-				f := c.atPattern(p, "reads the oldest rows of %s first, which are those that expire", t.Name)
+				f := c.atPattern(p, "reads the oldest rows of %s first, which expire first", t.Name)
 				if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
 					return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
 				}) {
@@ -65,21 +65,20 @@ func tombstoneRules() []*Rule {
 	}, {
 		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the 3 hours of hints, and %s deletes")
+			c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
 		},
 	}, {
 		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			if size := window(t); size > 0 && c.lives(t)/size > mostWindows {
-				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size,
-					time.Duration(size)*time.Second)
+			if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
+				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
 			}
 		},
 	}, {
 		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
 		table: func(c *checker, t *schemas.Table) {
-			if changes := c.changes(t); window(t) > 0 && len(changes) > 0 {
-				c.atTable(t, "its compaction is by time windows, and %s changes or deletes rows", patternNames(changes))
+			if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
+				c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", patternNames(c.changes(t)))
 			}
 		},
 	}, {
@@ -165,22 +164,23 @@ func timed(c *schemas.Column) bool {
 	return false
 }
 
-// window returns the seconds of the time windows by which a table is compacted, or 0.
-func window(t *schemas.Table) float64 {
-	words := strings.Fields(t.Hints[cassandra]["compaction"])
-	if len(words) == 0 || !strings.HasSuffix(words[0], "TimeWindowCompactionStrategy") {
-		return 0
+// window returns the time windows by which a table is compacted, in seconds, or 0, and in words.
+func window(t *schemas.Table) (seconds float64, text string) {
+	fields := strings.Fields(t.Hints[cassandra]["compaction"])
+	if len(fields) == 0 || !strings.HasSuffix(fields[0], "TimeWindowCompactionStrategy") {
+		return 0, ""
 	}
-	size, unit := 1.0, "DAYS" // Cassandra's defaults
-	for _, word := range words[1:] {
+	size, unit := 1, "DAYS" // Cassandra's defaults
+	for _, word := range fields[1:] {
 		switch name, value, _ := strings.Cut(word, "="); name {
 		case "compaction_window_unit":
 			unit = value
 		case "compaction_window_size":
-			size, _ = strconv.ParseFloat(value, 64)
+			size, _ = strconv.Atoi(value)
 		}
 	}
-	return size * map[string]float64{"MINUTES": 60, "HOURS": 3600, "DAYS": 86400}[unit]
+	return float64(size) * map[string]float64{"MINUTES": 60, "HOURS": 3600, "DAYS": 86400}[unit],
+		words.Plural(size, strings.ToLower(strings.TrimSuffix(unit, "S")))
 }
 
 // newestFirst reports whether a slice begins at the newest of the rows that grow in

@@ -22,7 +22,7 @@ func writeRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if null := carried(p, "null"); null != "" {
-				c.atPattern(p, "writes null, a tombstone, to %s of %s", null, p.Table.Name)
+				c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
 			}
 		},
 	}, {
@@ -30,7 +30,7 @@ func writeRules() []*Rule {
 		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete},
 		pattern: func(c *checker, p *schemas.Pattern) {
 			if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
-				c.atPattern(p, "changes one row of %s (%s) under a condition", p.Table.Name, fixed)
+				c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
 			}
 		},
 	}, {
@@ -60,7 +60,7 @@ func writeRules() []*Rule {
 			})
 			puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
 			if at >= 0 && !named && len(puts) > 0 {
-				f := c.atColumn(t, own[at], "only timestamp %s distinguishes the rows below (%s), and %s overwrites one that is there",
+				f := c.atColumn(t, own[at], "only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
 					own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
 				if series(t) {
 					f.Severity = Note
@@ -89,7 +89,7 @@ func writeRules() []*Rule {
 				if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
 					len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
 					(c.putTogether(t, copied) || repeats(t, copied)) {
-					c.atTable(copied, "has rows of %s, from which %s deletes, and nothing deletes them here",
+					c.atTable(copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
 						t.Name, patternNames(deletes))
 				}
 			}
@@ -102,7 +102,7 @@ func writeRules() []*Rule {
 			together := p.Atomic == schemas.AtomicAll ||
 				p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
 			if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
-				c.atPattern(p, "one batch writes a row of %s for each %s, in several partitions",
+				c.atPattern(p, "one batch writes a row of %s per %s, in several partitions",
 					p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
 			}
 		},
@@ -130,20 +130,21 @@ func (c *checker) guarded(p *schemas.Pattern) bool {
 
 // readsFirst says what a write reads, or "".
 func readsFirst(p *schemas.Pattern) string {
+	noList := func(c *schemas.Column) bool { return c.Type.Kind != schemas.List }
+	lists := slices.DeleteFunc(slices.Clone(p.Columns), noList)
 	switch p.Kind {
 	case schemas.PutIf:
 		if p.Absent || p.Present {
-			return fmt.Sprintf("checks whether the row of %s is there", p.Table.Name)
+			return fmt.Sprintf("checks whether the row of %s exists", p.Table.Name)
 		}
 		return fmt.Sprintf("compares (%s) of %s before it writes", names(p.If), p.Table.Name)
 	case schemas.Remove:
-		if p.Columns[0].Type.Kind != schemas.List {
-			return ""
+		if len(lists) > 0 {
+			return fmt.Sprintf("reads the list (%s) of %s to find the element", names(lists), p.Table.Name)
 		}
-		return fmt.Sprintf("reads the list (%s) of %s to find the element", names(p.Columns), p.Table.Name)
 	case schemas.Append:
-		if carried(p, "set") != "" && p.Columns[0].Type.Kind == schemas.List {
-			return fmt.Sprintf("reads the list (%s) of %s to set one place of it", names(p.Columns), p.Table.Name)
+		if carried(p, "set") != "" && len(lists) > 0 {
+			return fmt.Sprintf("reads the list (%s) of %s to set one element", names(lists), p.Table.Name)
 		}
 	case schemas.Add:
 		if p.ReturnsNew {
@@ -181,13 +182,13 @@ func (c *checker) guarantee(p *schemas.Pattern) string {
 	}
 	what := fmt.Sprintf("writes %s in several partitions", strings.Join(tables, ", "))
 	if p.Atomic == schemas.AtomicNone {
-		return what + ", and no engine makes it all or nothing (atomic: none)"
+		return what + ", and is not atomic on any engine (atomic: none)"
 	}
 	able := slices.DeleteFunc(EngineNames(), func(engine string) bool { return c.unable(engine, p) != "" })
 	if len(able) == 0 {
-		return what + ", which no engine can do as a whole"
+		return what + ", which no engine does atomically"
 	}
-	return fmt.Sprintf("%s (atomic: %s), which %s can do as a whole", what, p.Atomic, strings.Join(able, " and "))
+	return fmt.Sprintf("%s (atomic: %s), which is atomic on %s only", what, p.Atomic, strings.Join(able, " and "))
 }
 
 func patternNames(ps []*schemas.Pattern) string {

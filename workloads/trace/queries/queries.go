@@ -55,6 +55,9 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	}
 	described := imports.Source{File: "DESCRIBE KEYSPACE " + c.Keyspace, Text: text}
 	r, err := imports.Import(c.Keyspace, slices.Concat([]imports.Source{described}, c.Sources)...)
+	if err == nil && len(r.Schema.Tables) == 0 {
+		err = fmt.Errorf("no table of keyspace %s could be read: %s", c.Keyspace, r.Unread[0].Reason)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: import: %w", ErrInput, err)
 	}
