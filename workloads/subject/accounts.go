@@ -31,7 +31,7 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 		return nil, err
 	}
 	t.kept = t.Keep
-	if err := t.createAccounts(ctx); err != nil {
+	if err := t.completeAccounts(ctx, true); err != nil {
 		return nil, err
 	}
 	if err := t.findOffers(ctx); err != nil {
@@ -67,67 +67,6 @@ func (t *Target) remember() {
 		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
 		t.Live.keepAttached = t.Live.keepAttached || mix.Has(workloads.Attachment)
 	}
-}
-
-// createAccounts makes all users with their folders and enters them into the live
-// set. Where all share one folder, it is the inbox of user 0, and the others join.
-func (t *Target) createAccounts(ctx context.Context) error {
-	var shared *Folder
-	if t.Census.Shared() {
-		f, err := t.createShared(ctx)
-		if err != nil {
-			return err
-		}
-		shared = f
-	}
-	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		if shared != nil && u == 0 {
-			return nil
-		}
-		if shared == nil {
-			_, err := t.createAccount(ctx, mb, u, t.folderNames(u))
-			return err
-		}
-		a, err := t.createAccount(ctx, mb, u, nil)
-		if err != nil {
-			return err
-		}
-		f, err := mb.(models.Poster).Join(ctx, a, shared.Ref)
-		if err != nil {
-			return fmt.Errorf("account %s joins the shared folder: %w", plan.Address(u), err)
-		}
-		t.Live.Accounts[u] = Account{Ref: a, Folders: []Folder{{f, shared.FolderSet}}}
-		return nil
-	})
-}
-
-// createAccount makes user u with the folders named.
-func (t *Target) createAccount(
-	ctx context.Context, mb models.Mailbox, u int, folders []string,
-) (*models.Account, error) {
-	a, err := mb.CreateUser(ctx, plan.Address(u), folders)
-	if errors.Is(err, models.ErrExists) && t.Caps.Discards {
-		a, err = mb.Login(ctx, plan.Address(u)) // the null engine finds any account once it has one
-	}
-	if errors.Is(err, models.ErrExists) {
-		return nil, fmt.Errorf("the store holds another data set already: account %s: %w", plan.Address(u), err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create account %s: %w", plan.Address(u), err)
-	}
-	return a, t.enter(u, a, folders)
-}
-
-// createShared makes user 0 with the folder that all others join.
-func (t *Target) createShared(ctx context.Context) (*Folder, error) {
-	err := t.withMailbox(func(mb models.Mailbox) error {
-		_, err := t.createAccount(ctx, mb, 0, t.folderNames(0))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &t.Live.Accounts[0].Folders[0], nil
 }
 
 // enter puts an account with the folders named into the live set.
@@ -205,17 +144,19 @@ func (t *Target) offersOfPromise() {
 	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
 }
 
-// completeAccounts finds the accounts of the population that the store has, makes the
-// others and the folders that are missing, and enters them into the live set. A run that
-// was killed may have left an account without all of its folders.
-func (t *Target) completeAccounts(ctx context.Context) error {
+// completeAccounts makes the accounts of the population with their folders, and enters them into the live set. If
+// the data set is not fresh, it finds the accounts and folders that the store has, and makes those that are missing:
+// a run that was killed may have left an account without all of its folders. If all users share one folder, it is
+// the inbox of user 0, and the others join.
+func (t *Target) completeAccounts(ctx context.Context, fresh bool) error {
 	if t.Census.Shared() {
-		if err := t.withMailbox(func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, 0) }); err != nil {
+		first := func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, 0, fresh) }
+		if err := t.withMailbox(first); err != nil {
 			return err
 		}
 	}
 	err := t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		return t.completeAccount(ctx, mb, u)
+		return t.completeAccount(ctx, mb, u, fresh)
 	})
 	if err == nil {
 		t.share()
@@ -223,19 +164,19 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	return err
 }
 
-func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
+func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int, fresh bool) error {
 	account, names := &t.Live.Accounts[u], t.folderNames(u)
 	if len(account.Folders) == len(names) {
 		return nil // it is complete
 	}
 	a, joins := account.Ref, t.Census.Shared() && u > 0
-	if a == nil && t.Caps.Discards && !joins {
-		_, err := t.createAccount(ctx, mb, u, names)
-		return err
-	}
 	if a == nil {
+		own := names
+		if joins {
+			own = nil
+		}
 		var err error
-		if a, err = find(ctx, mb, u, names, joins); err != nil {
+		if a, err = t.find(ctx, mb, plan.Address(u), own, fresh); err != nil {
 			return err
 		}
 	}
@@ -252,15 +193,16 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) 
 	return t.enter(u, a, names)
 }
 
-// find makes an account, or logs the user in who has one: a login may read all accounts (james). If the
-// store has neither an account nor room for one, a killed run had only claimed the address: the folders
-// are made one by one.
-func find(ctx context.Context, mb models.Mailbox, u int, names []string, joins bool) (*models.Account, error) {
-	if joins {
-		names = nil
-	}
-	address := plan.Address(u)
+// find makes an account. Unless the data set is fresh, it logs the user in who has one: a login may read all accounts
+// (james). If the store has neither an account nor room for one, a killed run had only claimed the address: the
+// folders are made one by one. The null engine finds any account once it has one.
+func (t *Target) find(
+	ctx context.Context, mb models.Mailbox, address string, names []string, fresh bool,
+) (*models.Account, error) {
 	a, err := mb.CreateUser(ctx, address, names)
+	if errors.Is(err, models.ErrExists) && fresh && !t.Caps.Discards {
+		return nil, fmt.Errorf("the store holds another data set already: account %s: %w", address, err)
+	}
 	if errors.Is(err, models.ErrExists) {
 		a, err = mb.Login(ctx, address)
 	}
@@ -268,7 +210,7 @@ func find(ctx context.Context, mb models.Mailbox, u int, names []string, joins b
 		a, err = &models.Account{Address: address}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find or create account %s: %w", address, err)
+		return nil, fmt.Errorf("create account %s: %w", address, err)
 	}
 	return a, nil
 }

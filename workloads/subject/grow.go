@@ -50,7 +50,7 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 	if err := t.note(); err != nil {
 		return nil, err
 	}
-	if err := t.completeAccounts(ctx); err != nil {
+	if err := t.completeAccounts(ctx, false); err != nil {
 		return nil, err
 	}
 	if err := t.reload(ctx, h); err != nil {
@@ -127,7 +127,7 @@ func (t *Target) Grow(
 	}
 	t.Live.extend(census.Users())
 	t.remember()
-	if err := t.completeAccounts(ctx); err != nil {
+	if err := t.completeAccounts(ctx, false); err != nil {
 		return nil, err
 	}
 	if err := t.findFlags(ctx); err != nil {
