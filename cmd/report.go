@@ -142,8 +142,8 @@ func writeReport(out io.Writer, format, dir, file string, force bool, v view) er
 		text.Write(b)
 	default:
 		err = map[string]func(io.Writer, *results.Run) error{
-			"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV, "markdown": reports.WriteMarkdown,
-			"junit": reports.WriteJUnit, "bench": reports.WriteBench,
+			"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV,
+			"markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
 		}[format](&text, r)
 	}
 	if err != nil {

@@ -254,7 +254,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	}
 	if printErr == nil {
 		err = tell(cmd.ErrOrStderr(), err)
-		files := page.HTMLFile + " has charts and all metrics"
+		files := page.HTMLFile + " has charts, all warnings and metrics"
 		if saveErr != nil {
 			files = "not complete"
 		}

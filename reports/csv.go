@@ -27,7 +27,7 @@ var csvHead = []string{
 // op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
 // counted, or if it is a latency and no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
-	out := csv.NewWriter(w) // keeps the first error
+	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
 	_ = out.Write(csvHead)
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -36,16 +36,16 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			in := &c.Timeline[j]
 			row := func(op string, counts ...string) {
 				_ = out.Write(append([]string{
-					document.CSVField(c.Model), document.CSVField(c.Engine), document.CSVField(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
-					document.CSVField(c.Kind), document.CSVField(string(c.Verdict)), document.CSVField(c.Started), float(in.At), float(in.Seconds), op,
+					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), op,
 				}, counts...))
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
-				append(times(in.OK, in.P50, in.P99, in.Max), document.CSVField(c.Point))...)...)
+				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
 			each := func(op string, o results.OpInterval) {
-				row(document.CSVField(op), append([]string{
+				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
-				}, append(times(o.OK, o.P50, o.P99, o.Max), document.CSVField(c.Point))...)...)
+				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
 			}
 			for _, name := range sortedOps(in.Ops) {
 				each(name, in.Ops[name])

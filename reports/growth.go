@@ -376,7 +376,7 @@ var growthHead = []string{
 // WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
 // nanoseconds. A run without a sweep has a head only.
 func WriteGrowthCSV(w io.Writer, r *results.Run) error {
-	out := csv.NewWriter(w) // keeps the first error
+	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
 	_ = out.Write(growthHead)
 	bound := func(v *float64) string {
 		if v == nil {
@@ -387,8 +387,8 @@ func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
 			_ = out.Write([]string{
-				document.CSVField(g.Model), document.CSVField(g.Engine), document.CSVField(g.Phase), document.CSVField(g.Op), string(g.Figure), string(g.Class),
-				float(g.Exponent), bound(g.Low), bound(g.High), document.CSVField(p.Point), float(p.Size), float(p.Value),
+				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
+				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
 			})
 		}
 	}

@@ -210,7 +210,7 @@ func heat(ratio float64) (n int) {
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{
-		{Left: true}, {Title: "%", Help: "of the operations that all models support"},
+		{Left: true}, {Title: "%", Help: "of the load"},
 	}}
 	for k := range l.Models {
 		m := &l.Models[k]
@@ -221,7 +221,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	few := false
 	for _, share := range l.Shares {
-		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", 100*share.Share), Value: 100 * share.Share}}
+		percent := 100 * l.Covers * share.Share
+		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", percent), Value: percent}}
 		leads := leadsIn(l, share.Op)
 		best := math.Inf(1)
 		for k := range l.Models {
@@ -236,7 +237,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 				mid = latencyCell(series.Median())
 				mid.Heat = heat(series.Median() / best)
 			}
-			if leads[k] {
+			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
 			}
 			tail := latencyCell(m.Percentile(share.Op, 0.99, p99))
@@ -246,7 +247,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	s.Note(document.Faint, "", "* best or not significantly worse; "+latencyNote(l))
+	s.Note(document.Faint, "", fmt.Sprintf("* best or not significantly worse (to +%.0f%%); %s",
+		100*(heats[0]-1), latencyNote(l)))
 	if few {
 		s.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations", results.EnoughFor(0.99)))
 	}
@@ -256,9 +258,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 // latencyNote says what a latency is.
 func latencyNote(l *ranking.Load) string {
 	if l.Cell.Arrivals == "closed" {
-		return "ms from start to end of an operation"
+		return "ms from start to end"
 	}
-	return "ms from scheduled start, without client delay"
+	return "ms from scheduled start"
 }
 
 // unsupported are the operations that not all models support.
@@ -306,8 +308,9 @@ func omissions(l *ranking.Load) (all []warning) {
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
 			all = append(all, warning{
-				"rows with fewer fields",
-				fmt.Sprintf("rows with fewer fields: %s of %s reads fewer fields than in other models", share.Op, strings.Join(who, ", ")),
+				fmt.Sprintf("fewer fields (%s %s)", strings.Join(who, ", "), share.Op),
+				fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models", share.Op,
+					strings.Join(who, ", ")),
 			})
 		}
 	}

@@ -277,7 +277,7 @@ func (v *run) warnings() document.Section {
 		names = append(names[:warningsNamed], fmt.Sprintf("%d more", more))
 	}
 	if len(all) > 0 {
-		s.Note(document.Warn, "Warnings (--full)", strings.Join(names, ", "))
+		s.Note(document.Warn, "Warnings", strings.Join(names, ", "))
 	}
 	return s
 }
@@ -335,9 +335,9 @@ func (v *run) spread() (all []warning) {
 			low, high := slices.Min(known), slices.Max(known)
 			if high/max(low, 1) > most {
 				most = high / max(low, 1)
-				said.name = fmt.Sprintf("trials differ by up to %.1f×", most)
-				said.text = fmt.Sprintf("%s (%s %s to %s ms); use --trials %d or a quieter machine",
-					said.name, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
+				said.name = fmt.Sprintf("trials differ %.1f× (%s)", most, m.Name)
+				said.text = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
+					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
 			}
 		}
 		if said.text != "" {

@@ -109,7 +109,7 @@ func TestTextHidesNothing(t *testing.T) {
 
 // One invalid trial of four is a warning, since the others count. Two are most.
 func TestFewInvalidTrials(t *testing.T) {
-	for few, want := range map[int]string{1: "Warnings (--full): an invalid trial", 2: "INVALID: james #1 #2: the client was busy"} {
+	for few, want := range map[int]string{1: "Warnings: an invalid trial", 2: "INVALID: james #1 #2: the client was busy"} {
 		r := comparison(t)
 		for i := range r.Cells {
 			if c := &r.Cells[i]; c.Measured() && c.Model == "james" && c.Trial <= few {

@@ -279,7 +279,7 @@ func (g *grid) heads(title string) []string {
 			tall, at = max(tall, len(parts)), at+g.widths[k]+1
 		}
 		if group := words.OneLine(g.Columns[g.columns[from]].Group); group != "" {
-			put(tall, begin, align(group, at-1-begin, from == 0))
+			put(tall, begin+max(0, at-1-begin-utf8.RuneCountInString(group))/2, group)
 		}
 		from = to
 	}

@@ -163,7 +163,7 @@ func class(c *document.Cell) string {
 	s := map[document.Style]string{
 		document.Best: "best", document.Bad: "bad", document.Warn: "warn", document.Faint: "soft", document.Strong: "strong",
 	}[c.Style]
-	if c.Heat > 0 && c.Style != document.Best {
+	if c.Heat > 0 {
 		s += fmt.Sprintf(" h%d", c.Heat)
 	}
 	return strings.TrimSpace(s)

@@ -47,9 +47,9 @@ type property struct {
 }
 
 var properties = map[Metric]property{
-	Typical: {timed: true, name: "typical latency", unit: "ms", number: MS},
-	Mean:    {timed: true, name: "mean latency", unit: "ms", number: MS},
-	P99:     {timed: true, name: "p99 latency", unit: "ms", number: MS},
+	Typical: {timed: true, name: "typical latency", unit: "ms", number: fineMS},
+	Mean:    {timed: true, name: "mean latency", unit: "ms", number: fineMS},
+	P99:     {timed: true, name: "p99 latency", unit: "ms", number: fineMS},
 	Requests: {
 		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests per operation",
 		advice: "each is a network round trip",
@@ -88,9 +88,8 @@ its trials and its data is correct; the others are named, with the reason.
    model by a significant difference, the verdict says so.
 4. Why: the counter (requests, rows scanned, bytes) in which the first differ
    most from all others. But: metrics in which another model needs less than
-   half, and operations that the first do not support. Not worth it here:
-   models for which another is at least as good in every metric, and better
-   in one.
+   half, and operations that the first do not support. Dominated: models
+   that are significantly better than another in no metric, and worse in one.
 
 --rank METRIC ranks by another metric: mean, p99, requests, rows, read, written
 or disk. Counters are compared without an interval: over 5% is a difference.
@@ -123,6 +122,14 @@ func MS(ns float64) string {
 		return strconv.FormatFloat(ms, 'f', 3, 64)
 	}
 	return Number(ms)
+}
+
+// fineMS is MS with a third digit below 1 ms, so that percentages agree with the values next to them.
+func fineMS(ns float64) string {
+	if ms := ns / 1e6; ms < 0.9995 {
+		return strconv.FormatFloat(ms, 'f', 3, 64)
+	}
+	return MS(ns)
 }
 
 // KB writes bytes as units of 1,000.

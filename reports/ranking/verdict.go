@@ -29,7 +29,7 @@ func (l *Load) Verdict() []Sentence {
 	add("", l.otherwise())
 	add("Why", l.why())
 	add("But", l.but())
-	add("Not worth it here", l.dominated())
+	add("Dominated", l.dominated())
 	add("Not ranked", l.notRanked())
 	return all
 }
@@ -79,17 +79,25 @@ func (l *Load) headline() string {
 	}
 	// All percentages compare with the first model.
 	values := []string{l.number(first[0]) + " " + l.By.Unit()}
-	for _, m := range first[1:] {
-		values = append(values, l.withPercent(first[0], m))
+	for n, m := range first[1:] {
+		value := l.withPercent(first[0], m)
+		if n == len(first)-2 {
+			value = strings.TrimSuffix(value, ")") + ", not significant)"
+		}
+		values = append(values, value)
 	}
 	is := "is"
 	if len(first) > 1 {
 		is = "are"
 	}
 	s := fmt.Sprintf("%s %s %s %s%s", names(first), is, best, joined(values), per)
+	then, how := "Then", ""
 	if len(first) > 1 {
-		last := l.Compare(first[0], first[len(first)-1])
-		s += fmt.Sprintf("; the difference is not significant (%s)", criterion(last.Trials, l.By))
+		d := l.Compare(first[0], first[len(first)-1])
+		if how = " (" + criterion(d.Trials, l.By) + ")"; l.By.Timed() && d.Trials > 1 {
+			then = "Significantly slower"
+		}
+		then += how + ":"
 	} else if len(rest) > 0 {
 		next := rest[0]
 		s += fmt.Sprintf(". Next is %s with %s: %s more%s", next.Name, l.number(next), l.by(first[0], next),
@@ -97,7 +105,7 @@ func (l *Load) headline() string {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 {
-		return s + "."
+		return s + how + "."
 	}
 	var others []string
 	for i, m := range rest {
@@ -107,7 +115,7 @@ func (l *Load) headline() string {
 		}
 		others = append(others, text)
 	}
-	return s + ". Then " + strings.Join(others, ", ") + "."
+	return s + ". " + then + " " + strings.Join(others, ", ") + "."
 }
 
 // significance says whether a difference is significant, and by which criterion.
@@ -288,7 +296,7 @@ func (l *Load) unsupported(models []*Model) string {
 			if len(ops) <= 3 && len(models) == 1 {
 				what = joined(ops)
 			}
-			parts = append(parts, fmt.Sprintf("%s lacks %s (%.0f%% of the load)", m.Name, what, 100*share))
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, what, 100*share))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %d (%.0f%%)", m.Name, len(ops), 100*share))
 		}
@@ -315,7 +323,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s is no worse in any column)",
+		parts = append(parts, fmt.Sprintf("%s (no column significantly better than %s)",
 			strings.Join(by[name], ", "), name))
 	}
 	if len(parts) == 0 {
@@ -374,12 +382,12 @@ func by(models []*Model, x Metric) []*Model {
 	return known
 }
 
-// span writes the values of models as a range, or as one number if they are the same.
+// span writes the values of models as a range, or as one number, the largest, if they differ by less than 1%.
 func span(models []*Model, x Metric) string {
 	known := by(models, x)
 	from, to := x.Number(known[0].Value(x)), x.Number(known[len(known)-1].Value(x))
-	if from == to {
-		return from
+	if from == to || known[len(known)-1].Value(x) < 1.01*known[0].Value(x) {
+		return to
 	}
 	return from + " to " + to
 }
