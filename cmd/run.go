@@ -142,7 +142,19 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		if was, err = f.repeat(cmd.Flags(), args); err != nil {
 			return err
 		}
-		if known, err = known.withSaved(was); err != nil {
+		if known, err = known.withSaved(was); err == nil {
+			known, err = known.withKeyspace(was)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	schema, err := f.schemaOf(args)
+	if err != nil {
+		return err
+	}
+	if schema != "" {
+		if known, err = f.keyspace(cmd, known, schema, args); err != nil {
 			return err
 		}
 	}
@@ -156,6 +168,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
 	if err != nil {
 		return err
+	}
+	if len(c.Workload.Patterns) > 0 && schema == "" && was == nil {
+		return usage(errNoSchema)
 	}
 	if f.mail != "" {
 		source, err := openMail(ctx, cmd.ErrOrStderr(), f.mail, f.mailLimit)

@@ -39,6 +39,7 @@ type runFlags struct {
 	view            view
 	failOn          failOn
 	from, metrics   string
+	schema          string
 	dryRun          bool
 	findMax         findMaxFlags
 	shard, start    string
@@ -53,6 +54,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to run on, separated by commas (mailbench engines lists them)", "embedded")
 	f.workloadFlags.bind(flags)
+	flags.StringVar(&f.schema, "schema", "", "run the access patterns of this schema `FILE` instead of mail operations")
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change the repetition")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",

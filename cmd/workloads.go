@@ -177,15 +177,15 @@ func asks(p *workloads.Phase) string {
 	}
 	mix := p.Asks()
 	var ops []workloads.Op
-	for op := range workloads.Op(workloads.NumOps) {
-		if mix.Has(op) {
+	for i := range mix {
+		if op := workloads.Op(i); mix.Has(op) {
 			ops = append(ops, op)
 		}
 	}
 	slices.SortStableFunc(ops, func(a, b workloads.Op) int { return cmp.Compare(mix[b], mix[a]) })
 	var all []string
 	for _, op := range ops {
-		all = append(all, fmt.Sprintf("%s %.3g", op, 100*mix.Share(op)))
+		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.Name(op), 100*mix.Share(op)))
 	}
 	return cmp.Or(strings.Join(all, ", "), "-")
 }

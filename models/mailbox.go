@@ -59,6 +59,8 @@ type Options struct {
 	// Values are those of parameters in place of the schema's. Tests choose smaller ones than the
 	// schema allows. A model ignores those that it does not have.
 	Values map[string]int
+	// Rows is what the user says of the rows of a Runner.
+	Rows Rows
 	// Blobs is the folder of what a model keeps outside of the engine; "" if there is none.
 	Blobs string
 }
@@ -259,6 +261,31 @@ type Poster interface {
 	// Leave takes f from the folders of its account. Its messages stay for the others, and at least
 	// one must stay. It is idempotent.
 	Leave(ctx context.Context, f *Folder) error
+}
+
+// Runner runs access patterns of its schema as operations (package patterns). Options.Rows numbers them.
+type Runner interface {
+	// Runs reports whether the engine can run the pattern.
+	Runs(pattern int) bool
+	// Prepare fills in the arguments of a pattern. pick chooses one of n rows, of which 0 is the newest; limit
+	// is how many rows it reads at most if that is an argument, items how many keys a list has. It returns false
+	// if there are no rows to choose from.
+	Prepare(pattern int, pick func(n int) int, limit, items int) bool
+	// Run runs the pattern that was prepared last.
+	Run(ctx context.Context) error
+}
+
+// Rows is what a user says of the rows of a Runner's tables.
+type Rows struct {
+	Seed     uint64
+	Patterns []string          // the operations
+	Columns  map[string]Values // by TABLE.COLUMN
+}
+
+// Values are what a column holds. Zero values are the defaults.
+type Values struct {
+	Distinct uint64
+	Size     func(n uint64) int64 // bytes, or elements of a collection, of value n
 }
 
 // Recounter counts an account's indexes again and corrects its counters

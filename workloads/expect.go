@@ -134,7 +134,7 @@ func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
 	key := strings.Replace(strings.Join(path, "."), "p999", "p99.9", 1)
 	of.Figure = key
 	if op, rest, ok := strings.Cut(key, "."); ok {
-		if _, known := ParseOp(op); known {
+		if _, known := d.w.Patterns.Op(op); known {
 			of.Op, of.Figure = op, rest
 		}
 	}
@@ -164,14 +164,14 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 		names = append(names, f.Name)
 	}
 	if op, rest, ok := strings.Cut(key, "."); ok {
-		if _, known := ParseOp(op); known {
+		if _, known := d.w.Patterns.Op(op); known {
 			d.Unknown(n, "figure", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool {
 				return s == achieved
 			}))
 			return
 		}
 		if slices.Contains(names, rest) {
-			d.Unknown(n, "operation", op, "in expect", opNames[:])
+			d.Unknown(n, "operation", op, "in expect", d.w.Patterns.Names())
 			return
 		}
 	}
@@ -181,7 +181,7 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 // measures reports whether a phase or stream that the expectation holds for has its
 // operation. A stream that does not exist was reported before, so it passes.
 func (w *Workload) measures(e Expectation) bool {
-	op, _ := ParseOp(e.Op)
+	op, _ := w.Patterns.Op(e.Op)
 	found := false
 	for i := range w.Phases {
 		p := &w.Phases[i]
@@ -354,9 +354,9 @@ func (d *decoder) scope(models []string) answer.Scope {
 			continue
 		}
 		one, mix := answer.Phase{Name: p.Name}, p.Asks()
-		for op := range Op(NumOps) {
-			if mix.Has(op) {
-				one.Ops = append(one.Ops, op.String())
+		for op := range mix {
+			if mix.Has(Op(op)) {
+				one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))
 			}
 		}
 		s.Phases = append(s.Phases, one)

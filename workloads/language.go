@@ -46,6 +46,7 @@ var sections = []section{
 		Keys{},
 		nil,
 	},
+	{"values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}, nil},
 	{"answer", "Sentences with which the run answers its question.", Answer{}, nil},
 	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
 		"the trial before.", Trials{}, nil},
@@ -172,12 +173,18 @@ var forms = map[string]form{
 	"mail":        {text: "see mail", schema: ref("mail"), below: "mail"},
 	"attachments": {text: "see there", schema: ref("attachments"), below: "attachments"},
 	"population":  {text: "see there", schema: ref("population"), below: "population"},
-	"replay":      {text: "see replay", schema: ref("replay"), below: "replay"},
-	"trials":      {text: "see there", schema: ref("trials"), below: "trials"},
-	"answer":      {text: "see there", schema: ref("answer"), apart: true},
-	"expect":      {text: "bounds", schema: ref("expect"), apart: true},
-	"sweep":       {text: "see there", schema: ref("sweep"), apart: true},
-	"engines":     {text: "settings", schema: object{"type": "object"}, apart: true},
+	"patterns": {text: "read, write", apart: true, schema: object{
+		"type": "object", "additionalProperties": object{"enum": []string{"read", "write"}},
+	}},
+	"values": {text: "see values", apart: true, schema: object{"type": "object", "additionalProperties": object{
+		"type": "object", "additionalProperties": ref("values"),
+	}}},
+	"replay":  {text: "see replay", schema: ref("replay"), below: "replay"},
+	"trials":  {text: "see there", schema: ref("trials"), below: "trials"},
+	"answer":  {text: "see there", schema: ref("answer"), apart: true},
+	"expect":  {text: "bounds", schema: ref("expect"), apart: true},
+	"sweep":   {text: "see there", schema: ref("sweep"), apart: true},
+	"engines": {text: "settings", schema: object{"type": "object"}, apart: true},
 	"models": {text: "settings", apart: true, schema: object{"type": "object", "additionalProperties": object{
 		"type":                 "object",
 		"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),

@@ -2,13 +2,14 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Op is a mail operation that a mix can name.
+// Op is an operation that a mix can name: one of mail, or, from NumOps on, an access pattern of a schema.
 type Op uint8
 
 // The operations.
@@ -54,15 +55,73 @@ var opNames = [NumOps]string{
 	"join", "leave", "nested",
 }
 
-// String returns the operation's name in workloads and results.
-func (o Op) String() string { return opNames[o] }
+// MaxOps is how many operations there can be: those of mail, and the patterns that a workload names.
+const MaxOps = 256
+
+// String returns the name of a mail operation in workloads and results. Patterns.Name has those of patterns.
+func (o Op) String() string {
+	if int(o) >= NumOps {
+		return "pattern"
+	}
+	return opNames[o]
+}
+
+// Pattern is an access pattern of a schema.
+type Pattern struct {
+	Name   string
+	Writes bool
+}
+
+// Patterns are the operations of a workload on a schema, in place of those of mail. Pattern i is the operation
+// NumOps+i. Without any, the operations are those of mail.
+type Patterns []Pattern
+
+// Ops is above the number of each operation.
+func (p Patterns) Ops() int { return NumOps + len(p) }
+
+// Name returns the operation's name in workloads and results.
+func (p Patterns) Name(op Op) string {
+	if i := int(op) - NumOps; i >= 0 && i < len(p) {
+		return p[i].Name
+	}
+	return op.String()
+}
+
+// Names are the names of all operations that a mix can have.
+func (p Patterns) Names() []string {
+	if len(p) == 0 {
+		return opNames[:]
+	}
+	all := make([]string, len(p))
+	for i := range p {
+		all[i] = p[i].Name
+	}
+	return all
+}
+
+// Op returns the operation of that name.
+func (p Patterns) Op(name string) (Op, bool) {
+	if len(p) == 0 {
+		return ParseOp(name)
+	}
+	i := slices.Index(p.Names(), name)
+	return Op(NumOps + max(0, i)), i >= 0
+}
+
+// Changes reports whether the operation changes what is stored.
+func (p Patterns) Changes(op Op) bool {
+	if i := int(op) - NumOps; i >= 0 && i < len(p) {
+		return p[i].Writes
+	}
+	return op.Changes()
+}
 
 // changing are the operations that change what is stored.
 const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Restore | 1<<Purge | 1<<Recount |
 	1<<Subscribe | 1<<Expunge | 1<<CreateUser | 1<<Join | 1<<Leave
 
 // Changes reports whether the operation changes what is stored.
-func (o Op) Changes() bool { return changing>>o&1 == 1 }
+func (o Op) Changes() bool { return int(o) < NumOps && changing>>o&1 == 1 }
 
 // OpNames returns the names of all operations.
 func OpNames() []string { return opNames[:] }
@@ -79,7 +138,7 @@ func ParseOp(name string) (Op, bool) {
 
 // Mix is the weight of each operation; only their ratios count. A weight is
 // from 0 to 1,000,000, and at least one is above 0.
-type Mix [NumOps]float64
+type Mix [MaxOps]float64
 
 const maxWeight = 1_000_000
 

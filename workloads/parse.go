@@ -113,6 +113,9 @@ func (d *decoder) population(root map[string]strict.Entry) {
 		return
 	}
 	p := &d.w.Population
+	if d.rows(e.Value) {
+		return
+	}
 	f := d.section(e.Value, "population", p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
@@ -123,6 +126,68 @@ func (d *decoder) population(root map[string]strict.Entry) {
 			d.Fail(e.Value, "%s", err)
 		}
 	}
+}
+
+// rows reads how many rows the largest table of a schema has. It returns false if the workload is for mail.
+func (d *decoder) rows(n *yaml.Node) bool {
+	if len(d.w.Patterns) == 0 {
+		return false
+	}
+	rows := key{name: "rows", need: "how many the largest table has, such as {rows: 10000}"}
+	f := d.Fields(n, "population", []string{rows.name})
+	if e, ok := f[rows.name]; ok {
+		v := d.whole(e.Value, "population.rows", 1, MaxFolderMessages)
+		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: random.Size(v)}
+		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
+	} else {
+		d.Fail(n, "population has no %s; expected %s", rows.name, rows.need)
+	}
+	return true
+}
+
+// patterns reads the access patterns that are the operations of the workload.
+func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
+	kinds := []string{"read", "write"}
+	for _, p := range d.Mapping(n, "patterns") {
+		if !slices.Contains(kinds, p.Value.Value) {
+			d.Unknown(p.Value, "kind", p.Value.Value, "of pattern "+p.Name, kinds)
+		}
+		all = append(all, Pattern{p.Name, p.Value.Value == kinds[1]})
+	}
+	if most := MaxOps - NumOps; len(all) > most {
+		d.Fail(n, "patterns has %d; expected up to %d", len(all), most)
+		all = all[:most]
+	}
+	return all
+}
+
+// Values are what a column holds.
+type Values struct {
+	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
+	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
+}
+
+// SizeOf returns the size of value n.
+func (v *Values) SizeOf(seed uint64) func(n uint64) int64 {
+	const stream = 0x73697a65 // of chance
+	return func(n uint64) int64 {
+		var draws random.Rand
+		draws.Seed(seed, stream, n)
+		return v.Size.Draw(&draws)
+	}
+}
+
+// values reads the values of columns, by table.
+func (d *decoder) values(n *yaml.Node) map[string]*Values {
+	all := map[string]*Values{}
+	for _, t := range d.Mapping(n, "values") {
+		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
+			name := t.Name + "." + c.Name
+			all[name] = new(Values)
+			d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
+		}
+	}
+	return all
 }
 
 // section reads a mapping with these keys into a value of the type that declares them: see fill.
@@ -206,6 +271,10 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		}
 	case "choice":
 		into.Set(reflect.ValueOf(random.DecodeKeys(&d.Decoder, n, what)))
+	case "patterns":
+		into.Set(reflect.ValueOf(d.patterns(n)))
+	case "values":
+		into.Set(reflect.ValueOf(d.values(n)))
 	case "arrivals", "missing":
 		words := forms[k.form].words
 		if i := slices.Index(words, n.Value); i >= 0 {
@@ -236,9 +305,13 @@ func (k *key) in(where string) string {
 // ownKeys reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
 	k, all := d.base, sectionKeys("keys")
+	if len(d.w.Patterns) > 0 {
+		all[2].name, all = "rows", all[2:3]
+	}
 	f := d.section(n, where, &k, all)
-	for i, one := range []random.Keys{k.Users, k.Folders, k.Messages} {
-		if e, ok := f[all[i].name]; ok && i > 0 && one.Largest {
+	of := map[string]random.Keys{"folders": k.Folders, "messages": k.Messages, "rows": k.Messages}
+	for i := range all {
+		if e, ok := f[all[i].name]; ok && of[all[i].name].Largest {
 			d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest",
 				all[i].in(where))
 		}
@@ -339,8 +412,8 @@ const (
 func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 	var sum float64
 	faults := len(d.Errs)
-	for name, e := range d.Fields(n, "mix of "+where, opNames[:]) {
-		op, _ := ParseOp(name)
+	for name, e := range d.Fields(n, "mix of "+where, d.w.Patterns.Names()) {
+		op, _ := d.w.Patterns.Op(name)
 		what, weight := name+" in mix of "+where, e.Value
 		if e.Value.Kind == yaml.MappingNode {
 			f := d.Fields(e.Value, what, append([]string{weightKey.name}, names(howOf(op))...))
@@ -395,9 +468,9 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 		d.repeat(s, fields, where)
 		return
 	}
-	op, ok := ParseOp(name)
+	op, ok := d.w.Patterns.Op(name)
 	if !ok {
-		known := opNames[:]
+		known := d.w.Patterns.Names()
 		if repeats {
 			known = append(slices.Clone(known), "repeat")
 		}

@@ -68,7 +68,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
 		return nil
 	}
-	p := Phase{Kind: PhaseKind(i), Name: key.Value}
+	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns}
 	if p.Kind == Interrupt {
 		p.Messages = defaultInterrupt
 	}
@@ -263,7 +263,7 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	for i, item := range n.Content {
 		one := Phase{
 			Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
-			Timeout: p.Timeout, Stream: i,
+			Timeout: p.Timeout, Stream: i, Patterns: p.Patterns,
 		}
 		one.Name = strconv.Itoa(i + 1)
 		f := d.Fields(item, "a stream of "+where, names(keys))

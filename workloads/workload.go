@@ -52,12 +52,15 @@ import (
 // Workload is one workload file, checked and with its defaults filled in. Its types declare the
 // language: see key.
 type Workload struct {
-	_          struct{}           `key:"version" form:"version" need:"\"version: 1\", the version of the language" doc:"version of the language: 1"`
-	Name       string             `key:"name" form:"name" need:"the name of the workload" doc:"name of the workload, in results"`
-	Doc        string             `key:"doc" form:"text" doc:"one line for the list of workloads"`
-	Seed       uint64             `key:"seed" form:"whole" least:"0" most:"18446744073709551615" doc:"seed of all random numbers (default 1)"`
-	Engines    map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
-	Mail       Mail               `key:"mail" form:"mail" doc:"generated messages"`
+	_       struct{}           `key:"version" form:"version" need:"\"version: 1\", the version of the language" doc:"version of the language: 1"`
+	Name    string             `key:"name" form:"name" need:"the name of the workload" doc:"name of the workload, in results"`
+	Doc     string             `key:"doc" form:"text" doc:"one line for the list of workloads"`
+	Seed    uint64             `key:"seed" form:"whole" least:"0" most:"18446744073709551615" doc:"seed of all random numbers (default 1)"`
+	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
+	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
+	// Patterns are those of the schema that the workload is for; without any, it is for mail.
+	Patterns   Patterns           `key:"patterns" form:"patterns" doc:"access patterns of a schema, each read or write: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
+	Values     map[string]*Values `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
 	Population Population         `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
 	Keys       Keys               `key:"keys" form:"keys" doc:"which users, folders and messages operations use"`
 	Phases     []Phase            `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
@@ -203,7 +206,7 @@ type Phase struct {
 	// Missing says what happens to operations that a model lacks. Lacks are the operations
 	// to replace by others; Without sets them.
 	Missing Missing `key:"missing" form:"missing" measure:"handling of operations of the mix that a model does not support: skip (default), or replace-rate, which draws another"`
-	Lacks   [NumOps]bool
+	Lacks   [MaxOps]bool
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
 	// closed loop. Shape is how it changes; nil: it is constant.
@@ -217,7 +220,9 @@ type Phase struct {
 	// Think draws nanoseconds; nil: none.
 	Think random.Dist `key:"think" form:"times" pace:"how long a client waits between operations; in a session, how long a user takes between steps"`
 	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
-	How   [NumOps]How // how operations of the mix are carried out
+	How   [MaxOps]How // how operations of the mix are carried out
+	// Patterns are those of the workload.
+	Patterns Patterns
 	// Session is what one user does, in place of a mix; nil: there is a mix.
 	Session *Session      `key:"session" form:"session" pace:"or the steps that one user takes in one folder"`
 	Keys    *Keys         `key:"keys" form:"keys" pace:"as above, for these operations"` // nil: the workload's
@@ -238,7 +243,7 @@ type Replay struct {
 type How struct {
 	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
-	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail" doc:"how many entries one call reads (default 25)"`
+	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail pattern" doc:"how many entries one call reads (default 25): of a pattern its limit"`
 	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins after the last message of the previous page; beyond the end it is empty"`
 	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"how many messages of the folder it is about (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
 	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"mailboxes that it goes to (default: as mail says)"`
@@ -248,6 +253,7 @@ type How struct {
 	Width      Width         `key:"width" form:"width" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
 	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
 	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
+	Items      random.Dist   `key:"items" form:"sizes" least:"1" most:"messages" of:"pattern" doc:"how many keys a list of a pattern has (in), and how many rows a repeated part of a batch (each; default 10)"`
 	Age        time.Duration `key:"age" form:"time" of:"purge" doc:"purges only messages deleted longer ago (default: everything)"`
 }
 
@@ -285,7 +291,7 @@ type Width struct {
 
 // Without returns the phase for a model that lacks operations. With ReplaceRate, it sets Lacks,
 // unless the model lacks all operations of the mix.
-func (p Phase) Without(lacks [NumOps]bool) Phase {
+func (p Phase) Without(lacks [MaxOps]bool) Phase {
 	if p.Missing != ReplaceRate {
 		return p
 	}

@@ -18,7 +18,7 @@ import (
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then. stop lets no more operations begin, and kill ends those under way.
 func (c *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
-	c.timeline.tick = c.tickEvery()
+	c.timeline.tick, c.timeline.patterns = c.tickEvery(), c.Phase.Patterns
 	ticks := time.NewTicker(c.timeline.tick)
 	defer ticks.Stop()
 	from := c.began
@@ -75,7 +75,7 @@ func (c *figures) take(from, to time.Time, last bool) {
 	if c.Stream.Open() {
 		c.learn()
 	}
-	c.timeline.add(ops[:workloads.NumOps], c.streamIntervals(ticked, c.timeline.scratch()), latency.Latency,
+	c.timeline.add(ops[:c.Phase.Patterns.Ops()], c.streamIntervals(ticked, c.timeline.scratch()), latency.Latency,
 		from.Sub(c.began), to.Sub(c.began), last)
 	if c.Progress != nil {
 		c.addSoFar()
@@ -246,7 +246,7 @@ func (l *logged) reset() {
 // stream. Each operation is recorded once, and the figures of operations and of streams are
 // sums of slots. A phase without streams has one slot for each operation, with its number.
 type slots struct {
-	at  [][workloads.NumOps]int // by stream and operation
+	at  [][workloads.MaxOps]int // by stream and operation
 	all []slot
 }
 
@@ -258,16 +258,16 @@ type slot struct {
 func newSlots(p *workloads.Phase) slots {
 	var s slots
 	if !p.HasStreams() {
-		s.at = make([][workloads.NumOps]int, 1)
-		for op := range workloads.NumOps {
+		s.at = make([][workloads.MaxOps]int, 1)
+		for op := range p.Patterns.Ops() {
 			s.at[0][op], s.all = op, append(s.all, slot{0, workloads.Op(op)})
 		}
 		return s
 	}
-	s.at = make([][workloads.NumOps]int, len(p.Streams))
+	s.at = make([][workloads.MaxOps]int, len(p.Streams))
 	for i := range p.Streams {
 		asks := p.Streams[i].Asks()
-		for op := range workloads.NumOps {
+		for op := range p.Patterns.Ops() {
 			s.at[i][op] = math.MaxInt // never used, unless the stream asks for the operation
 			if asks.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
@@ -307,10 +307,13 @@ func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 // STREAM:OPERATION, those operations that several streams of the phase ask for, one name
 // for each stream.
 func LogNames(p *workloads.Phase) []string {
-	names := workloads.OpNames()[:workloads.NumOps:workloads.NumOps]
+	var names []string
+	for op := range p.Patterns.Ops() {
+		names = append(names, p.Patterns.Name(workloads.Op(op)))
+	}
 	s := newSlots(p)
 	for _, i := range s.shared() {
-		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, s.all[i].op.String()))
+		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, p.Patterns.Name(s.all[i].op)))
 	}
 	return names
 }
@@ -318,14 +321,15 @@ func LogNames(p *workloads.Phase) []string {
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams ask for behind that. It is valid until the next tick.
 func (c *figures) byOp(ticked []latency.Op) []latency.Op {
-	if len(c.slots.at) == 1 && len(c.slots.all) == workloads.NumOps {
+	all := c.Phase.Patterns.Ops()
+	if len(c.slots.at) == 1 && len(c.slots.all) == all {
 		return ticked
 	}
 	shared := c.slots.shared()
 	if c.ops == nil {
-		c.ops, c.sums = make([]latency.Op, workloads.NumOps+len(shared)), make([]latency.Op, workloads.NumOps)
+		c.ops, c.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
 	}
-	for op := range workloads.NumOps {
+	for op := range all {
 		switch of := c.slots.slotsOf(-1, op); len(of) {
 		case 0:
 		case 1:
@@ -340,7 +344,7 @@ func (c *figures) byOp(ticked []latency.Op) []latency.Op {
 		}
 	}
 	for i, k := range shared {
-		c.ops[workloads.NumOps+i] = ticked[k]
+		c.ops[all+i] = ticked[k]
 	}
 	return c.ops
 }
@@ -378,7 +382,7 @@ func (f *figures) streams() (all []results.Stream) {
 			}
 		}
 		for _, k := range of {
-			one.Ops[f.slots.all[k].op.String()] = f.op([]int{k})
+			one.Ops[f.Phase.Patterns.Name(f.slots.all[k].op)] = f.op([]int{k})
 		}
 		if f.hiccups != nil { // a phase that began
 			one.AllOps = results.TimesOf(f.total(of), latency.Latency)
@@ -415,6 +419,7 @@ func (c *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) m
 
 // timeline is how a phase went, interval by interval.
 type timeline struct {
+	patterns  workloads.Patterns
 	tick      time.Duration // time between calls of add, except for late calls and the last
 	intervals []results.Interval
 	full      float64       // length of an interval in seconds; 0: one tick
@@ -445,7 +450,7 @@ func (t *timeline) add(
 			continue
 		}
 		one := opInterval(o, kind)
-		in.Ops[workloads.Op(i).String()] = one
+		in.Ops[t.patterns.Name(workloads.Op(i))] = one
 		in.Failed += one.Failed
 		in.Unknown += one.Unknown
 		in.Dropped += one.Dropped

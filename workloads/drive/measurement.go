@@ -34,10 +34,10 @@ func (f *figures) measurement() Measurement {
 		m.AllOps = f.times()
 	}
 	m.Streams = f.streams()
-	for i := range workloads.NumOps {
+	for i := range f.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
 		if f.Phase.Mix.Has(op) || f.loads() && op == workloads.Deliver {
-			m.Ops[op.String()] = f.op(f.slots.slotsOf(-1, i))
+			m.Ops[f.Phase.Patterns.Name(op)] = f.op(f.slots.slotsOf(-1, i))
 		}
 	}
 	return m

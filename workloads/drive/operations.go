@@ -52,6 +52,7 @@ type task struct {
 	opened  models.Opened
 	entry   func(*models.Entry) error     // t.listed; a method value for each call would allocate
 	info    func(models.FolderInfo) error // t.folderListed
+	pick    func(int) int                 // t.op.Choose
 	word    func(string) error            // takes the name of a folder or of a viewer
 	names   []string                      // folders of a new account
 	records []byte                        // for the ledger
@@ -199,6 +200,19 @@ var operations = [workloads.NumOps]operation{
 			return t.entry(e)
 		})
 	}, nil},
+}
+
+// runPattern runs an access pattern of a schema.
+var runPattern = operation{choosePattern, func(ctx context.Context, t *task) error {
+	return t.mb.(models.Runner).Run(ctx)
+}, nil}
+
+// operationOf is how an operation is carried out.
+func operationOf(op workloads.Op) *operation {
+	if int(op) >= workloads.NumOps {
+		return &runPattern
+	}
+	return &operations[op]
 }
 
 // outcome returns how an operation ended, by its error. A call that is cancelled because

@@ -99,7 +99,7 @@ func (f *figures) cell(what workloads.Phase) *results.Cell {
 	f.span = f.Stream.Span()
 	f.seconds = max(f.span, f.stats.lastStart).Seconds()
 	f.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
-	for i := range f.target.Offers {
+	for i := range workloads.NumOps {
 		for out, n := range f.recorder.Total(i).Counts {
 			f.counts[latency.Outcome(out)] += n
 		}

@@ -62,7 +62,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	}
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
-	w.word = func(string) error { return nil }
+	w.word, w.pick = func(string) error { return nil }, w.op.Choose
 	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
 	w.meter.Trace, w.meter.Clock = w.traced, w.phase.clock.now
 	w.took = make([]latency.PartTime, 0, patternsMost)
@@ -138,7 +138,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		}
 		return nil
 	}
-	o := &operations[w.op.Op]
+	o := operationOf(w.op.Op)
 	ok, err := o.choose(&w.task)
 	if err != nil {
 		if interrupted(ctx, err) {

@@ -37,6 +37,9 @@ func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
 		messages: h.Messages, size: h.Size, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
 		from: h.From, bytes: cmp.Or(h.Bytes, workloads.DefaultRange),
 	}
+	if h.Items != nil {
+		full.messages = h.Items
+	}
 	if full.spread = h.Recipients; full.spread == nil {
 		full.spread = p.spread
 	}
@@ -105,8 +108,8 @@ func (c *Census) bySize() []int32 {
 // chooser draws operations by their weights. It compares 64 random bits with the upper
 // bound of each operation's share.
 type chooser struct {
-	bound [workloads.NumOps]uint64
-	op    [workloads.NumOps]workloads.Op
+	bound [workloads.MaxOps]uint64
+	op    [workloads.MaxOps]workloads.Op
 	n     int
 }
 

@@ -55,7 +55,7 @@ type Operation struct {
 	Session  uint64         // number of the session that it is a step of
 	Page     int            // entries that one call asks for
 	Skip     int            // list: begin behind so many of the newest messages
-	Messages int            // how many messages a move, delete or flag is about
+	Messages int            // how many messages a move, delete or flag is about; items of a pattern
 	Flag     workloads.Mark // to set or clear
 	Size     int            // deliver: bytes of the whole message; 0: as the workload says
 	Age      time.Duration  // purge: how long ago a message was deleted, at least
@@ -92,7 +92,7 @@ type Plan struct {
 	draws    random.Source // what operations are drawn from
 	messages uint64        // number of the first message
 	mix      chooser
-	lacks    [workloads.NumOps]bool
+	lacks    [workloads.MaxOps]bool
 	offered  chooser // the mix without what the model lacks
 	hows     []how   // by operation, or by step of the session
 	session  *workloads.Session
@@ -100,6 +100,9 @@ type Plan struct {
 	spread   random.Dist // recipients of a delivery, unless it says itself
 	arrived  time.Time   // when the phase's first delivery arrives
 }
+
+// defaultItems is how many keys a list of a pattern has.
+var defaultItems random.Dist = random.Constant{Value: 10}
 
 // New returns the plan of a phase that runs operations and has no streams, or of one
 // stream of a phase.
@@ -128,6 +131,9 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	p.mix = chooserOf(&phase.Mix)
 	for op := range phase.How {
 		p.hows = append(p.hows, p.how(&phase.How[op], phase.Timeout))
+		if op >= workloads.NumOps && p.hows[op].messages == nil {
+			p.hows[op].messages = defaultItems
+		}
 	}
 	offered := phase.Mix
 	for op, lacks := range phase.Lacks {

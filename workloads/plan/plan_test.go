@@ -89,7 +89,7 @@ func TestMixIsHonoured(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	p := New(w, &w.Phases[3], censusOf(t, w))
 	const n = 100_000
-	var counts [workloads.NumOps]int
+	var counts [workloads.MaxOps]int
 	var op Operation
 	for i := range uint64(n) {
 		p.Next(i, &op)
@@ -249,9 +249,9 @@ func TestTrialsDrawDifferently(t *testing.T) {
 func TestReplacedOperations(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	c, p := censusOf(t, w), w.Phases[3]
-	var lacks [workloads.NumOps]bool
+	var lacks [workloads.MaxOps]bool
 	lacks[workloads.Label], lacks[workloads.Open] = true, true
-	if got := p.Without(lacks); got.Lacks != ([workloads.NumOps]bool{}) {
+	if got := p.Without(lacks); got.Lacks != ([workloads.MaxOps]bool{}) {
 		t.Error("operations are replaced although they are to be skipped")
 	}
 	p.Missing = workloads.ReplaceRate
@@ -259,7 +259,7 @@ func TestReplacedOperations(t *testing.T) {
 	p = p.Without(lacks)
 	all, some := New(w, &whole, c), New(w, &p, c)
 	var a, b Operation
-	counts := [workloads.NumOps]int{}
+	counts := [workloads.MaxOps]int{}
 	for n := range uint64(20000) {
 		all.Next(n, &a)
 		some.Next(n, &b)
@@ -277,11 +277,11 @@ func TestReplacedOperations(t *testing.T) {
 	if share, want := float64(counts[workloads.List])/20000, float64(whole.Mix[workloads.List])/left; math.Abs(share/want-1) > 0.05 {
 		t.Errorf("%.3f are list, want %.3f", share, want)
 	}
-	if p := p.Without([workloads.NumOps]bool{}); p.Mix != w.Phases[3].Mix {
+	if p := p.Without([workloads.MaxOps]bool{}); p.Mix != w.Phases[3].Mix {
 		t.Error("the mix has changed")
 	}
-	p.Mix, p.Lacks = workloads.Mix{workloads.Label: 1}, [workloads.NumOps]bool{}
-	if got := p.Without(lacks); got.Lacks != ([workloads.NumOps]bool{}) {
+	p.Mix, p.Lacks = workloads.Mix{workloads.Label: 1}, [workloads.MaxOps]bool{}
+	if got := p.Without(lacks); got.Lacks != ([workloads.MaxOps]bool{}) {
 		t.Error("nothing is left to draw from")
 	}
 }

@@ -57,7 +57,7 @@ func TestStreams(t *testing.T) {
 	if !slices.IsSorted(dues) || dues[len(dues)-1] >= time.Minute {
 		t.Error("operations are not in order, or due behind the end")
 	}
-	var counts [workloads.NumOps]int
+	var counts [workloads.MaxOps]int
 	messages := map[uint64]bool{}
 	for i, o := range ops {
 		counts[o.Op]++

@@ -133,9 +133,9 @@ func (e *Estimate) phase(one *PlanPhase, p *workloads.Phase, delivered float64) 
 	if one.Closed && p.Operations > 0 && p.Think == nil && p.Duration == 0 {
 		one.Time = seconds(one.Operations / closedEach / float64(max(1, p.Clients)))
 	}
-	for op := range workloads.Op(workloads.NumOps) {
-		if p.Mix.Has(op) {
-			one.Ops = append(one.Ops, PlanOp{op.String(), one.Operations * p.Mix.Share(op)})
+	for i := range p.Mix {
+		if op := workloads.Op(i); p.Mix.Has(op) {
+			one.Ops = append(one.Ops, PlanOp{p.Patterns.Name(op), one.Operations * p.Mix.Share(op)})
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })

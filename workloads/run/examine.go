@@ -112,7 +112,7 @@ func (c *combination) examine(
 func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.Phase {
 	q := workloads.Phase{
 		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: operations,
-		How: p.How, Keys: p.Keys, Timeout: p.Timeout,
+		How: p.How, Keys: p.Keys, Timeout: p.Timeout, Patterns: p.Patterns,
 	}
 	for i := range p.Streams {
 		for op := range q.Mix {
@@ -127,7 +127,7 @@ func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.P
 		}
 	}
 	for op := range q.Mix {
-		if workloads.Op(op).String() == name {
+		if q.Patterns.Name(workloads.Op(op)) == name {
 			q.Mix[op] = 1
 		}
 	}
@@ -373,12 +373,12 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 	if _, err := drive.Drive(ctx, t, drive.Spec{Phase: load, Stream: stream}); err != nil {
 		return nil, err
 	}
-	for _, op := range floorOrder() {
+	for _, op := range floorOrder(w.Patterns) {
 		if !t.Offers[op] || !r.measures(op) || ctx.Err() != nil {
 			continue
 		}
 		p := workloads.Phase{
-			Kind: workloads.Measure, Name: op.String(), Number: int(op) + 1,
+			Kind: workloads.Measure, Name: w.Patterns.Name(op), Number: int(op) + 1, Patterns: w.Patterns,
 			Arrivals: workloads.Closed, Clients: 1, Duration: floorTime,
 		}
 		p.Mix[op] = 1
@@ -403,11 +403,11 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 }
 
 // floorOrder is all operations, the ones that use up messages last.
-func floorOrder() []workloads.Op {
+func floorOrder(patterns workloads.Patterns) []workloads.Op {
 	var order []workloads.Op
 	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}
-	for op := range workloads.Op(workloads.NumOps) {
-		if !slices.Contains(last, op) {
+	for i := range patterns.Ops() {
+		if op := workloads.Op(i); !slices.Contains(last, op) {
 			order = append(order, op)
 		}
 	}

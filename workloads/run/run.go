@@ -361,9 +361,9 @@ func times(cell *results.Cell, began, ended time.Time) {
 func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 	cell := c.blank(p)
 	cell.Evidence.NotOffered = c.target.NotOffered
-	for op := range workloads.NumOps {
+	for op := range p.Mix {
 		if p.Mix.Has(workloads.Op(op)) {
-			cell.Ops[workloads.Op(op).String()] = results.Op{Support: results.NotOffered}
+			cell.Ops[p.Patterns.Name(workloads.Op(op))] = results.Op{Support: results.NotOffered}
 		}
 	}
 	return cell
@@ -381,7 +381,7 @@ func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before 
 	cell.Ops, cell.Streams, cell.AllOps, cell.Timeline, cell.Gap = m.Ops, m.Streams, m.AllOps, m.Timeline, &m.Gap
 	cell.Before, cell.Engines = before, c.target.Observe()
 	for name, o := range m.Ops {
-		if op, _ := workloads.ParseOp(name); o.Unknown > 0 && op.Changes() {
+		if op, _ := p.Patterns.Op(name); o.Unknown > 0 && p.Patterns.Changes(op) {
 			c.target.Broken()
 		}
 	}

@@ -460,9 +460,9 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	}
 	if observe := r.config.Observe; observe != nil {
 		key, log := c.key(p.Name), spec.Log
-		name := func(op int) string { return workloads.Op(op).String() }
+		name := func(op int) string { return p.Patterns.Name(workloads.Op(op)) }
 		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-			observe(key, name, ops[:workloads.NumOps])
+			observe(key, name, ops[:p.Patterns.Ops()])
 			if log != nil {
 				log(ops, hiccups, from, to)
 			}

@@ -91,6 +91,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 		if err == nil {
 			o := t.Options
+			o.Rows = t.rows()
 			if t.Shards == nil { // they are on several machines
 				o.Blobs = BlobsDir(t.Dir)
 			}
@@ -101,6 +102,23 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
 	}
 	return t.probe()
+}
+
+// rows is what the workload says of the rows of a schema that is run by its patterns.
+func (t *Target) rows() models.Rows {
+	w := t.Workload
+	r := models.Rows{Seed: w.Seed, Columns: map[string]models.Values{}}
+	for _, p := range w.Patterns {
+		r.Patterns = append(r.Patterns, p.Name)
+	}
+	for name, v := range w.Values {
+		of := models.Values{Distinct: v.Distinct}
+		if v.Size != nil {
+			of.Size = v.SizeOf(w.Seed)
+		}
+		r.Columns[name] = of
+	}
+	return r
 }
 
 // openLedger opens the ledger of a data set, or makes that of a new one. An audit does neither: it
@@ -281,7 +299,7 @@ func is[T any](mb models.Mailbox) bool {
 }
 
 // Lacks returns the operations that the model does not offer.
-func (t *Target) Lacks() (lacks [workloads.NumOps]bool) {
+func (t *Target) Lacks() (lacks [workloads.MaxOps]bool) {
 	for op, offered := range t.Offers {
 		lacks[op] = !offered
 	}
@@ -293,7 +311,10 @@ func (t *Target) probe() error {
 	return t.withMailbox(func(mb models.Mailbox) error {
 		for i := range t.Offers {
 			has := offered[workloads.Op(i)]
-			t.Offers[i] = has == nil || has(mb)
+			t.Offers[i] = i < workloads.NumOps && (has == nil || has(mb))
+		}
+		for i := range t.Workload.Patterns {
+			t.Offers[workloads.NumOps+i] = mb.(models.Runner).Runs(i)
 		}
 		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
 			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)

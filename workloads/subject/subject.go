@@ -75,7 +75,7 @@ type Target struct {
 	// Acknowledged is the ledger, or nil if none is kept.
 	Acknowledged *ledger.Ledger
 	// Offers says which operations the model has.
-	Offers [workloads.NumOps]bool
+	Offers [workloads.MaxOps]bool
 	// LacksFlag says which flags of the workload the model does not store.
 	LacksFlag [workloads.NumMarks]bool
 	// NotOffered says why the model cannot hold the workload's population, or "".

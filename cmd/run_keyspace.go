@@ -1,0 +1,195 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/patterns"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// Lines that tell a schema from a workload, and a workload that says how many rows there are.
+var (
+	schemaKey   = regexp.MustCompile(`(?m)^["']?schema["']?\s*:`)
+	variantKey  = regexp.MustCompile(`(?m)^variant of\s*:`)
+	patternsKey = regexp.MustCompile(`(?m)^patterns\s*:`)
+	rowsKey     = regexp.MustCompile(`(?m)^population\s*:`)
+)
+
+// schemaOf is the schema file whose access patterns the command runs, or "".
+func (f *runFlags) schemaOf(args []string) (string, error) {
+	if f.schema != "" || f.from != "" || len(args) == 0 || !isFile(args[0]) {
+		return f.schema, nil
+	}
+	src, err := plainfile.Read(args[0], mostText)
+	if err != nil {
+		return "", missing(fmt.Errorf("read workload: %w", err))
+	}
+	if !schemaKey.Match(src) || variantKey.Match(src) {
+		return "", nil
+	}
+	return args[0], nil
+}
+
+// keyspace lets the run be one of a schema's access patterns: the only model is that of the schema. Without a
+// workload file, the workload follows from the schema.
+func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, args []string) (registry, error) {
+	for _, flag := range []string{"model", "mail", "audit", "data", "shard"} {
+		if cmd.Flags().Changed(flag) {
+			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, file)
+		}
+	}
+	s, err := known.schemaFile(file)
+	if err != nil {
+		return known, err
+	}
+	if len(s.Tables) == 0 {
+		return known, usagef("%s has no table; expected tables: {orders: {partition: [customer uuid]}}", file)
+	}
+	k, err := keyspaceOf(s)
+	if err != nil {
+		return known, err
+	}
+	if !f.quiet {
+		tellKeyspace(cmd.ErrOrStderr(), k, s)
+	}
+	f.set = append([]string{"patterns=" + kindsOf(k)}, f.set...)
+	if len(args) == 0 || args[0] == file {
+		f.text, f.textName = []byte(workloadOf(k)), file
+	} else if src, err := plainfile.Read(args[0], mostText); err == nil && !rowsKey.Match(src) {
+		f.set = append([]string{fmt.Sprintf("population={rows: %d}", k.Rows)}, f.set...)
+	}
+	known.models, f.models = []models.Model{k.Model()}, []string{k.Schema.Name}
+	return known, nil
+}
+
+// keyspaceOf is a schema as a run has it.
+func keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, error) {
+	guessBuckets(s)
+	k, err := patterns.Of(s)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return k, nil
+}
+
+// withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
+func (r registry) withKeyspace(was *results.Run) (registry, error) {
+	if !patternsKey.MatchString(was.Workload.Text) || len(was.Schemas) != 1 {
+		return r, nil
+	}
+	s, err := schemas.Parse("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
+	if err != nil {
+		return r, usage(err)
+	}
+	k, err := keyspaceOf(s)
+	if err == nil {
+		r.models = []models.Model{k.Model()}
+	}
+	return r, err
+}
+
+// guessBuckets lets columns that lint takes for buckets be buckets.
+func guessBuckets(s *schemas.Schema) {
+	report, err := lint.Check(s, lint.Options{AllowUnread: true})
+	if err != nil {
+		return // schema lint says what is wrong
+	}
+	for _, g := range report.Guesses {
+		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
+			if t.Purposes == nil {
+				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
+			}
+			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
+		}
+	}
+}
+
+// tellKeyspace says what the run of a schema leaves out, and what it assumes.
+func tellKeyspace(w io.Writer, k *patterns.Keyspace, s *schemas.Schema) {
+	for _, note := range k.Notes {
+		fmt.Fprintf(w, "mailbench: %s: %s\n", s.File, note)
+	}
+	fmt.Fprintf(w, "mailbench: %s: %s; tables without rows in the schema have as many, %d partitions where rows share one "+
+		"(--set population.rows=N changes the number)\n", s.File, words.Plural(k.Rows, "row"), patterns.DefaultPartitions)
+}
+
+// kindsOf are the patterns of a keyspace as the workload has them.
+func kindsOf(k *patterns.Keyspace) string {
+	var all []string
+	for _, p := range k.Patterns {
+		kind := "write"
+		if p.Kind.Reads() {
+			kind = "read"
+		}
+		all = append(all, fmt.Sprintf("%q: %s", p.Name, kind))
+	}
+	return "{" + strings.Join(all, ", ") + "}"
+}
+
+// Shares of the default mix in percent.
+const (
+	readShare  = 80.0
+	writeShare = 20.0
+)
+
+// defaultMix is the mix of a run of a schema: reads and writes evenly within their shares. Scans, which only audits
+// need, are left out, and patterns that run as a part or fallback of others.
+func defaultMix(k *patterns.Keyspace) string {
+	within := map[string]bool{}
+	for _, p := range k.Patterns {
+		if p.Fallback != nil {
+			within[p.Fallback.Name] = true
+		}
+		for _, part := range p.Parts {
+			within[part.Pattern.Name] = true
+		}
+	}
+	var reads, writes []string
+	for _, p := range k.Patterns {
+		switch {
+		case within[p.Name] || p.Kind == schemas.Scan:
+		case p.Kind.Reads():
+			reads = append(reads, p.Name)
+		default:
+			writes = append(writes, p.Name)
+		}
+	}
+	var all []string
+	for _, one := range []struct {
+		names []string
+		share float64
+	}{{reads, readShare}, {writes, writeShare}} {
+		for _, name := range one.names {
+			all = append(all, fmt.Sprintf("%q: %.4g", name, one.share/float64(len(one.names))))
+		}
+	}
+	return "{" + strings.Join(all, ", ") + "}"
+}
+
+// workloadOf is the workload of a schema for which nobody wrote one.
+func workloadOf(k *patterns.Keyspace) string {
+	return fmt.Sprintf(`version: 1
+name: %s
+doc: The access patterns of a schema, %g%% reads and %g%% writes
+population: {rows: %d}
+keys: {rows: zipf}
+phases:
+  - load: {}
+  - settle: {}
+  - warmup: {duration: 2s}
+  - measure: {duration: 20s, rate: 500/s, mix: %s}
+`, k.Schema.Name, readShare, writeShare, k.Rows, defaultMix(k))
+}
+
+var errNoSchema = errors.New("the workload is for the access patterns of a schema; name its file with --schema FILE")

@@ -1,0 +1,369 @@
+package patterns
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// bound is the keyspace on a store.
+type bound struct {
+	tables   []*table
+	patterns []*pattern
+	loaded   atomic.Uint64
+	versions atomic.Uint64 // of values that updates write
+}
+
+// pattern is an operation.
+type pattern struct {
+	*schemas.Pattern                   // that which runs: the fallback, if one does
+	statement        drivers.Statement // nil: the engine cannot run it
+	table            *table
+	inserts          bool // it writes a row that is not there yet
+	parts            []*pattern
+	repeated         bool // as a part of a batch
+}
+
+func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
+	all := k.tables(o.Rows)
+	b := new(bound)
+	for _, t := range k.Schema.Tables {
+		if t.Header() {
+			continue
+		}
+		one, err := all[t], error(nil)
+		if one.load, err = p.Get(load + plainName(t)); err != nil {
+			return nil, fmt.Errorf("load rows of table %s: %w", t.Name, err)
+		}
+		if len(t.Static) > 0 {
+			if one.static, err = p.Get(load + "static_" + plainName(t)); err != nil {
+				return nil, fmt.Errorf("load static columns of table %s: %w", t.Name, err)
+			}
+		}
+		b.tables = append(b.tables, one)
+	}
+	for _, name := range o.Rows.Patterns {
+		statement, err := p.Get(name)
+		switch {
+		case err == nil:
+			b.patterns = append(b.patterns, k.pattern(all, statement.Pattern(), statement))
+		case errors.Is(err, drivers.ErrUnsupported):
+			b.patterns = append(b.patterns, &pattern{Pattern: new(schemas.Pattern)})
+		default:
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// pattern is how a pattern is run, or a part of a batch.
+func (k *Keyspace) pattern(all map[*schemas.Table]*table, p *schemas.Pattern, st drivers.Statement) *pattern {
+	one := &pattern{Pattern: p, statement: st, inserts: k.inserts(p)}
+	for t, of := range all {
+		if p.Table != nil && t.Name == p.Table.Name {
+			one.table = of
+		}
+	}
+	for _, part := range p.Parts {
+		is := k.pattern(all, part.Pattern, nil)
+		is.repeated = part.Each != ""
+		one.parts = append(one.parts, is)
+	}
+	return one
+}
+
+// inserts reports whether a pattern writes new rows: a put of the most columns that any put of its table has, or one
+// if the row is absent. Others change rows.
+func (k *Keyspace) inserts(p *schemas.Pattern) bool {
+	if p.Kind != schemas.Put && p.Kind != schemas.PutIf || p.Static {
+		return false
+	}
+	return p.Absent || !slices.ContainsFunc(k.Patterns, func(o *schemas.Pattern) bool {
+		return o.Kind == schemas.Put && !o.Static && o.Table.Name == p.Table.Name && len(o.Columns) > len(p.Columns)
+	}) && len(p.If) == 0 && !p.Present
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	m.row = func([]drivers.Value) error { m.rows++; return nil }
+	return m
+}
+
+// mailbox runs patterns on one session.
+type mailbox struct {
+	nothing
+	*bound
+	s    drivers.Session
+	at   *pattern // prepared
+	args []drivers.Value
+	call []drivers.Call
+	new  []*table // that get a row of the pattern under way
+	rows int      // that the read under way has found
+	row  func([]drivers.Value) error
+}
+
+var _ models.Runner = (*mailbox)(nil)
+
+// Runs implements models.Runner.
+func (b *bound) Runs(pattern int) bool { return b.patterns[pattern].statement != nil }
+
+// Prepare implements models.Runner.
+func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
+	p := m.patterns[i]
+	m.at, m.new, m.call = p, m.new[:0], m.call[:0]
+	if p.Kind != schemas.Batch {
+		var ok bool
+		m.args, ok = m.arguments(p, pick, limit, items)
+		return ok
+	}
+	for n, part := range p.parts {
+		times := 1
+		if part.repeated {
+			times = items
+		}
+		for range times {
+			args, ok := m.arguments(part, pick, limit, items)
+			if !ok {
+				return false
+			}
+			m.call = append(m.call, drivers.Call{Part: n, Args: args})
+		}
+	}
+	return true
+}
+
+// arguments are those of a pattern about one row. A delete takes the oldest row, so that a table of which rows are
+// written and deleted is a queue; one of more rows takes them from one partition, so that the others stay.
+func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
+	t := p.table
+	first, next := t.first.Load(), t.next.Load()
+	if p.inserts {
+		m.new = append(m.new, t)
+		return p.args(t.next.Add(1)-1, 0, limit, items), true
+	}
+	if next <= first {
+		return nil, false
+	}
+	row := next - 1 - uint64(pick(int(next-first)))
+	switch {
+	case p.Kind != schemas.Delete:
+	case p.Scope == schemas.ScopeRow || t.partitions == 0:
+		row = t.first.Add(1) - 1
+	default:
+		row -= row % t.partitions
+	}
+	version := uint64(0)
+	if !p.Kind.Reads() {
+		version = m.versions.Add(1)
+	}
+	return p.args(row, version, limit, items), true
+}
+
+// deepPages is of how many pages one begins after a row of its partition. The others are first pages.
+const deepPages = 5
+
+// args are the arguments of a pattern about row k.
+func (p *pattern) args(k, version uint64, limit, items int) (args []drivers.Value) {
+	t := p.table
+	value := func(cs []*schemas.Column, k, version uint64) {
+		for _, c := range cs {
+			args = append(args, t.of(c).value(k, version))
+		}
+	}
+	value(p.By, k, 0)
+	if p.In != nil {
+		args = append(args, drivers.ListOf(t.list(p.In, k, len(p.By) > 0, items)))
+	}
+	if p.Element != nil {
+		args = append(args, scalar(*p.Element.Type.Key, t.of(p.Element).seed, 0, defaultSize/2))
+	}
+	value(p.Filter, k, 0)
+	args = append(args, t.span(p.From, p.To, k, limit)...)
+	if mix(k)%deepPages == 0 {
+		value(p.After, k, 0)
+	} else {
+		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
+	}
+	if p.LimitArg {
+		args = append(args, drivers.Bigint(int64(limit)))
+	}
+	switch p.Kind {
+	case schemas.Append, schemas.Remove:
+		for _, c := range p.Columns {
+			args = append(args, drivers.ListOf(t.of(c).value(k, 0).Elems()[:1]))
+		}
+	case schemas.Add:
+		for _, c := range p.Columns {
+			args = append(args, drivers.Number(c.Type.Kind, 1))
+		}
+	case schemas.Put, schemas.PutIf:
+		value(p.Columns, k, version)
+	}
+	value(p.If, k, 0)
+	return args
+}
+
+// of is the rule for a column, which may be that of another parse of the schema.
+func (t *table) of(c *schemas.Column) *column {
+	if v := t.columns[c]; v != nil {
+		return v
+	}
+	return t.columns[t.Column(c.Name)]
+}
+
+// list are the values of a column in so many rows, from row k backwards: of other partitions, or of the same.
+func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drivers.Value) {
+	step := uint64(1)
+	if same {
+		step = max(1, t.partitions)
+	}
+	for range n {
+		if v := t.of(c).value(k, 0); !slices.ContainsFunc(all, v.Equal) {
+			all = append(all, v)
+		}
+		if k < t.first.Load()+step {
+			break
+		}
+		k -= step
+	}
+	return all
+}
+
+// span are the bounds of a slice: the values of row k and of the row limit rows before it in its partition.
+func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []drivers.Value) {
+	if from == nil && to == nil {
+		return nil
+	}
+	of := from
+	if of == nil {
+		of = to
+	}
+	back := min(k-k%max(1, t.partitions), uint64(limit)*max(1, t.partitions))
+	high := t.of(of.Column).value(k, 0)
+	low := t.of(of.Column).value(k-back, 0)
+	if of.Column.Type.Kind != schemas.TimeUUID && compare(low, high) > 0 {
+		low, high = high, low
+	}
+	if from != nil {
+		bounds = append(bounds, low)
+	}
+	if to != nil {
+		bounds = append(bounds, high)
+	}
+	return bounds
+}
+
+// Run implements models.Runner.
+func (m *mailbox) Run(ctx context.Context) error {
+	p := m.at
+	switch {
+	case p.Kind == schemas.Batch:
+		if err := m.s.Batch(ctx, p.statement, m.call); !errors.Is(err, drivers.ErrNotApplied) {
+			return err
+		}
+		return nil
+	case !p.Kind.Reads():
+		_, err := m.s.Write(ctx, p.statement, m.args)
+		return err
+	}
+	m.rows = 0
+	err := m.s.Read(ctx, p.statement, m.args, m.row)
+	if err == nil && m.rows == 0 && p.Kind == schemas.Get && p.In == nil {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// Deliver implements models.Mailbox: the next row of each table.
+func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Folder, handles []models.Handle) error {
+	n := m.loaded.Add(1) - 1
+	for _, t := range m.tables {
+		for k := n * t.count / t.most; k < (n+1)*t.count/t.most; k++ {
+			if err := m.load(ctx, t, k); err != nil {
+				return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
+			}
+			t.next.Add(1)
+		}
+	}
+	binary.BigEndian.PutUint64(handles[0][:], n+1)
+	return nil
+}
+
+// load writes row k of a table.
+func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
+	p := &pattern{Pattern: t.load.Pattern(), table: t}
+	if _, err := m.s.Write(ctx, t.load, p.args(k, 0, 0, 0)); err != nil || t.static == nil || k >= max(1, t.partitions) {
+		return err
+	}
+	p = &pattern{Pattern: t.static.Pattern(), table: t}
+	_, err := m.s.Write(ctx, t.static, p.args(k, 0, 0, 0))
+	return err
+}
+
+// CreateUser implements models.Mailbox: there is one user, whose inbox is the keyspace.
+func (m *mailbox) CreateUser(_ context.Context, address string, folders []string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	for _, name := range folders {
+		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a})
+	}
+	return a, nil
+}
+
+// nothing is the mail operations that no keyspace has.
+type nothing struct{}
+
+func (nothing) CreateFolder(context.Context, *models.Account, string) (*models.Folder, error) {
+	return nil, models.ErrNotOffered
+}
+
+func (nothing) Login(context.Context, string) (*models.Account, error) {
+	return nil, models.ErrNotOffered
+}
+
+func (nothing) Folders(context.Context, *models.Account, func(models.FolderInfo) error) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) Open(context.Context, *models.Folder, models.Handle, *models.Opened) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+	return 0, models.ErrNotOffered
+}
+
+func (nothing) Attachment(context.Context, *models.Folder, models.Handle, string, io.Writer) (int64, error) {
+	return 0, models.ErrNotOffered
+}
+
+func (nothing) Flag(context.Context, *models.Folder, models.Handle, models.Flag, bool) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) Move(context.Context, *models.Folder, *models.Folder, []models.Handle, []models.Handle) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) Delete(context.Context, *models.Folder, []models.Handle) error {
+	return models.ErrNotOffered
+}
+
+func (nothing) Stats(context.Context, *models.Folder) (models.Stats, error) {
+	return models.Stats{}, models.ErrNotOffered
+}
+
+func (nothing) Audit(context.Context) (models.Audit, error) { return models.Audit{}, nil }

@@ -1,0 +1,204 @@
+// Package patterns makes a model of any schema, so that a run measures a keyspace that is not for mail.
+//
+//   - The operations of the run are the schema's access patterns, by name (workloads.Patterns). The mailbox is a
+//     models.Runner: it fills in the arguments of a pattern before the clock starts, and runs it.
+//   - The load's message n is row n of every table: a delivery writes it with patterns that this package adds.
+//   - A value is a function of seed, column and row number (values.go), so an argument names rows that exist.
+//   - Runner, report, sweeps and thresholds know no keyspaces: to them a pattern is an operation like any other.
+//   - The tables have the schema's types, those that only CQL has as the nearest one, so that each engine has them.
+package patterns
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Keyspace is a schema that can be run.
+type Keyspace struct {
+	// Schema has the tables and patterns of the run, and the patterns that load rows.
+	Schema *schemas.Schema
+	// Patterns are the operations, in the order of the file.
+	Patterns []*schemas.Pattern
+	// Notes say what the run leaves out or stores in another way.
+	Notes []string
+	// Rows is how many rows the largest table has at the start, as the schema says, or DefaultRows.
+	Rows int
+
+	declared *schemas.Schema // as the file has it
+}
+
+// Rows and partitions that tables have if the schema does not say.
+const (
+	DefaultRows       = 10_000
+	DefaultPartitions = 100
+	mostRows          = 1_000_000 // a forecast may be for more than a test can load
+)
+
+// load and whole begin the names of patterns that load rows, and that read a whole partition.
+const (
+	load  = "load_"
+	Whole = "partition_"
+)
+
+// Of returns the keyspace of a schema.
+func Of(s *schemas.Schema) (*Keyspace, error) {
+	own, err := schemas.Parse(s.File, s.Source)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keyspace{declared: s}
+	k.plain(own)
+	k.add(own)
+	if k.Schema, err = schemas.Parse(s.File, schemas.Format(own)); err != nil {
+		return nil, fmt.Errorf("schema %s cannot be run: %w", s.Name, err)
+	}
+	k.Schema.Source = s.Source // results have the file, which repeats the run
+	for _, p := range k.Schema.Patterns {
+		if s.Pattern(p.Name) != nil {
+			k.Patterns = append(k.Patterns, p)
+		}
+	}
+	if len(k.Patterns) == 0 {
+		return nil, fmt.Errorf("schema %s has no access pattern that can run: declare some, such as patterns: {page: "+
+			"{slice: %s}}, or import the statements with schema import --queries FILE", s.Name, s.Tables[0].Name)
+	}
+	k.Rows = DefaultRows
+	if most := k.counts(); most > 0 {
+		k.Rows = min(most, mostRows)
+	}
+	return k, nil
+}
+
+// counts is how many rows the table with the most has at the start, or 0: the schema does not say.
+func (k *Keyspace) counts() (most int) {
+	for _, t := range k.declared.Tables {
+		most = max(most, countOf(t))
+	}
+	return most
+}
+
+func countOf(t *schemas.Table) (n int) {
+	for _, r := range t.Rows {
+		if r.Growth != nil && !r.Static {
+			n += r.Growth.Count * max(1, r.Times)
+		}
+	}
+	return n
+}
+
+// Model returns the model of the keyspace.
+func (k *Keyspace) Model() models.Model {
+	return models.Model{
+		Name: k.Schema.Name, Doc: "the access patterns of " + k.Schema.File, Bind: k.bind,
+		Schema: func() (*schemas.Schema, error) { return k.Schema, nil },
+	}
+}
+
+// plain takes what only CQL has out of a schema, and what is of no use to a run.
+func (k *Keyspace) plain(s *schemas.Schema) {
+	s.Other, s.Types, s.Workflow, s.Additions = nil, nil, nil, nil
+	var types []string
+	for _, t := range s.Tables {
+		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+			if is := near(c.Type); is.String() != c.Type.String() {
+				types = append(types, fmt.Sprintf("%s as %s", c.Type, is))
+				c.Type = is
+			}
+		}
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
+			odd := slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool {
+				return c.Column.Role == schemas.Static || c.Column.Type.Collection()
+			})
+			if odd {
+				k.note("index %s of %s is left out: it is over a collection or a static column", x.Name, t.Name)
+			}
+			return odd
+		})
+		t.Other, t.Accept, t.Imported, t.Refers, t.Counts, t.Rows = nil, nil, nil, nil, nil, nil
+	}
+	if len(types) > 0 {
+		slices.Sort(types)
+		k.note("types of CQL are stored as the nearest type: %s", strings.Join(slices.Compact(types), ", "))
+	}
+	left := map[*schemas.Pattern]bool{}
+	leave := func(p *schemas.Pattern, why string) {
+		left[p] = true
+		k.note("pattern %s is not measured: it %s", p.Name, why)
+	}
+	for _, p := range s.Patterns {
+		p.Other = slices.DeleteFunc(p.Other, func(o schemas.Setting) bool { return o.Name == "ttl" })
+		indexed := p.Index == nil || slices.Contains(p.Table.Indexes, p.Index)
+		gone := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return left[part.Pattern] })
+		switch why := p.CassandraOnly(); {
+		case why != "":
+			leave(p, why)
+		case !indexed:
+			leave(p, "reads through an index that is left out")
+		case gone >= 0:
+			leave(p, "has "+p.Parts[gone].Pattern.Name)
+		}
+		p.Other, p.Accept, p.Imported = nil, nil, nil
+		if left[p.Fallback] {
+			p.Fallback = nil
+		}
+	}
+	s.Patterns = slices.DeleteFunc(s.Patterns, func(p *schemas.Pattern) bool { return left[p] })
+}
+
+func (k *Keyspace) note(format string, args ...any) {
+	k.Notes = append(k.Notes, fmt.Sprintf(format, args...))
+}
+
+// near is the type nearest to one that only CQL has.
+func near(t schemas.Type) schemas.Type {
+	element := func(of *schemas.Type) *schemas.Type {
+		if of == nil {
+			return nil
+		}
+		is := near(*of)
+		return &is
+	}
+	switch {
+	case t.Foreign == "":
+		t.Key, t.Elem = element(t.Key), element(t.Elem)
+		return t
+	case t.Foreign == "float" || t.Foreign == "double":
+		return schemas.Type{Kind: schemas.Bigint}
+	case t.Kind == schemas.Null:
+		return schemas.Type{Kind: schemas.Blob}
+	}
+	return schemas.Type{Kind: t.Kind}
+}
+
+// add adds the patterns that load the rows of each table, and read a whole partition.
+func (k *Keyspace) add(s *schemas.Schema) {
+	for _, t := range s.Tables {
+		if t.Header() {
+			continue
+		}
+		one := schemas.Pattern{Name: load + plainName(t), Kind: schemas.Put, Table: t, By: t.Key(), Columns: t.Columns}
+		if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
+			one.Kind = schemas.Add
+		}
+		s.Patterns = append(s.Patterns, &one)
+		if len(t.Static) > 0 {
+			s.Patterns = append(s.Patterns, &schemas.Pattern{
+				Name: load + "static_" + plainName(t), Kind: schemas.Put, Table: t, By: t.Partition, Columns: t.Static,
+				Static: true,
+			})
+		}
+		if len(t.Clustering) > 0 {
+			whole := slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
+			s.Patterns = append(s.Patterns, &schemas.Pattern{
+				Name: Whole + plainName(t), Kind: schemas.Slice, Table: t, By: t.Partition, Columns: whole,
+			})
+		}
+	}
+}
+
+// plainName is the name of a table as a part of a pattern's name.
+func plainName(t *schemas.Table) string { return strings.ReplaceAll(t.Name, ".", "_") }
