@@ -440,6 +440,7 @@ func fastest(loads []ranking.Load) document.Section {
 			document.Column{Group: loads[i].Engine, Title: "p50, ms", Unit: "ms", Rank: i})
 		for _, s := range loads[i].Shares {
 			if !slices.ContainsFunc(ops, func(o ranking.Share) bool { return o.Op == s.Op }) {
+				s.Share *= loads[i].Covers
 				ops = append(ops, s)
 			}
 		}
@@ -448,9 +449,10 @@ func fastest(loads []ranking.Load) document.Section {
 		row := []document.Cell{{Text: s.Op}, {Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share}}
 		for i := range loads {
 			name, least := "-", math.NaN()
+			some := loads[i].First > 0 // models are ranked; else the others' latencies are all there is
 			for k := range loads[i].Models {
 				m := &loads[i].Models[k]
-				if x := m.Latencies(s.Op, p50).Median(); m.Ranked() && !math.IsNaN(x) && !(x >= least) {
+				if x := m.Latencies(s.Op, p50).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
 					name, least = m.Name, x
 				}
 			}

@@ -329,8 +329,7 @@ func (p *pair) tooShort(figures []Figure) []string {
 	if !varied || shortest >= longTrial {
 		return nil
 	}
-	return []string{fmt.Sprintf("trials measured %.2g s: longer ones, of %d s, differ less from each other",
-		shortest, longTrial)}
+	return []string{fmt.Sprintf("trials measured less than %d s: longer ones differ less from each other", longTrial)}
 }
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }

@@ -34,11 +34,23 @@ func (c *Comparison) Document() *document.Document {
 	for _, n := range c.Notes {
 		verdict.Say(document.Plain, "Note", n)
 	}
+	who := map[string][]string{} // by note
+	var notes []string
 	for i := range c.Cells {
 		cell := &c.Cells[i]
 		for _, why := range append([]string{cell.Why}, cell.Notes...) {
-			verdict.Say(document.Plain, cell.name(), why)
+			if who[why] == nil {
+				notes = append(notes, why)
+			}
+			who[why] = append(who[why], cell.name())
 		}
+	}
+	for _, why := range notes {
+		lead := strings.Join(who[why], ", ")
+		if n := len(who[why]); n > 2 {
+			lead = fmt.Sprintf("%d of %d phases", n, len(c.Cells))
+		}
+		verdict.Say(document.Plain, lead, why)
 	}
 	load := section("load", "Whole load", "all operations together; typical is the p50 of each, weighted by its share")
 	changed := section("changed", "Changed", "metrics that are worse, then those that are better, the largest difference first")
