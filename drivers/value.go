@@ -2,6 +2,9 @@ package drivers
 
 import (
 	"bytes"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -166,4 +169,24 @@ func (v Value) Clone() Value {
 		v.list = list
 	}
 	return v
+}
+
+// AppendUUID appends the form of 36 characters.
+func AppendUUID(dst []byte, u [16]byte) []byte {
+	for i, from := range [...]int{0, 4, 6, 8, 10} {
+		if i > 0 {
+			dst = append(dst, '-')
+		}
+		dst = hex.AppendEncode(dst, u[from:[...]int{4, 6, 8, 10, 16}[i]])
+	}
+	return dst
+}
+
+// ParseUUID parses the form of 36 characters.
+func ParseUUID(text string) (u [16]byte, err error) {
+	b, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(b) != len(u) || string(AppendUUID(nil, [16]byte(b))) != strings.ToLower(text) {
+		return u, fmt.Errorf("%q is no UUID", text)
+	}
+	return [16]byte(b), nil
 }

@@ -20,13 +20,7 @@ func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, err
 	d.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
 	k := new(compiler)
 	k.add(d, s, &ddl.LiveKeyspace{})
-	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := k.compile(p)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-		}
-		return st, nil
-	}, nil
+	return plan.Compiler(k.compile), nil
 }
 
 // Explain implements drivers.Explainer. It returns the CQL of each request, and which bounds a

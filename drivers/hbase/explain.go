@@ -9,6 +9,7 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -23,13 +24,7 @@ func compilerOf(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) 
 	}
 	var c compiler
 	c.add(l)
-	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := c.compile(p)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-		}
-		return st, nil
-	}, nil
+	return plan.Compiler(c.compile), nil
 }
 
 // Explain implements drivers.Explainer: the requests and the keys that example

@@ -134,17 +134,8 @@ func (r *reading) getOne(parts []keyPart) error {
 
 // yieldGot yields the row that a Get has returned.
 func (r *reading) yieldGot(c *call) error {
-	for a := c.resultCells(); ; {
-		cl, stamp, ok, err := a.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if err := r.rows.take(cl, stamp); err != nil {
-			return err
-		}
+	if err := c.eachCell(r.rows.take); err != nil {
+		return err
 	}
 	return r.rows.end()
 }

@@ -74,7 +74,7 @@ func (r *reading) oneRow(exact bool) error {
 		if err := r.slot.sendBatched(r.ctx); err != nil {
 			return err
 		}
-		return r.takeAll(c)
+		return c.eachCell(r.cells.take)
 	}
 	s := &r.scan.r
 	s.start, s.stop = append(s.start[:0], r.key...), append(append(s.stop[:0], r.key...), 0)
@@ -111,19 +111,6 @@ func (r *reading) valueFilter() *pb.Filter {
 		return nil
 	}
 	return valueIs(r.args[r.st.Layout.Filter])
-}
-
-// takeAll gives the cells of a get to the sink.
-func (r *reading) takeAll(c *call) error {
-	for a := c.resultCells(); ; {
-		cl, stamp, ok, err := a.next()
-		if err != nil || !ok {
-			return err
-		}
-		if err := r.cells.take(cl, stamp); err != nil {
-			return err
-		}
-	}
 }
 
 // severalRows scans rows for cells: the row keys begin with the fixed columns.

@@ -73,36 +73,31 @@ func (n Node) RSS() int64 { return n.Process.rss() }
 // Kill ends a node's process at once, as kill -9 does, and returns when it is
 // gone.
 func (in *Instance) Kill(ctx context.Context, node string) error {
-	unlock, err := in.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	n, err := in.node(node)
-	if err != nil {
-		return err
-	}
-	if !n.Running() {
-		return fmt.Errorf("%s of %s is not running", node, in.name())
-	}
-	return kill(ctx, n)
+	return in.change(ctx, node, true, func(n *Node) error { return kill(ctx, n) })
 }
 
 // Start starts a node that is not running and returns when it serves.
 func (in *Instance) Start(ctx context.Context, node string) error {
+	return in.change(ctx, node, false, func(n *Node) error { return in.start(ctx, []*Node{n}) })
+}
+
+// change changes one node under the folder's lock, if it is running or not as expected.
+func (in *Instance) change(ctx context.Context, node string, running bool, do func(n *Node) error) error {
 	unlock, err := in.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	n, err := in.node(node)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if n.Running() {
+	case n.Running() && !running:
 		return fmt.Errorf("%s of %s is running", node, in.name())
+	case !n.Running() && running:
+		return fmt.Errorf("%s of %s is not running", node, in.name())
 	}
-	return in.start(ctx, []*Node{n})
+	return do(n)
 }
 
 // node reads the state file again, since another process may have changed it, and

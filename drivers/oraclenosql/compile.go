@@ -89,13 +89,7 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := l.compile(p)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-		}
-		return st, nil
-	}, nil
+	return plan.Compiler(l.compile), nil
 }
 
 func unsupported(format string, args ...any) error {

@@ -70,7 +70,7 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 			text, _ := row.GetString(first.name)
 			found = []byte(text)
 			if first.typ.Kind == schemas.UUID {
-				u, err := parseUUID(text)
+				u, err := drivers.ParseUUID(text)
 				found = u[:]
 				return err
 			}
@@ -108,7 +108,7 @@ func (f field) bound(b []byte) any {
 	}
 	var u [16]byte
 	copy(u[:], b)
-	return uuidText(u)
+	return string(drivers.AppendUUID(nil, u))
 }
 
 // shardKey returns the columns that say on which shard a row lies.

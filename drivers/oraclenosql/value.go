@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -79,7 +78,7 @@ func encode(t schemas.Type, v drivers.Value) any {
 	case schemas.Boolean:
 		return v.Bool()
 	case schemas.UUID, schemas.TimeUUID:
-		return uuidText(v.UUIDBytes())
+		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
 	case schemas.Timestamp:
 		return v.Time()
 	case schemas.List:
@@ -122,7 +121,7 @@ func mapKey(t schemas.Type, v drivers.Value) string {
 	case schemas.Blob:
 		return hex.EncodeToString(v.Raw())
 	case schemas.UUID, schemas.TimeUUID:
-		return uuidText(v.UUIDBytes())
+		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
 	}
 	return strconv.FormatInt(v.Int64(), 10)
 }
@@ -135,30 +134,11 @@ func keyOfMap(t schemas.Type, s string) (drivers.Value, error) {
 		b, err := hex.DecodeString(s)
 		return drivers.Blob(b), err
 	case schemas.UUID, schemas.TimeUUID:
-		u, err := parseUUID(s)
+		u, err := drivers.ParseUUID(s)
 		return drivers.ID(t.Kind, u), err
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return drivers.Number(t.Kind, n), err
-}
-
-func uuidText(u [16]byte) string {
-	var b [36]byte
-	hex.Encode(b[0:8], u[0:4])
-	hex.Encode(b[9:13], u[4:6])
-	hex.Encode(b[14:18], u[6:8])
-	hex.Encode(b[19:23], u[8:10])
-	hex.Encode(b[24:36], u[10:16])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
-	return string(b[:])
-}
-
-func parseUUID(s string) (u [16]byte, err error) {
-	b, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
-	if err != nil || len(b) != len(u) {
-		return u, fmt.Errorf("%q is no UUID", s)
-	}
-	return [16]byte(b), nil
 }
 
 // decode returns the value of a field that was read.
@@ -191,7 +171,7 @@ func decode(t schemas.Type, x any) (drivers.Value, error) {
 		case schemas.Text:
 			return drivers.Text(x), nil
 		case schemas.UUID, schemas.TimeUUID:
-			u, err := parseUUID(x)
+			u, err := drivers.ParseUUID(x)
 			return drivers.ID(t.Kind, u), err
 		}
 	case []byte:

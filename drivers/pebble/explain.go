@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -30,13 +31,7 @@ func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 		space += uint16(spacesOf(as))
 	}
 	store.tables.Add(s, laid)
-	return func(p *schemas.Pattern) (drivers.Statement, error) {
-		st, err := store.compile(p)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
-		}
-		return st, nil
-	}, nil
+	return plan.Compiler(store.compile), nil
 }
 
 // Explain implements drivers.Explainer. It returns the keys for example arguments.

@@ -224,3 +224,14 @@ func GuardWrite(do func() error) error {
 	}
 	return err
 }
+
+// Compiler returns a compiler of patterns. Its errors name the pattern.
+func Compiler[S drivers.Statement](compile func(p *schemas.Pattern) (S, error)) drivers.Compiler {
+	return func(p *schemas.Pattern) (drivers.Statement, error) {
+		st, err := compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %s: %w", p.Name, err)
+		}
+		return st, nil
+	}
+}

@@ -143,8 +143,8 @@ func (k *keyText) value(t *tuple) (v drivers.Value, ok bool) {
 	case schemas.Text, schemas.Blob:
 		return drivers.Bytes(kind, k.buf), true
 	case schemas.UUID, schemas.TimeUUID:
-		u, ok := parseUUID(text)
-		return drivers.ID(kind, u), ok
+		u, err := drivers.ParseUUID(text)
+		return drivers.ID(kind, u), err == nil
 	case schemas.Boolean:
 		return drivers.Boolean(text == "true"), text == "true" || text == "false"
 	}
@@ -154,29 +154,4 @@ func (k *keyText) value(t *tuple) (v drivers.Value, ok bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, bits)
 	return drivers.Number(kind, n), err == nil
-}
-
-// parseUUID parses the form of 36 characters.
-func parseUUID(text string) (u [16]byte, ok bool) {
-	if len(text) != 36 {
-		return u, false
-	}
-	at := 0
-	for i := 0; i < len(text); {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if text[i] != '-' {
-				return u, false
-			}
-			i++
-			continue
-		}
-		b, err := strconv.ParseUint(text[i:i+2], 16, 8)
-		if err != nil {
-			return u, false
-		}
-		u[at] = byte(b)
-		at++
-		i += 2
-	}
-	return u, true
 }

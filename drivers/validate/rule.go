@@ -3,7 +3,6 @@ package validate
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
@@ -172,7 +171,7 @@ func (t *tuples) take(m *match, v *drivers.Value) bool {
 	var text []byte
 	switch id := v.Raw(); {
 	case m.rawID && len(id) == 16:
-		text = t.text(func(dst []byte) []byte { return appendUUID(dst, [16]byte(id)) })
+		text = t.text(func(dst []byte) []byte { return drivers.AppendUUID(dst, [16]byte(id)) })
 	case v.Kind() == schemas.Text || v.Kind() == schemas.Blob:
 		text = v.Raw()
 	default:
@@ -315,20 +314,9 @@ func appendText(dst []byte, v *drivers.Value) []byte {
 	case schemas.Boolean:
 		return strconv.AppendBool(dst, v.Bool())
 	case schemas.UUID, schemas.TimeUUID:
-		return appendUUID(dst, v.UUIDBytes())
+		return drivers.AppendUUID(dst, v.UUIDBytes())
 	}
 	return strconv.AppendInt(dst, v.Int64(), 10)
-}
-
-func appendUUID(dst []byte, u [16]byte) []byte {
-	var text [36]byte
-	hex.Encode(text[:8], u[:4])
-	hex.Encode(text[9:13], u[4:6])
-	hex.Encode(text[14:18], u[6:8])
-	hex.Encode(text[19:23], u[8:10])
-	hex.Encode(text[24:], u[10:])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return append(dst, text[:]...)
 }
 
 // mostShown is how many bytes of a key column are shown.

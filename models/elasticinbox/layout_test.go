@@ -30,7 +30,7 @@ func TestLayout(t *testing.T) {
 	h := w.deliver(draft(0).Message())[0]
 	w.Must(w.mb.Flag(t.Context(), w.a.Folders[0], h, models.Seen, true))
 	id := fmt.Sprintf("%x", h[:16])
-	uuid := string(appendUUID(nil, [16]byte(h[:16])))
+	uuid := string(drivers.AppendUUID(nil, [16]byte(h[:16])))
 
 	accounts := map[string]string{}
 	for _, r := range w.Rows("Accounts") {

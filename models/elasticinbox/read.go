@@ -184,7 +184,7 @@ func (m *mailbox) outsideLocation(s *outside, address string, id [16]byte, size 
 	at := len(m.text)
 	m.text = append(append(m.text, "blob://"...), s.name...)
 	m.text = append(append(m.text, "/container/"...), address...)
-	m.text = appendUUID(append(m.text, ':'), id)
+	m.text = drivers.AppendUUID(append(m.text, ':'), id)
 	m.text = strconv.AppendInt(append(m.text, "?s="...), size, 10)
 	return drivers.Blob(m.taken(at))
 }

@@ -3,7 +3,6 @@ package elasticinbox
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -400,23 +399,12 @@ func (m *mailbox) number(n int64) drivers.Value {
 func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
 	at := len(m.text)
 	m.text = append(m.text, "blob://db/"...)
-	m.text = appendUUID(m.text, id)
+	m.text = drivers.AppendUUID(m.text, id)
 	m.text = append(m.text, "?b="...)
 	m.text = strconv.AppendInt(m.text, int64(blocks), 10)
 	m.text = append(m.text, "&s="...)
 	m.text = strconv.AppendInt(m.text, int64(m.blockSize), 10)
 	return drivers.Blob(m.taken(at))
-}
-
-func appendUUID(dst []byte, u [16]byte) []byte {
-	for i, n := range [...]int{4, 6, 8, 10, 16} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		from := [...]int{0, 4, 6, 8, 10}[i]
-		dst = hex.AppendEncode(dst, u[from:n])
-	}
-	return dst
 }
 
 func handleOf(id [16]byte) (h models.Handle) {
