@@ -286,6 +286,10 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		into.Set(reflect.ValueOf(d.flags(n, where)))
 	case "width":
 		into.Set(reflect.ValueOf(d.width(n, what)))
+	case "plain rate":
+		into.Set(reflect.ValueOf(d.plainRate(n, where)))
+	case "hours":
+		into.Set(reflect.ValueOf(d.hours(n, where)))
 	case "trials":
 		d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
 	}
@@ -417,10 +421,10 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 		what, weight := name+" in mix of "+where, e.Value
 		if e.Value.Kind == yaml.MappingNode {
 			f := d.Fields(e.Value, what, append([]string{weightKey.name}, names(howOf(op))...))
-			if !d.need(e.Value, f, what, weightKey.name) {
+			if weight = f[weightKey.name].Value; weight == nil {
+				d.Fail(e.Value, "%s has no %s", what, weightKey.name)
 				continue
 			}
-			weight = f[weightKey.name].Value
 			d.fill(e.Value, f, what, &p.How[op], howOf(op))
 		}
 		p.Mix[op] = d.number(weight, what, 0, maxWeight)

@@ -173,33 +173,25 @@ func (d *decoder) shape(name string, n *yaml.Node, whole time.Duration, where st
 	return d.day(n, whole, where)
 }
 
-// need reports the first missing key as a fault. It returns false if one is missing.
-func (d *decoder) need(n *yaml.Node, f map[string]strict.Entry, where string, keys ...string) bool {
-	for _, k := range keys {
-		if _, ok := f[k]; !ok {
-			d.Fail(n, "%s has no %s", where, k)
-			return false
-		}
-	}
-	return true
+// ramp is a rate that changes evenly, over the whole phase or the time named. Then it stays.
+type ramp struct {
+	From Rate          `key:"from" form:"plain rate" need:"-" doc:"the rate at the start"`
+	To   Rate          `key:"to" form:"plain rate" need:"-" doc:"the rate at the end"`
+	Over time.Duration `key:"over" form:"time" doc:"how long it takes (default: the phase)"`
 }
 
-// ramp changes the rate evenly, over the whole phase or the time named. Then it stays.
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
-	f := d.Fields(n, where, shapeKeys["ramp"])
-	if !d.need(n, f, where, "from", "to") {
+	r, faults := ramp{Over: whole}, len(d.Errs)
+	f := d.section(n, where, &r, keysOf(r))
+	if r.Over > whole {
+		d.Fail(f["over"].Value, "over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
+	}
+	if len(d.Errs) > faults {
 		return nil
 	}
-	from, to := d.plainRate(f["from"].Value, where).PerSecond(), d.plainRate(f["to"].Value, where).PerSecond()
-	over := whole
-	if e, ok := f["over"]; ok {
-		if over = d.duration(e.Value, "over of "+where); over > whole {
-			d.Fail(e.Value, "over of %s is %s, longer than the phase, which has %s", where, over, whole)
-		}
-	}
-	s := Shape{{over, from, to}}
-	if over < whole {
-		s = append(s, Piece{whole - over, to, to})
+	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
+	if r.Over < whole {
+		s = append(s, Piece{whole - r.Over, r.To.PerSecond(), r.To.PerSecond()})
 	}
 	return s
 }
@@ -224,21 +216,24 @@ func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shap
 }
 
 // burst is a base rate with peaks. A phase begins with the base rate.
+type burst struct {
+	Base  Rate          `key:"base" form:"plain rate" doc:"between the peaks (default: none)"`
+	Peak  Rate          `key:"peak" form:"plain rate" need:"-" doc:"in a peak"`
+	Every time.Duration `key:"every" form:"time" need:"-" doc:"from a peak to the next"`
+	For   time.Duration `key:"for" form:"time" need:"-" doc:"how long a peak is"`
+}
+
 func (d *decoder) burst(n *yaml.Node, where string) Shape {
-	f := d.Fields(n, where, shapeKeys["burst"])
-	if !d.need(n, f, where, "peak", "every", "for") {
+	b, faults := burst{}, len(d.Errs)
+	f := d.section(n, where, &b, keysOf(b))
+	if b.Every > 0 && b.For >= b.Every {
+		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
+	}
+	if len(d.Errs) > faults {
 		return nil
 	}
-	base := 0.0
-	if e, ok := f["base"]; ok {
-		base = d.plainRate(e.Value, where).PerSecond()
-	}
-	peak := d.plainRate(f["peak"].Value, where).PerSecond()
-	every, length := d.duration(f["every"].Value, "every of "+where), d.duration(f["for"].Value, "for of "+where)
-	if length >= every {
-		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, length, every)
-	}
-	return Shape{{every - length, base, base}, {length, peak, peak}}
+	base := b.Base.perSecondOrZero()
+	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
 }
 
 // OfficeDay is how many messages were sent in each hour of the sender's day, by the Date
@@ -248,25 +243,24 @@ var OfficeDay = [24]float64{
 }
 
 // day is a rate that follows the hours of a day. The day takes the whole phase, or its length.
+type day struct {
+	Mean   Rate          `key:"mean" form:"plain rate" need:"-" doc:"the mean rate of the day"`
+	Length time.Duration `key:"length" form:"time" doc:"how long a day is (default: the phase)"`
+	Hours  [24]float64   `key:"hours" form:"hours" doc:"how much there is in each hour, relative to the others"`
+}
+
 func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
-	f := d.Fields(n, where, shapeKeys["day"])
-	if !d.need(n, f, where, "mean") {
+	of, faults := day{Length: whole, Hours: OfficeDay}, len(d.Errs)
+	if d.section(n, where, &of, keysOf(of)); len(d.Errs) > faults {
 		return nil
 	}
-	mean := d.plainRate(f["mean"].Value, where).PerSecond()
-	if e, ok := f["length"]; ok {
-		whole = d.duration(e.Value, "length of "+where)
-	}
-	hours, sum := OfficeDay, 0.0
-	if e, ok := f["hours"]; ok {
-		hours = d.hours(e.Value, where)
-	}
-	for _, h := range hours {
+	sum := 0.0
+	for _, h := range of.Hours {
 		sum += h
 	}
-	for i, h := range hours {
-		from, to := whole*time.Duration(i)/24, whole*time.Duration(i+1)/24
-		r := mean * 24 * h / max(sum, 1e-9)
+	for i, h := range of.Hours {
+		from, to := of.Length*time.Duration(i)/24, of.Length*time.Duration(i+1)/24
+		r := of.Mean.PerSecond() * 24 * h / max(sum, 1e-9)
 		s = append(s, Piece{max(1, to-from), r, r})
 	}
 	return s
@@ -290,9 +284,4 @@ func (d *decoder) hours(n *yaml.Node, where string) (hours [24]float64) {
 		d.Fail(n, "hours of %s are all zero", where)
 	}
 	return hours
-}
-
-// shapeKeys are the keys of the shapes that have any.
-var shapeKeys = map[string][]string{
-	"ramp": {"from", "to", "over"}, "burst": {"base", "peak", "every", "for"}, "day": {"mean", "hours", "length"},
 }

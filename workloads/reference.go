@@ -203,14 +203,8 @@ func JSONSchema() []byte {
 	defs["sizes"] = distribution("size", "constant", "uniform", "lognormal", "pareto", "zipf", "empirical")
 	defs["times"] = distribution("time", "constant", "uniform", "lognormal", "pareto", "empirical")
 	defs["shape"] = anyOf(ref("rate"), one(object{
-		"ramp":  fixed(object{"from": ref("rate"), "to": ref("rate"), "over": ref("time")}, "from", "to"),
+		"ramp": mapping("", keysOf(ramp{})), "burst": mapping("", keysOf(burst{})), "day": mapping("", keysOf(day{})),
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
-		"burst": fixed(object{"base": ref("rate"), "peak": ref("rate"), "every": ref("time"), "for": ref("time")},
-			"peak", "every", "for"),
-		"day": fixed(object{
-			"mean": ref("rate"), "length": ref("time"),
-			"hours": object{"type": "array", "items": object{"type": "number", "minimum": 0}, "minItems": 24, "maxItems": 24},
-		}, "mean"),
 	}))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
 	defs["choice"] = anyOf(object{"enum": random.KeysNames}, one(object{
