@@ -306,6 +306,7 @@ func (v *run) allWarnings() (all, further []warning) {
 			all = append(all, warning{"an " + string(n.Verdict) + " trial", text})
 		}
 	}
+	all = append(all, v.saturated()...)
 	all = append(all, v.spread()...)
 	for i := range v.loads {
 		all = append(all, omissions(&v.loads[i])...)
@@ -319,6 +320,25 @@ func (v *run) allWarnings() (all, further []warning) {
 		}
 	}
 	return all, further
+}
+
+// nearMaximum is the part of a model's highest rate from which on its latency is mostly queueing.
+const nearMaximum = 0.9
+
+// saturated names the models whose offered rate was near what they achieve without pauses.
+func (v *run) saturated() (all []warning) {
+	for i := range v.loads {
+		for k := range v.loads[i].Models {
+			m := &v.loads[i].Models[k]
+			part := 100 * v.loads[i].Cell.Rate * m.Value(ranking.Throughput) / 1e9
+			if part >= 100*nearMaximum && m.Ranked() {
+				all = append(all, warning{m.Name + " near max ops/s", fmt.Sprintf(
+					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; lower the rate to compare without",
+					m.Name, part)})
+			}
+		}
+	}
+	return all
 }
 
 // spread says how far trials of one model differ, if that is much.

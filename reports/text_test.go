@@ -141,6 +141,29 @@ func TestFewInvalidTrials(t *testing.T) {
 	}
 }
 
+// A model that was offered nearly all that it achieves without pauses is named.
+func TestNearMaximum(t *testing.T) {
+	r := comparison(t)
+	for _, c := range slices.Clone(r.Cells) {
+		if !c.Measured() {
+			continue
+		}
+		c.Phase, c.Arrivals, c.Offered = "throughput", "closed", &results.Offered{Achieved: 5000}
+		if c.Model == "james" {
+			c.Offered = &results.Offered{Achieved: 520}
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	var buf bytes.Buffer
+	if err := (Text{Width: 80, Full: true}).Write(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	if text := buf.String(); !strings.Contains(text, "Warnings: james near max ops/s, ") || !strings.Contains(text, "offered 96% of it") ||
+		strings.Count(text, "near max ops/s: ") != 1 {
+		t.Errorf("want a warning of james only:\n%s", text)
+	}
+}
+
 func TestTextHasNoControlCharacters(t *testing.T) {
 	var buf bytes.Buffer
 	if err := writeText(&buf, sample(), 80); err != nil {

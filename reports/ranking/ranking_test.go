@@ -101,7 +101,7 @@ func TestDominatingModel(t *testing.T) {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
 	has(t, said(l), "a is fastest: typically 0.121 ms per operation. Next is b with 0.364: 0.242 ms (200%) more, significant (95%, 3 trials). "+
-		"Then c 0.909 (+650% over a).", "Why: it sends 1.00 requests per operation, the others 2.00 to 3.60.", "Dominated: b, c (no column significantly better than a)")
+		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c (no column significantly better than a)")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) per operation (95%, 3 trials)", "But: a reads 50.0 KB per operation (b 1.00), slow over a network")
+	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) per operation (95%, 3 trials)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -286,8 +286,8 @@ func TestUnknownValues(t *testing.T) {
 			r.Cells[i].Ops["list"] = o
 		}
 	}
-	has(t, said(one(t, r, Typical)), "Why: it sends 1.00 requests per operation, the others 2.00.",
-		"But: a reads 50.0 KB per operation (c 1.00)")
+	has(t, said(one(t, r, Typical)), "Why: a sends 1.00 requests/op, the others 2.00.",
+		"But: a reads 50.0 KB/op (c 1.00)")
 }
 
 // A percentile among operations that never started has no time, and says so.

@@ -205,14 +205,14 @@ func (l *Load) why() string {
 		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may (--full)."
 	}
 	p := properties[found]
-	pronoun, others := "they "+p.verb, "the others"
+	who, others := "the fastest "+p.verb, "the others"
 	if len(first) == 1 {
-		pronoun = "it " + p.verb + "s"
+		who = first[0].Name + " " + p.verb + "s"
 	}
 	if len(rest) == 1 {
 		others = rest[0].Name
 	}
-	return fmt.Sprintf("%s %s %s, %s %s.", pronoun, span(first, found), p.noun, others, span(rest, found))
+	return fmt.Sprintf("%s %s %s, %s %s.", who, span(first, found), strings.Replace(p.noun, " per operation", "/op", 1), others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most. The table has all.
@@ -254,9 +254,11 @@ func (l *Load) but() string {
 			case 1:
 				verb += "s"
 			case len(first):
-				subject = "they"
+				if subject = "the first"; l.By.Timed() {
+					subject = "the fastest"
+				}
 			}
-			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
+			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, strings.Replace(p.noun, " per operation", "/op", 1), best.Name, other, p.advice)
 		}
 		worst := by(who, x)[len(who)-1]
 		found = append(found, more{text, worst.Value(x) / best.Value(x)})
@@ -265,7 +267,7 @@ func (l *Load) but() string {
 	var all []string
 	for i, f := range found[:min(len(found), mostBut)] {
 		if i > 0 {
-			f.text = strings.Replace(f.text, " per operation", "", 1)
+			f.text = strings.Replace(f.text, "/op", "", 1)
 		}
 		all = append(all, f.text)
 	}
