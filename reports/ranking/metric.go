@@ -42,7 +42,7 @@ type property struct {
 	name       string // in a sentence
 	unit       string // behind a number
 	number     func(v float64) string
-	verb, noun string // "a scans 16.8 rows per operation"
+	verb, noun string // "a scans 16.8 rows/op"
 	advice     string // what it means to need more
 }
 
@@ -51,19 +51,19 @@ var properties = map[Metric]property{
 	Mean:    {timed: true, name: "mean latency", unit: "ms", number: fineMS},
 	P99:     {timed: true, name: "p99 latency", unit: "ms", number: fineMS},
 	Requests: {
-		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests per operation",
+		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests/op",
 		advice: "each is a network round trip",
 	},
 	Rows: {
-		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows per operation",
+		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows/op",
 		advice: "slow as data grows",
 	},
 	Read: {
-		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB per operation",
+		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
 		advice: "slow over a network",
 	},
 	Written: {
-		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB per operation",
+		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",
 		advice: "costly to compact",
 	},
 	Disk: {

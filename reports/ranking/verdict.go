@@ -212,7 +212,7 @@ func (l *Load) why() string {
 	if len(rest) == 1 {
 		others = rest[0].Name
 	}
-	return fmt.Sprintf("%s %s %s, %s %s.", who, span(first, found), strings.Replace(p.noun, " per operation", "/op", 1), others, span(rest, found))
+	return fmt.Sprintf("%s %s %s, %s %s.", who, span(first, found), p.noun, others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most. The table has all.
@@ -258,7 +258,7 @@ func (l *Load) but() string {
 					subject = "the fastest"
 				}
 			}
-			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, strings.Replace(p.noun, " per operation", "/op", 1), best.Name, other, p.advice)
+			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
 		}
 		worst := by(who, x)[len(who)-1]
 		found = append(found, more{text, worst.Value(x) / best.Value(x)})
