@@ -58,6 +58,9 @@ engine and client fill the processors that they share, the result is 'at least'.
 section sweep does, and reports for each operation whether its cost is flat,
 logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
 
+A schema file in place of a workload measures its access patterns in a keyspace
+of its own: docs/schemas.md. --prove measures what lint warns of.
+
 --shard I/N runs part I of N of a run: every N-th user, with their operations at
 their times in the whole run. Start N of them on as many machines,
 with the same flags and the same --start TIME. On an engine over a network they
@@ -77,7 +80,8 @@ tables, and drops them. "mailbench merge" puts their results together.`,
   mailbench run mine.yaml --trials 6 -o results/mine
   mailbench run --from results/mine
   mailbench run -e cassandra -m james --shard 1/4 --start 2026-05-01T12:00:00Z
-  mailbench run sessions --dry-run`,
+  mailbench run sessions --dry-run
+  mailbench run shop.yaml --prove`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.misplaced(cmd, known, args); err != nil {
 				return err
@@ -153,9 +157,15 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
+	if f.prove && (schema == "" || len(args) > 0 && args[0] != schema) {
+		return usagef("--prove measures what lint finds in a schema: name the schema, and no workload")
+	}
 	if schema != "" {
 		if known, err = f.keyspace(cmd, known, schema, args); err != nil {
 			return err
+		}
+		if f.prove && !slices.ContainsFunc(f.probes, func(p probe) bool { return p.shows != byNothing }) {
+			return tellProof(cmd.OutOrStdout(), f.probes, &results.Run{Config: results.Config{Engines: f.engines}})
 		}
 	}
 	if err := cmp.Or(
@@ -169,8 +179,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if len(c.Workload.Patterns) > 0 && schema == "" && was == nil {
-		return usage(errNoSchema)
+	if err := f.fitsSchema(c, schema == "" && was == nil); err != nil {
+		return err
 	}
 	if f.mail != "" {
 		source, err := openMail(ctx, cmd.ErrOrStderr(), f.mail, f.mailLimit)
@@ -256,6 +266,9 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		printErr = results.WriteJSON(out, result)
 	} else {
 		printErr = printRun(out, result, f.view)
+	}
+	if f.prove {
+		printErr = cmp.Or(printErr, tellProof(notes, f.probes, result))
 	}
 	err := verdict(result, f.failOn)
 	if err == nil && printErr == nil && saveErr == nil && verdict(result, failures) != nil {

@@ -40,6 +40,8 @@ type runFlags struct {
 	failOn          failOn
 	from, metrics   string
 	schema          string
+	prove           bool
+	probes          []probe // findings of lint that the run is to show
 	dryRun          bool
 	findMax         findMaxFlags
 	shard, start    string
@@ -55,6 +57,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`ENGINES` to run on, separated by commas (mailbench engines lists them)", "embedded")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.schema, "schema", "", "run the access patterns of this schema `FILE` instead of mail operations")
+	flags.BoolVar(&f.prove, "prove", false, "show the lint findings of the schema: measure at few and at many rows")
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change the repetition")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",

@@ -1,14 +1,16 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
@@ -16,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/run"
 )
 
 // Lines that tell a schema from a workload, and a workload that says how many rows there are.
@@ -23,6 +26,7 @@ var (
 	schemaKey   = regexp.MustCompile(`(?m)^["']?schema["']?\s*:`)
 	variantKey  = regexp.MustCompile(`(?m)^variant of\s*:`)
 	patternsKey = regexp.MustCompile(`(?m)^patterns\s*:`)
+	rowsOfKey   = regexp.MustCompile(`(?m)^population\s*:\s*\{?\s*rows\b`)
 	rowsKey     = regexp.MustCompile(`(?m)^population\s*:`)
 )
 
@@ -34,6 +38,9 @@ func (f *runFlags) schemaOf(args []string) (string, error) {
 	src, err := plainfile.Read(args[0], mostText)
 	if err != nil {
 		return "", missing(fmt.Errorf("read workload: %w", err))
+	}
+	if rowsOfKey.Match(src) {
+		return "", usagef("%s has rows, so it is for the access patterns of a schema; name its file with --schema FILE", args[0])
 	}
 	if !schemaKey.Match(src) || variantKey.Match(src) {
 		return "", nil
@@ -56,15 +63,18 @@ func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, arg
 	if len(s.Tables) == 0 {
 		return known, usagef("%s has no table; expected tables: {orders: {partition: [customer uuid]}}", file)
 	}
-	k, err := keyspaceOf(s)
+	k, report, err := known.keyspaceOf(s)
 	if err != nil {
 		return known, err
 	}
 	if !f.quiet {
 		tellKeyspace(cmd.ErrOrStderr(), k, s)
 	}
-	f.set = append([]string{"patterns=" + kindsOf(k)}, f.set...)
-	if len(args) == 0 || args[0] == file {
+	f.set = append([]string{"patterns=" + kindsOf(k, f.prove)}, f.set...)
+	if f.prove {
+		f.probes = probesOf(k, report)
+		f.text, f.textName = []byte(proveWorkload(k, f.probes)), file
+	} else if len(args) == 0 || args[0] == file {
 		f.text, f.textName = []byte(workloadOf(k)), file
 	} else if src, err := plainfile.Read(args[0], mostText); err == nil && !rowsKey.Match(src) {
 		f.set = append([]string{fmt.Sprintf("population={rows: %d}", k.Rows)}, f.set...)
@@ -73,14 +83,25 @@ func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, arg
 	return known, nil
 }
 
-// keyspaceOf is a schema as a run has it.
-func keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, error) {
-	guessBuckets(s)
+// keyspaceOf is a schema as a run has it, with what lint says of it. Columns that lint takes for buckets are buckets.
+func (r registry) keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, *lint.Report, error) {
+	report, err := lint.Check(s, lint.Options{AllowUnread: true, Facts: drivers.FactsOf(r.engines, s)})
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	for _, g := range report.Guesses {
+		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
+			if t.Purposes == nil {
+				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
+			}
+			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
+		}
+	}
 	k, err := patterns.Of(s)
 	if err != nil {
-		return nil, usage(err)
+		return nil, nil, usage(err)
 	}
-	return k, nil
+	return k, report, nil
 }
 
 // withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
@@ -92,27 +113,11 @@ func (r registry) withKeyspace(was *results.Run) (registry, error) {
 	if err != nil {
 		return r, usage(err)
 	}
-	k, err := keyspaceOf(s)
+	k, _, err := r.keyspaceOf(s)
 	if err == nil {
 		r.models = []models.Model{k.Model()}
 	}
 	return r, err
-}
-
-// guessBuckets lets columns that lint takes for buckets be buckets.
-func guessBuckets(s *schemas.Schema) {
-	report, err := lint.Check(s, lint.Options{AllowUnread: true})
-	if err != nil {
-		return // schema lint says what is wrong
-	}
-	for _, g := range report.Guesses {
-		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
-			if t.Purposes == nil {
-				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
-			}
-			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
-		}
-	}
 }
 
 // tellKeyspace says what the run of a schema leaves out, and what it assumes.
@@ -124,15 +129,17 @@ func tellKeyspace(w io.Writer, k *patterns.Keyspace, s *schemas.Schema) {
 		"(--set population.rows=N changes the number)\n", s.File, words.Plural(k.Rows, "row"), patterns.DefaultPartitions)
 }
 
-// kindsOf are the patterns of a keyspace as the workload has them.
-func kindsOf(k *patterns.Keyspace) string {
+// kindsOf are the patterns of a keyspace as the workload has them, with those that read whole partitions if wanted.
+func kindsOf(k *patterns.Keyspace, wholes bool) string {
 	var all []string
-	for _, p := range k.Patterns {
+	for _, p := range k.Schema.Patterns {
 		kind := "write"
 		if p.Kind.Reads() {
 			kind = "read"
 		}
-		all = append(all, fmt.Sprintf("%q: %s", p.Name, kind))
+		if slices.Contains(k.Patterns, p) || wholes && strings.HasPrefix(p.Name, patterns.Whole) {
+			all = append(all, fmt.Sprintf("%q: %s", p.Name, kind))
+		}
 	}
 	return "{" + strings.Join(all, ", ") + "}"
 }
@@ -192,4 +199,35 @@ phases:
 `, k.Schema.Name, readShare, writeShare, k.Rows, defaultMix(k))
 }
 
-var errNoSchema = errors.New("the workload is for the access patterns of a schema; name its file with --schema FILE")
+// fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
+func (f *runFlags) fitsSchema(c *run.Config, unnamed bool) error {
+	if len(c.Workload.Patterns) == 0 {
+		return nil
+	}
+	if unnamed {
+		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
+	}
+	s, err := c.Models[0].Schema()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Workload.Values)) {
+		at := strings.LastIndexByte(name, '.')
+		t, column := s.Table(name[:at]), name[at+1:]
+		switch {
+		case t == nil:
+			return usage(fmt.Errorf("values: %w", unknown("table", name[:at], namesOfTables(s))))
+		case t.Column(column) == nil:
+			known := schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
+			return usage(fmt.Errorf("values of table %s: %w", t.Name, unknown("column", column, known)))
+		}
+	}
+	return nil
+}
+
+func namesOfTables(s *schemas.Schema) (names []string) {
+	for _, t := range s.Tables {
+		names = append(names, t.Name)
+	}
+	return names
+}
