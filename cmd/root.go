@@ -140,8 +140,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		expected := "true or false"
 		if b, ok := value.GetFlag().Value.(interface{ expected() string }); ok {
 			expected = b.expected()
-		} else if value.GetFlag().Value.Type() == "stringToString" {
-			expected = "NAME=VALUE"
+		} else if what := map[string]string{
+			"stringToString": "NAME=VALUE", "int": "a whole number", "float64": "a number", "duration": "a duration such as 30s",
+		}[value.GetFlag().Value.Type()]; what != "" {
+			expected = what
 		}
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}

@@ -3,10 +3,12 @@ package history
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -24,7 +26,7 @@ func Read(dir string) (runs []Run, skipped []Skipped, err error) {
 		return nil, nil, fmt.Errorf("read results: %w", err)
 	}
 	if !info.IsDir() {
-		return nil, nil, fmt.Errorf("read results: %s is no folder", dir)
+		return nil, nil, fmt.Errorf("read results: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
 	}
 	r := reader{root: dir, seen: map[seen]string{}}
 	r.visit(dir, 0)

@@ -162,7 +162,7 @@ func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", nil, fmt.Errorf("serve metrics: %w", err)
+		return "", nil, fmt.Errorf("serve metrics: %w; name a free address of this machine with --metrics", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.Handler())

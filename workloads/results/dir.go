@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -251,7 +252,7 @@ func (d *Dir) Abort() error {
 func Open(dir string) (*Run, error) {
 	name := filepath.Join(dir, RunFile)
 	b, err := ReadRun(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, notRun(dir)
 	} else if err != nil {
 		return nil, err
@@ -291,8 +292,11 @@ func notRun(dir string) error {
 	case scratch.Abandoned(dir):
 		return fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
 	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is not a run directory: it has no %s; the folder does not exist", dir, RunFile)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is not a run directory: it is a file; name the folder of a run", dir)
 	}
 	return fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
 }

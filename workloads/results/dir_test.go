@@ -317,10 +317,14 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	parent := t.TempDir()
-	running := create(t, filepath.Join(parent, "run"))
+	running, file := create(t, filepath.Join(parent, "run")), filepath.Join(parent, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for dir, want := range map[string]string{
 		t.TempDir():                   " is not a run directory: it has no run.json",
 		running.temp:                  " has no results yet: its run goes on",
+		file:                          " is not a run directory: it is a file; name the folder of a run",
 		filepath.Join(parent, "none"): " is not a run directory: it has no run.json; the folder does not exist",
 	} {
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {

@@ -65,7 +65,7 @@ func openDataDir(path string) (*dataDir, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	if err := private.Make(path); err != nil {
-		return nil, fmt.Errorf("make data folder: %w", err)
+		return nil, fmt.Errorf("make data folder: %w; name a folder that you may write with --data DIR", err)
 	}
 	if err := mark(path); err != nil {
 		return nil, err
