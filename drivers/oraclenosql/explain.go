@@ -180,11 +180,9 @@ func (t *tracedSession) Begin() {
 // note notes the work since the last Begin, and counts from here on.
 func (t *tracedSession) note() {
 	w := drivers.Untold
-	t.slot.settle() // its counters begin anew below
-	w.Requests, w.Time, w.Rows = t.transport.requests, t.transport.took, t.slot.read
-	t.transport.requests, t.transport.took, t.slot.read, t.slot.sent = 0, 0, 0, 0
-	for _, sl := range t.slots {
-		sl.settle()
+	w.Requests, w.Time, w.Rows = 0, 0, 0
+	for _, sl := range append([]*slot{t.slot}, t.slots...) {
+		sl.settle() // its counters begin again below
 		w.Requests += sl.transport.requests
 		w.Time += sl.transport.took
 		if w.Rows >= 0 && sl.read >= 0 {

@@ -27,8 +27,10 @@ func (d *Definition) Compare(
 		if err != nil {
 			return nil, err
 		}
-		c.Drifts = slices.Concat(of, m.typeDrifts(), m.markDrifts())
+		c.Drifts = slices.Concat(of, m.typeDrifts())
 	}
+	foreign, lost := m.markDrifts()
+	c.Drifts = append(c.Drifts, lost...)
 	have := m.there.Schema(d.Stored.Name)
 	want := d.Stored // addDefaults may change it: define made it for this call
 	extra = d.views(want, extra)
@@ -50,7 +52,7 @@ func (d *Definition) Compare(
 			}
 		}
 	}
-	if foreign := m.there.unmarked(d.Tables); len(foreign) > 0 {
+	if len(foreign) > 0 {
 		c.Unseen = append(c.Unseen,
 			fmt.Sprintf("Without mailbench's mark Cassandra cannot say how %s are nested, which bigint "+
 				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
@@ -95,17 +97,6 @@ func unsaid(want, have *schemas.Table) (all []string) {
 
 // PartName is how differences name a materialized view or a trigger of a table.
 func PartName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
-
-// unmarked returns the tables of a schema that lack mailbench's mark.
-func (k *LiveKeyspace) unmarked(definitions []TableDefinition) (names []string) {
-	for _, td := range definitions {
-		if t := k.Tables[td.Name]; t != nil && !t.Marked {
-			names = append(names, td.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
 
 // keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication
 // that the schema says under "other", or else the store's own.
@@ -202,24 +193,26 @@ func (m *comparison) saidReplication(said map[string]string) (all []drivers.Drif
 	return all
 }
 
-// markDrifts finds the tables of mailbench that lost their mark. No run uses them.
-func (m *comparison) markDrifts() (all []drivers.Drift) {
-	if !strings.HasPrefix(m.Keyspace, drivers.Prefix) {
-		return nil
-	}
+// markDrifts names the tables without mailbench's mark. In a keyspace of mailbench's they have lost it, and no run
+// uses them.
+func (m *comparison) markDrifts() (foreign []string, all []drivers.Drift) {
 	for _, td := range m.Tables {
 		t := m.there.Tables[td.Name]
 		if t == nil || t.Marked {
 			continue
 		}
-		all = append(all, drivers.Drift{
-			Difference: schemas.Difference{
-				Kind: schemas.DifferentSetting, Table: td.Table.Name,
-				Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
-			},
-			Harm: drivers.CostsMore,
-			Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s", m.Qualified(td.Name), Literal(td.Comment))},
-		})
+		foreign = append(foreign, td.Name)
+		if strings.HasPrefix(m.Keyspace, drivers.Prefix) {
+			all = append(all, drivers.Drift{
+				Difference: schemas.Difference{
+					Kind: schemas.DifferentSetting, Table: td.Table.Name,
+					Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
+				},
+				Harm: drivers.CostsMore,
+				Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s", m.Qualified(td.Name), Literal(td.Comment))},
+			})
+		}
 	}
-	return all
+	slices.Sort(foreign)
+	return foreign, all
 }
