@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// batch applies the parts of a batch.
-func (w *writing) batch(ctx context.Context, st *statement, parts []drivers.Call) error {
+// RunBatch implements plan.Runner.
+func (w *writing) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	if st.Pattern().Atomic != schemas.AtomicNone {
 		return w.atomicBatch(ctx, st, parts)
 	}

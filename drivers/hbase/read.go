@@ -56,7 +56,13 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	if r.bounds.empty() {
 		return nil
 	}
-	r.setRange(&r.bounds)
+	s := &r.scan.r
+	s.start, s.stop = append(s.start[:0], r.bounds.lower...), append(s.stop[:0], r.bounds.upper...)
+	s.reversed, s.skipStart = st.backward, false
+	if s.reversed {
+		s.start, s.stop = s.stop, s.start
+		s.skipStart = len(s.start) > 0
+	}
 	return r.scanRange(r.filters())
 }
 
@@ -91,18 +97,6 @@ func (r *reading) scanRange(filter *pb.Filter) error {
 	err := r.scan.run(r.ctx, st.table.hbase)
 	r.scan.r.told = false
 	return err
-}
-
-// setRange makes the scanner's range the rows within the bounds, in the
-// direction of the statement.
-func (r *reading) setRange(b *bounds) {
-	s := &r.scan.r
-	s.start, s.stop = append(s.start[:0], b.lower...), append(s.stop[:0], b.upper...)
-	s.reversed, s.skipStart = r.st.backward, false
-	if s.reversed {
-		s.start, s.stop = s.stop, s.start
-		s.skipStart = len(s.start) > 0
-	}
 }
 
 // filters returns the filter that drops rows by their values and cells that are not wanted.

@@ -53,8 +53,8 @@ type reading struct {
 	skippedKeys [][]byte
 }
 
-// read runs a statement that reads.
-func (r *reading) read(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
+// RunRead implements plan.Runner.
+func (r *reading) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
 	r.prepareRow(st)
 	r.ctx, r.st, r.args, r.yield = ctx, st, args, yield
 	// A scan of a whole table is an audit. It must not push what is measured out of the cache.
@@ -68,8 +68,8 @@ func (r *reading) read(ctx context.Context, st *statement, args []drivers.Value,
 	return err
 }
 
-// tolerate sets whether a value that cannot be decoded is yielded as a broken one.
-func (r *reading) tolerate(on bool) {
+// Tolerate implements drivers.Tolerant: a value that cannot be decoded is yielded as a broken one, or not.
+func (r *reading) Tolerate(on bool) {
 	r.tolerant, r.rows.decoder.tolerant, r.static.tolerant = on, on, on
 }
 
@@ -81,8 +81,8 @@ func (r *reading) skip(key []byte) {
 	}
 }
 
-// takeSkipped returns what skip counted, and begins anew.
-func (r *reading) takeSkipped() (rows int64, keys [][]byte) {
+// Skipped implements drivers.Skipper. It returns what skip counted, and begins again.
+func (r *reading) Skipped() (rows int64, keys [][]byte) {
 	rows, keys = r.skipped, r.skippedKeys
 	r.skipped, r.skippedKeys = 0, nil
 	return rows, keys
@@ -161,8 +161,8 @@ func (r *reading) readStatics() (err error) {
 type session struct {
 	plan.Session[*statement]
 	slots
-	reading reading
-	writing writing
+	reading
+	writing
 }
 
 var (
@@ -177,28 +177,4 @@ func newSession(c *cluster) *session {
 	s.reading.slots, s.reading.scan.slot, s.reading.calls = &s.slots, s.slot, &s.Session
 	s.writing.slots, s.writing.find = &s.slots, &s.reading
 	return s
-}
-
-// Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { s.reading.tolerate(on) }
-
-// Skipped implements drivers.Skipper.
-func (s *session) Skipped() (rows int64, keys [][]byte) { return s.reading.takeSkipped() }
-
-// Take implements drivers.Session.
-func (s *session) Take() drivers.Cost { return s.slots.take() }
-
-// RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	return s.reading.read(ctx, st, args, yield)
-}
-
-// RunWrite implements plan.Runner.
-func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	return s.writing.write(ctx, st, args)
-}
-
-// RunBatch implements plan.Runner.
-func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	return s.writing.batch(ctx, st, parts)
 }

@@ -160,8 +160,8 @@ func (s *slots) parallel(n int) []*slot {
 	return s.more[:n]
 }
 
-// take returns what calls have cost since the last take, and forgets it.
-func (s *slots) take() drivers.Cost {
+// Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
+func (s *slots) Take() drivers.Cost {
 	c := s.slot.cost.Take()
 	for _, sl := range s.more {
 		own := sl.cost.Take()

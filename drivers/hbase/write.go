@@ -15,8 +15,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// write runs a statement that writes and is no batch.
-func (w *writing) write(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+// RunWrite implements plan.Runner.
+func (w *writing) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
 	applied := drivers.Result{Applied: true}
 	if st.searches() {
 		return applied, w.deleteFound(ctx, st, args)
