@@ -102,51 +102,33 @@ func sizeOfCells(block []byte, n int) (size int, err error) {
 	return size, nil
 }
 
-// answer holds the cells of one result. HBase sends them in a block after the
-// response. A get by a client that does not send its version, such as gohbase, gets
-// them within the response.
-type answer struct {
-	within []*pb.Cell
-	behind []byte
-}
-
-// next takes the next cell; ok is false if there is none.
-func (a *answer) next() (c cell, stamp uint64, ok bool, err error) {
-	if len(a.within) > 0 {
-		w := a.within[0]
-		a.within = a.within[1:]
-		return cell{w.Row, w.Family, w.Qualifier, w.Value}, w.GetTimestamp(), true, nil
-	}
-	if len(a.behind) == 0 {
-		return c, 0, false, nil
-	}
-	c, stamp, a.behind, err = nextCell(a.behind)
-	return c, stamp, err == nil, err
-}
-
-// resultCells returns the cells in the answer to a get or an increment.
-func (c *call) resultCells() answer {
-	a := answer{behind: c.block}
+// eachCell calls take with each cell in the answer to a get or an increment. HBase sends them in a block
+// after the response. A get by a client that does not send its version, such as gohbase, gets them within
+// the response.
+func (c *call) eachCell(take func(c cell, stamp uint64) error) error {
+	var result *pb.Result
 	switch r := c.response.(type) {
 	case *pb.GetResponse:
-		a.within = r.GetResult().GetCell()
+		result = r.GetResult()
 	case *pb.MutateResponse:
-		a.within = r.GetResult().GetCell()
+		result = r.GetResult()
 	}
-	return a
-}
-
-// eachCell calls take with each cell of the answer.
-func (c *call) eachCell(take func(c cell, stamp uint64) error) error {
-	for a := c.resultCells(); ; {
-		cl, stamp, ok, err := a.next()
-		if err != nil || !ok {
-			return err
-		}
-		if err := take(cl, stamp); err != nil {
+	for _, w := range result.GetCell() {
+		if err := take(cell{w.Row, w.Family, w.Qualifier, w.Value}, w.GetTimestamp()); err != nil {
 			return err
 		}
 	}
+	for rest := c.block; len(rest) > 0; {
+		cl, stamp, after, err := nextCell(rest)
+		if err == nil {
+			err = take(cl, stamp)
+		}
+		if err != nil {
+			return err
+		}
+		rest = after
+	}
+	return nil
 }
 
 // cellSink yields rows that are cells.

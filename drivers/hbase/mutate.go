@@ -70,7 +70,7 @@ func (e *edit) appendCell(dst []byte, o *op) []byte {
 }
 
 // apply sends an edit. applied is false if the condition does not hold. After an increment the
-// slot's call has the new values (resultCells).
+// slot's call has the new values (eachCell).
 func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 	d *pb.MutationProto_Durability,
 ) (applied bool, err error) {

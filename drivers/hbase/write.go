@@ -70,18 +70,17 @@ var errNoSum = errors.New("HBase's answer to an increment lacks the new value")
 
 // added returns the new value of a column from the answer to an increment.
 func (w *writing) added(st *statement, of operand) (n int64, err error) {
-	for a := w.slot.call.resultCells(); ; {
-		c, _, ok, err := a.next()
-		if err != nil {
-			return 0, err
+	found := false
+	err = w.slot.call.eachCell(func(c cell, _ uint64) error {
+		if !found && (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8 {
+			n, found = int64(binary.BigEndian.Uint64(c.value)), true
 		}
-		if !ok {
-			return 0, errNoSum
-		}
-		if (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8 {
-			return int64(binary.BigEndian.Uint64(c.value)), nil
-		}
+		return nil
+	})
+	if err == nil && !found {
+		err = errNoSum
 	}
+	return n, err
 }
 
 // writing changes rows for one worker. It keeps its buffers from call to call.
