@@ -78,8 +78,12 @@ func (c *Comparison) Document() *document.Document {
 		}
 		to.Table.Rows = append(to.Table.Rows, row)
 	}
-	if alike > 0 {
+	if alike > 0 && len(changed.Table.Rows) > 0 {
 		changed.Note(document.Plain, "", fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
+	}
+	if n := len(open.Table.Rows); n > mostOpen {
+		open.Fold = true
+		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", n, open.Lead))
 	}
 	for _, w := range c.unclear() {
 		verdict.Say(document.Warn, "Inconclusive", w.count)
@@ -91,13 +95,17 @@ func (c *Comparison) Document() *document.Document {
 			d.Sections = append(d.Sections, s)
 		}
 	}
-	last := &d.Sections[len(d.Sections)-1]
-	if last.Fold {
-		last = &d.Sections[len(d.Sections)-2]
+	for i := range slices.Backward(d.Sections) {
+		if s := &d.Sections[i]; !s.Fold {
+			s.Note(document.Faint, "", c.legend())
+			break
+		}
 	}
-	last.Note(document.Faint, "", c.legend())
 	return d
 }
+
+// mostOpen is how many inconclusive metrics are not folded.
+const mostOpen = 20
 
 func section(id, title, lead string) document.Section {
 	return document.Section{ID: id, Title: title, Lead: lead, Table: &document.Table{Columns: []document.Column{
