@@ -136,7 +136,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		}
 	}
 	for _, u := range r.Unread {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
 	}
 	printPassed(cmd.ErrOrStderr(), r)
 	if len(r.Schema.Tables) == 0 {
@@ -152,7 +152,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 // printPassed names what defines no table of the keyspace and is no access to one.
 func printPassed(w io.Writer, r *imports.Result) {
 	for _, u := range r.Passed {
-		fmt.Fprintf(w, "%s:%d: not judged: %s\n", u.File, u.Line, u.Reason)
+		fmt.Fprintf(w, "%s:%d: not judged: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
 	}
 }
 

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,58 +9,37 @@ import (
 	"github.com/mailbench/mailbench/schemas/cql"
 )
 
-// conditions are the relations of a WHERE, by what they do to columns of a table.
+// conditions are the relations of a WHERE.
 type conditions struct {
 	table *schemas.Table
-	equal []*schemas.Column
-	in    []*schemas.Column
-	low   []*schemas.Bound
-	high  []*schemas.Bound
-	after []*schemas.Column // of (a, b) > (?, ?)
-	sign  string            // its comparison
-	// filter are columns compared in a way that only CQL has: contains, an element.
-	filter []*schemas.Column
-	rest   []string // conditions that are carried through
+	left  []cql.Relation // those that nothing has taken, by their operators; none is of several columns with =, or BETWEEN
+	rest  []string       // those that are carried through
 }
 
 func conditionsOf(t *schemas.Table, where []cql.Relation) *conditions {
 	c := &conditions{table: t}
 	for _, r := range where {
-		var columns []*schemas.Column
-		for _, name := range r.Columns {
-			columns = append(columns, t.Column(name))
+		switch {
+		case r.Op == "between":
+			c.left = append(c.left, cql.Relation{Columns: r.Columns, Op: ">="}, cql.Relation{Columns: r.Columns, Op: "<="})
+		case r.Op == "=" && !r.Token && !r.Within:
+			for _, name := range r.Columns {
+				c.left = append(c.left, cql.Relation{Columns: []string{name}, Op: "="})
+			}
+		default:
+			c.left = append(c.left, r)
 		}
-		c.add(r, columns)
 	}
+	slices.SortStableFunc(c.left, func(a, b cql.Relation) int { return cmp.Compare(rank(a), rank(b)) })
 	return c
 }
 
-func (c *conditions) add(r cql.Relation, columns []*schemas.Column) {
-	bound := func() *schemas.Bound { return &schemas.Bound{Column: columns[0], Open: r.Op == ">" || r.Op == "<"} }
-	switch {
-	case r.Token:
-		c.carry(r)
-	case r.Within:
-		c.filter = append(c.filter, columns[0])
-		c.carry(r)
-	case r.Op == "=":
-		c.equal = append(c.equal, columns...)
-	case r.Op == "in" && len(columns) == 1:
-		c.in = append(c.in, columns[0])
-	case len(columns) > 1 && (r.Op == ">" || r.Op == "<"):
-		c.after, c.sign = columns, r.Op
-	case len(columns) > 1 || r.Op == "in":
-		c.carry(r)
-	case r.Op == ">" || r.Op == ">=":
-		c.low = append(c.low, bound())
-	case r.Op == "<" || r.Op == "<=":
-		c.high = append(c.high, bound())
-	case r.Op == "between":
-		c.low, c.high = append(c.low, bound()), append(c.high, bound())
-	default:
-		c.filter = append(c.filter, columns[0])
-		c.carry(r)
+// rank is the place of a relation among others: equal statements can have them in any order.
+func rank(r cql.Relation) int {
+	if r.Within || r.Token {
+		return 0
 	}
+	return 1 + slices.Index([]string{"=", "in", ">", ">=", "<", "<="}, r.Op)
 }
 
 // carry keeps a relation, with parameters in place of its values.
@@ -80,108 +60,69 @@ func (c *conditions) carry(r cql.Relation) {
 	c.rest = append(c.rest, left+" "+r.Op+right)
 }
 
-// take removes a column from a list and reports whether it was there.
-func take(cs *[]*schemas.Column, c *schemas.Column) bool {
-	i := slices.Index(*cs, c)
+// find returns the place of the relation that compares a column alone, or -1.
+func (c *conditions) find(col *schemas.Column, op string) int {
+	return slices.IndexFunc(c.left, func(r cql.Relation) bool {
+		return r.Op == op && r.Columns[0] == col.Name && len(r.Columns) == 1 && !r.Token && !r.Within
+	})
+}
+
+// take removes the relation of a column and reports whether it was there.
+func (c *conditions) take(col *schemas.Column, op string) bool {
+	i := c.find(col, op)
 	if i >= 0 {
-		*cs = slices.Delete(*cs, i, i+1)
+		c.left = slices.Delete(c.left, i, i+1)
 	}
 	return i >= 0
 }
 
-// takeBound removes the bound of a column from a list and returns it, or nil.
-func takeBound(bs *[]*schemas.Bound, c *schemas.Column) *schemas.Bound {
-	i := slices.IndexFunc(*bs, func(b *schemas.Bound) bool { return b.Column == c })
-	if i < 0 {
-		return nil
+// bound removes the bound of a column and returns it, or nil. The sign is < or >.
+func (c *conditions) bound(col *schemas.Column, sign string) *schemas.Bound {
+	if c.take(col, sign) {
+		return &schemas.Bound{Column: col, Open: true}
+	} else if c.take(col, sign+"=") {
+		return &schemas.Bound{Column: col}
 	}
-	b := (*bs)[i]
-	*bs = slices.Delete(*bs, i, i+1)
-	return b
+	return nil
 }
 
-// bindsPartition reports whether = and IN bind the whole partition key.
-func (c *conditions) bindsPartition() bool {
-	for _, col := range c.table.Partition {
-		if !slices.Contains(c.equal, col) && !slices.Contains(c.in, col) {
-			return false
-		}
-	}
-	return true
+// binds reports whether = or IN binds all of some columns.
+func (c *conditions) binds(columns ...*schemas.Column) bool {
+	return !slices.ContainsFunc(columns, func(col *schemas.Column) bool { return c.find(col, "=") < 0 && c.find(col, "in") < 0 })
 }
 
-// prefix takes the first key columns that = binds. A list that is not the last of what is bound
-// counts as one of its values, and is carried through.
-func (c *conditions) prefix() (by []*schemas.Column) {
+// prefix takes the first key columns that = binds. A list counts as one of its values, and is carried through; of a
+// read not the last one of what is bound.
+func (c *conditions) prefix(write bool) (by []*schemas.Column) {
 	key := c.table.Key()
 	for i, col := range key {
-		if take(&c.equal, col) {
-			by = append(by, col)
-			continue
+		last := !write && (i == len(key)-1 || i >= len(c.table.Partition)-1 && !c.binds(key[i+1]))
+		switch {
+		case c.take(col, "="):
+		case !last && c.take(col, "in"):
+			c.rest = append(c.rest, col.Name+" in ?")
+		default:
+			return by
 		}
-		last := i == len(key)-1 || i >= len(c.table.Partition)-1 && !slices.Contains(c.equal, key[i+1]) &&
-			!slices.Contains(c.in, key[i+1])
-		if last || !take(&c.in, col) {
-			break
-		}
-		c.rest = append(c.rest, col.Name+" in ?")
 		by = append(by, col)
 	}
 	return by
 }
 
-// key takes the first key columns that = or IN binds: those of the rows that a write changes. The rest is
-// carried through, also a range.
-func (c *conditions) key() []*schemas.Column {
-	by, key := c.prefix(), c.table.Key()
-	for len(by) < len(key) && take(&c.in, key[len(by)]) {
-		c.rest = append(c.rest, key[len(by)].Name+" in ?")
-		by = append(by, key[len(by)])
-	}
-	c.filters()
-	return by
-}
-
-// filters returns the columns of all conditions that are left.
+// filters returns the columns of all conditions that are left, and carries through what is more than =.
 func (c *conditions) filters() (all []*schemas.Column) {
-	add := func(col *schemas.Column) {
-		if !slices.Contains(all, col) {
-			all = append(all, col)
+	for _, r := range c.left {
+		if r.Op != "=" || r.Within {
+			c.carry(r)
+		}
+		for _, name := range r.Columns {
+			one := !r.Token && (len(r.Columns) == 1 || r.Op == ">" || r.Op == "<")
+			if col := c.table.Column(name); one && !slices.Contains(all, col) {
+				all = append(all, col)
+			}
 		}
 	}
-	for _, col := range c.equal {
-		add(col)
-	}
-	for _, col := range c.filter {
-		add(col)
-	}
-	for _, col := range c.in {
-		add(col)
-		c.rest = append(c.rest, col.Name+" in ?")
-	}
-	for _, b := range slices.Concat(c.low, c.high) {
-		add(b.Column)
-	}
-	for _, b := range c.low {
-		c.rest = append(c.rest, b.Column.Name+" "+operator(b, ">")+" ?")
-	}
-	for _, b := range c.high {
-		c.rest = append(c.rest, b.Column.Name+" "+operator(b, "<")+" ?")
-	}
-	for _, col := range c.after {
-		add(col)
-	}
-	if len(c.after) > 0 {
-		c.rest = append(c.rest, "("+strings.Join(schemas.Names(c.after), ", ")+") "+c.sign+" ?")
-	}
 	return all
-}
-
-func operator(b *schemas.Bound, open string) string {
-	if b.Open {
-		return open
-	}
-	return open + "="
 }
 
 // other adds a clause to what a pattern carries through.

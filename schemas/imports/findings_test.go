@@ -33,7 +33,7 @@ func TestFindings(t *testing.T) {
 		base := strings.TrimSuffix(file, ".findings")
 		r := read(t, "", base+".cql", base+"-queries.cql")
 		for _, u := range r.Unread {
-			t.Errorf("%s:%d: not read: %s", u.File, u.Line, u.Reason)
+			t.Errorf("%s:%d: not read: %s", u.Pos.Filename, u.Pos.Line, u.Reason)
 		}
 		report, err := lint.Check(r.Schema, lint.Options{})
 		if err != nil {

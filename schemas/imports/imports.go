@@ -18,21 +18,13 @@ import (
 // A Source is a CQL text with the name of its file.
 type Source struct{ File, Text string }
 
-// Unread is a statement that is carried through as a whole, and why.
-type Unread struct {
-	File   string
-	Line   int
-	Text   string
-	Reason string
-}
-
 // Result is an imported schema.
 type Result struct {
 	Schema     *schemas.Schema
 	Text       []byte // the schema's file
 	Statements int    // how many were read: several equal ones are one pattern
-	Unread     []Unread
-	Passed     []Unread    // what defines no table of the keyspace and is no access to one
+	Unread     []cql.Unread
+	Passed     []cql.Unread //  what defines no table of the keyspace and is no access to one
 	Read       []Statement // the statements that were read, in their order
 }
 
@@ -54,14 +46,17 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	for i, s := range sources {
 		s.Text, logs[i] = fromLog(strings.ToValidUTF8(s.Text, "\uFFFD")) // the schema file is UTF-8
 		scripts[i] = cql.Parse(s.File, s.Text)
-		for _, u := range scripts[i].Unread {
-			im.unread(u.Pos, u.Text, u.Reason)
-		}
-		for _, u := range scripts[i].Passed {
-			im.pass(u.Pos, u.Text, u.Reason)
+		im.res.Unread = append(im.res.Unread, scripts[i].Unread...)
+		im.res.Passed = append(im.res.Passed, scripts[i].Passed...)
+	}
+	catalog := new(cql.Catalog)
+	for _, s := range scripts { // in their order, so that the last definition of each table counts
+		for _, d := range s.Definitions {
+			if err := catalog.Apply(d); err != nil {
+				im.unread(d.Pos, d.Text, err.Error())
+			}
 		}
 	}
-	catalog := im.catalog(scripts)
 	if err := im.chooseKeyspace(catalog); err != nil {
 		return nil, err
 	}
@@ -83,28 +78,17 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(im.res.Unread, func(a, b Unread) int {
-		at := func(u Unread) int { return slices.IndexFunc(sources, func(s Source) bool { return s.File == u.File }) }
-		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Line, b.Line))
+	slices.SortStableFunc(im.res.Unread, func(a, b cql.Unread) int {
+		at := func(u cql.Unread) int {
+			return slices.IndexFunc(sources, func(s Source) bool { return s.File == u.Pos.Filename })
+		}
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Pos.Line, b.Pos.Line))
 	})
-	created := func(u Unread) bool { return strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") }
+	created := func(u cql.Unread) bool { return strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") }
 	if len(im.schema.Tables) == 0 && !slices.ContainsFunc(im.res.Unread, created) {
 		return nil, errors.New("there is no CREATE TABLE; expected what DESCRIBE KEYSPACE prints")
 	}
 	return im.finish()
-}
-
-// catalog applies the definitions of all sources in their order, so that the last one of each table counts.
-func (im *importer) catalog(scripts []cql.Script) *cql.Catalog {
-	var c cql.Catalog
-	for _, s := range scripts {
-		for _, d := range s.Definitions {
-			if err := c.Apply(d); err != nil {
-				im.unread(d.Pos, d.Text, err.Error())
-			}
-		}
-	}
-	return &c
 }
 
 type importer struct {
@@ -168,17 +152,17 @@ func at(pos lexer.Position) *schemas.Pos {
 }
 
 func (im *importer) unread(pos lexer.Position, text, reason string) {
-	im.res.Unread = append(im.res.Unread, Unread{pos.Filename, pos.Line, text, reason})
+	im.res.Unread = append(im.res.Unread, cql.Unread{Pos: pos, Text: text, Reason: reason})
 }
 
 func (im *importer) pass(pos lexer.Position, text, reason string) {
-	im.res.Passed = append(im.res.Passed, Unread{pos.Filename, pos.Line, text, reason})
+	im.res.Passed = append(im.res.Passed, cql.Unread{Pos: pos, Text: text, Reason: reason})
 }
 
 // finish adds what could not be read to the schema, and reads the schema's text.
 func (im *importer) finish() (*Result, error) {
 	for _, u := range im.res.Unread {
-		im.schema.AddUnread(schemas.Pos{File: filepath.ToSlash(u.File), Line: u.Line}, u.Reason, u.Text)
+		im.schema.AddUnread(*at(u.Pos), u.Reason, u.Text)
 	}
 	if im.res.Schema = im.schema; len(im.schema.Tables) == 0 { // no schema file, but lint names what could not be read
 		return im.res, nil

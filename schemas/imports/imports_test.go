@@ -139,7 +139,7 @@ func TestUnread(t *testing.T) {
 		"INSERT INTO n (x) VALUES (1)":                                "it does not bind the partition key of table n: k is missing",
 		"UPDATE n SET x = 1 WHERE x = 1":                              "it does not bind the partition key of table n: k is missing",
 		"DELETE FROM n WHERE x = 1":                                   "it does not bind the partition key",
-		"DELETE FROM n WHERE k = 1 AND x = 1":                         "x = 1: a write finds rows by the primary key only",
+		"DELETE FROM n WHERE k = 1 AND x = 1":                         "WHERE names x: a write finds rows by the primary key only",
 		"DELETE FROM q WHERE a = 1 AND c = 1":                         "it has a value of c, and none of b before it in the key",
 		"DELETE FROM q WHERE a = 1 AND b > 1 AND c = 1":               "it has a value of c, and none of b before it in the key",
 		"DELETE x FROM q WHERE a = 1 AND b > 1":                       "only a DELETE of rows has a range",
@@ -185,7 +185,7 @@ func TestUnread(t *testing.T) {
 	}
 	r, err := imports.Import("", imports.Source{File: "t.cql", Text: "CREATE TABLE t (a int);\n" +
 		"-- accept queue\nSELECT a FROM t WHERE a = 1"})
-	if err != nil || len(r.Schema.Tables) > 0 || len(r.Unread) != 3 || r.Unread[0].Line != 1 ||
+	if err != nil || len(r.Schema.Tables) > 0 || len(r.Unread) != 3 || r.Unread[0].Pos.Line != 1 ||
 		r.Unread[1].Reason != "it has no reason; expected -- accept RULE: REASON" {
 		t.Errorf("%+v, %v: the only table cannot be read", r, err)
 	}
@@ -207,7 +207,7 @@ func TestNotUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Schema.Patterns) != 1 || len(r.Unread) != 1 || r.Unread[0].Line != 3 || !utf8.Valid(r.Text) {
+	if len(r.Schema.Patterns) != 1 || len(r.Unread) != 1 || r.Unread[0].Pos.Line != 3 || !utf8.Valid(r.Text) {
 		t.Errorf("%d patterns, not read: %+v\n%s", len(r.Schema.Patterns), r.Unread, r.Text)
 	}
 }

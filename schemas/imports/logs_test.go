@@ -143,7 +143,7 @@ func TestLogs(t *testing.T) {
 		}
 		var unread []string
 		for _, u := range slices.Concat(r.Unread, r.Passed) {
-			unread = append(unread, fmt.Sprintf("%d: %s", u.Line, u.Reason))
+			unread = append(unread, fmt.Sprintf("%d: %s", u.Pos.Line, u.Reason))
 		}
 		if got := strings.Join(unread, "; "); got != c.unread {
 			t.Errorf("%s: not read: %s; want %s", c.name, got, c.unread)

@@ -15,7 +15,7 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	selectColumns(p, st)
 	limited := limit(p, st.Limit)
 	switch {
-	case c.bindsPartition():
+	case c.binds(t.Partition...):
 		slice(p, c, st, limited)
 	case !throughIndex(p, c):
 		p.Kind = schemas.Scan
@@ -102,17 +102,17 @@ func slice(p *schemas.Pattern, c *conditions, st cql.Statement, limited bool) {
 	if st.Distinct && onlyPartitions(p, st) && len(t.Clustering) > 0 {
 		p.Kind, p.Static = schemas.Get, true
 	}
-	p.By = c.prefix()
+	p.By = c.prefix(false)
 	key := t.Key()
 	if len(p.By) < len(key) {
 		next := key[len(p.By)]
 		reverses(p, st)
 		switch {
-		case take(&c.in, next):
+		case c.take(next, "in"):
 			p.In = next
-		case len(c.after) > 0 && after(p, c):
+		case after(p, c):
 		default:
-			p.From, p.To = takeBound(&c.low, next), takeBound(&c.high, next)
+			p.From, p.To = c.bound(next, ">"), c.bound(next, "<")
 			pages(p, next, limited)
 		}
 	}
@@ -160,21 +160,25 @@ func pages(p *schemas.Pattern, column *schemas.Column, limited bool) {
 // after makes (a, b) < (?, ?) a page after a row, if that is the reading order.
 func after(p *schemas.Pattern, c *conditions) bool {
 	rest := p.Table.Key()[len(p.By):]
-	if len(c.after) > len(rest) || !slices.Equal(c.after, rest[:len(c.after)]) {
-		return false
+	sign := "<"
+	if rest[0].Desc == p.Reverse {
+		sign = ">"
 	}
-	ascends := rest[0].Desc == p.Reverse
-	if ascends != (c.sign == ">") {
-		return false
+	at := slices.IndexFunc(c.left, func(r cql.Relation) bool {
+		return r.Tuple && len(r.Columns) > 1 && r.Op == sign && len(r.Columns) <= len(rest) &&
+			slices.Equal(r.Columns, schemas.Names(rest[:len(r.Columns)]))
+	})
+	if at >= 0 {
+		p.After = rest[:len(c.left[at].Columns)]
+		c.left = slices.Delete(c.left, at, at+1)
 	}
-	p.After, c.after = c.after, nil
-	return true
+	return at >= 0
 }
 
 // throughIndex makes a slice through an index on one of the columns that = binds.
 func throughIndex(p *schemas.Pattern, c *conditions) bool {
 	for _, x := range p.Table.Indexes {
-		if first := x.Columns[0].Column; len(x.Columns) == 1 && !first.Type.Collection() && take(&c.equal, first) {
+		if first := x.Columns[0].Column; len(x.Columns) == 1 && !first.Type.Collection() && c.take(first, "=") {
 			p.Kind, p.Index, p.By = schemas.Slice, x, []*schemas.Column{first}
 			return true
 		}

@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,27 +21,16 @@ func refused(t *schemas.Table, st cql.Statement) string {
 			return fmt.Sprintf("%s: Cassandra compares only clustering columns together", r.Text)
 		}
 	}
-	if st.Kind != cql.Select {
-		return cmp.Or(keyed(t, st), changes(t, st))
+	switch base := t.View(); {
+	case st.Kind == cql.Select:
+		return ordered(t, st)
+	case base != "":
+		return fmt.Sprintf("%s is a materialized view of %s: Cassandra refuses writes", t.Name, base)
 	}
-	for _, x := range st.Select {
-		c := t.Column(x.Column)
-		if st.Distinct && c != nil && c.Role != schemas.Partition && c.Role != schemas.Static {
-			return fmt.Sprintf("SELECT DISTINCT %s: expected columns of the partition key and static columns", x.Column)
-		}
+	if why := keyed(t, st); why != "" {
+		return why
 	}
-	if st.Limit != nil && (st.Limit.Text == "0" || st.Limit.Text[0] == '-') {
-		return fmt.Sprintf("LIMIT %s: expected at least 1", st.Limit.Text)
-	}
-	next := 0
-	for _, name := range st.GroupBy {
-		at := slices.Index(schemas.Names(t.Key()), name)
-		if !strings.Contains(name, "(") && !follows(t.Key(), st, next, at) {
-			return fmt.Sprintf("GROUP BY %s: expected columns of the primary key in its order", name)
-		}
-		next = at + 1
-	}
-	return ordered(t, st)
+	return changes(t, st)
 }
 
 // named returns the columns that a statement names.
@@ -61,39 +49,34 @@ func named(st cql.Statement) []string {
 		all = append(all, o.Column)
 	}
 	for _, text := range st.GroupBy {
-		if !strings.Contains(text, "(") {
+		if !strings.Contains(text, "(") { // else a function
 			all = append(all, text)
 		}
 	}
 	return all
 }
 
-// compares returns the operators with which WHERE compares a column.
-func compares(st cql.Statement, c *schemas.Column) (ops []string) {
-	for _, r := range st.Where {
-		if !r.Token && !r.Within && slices.Contains(r.Columns, c.Name) {
-			ops = append(ops, r.Op)
+// ordered says what is wrong with the clauses of a SELECT. GROUP BY names columns of the key in its order, and
+// ORDER BY clustering columns, both without those that WHERE binds; or ORDER BY one vector with an index.
+func ordered(t *schemas.Table, st cql.Statement) string {
+	for _, x := range st.Select {
+		c := t.Column(x.Column)
+		if st.Distinct && c != nil && c.Role != schemas.Partition && c.Role != schemas.Static {
+			return fmt.Sprintf("SELECT DISTINCT %s: expected columns of the partition key and static columns", x.Column)
 		}
 	}
-	return ops
-}
-
-// binds reports whether WHERE compares a column with = or IN, or an INSERT gives it.
-func binds(st cql.Statement, c *schemas.Column) bool {
-	ops := compares(st, c)
-	return slices.Contains(ops, "=") || slices.Contains(ops, "in") || slices.Contains(st.Columns, c.Name) ||
-		st.Kind == cql.Insert && st.JSON
-}
-
-// follows reports whether column at of the key comes after the ones before next, and WHERE binds all between.
-func follows(key []*schemas.Column, st cql.Statement, next, at int) bool {
-	return at >= next && !slices.ContainsFunc(key[next:at], func(c *schemas.Column) bool { return !binds(st, c) })
-}
-
-// ordered says what is wrong with ORDER BY: it names clustering columns in their order, without those that WHERE
-// binds, in their direction or all against it, or one vector with an index.
-func ordered(t *schemas.Table, st cql.Statement) string {
-	next, against := 0, false
+	if st.Limit != nil && (st.Limit.Text == "0" || st.Limit.Text[0] == '-') {
+		return fmt.Sprintf("LIMIT %s: expected at least 1", st.Limit.Text)
+	}
+	where, next := conditionsOf(t, st.Where), 0
+	for _, name := range st.GroupBy {
+		at := slices.Index(t.Key(), t.Column(name))
+		if !strings.Contains(name, "(") && (at < next || !where.binds(t.Key()[next:at]...)) {
+			return fmt.Sprintf("GROUP BY %s: expected columns of the primary key in its order", name)
+		}
+		next = at + 1
+	}
+	next = 0
 	for i, o := range st.OrderBy {
 		c := t.Column(o.Column)
 		at := slices.Index(t.Clustering, c)
@@ -105,15 +88,16 @@ func ordered(t *schemas.Table, st cql.Statement) string {
 		case o.ANN:
 		case at < 0:
 			why = "Cassandra sorts by clustering columns only"
-		case !follows(t.Partition, st, 0, len(t.Partition)):
+		case !where.binds(t.Partition...):
 			why = "Cassandra sorts only within partitions that WHERE binds"
-		case !follows(t.Clustering, st, next, at), i > 0 && against != (o.Descending != c.Desc):
+		case at < next || !where.binds(t.Clustering[next:at]...),
+			i > 0 && (c.Desc != o.Descending) != (t.Column(st.OrderBy[0].Column).Desc != st.OrderBy[0].Descending):
 			why = "Cassandra sorts in the clustering order, or all of it backwards"
 		}
 		if why != "" {
 			return "ORDER BY " + o.Column + ": " + why
 		}
-		next, against = at+1, c.Desc != o.Descending
+		next = at + 1
 	}
 	return ""
 }
@@ -121,37 +105,33 @@ func ordered(t *schemas.Table, st cql.Statement) string {
 // keyed says which part of the key a write lacks: it binds the first columns, and all of them unless it deletes
 // rows, or changes static columns only.
 func keyed(t *schemas.Table, st cql.Statement) string {
+	where, key := conditionsOf(t, st.Where), t.Key()
+	for _, c := range key {
+		if slices.Contains(st.Columns, c.Name) || st.JSON {
+			where.left = append(where.left, cql.Relation{Columns: []string{c.Name}, Op: "="})
+		}
+	}
+	n := len(where.prefix(true))
 	rows := st.Kind == cql.Delete && len(st.Delete) == 0
 	plain := func(c *schemas.Column) bool { return c.Role != schemas.Static }
 	static := !rows && !slices.ContainsFunc(changed(t, st), plain)
-	missing, first := "", "" // the latter is that of a tuple
-	for _, r := range st.Where {
-		if r.Tuple {
-			first = r.Columns[0]
-		}
+	if n < len(t.Partition) {
+		return fmt.Sprintf("it does not bind the partition key of table %s: %s is missing", t.Name, key[n].Name)
 	}
-	for i, c := range t.Key() {
-		switch compared := len(compares(st, c)) > 0; {
-		case missing == "" && binds(st, c):
-		case missing == "" && i < len(t.Partition):
-			return fmt.Sprintf("it does not bind the partition key of table %s: %s is missing", t.Name, c.Name)
-		case missing == "" && compared && !rows:
-			return fmt.Sprintf("it needs a value of %s: only a DELETE of rows has a range", c.Name)
-		case missing == "":
-			missing = c.Name
-		case (compared || binds(st, c)) && missing != first:
-			return fmt.Sprintf("it has a value of %s, and none of %s before it in the key", c.Name, missing)
-		}
-	}
-	for _, r := range st.Where {
-		if c := t.Column(r.Columns[0]); !slices.Contains(t.Key(), c) {
-			return fmt.Sprintf("%s: a write finds rows by the primary key only", r.Text)
+	for _, r := range where.left {
+		switch at := slices.Index(key, t.Column(r.Columns[0])); {
+		case at < 0:
+			return fmt.Sprintf("WHERE names %s: a write finds rows by the primary key only", r.Columns[0])
+		case at > n:
+			return fmt.Sprintf("it has a value of %s, and none of %s before it in the key", r.Columns[0], key[n].Name)
+		case !rows:
+			return fmt.Sprintf("it needs a value of %s: only a DELETE of rows has a range", r.Columns[0])
 		}
 	}
 	switch {
-	case missing != "" && !rows && !static:
-		return fmt.Sprintf("it does not bind the whole primary key of table %s: %s is missing", t.Name, missing)
-	case missing == "" && static && st.Kind == cql.Update && len(t.Clustering) > 0:
+	case n < len(key) && !rows && !static:
+		return fmt.Sprintf("it does not bind the whole primary key of table %s: %s is missing", t.Name, key[n].Name)
+	case n == len(key) && static && st.Kind == cql.Update && n > len(t.Partition):
 		return "it changes static columns only: WHERE binds the partition key and nothing else"
 	}
 	return ""
@@ -175,9 +155,6 @@ func changed(t *schemas.Table, st cql.Statement) (all []*schemas.Column) {
 
 // changes says what is wrong with the values that a write gives.
 func changes(t *schemas.Table, st cql.Statement) string {
-	if base := t.View(); base != "" {
-		return fmt.Sprintf("%s is a materialized view of %s: Cassandra refuses writes", t.Name, base)
-	}
 	for _, c := range t.Key() {
 		if slices.Contains(changed(t, st), c) || strings.EqualFold(valueOf(st, c.Name), "null") {
 			return fmt.Sprintf("%s is in the primary key of table %s: it cannot be changed or null", c.Name, t.Name)

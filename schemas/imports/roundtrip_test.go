@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, u := range r.Unread {
-			t.Errorf("%s: %s:%d: %s: %s", name, u.File, u.Line, u.Reason, u.Text)
+			t.Errorf("%s: %s:%d: %s: %s", name, u.Pos.Filename, u.Pos.Line, u.Reason, u.Text)
 		}
 		want, got := findings(t, s), findings(t, r.Schema)
 		for _, d := range schemas.Diff(s, r.Schema) {

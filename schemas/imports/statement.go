@@ -145,18 +145,12 @@ func unconditional(p, whole *schemas.Pattern) {
 	if p.Kind != schemas.PutIf {
 		return
 	}
-	text := "not exists"
+	text := strings.Join(schemas.Names(p.If), " = ? and ") + " = ?"
 	switch {
 	case p.Present:
 		text = "exists"
-	case !p.Absent:
-		text = ""
-		for i, c := range p.If {
-			if i > 0 {
-				text += " and "
-			}
-			text += c.Name + " = ?"
-		}
+	case p.Absent:
+		text = "not exists"
 	}
 	other(whole, "if", text)
 	p.Kind, p.If, p.Absent, p.Present = schemas.Put, nil, false, false

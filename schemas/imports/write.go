@@ -55,12 +55,12 @@ func (w *changing) add(k schemas.PatternKind, c *schemas.Column) *schemas.Patter
 // inOrder puts all columns of a put into the table's order.
 func (w *changing) inOrder() {
 	for _, p := range w.all {
-		for _, columns := range [][]*schemas.Column{p.Table.Columns, p.Table.Static} {
-			if len(columns) == len(p.Columns) && !slices.ContainsFunc(columns, func(c *schemas.Column) bool {
-				return !slices.Contains(p.Columns, c)
-			}) {
-				p.Columns = columns
-			}
+		all := w.table.Columns
+		if p.Static {
+			all = w.table.Static
+		}
+		if len(p.Columns) == len(all) {
+			p.Columns = all
 		}
 	}
 }
@@ -74,7 +74,7 @@ func insert(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 	for _, c := range columns {
 		w.add(schemas.Put, c)
 	}
-	onlyStatic := len(w.all) == 1 && w.all[0].Static && !binds(st, t.Key()[len(t.Key())-1])
+	onlyStatic := len(w.all) == 1 && w.all[0].Static && !st.JSON && !slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name)
 	if !onlyStatic && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
 		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
 	}
@@ -113,7 +113,8 @@ func change(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 		removed = append(removed, col.Name)
 	}
 	w.inOrder()
-	c.key()
+	c.prefix(true)
+	c.filters()
 	for _, p := range w.all {
 		other(p, "where", strings.Join(c.rest, " and "))
 		if p.Kind == schemas.Put {
@@ -169,7 +170,8 @@ func condition(p *schemas.Pattern, st cql.Statement) {
 
 func deleteRows(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 	c := conditionsOf(t, st.Where)
-	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.key(), Scope: schemas.ScopePrefix}
+	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.prefix(true), Scope: schemas.ScopePrefix}
+	c.filters()
 	switch len(p.By) {
 	case len(t.Key()):
 		p.Scope = schemas.ScopeRow

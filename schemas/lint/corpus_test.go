@@ -179,7 +179,7 @@ func cases(t *testing.T, yield func(name string, labels []string, r *Report)) {
 				t.Fatalf("%s: %v", f.Name, err)
 			}
 			for _, u := range imported.Unread {
-				t.Errorf("%s:%d: not read: %s", f.Name, u.Line, u.Reason)
+				t.Errorf("%s:%d: not read: %s", f.Name, u.Pos.Line, u.Reason)
 			}
 			r, err := Check(imported.Schema, Options{Facts: facts(imported.Schema)})
 			if err != nil {

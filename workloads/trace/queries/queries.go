@@ -80,8 +80,8 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	}
 	report.Tables = ofTables(found, r.Read)
 	for _, u := range r.Unread {
-		if u.File != described.File {
-			report.Unread = append(report.Unread, Unread{u.File, u.Line, u.Reason})
+		if u.Pos.Filename != described.File {
+			report.Unread = append(report.Unread, Unread{u.Pos.Filename, u.Pos.Line, u.Reason})
 		}
 	}
 	if len(report.Statements)+len(report.Unread) == 0 {
