@@ -205,11 +205,14 @@ func (f *lintFlags) verdict(reports []*lint.Report) error {
 
 // writeRules prints the rules that are named, or all.
 func (f *lintFlags) writeRules(out io.Writer, names []string) error {
-	rules, err := lint.RulesNamed(names...)
-	switch {
-	case err != nil:
-		return usage(err)
-	case f.format == "markdown":
+	rules := lint.Rules()
+	if len(names) > 0 {
+		var err error
+		if rules, err = pick("rule", names, rules, func(r *lint.Rule) string { return r.ID }); err != nil {
+			return err
+		}
+	}
+	if f.format == "markdown" {
 		return lint.WriteRulesMarkdown(out, rules)
 	}
 	return lint.WriteRules(out, rules)

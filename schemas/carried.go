@@ -100,9 +100,12 @@ func (b *block) other(all []Setting) {
 const ViewOf = "materialized view of"
 
 // View returns the table that an imported table is a materialized view of, or "".
-func (t *Table) View() string {
-	for _, s := range t.Other {
-		if s.Name == ViewOf {
+func (t *Table) View() string { return Carried(t.Other, ViewOf) }
+
+// Carried returns a clause or setting that is carried through, or "".
+func Carried(all []Setting, name string) string {
+	for _, s := range all {
+		if s.Name == name {
 			return s.Text
 		}
 	}

@@ -1,6 +1,7 @@
 package cql
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -180,10 +181,8 @@ func (r *reading) statement(a *anything, pos lexer.Position, text string) Statem
 	case a.Write != nil:
 		return r.write(a.Write)
 	}
-	st := Statement{Kind: Batch, Pos: pos, Text: text, Batch: a.Batch.Kind, Using: r.using(a.Batch.Using)}
-	if st.Batch == "" {
-		st.Batch = "logged"
-	}
+	st := Statement{Kind: Batch, Pos: pos, Text: text, Using: r.using(a.Batch.Using)}
+	st.Batch = cmp.Or(a.Batch.Kind, "logged")
 	for _, w := range a.Batch.Parts {
 		st.Parts = append(st.Parts, r.write(&w))
 	}

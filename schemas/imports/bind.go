@@ -88,7 +88,8 @@ func (c *conditions) bound(col *schemas.Column, sign string) *schemas.Bound {
 
 // binds reports whether = or IN binds all of some columns.
 func (c *conditions) binds(columns ...*schemas.Column) bool {
-	return !slices.ContainsFunc(columns, func(col *schemas.Column) bool { return c.find(col, "=") < 0 && c.find(col, "in") < 0 })
+	free := func(col *schemas.Column) bool { return c.find(col, "=") < 0 && c.find(col, "in") < 0 }
+	return !slices.ContainsFunc(columns, free)
 }
 
 // prefix takes the first key columns that = binds. A list counts as one of its values, and is carried through; of a

@@ -25,7 +25,7 @@ type Result struct {
 	Statements int    // how many were read: several equal ones are one pattern
 	Unread     []cql.Unread
 	Passed     []cql.Unread //  what defines no table of the keyspace and is no access to one
-	Read       []Statement // the statements that were read, in their order
+	Read       []Statement  // the statements that were read, in their order
 }
 
 // Statement is a statement that was read, with its pattern.
@@ -37,8 +37,19 @@ type Statement struct {
 // Import reads tables and statements, both of any of the sources. Keyspace is the one to read; "" is
 // the only one that they name.
 func Import(keyspace string, sources ...Source) (*Result, error) {
+	r, err := imported(keyspace, sources, false)
+	if errors.Is(err, errMarks) {
+		return imported(keyspace, sources, true)
+	}
+	return r, err
+}
+
+// errMarks: the language does not have the tables as their marks say, but as CQL has them.
+var errMarks = errors.New("marks do not fit their tables")
+
+func imported(keyspace string, sources []Source, unmarked bool) (*Result, error) {
 	im := importer{
-		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace,
+		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace, unmarked: unmarked,
 		tables: make(map[string]*schemas.Table), shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
 		marks: make(map[*schemas.Table]mark), numbers: make(map[string]int), pages: make(map[string][]*schemas.Pattern),
 	}
@@ -61,8 +72,9 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 		return nil, err
 	}
 	im.schema.Name = schemaName(im.keyspace, sources)
-	im.create(catalog)
-	im.nest()
+	if im.create(catalog); !im.nest() {
+		return nil, errMarks
+	}
 	for i, s := range scripts {
 		foreign := make(map[string]bool) // what a log has of other keyspaces is named once a keyspace
 		for _, st := range s.Statements {
@@ -101,6 +113,7 @@ type importer struct {
 	numbers  map[string]int                // how many patterns got a name that begins with another
 	pages    map[string][]*schemas.Pattern // limited slices by their first pages
 	marks    map[*schemas.Table]mark
+	unmarked bool // the marks do not count
 	rows     []rows
 }
 
@@ -132,11 +145,6 @@ func schemaName(keyspace string, sources []Source) string {
 		base := filepath.Base(sources[0].File)
 		name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
-	return SchemaName(name)
-}
-
-// SchemaName makes a name of a schema of that of a keyspace.
-func SchemaName(name string) string {
 	name = strings.TrimLeft(notName.ReplaceAllString(name, "_"), "_.-0123456789")
 	name = strings.TrimRight(name[:min(len(name), maxName)], "_.-")
 	return cmp.Or(name, "imported")
@@ -173,7 +181,7 @@ func (im *importer) finish() (*Result, error) {
 		return nil, fmt.Errorf("the imported schema is not one; this is a defect of mailbench: %w", err)
 	}
 	for _, r := range im.rows {
-		if s, err = s.WithRows(im.names(r.table), r.text); err != nil {
+		if s, err = s.WithRows(r.table.Name, r.text); err != nil {
 			return nil, fmt.Errorf("%s:%d: rows in the comment of table %s: %w", r.at.File, r.at.Line, r.table.Name, err)
 		}
 	}
@@ -193,14 +201,6 @@ type rows struct {
 	table *schemas.Table
 	text  string
 	at    schemas.Pos
-}
-
-// names returns the name that a table has in the schema.
-func (im *importer) names(t *schemas.Table) string {
-	if own := im.tables[t.Name]; own != nil {
-		return own.Name
-	}
-	return t.Name
 }
 
 // refused says why the language cannot have a table, or a pattern with its parts, or nil.

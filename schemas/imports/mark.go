@@ -2,6 +2,7 @@ package imports
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,93 +29,47 @@ func readMark(comment string) (m mark, ok bool) {
 	return m, ok && json.Unmarshal([]byte(text), &m) == nil && m.Table != ""
 }
 
-// nest gives mailbench's own tables the names, types, indexes and parents that their marks say. If the
-// language does not have the result, the tables stay as CQL has them.
-func (im *importer) nest() {
+// nest puts mailbench's own tables into the parents that their marks name, and creates the row headers among these. It
+// reports whether the language has the result.
+func (im *importer) nest() bool {
 	if len(im.marks) == 0 {
-		return
+		return true
 	}
-	flat := im.schema.Tables
-	nested := nester{byName: make(map[string]*schemas.Table), marks: im.marks}
-	own := make(map[*schemas.Table]*schemas.Table)
-	for _, t := range flat {
-		own[t] = nested.copy(t)
-	}
-	for _, t := range flat {
-		nested.parents(own[t], im.marks[t])
-	}
-	if im.refused(nested.tables) != nil {
-		return
-	}
-	im.schema.Tables = nested.tables
-	for name, t := range im.tables {
-		im.tables[name] = own[t]
-	}
-}
-
-type nester struct {
-	tables []*schemas.Table
-	byName map[string]*schemas.Table
-	marks  map[*schemas.Table]mark
-}
-
-// copy returns a table as its mark says, not yet in its parent.
-func (n *nester) copy(t *schemas.Table) *schemas.Table {
-	own, m := *t, n.marks[t]
-	if m.Table != "" {
-		own.Name = m.Table
-	}
-	copies := func(cs []*schemas.Column) (all []*schemas.Column) {
-		for _, c := range cs {
-			typed := *c
-			if text, ok := m.Types[c.Name]; ok {
-				typed.Type = schemas.TypeOf(text)
-			}
-			all = append(all, &typed)
-		}
-		return all
-	}
-	own.Partition, own.Clustering = copies(t.Partition), copies(t.Clustering)
-	own.Static, own.Columns, own.Indexes = copies(t.Static), copies(t.Columns), nil
-	for _, x := range t.Indexes {
-		last := x.Columns[len(x.Columns)-1].Column.Name
-		index := schemas.Index{Name: x.Name, Pos: x.Pos, Columns: []schemas.IndexColumn{{Column: own.Column(last)}}}
-		for name, columns := range m.Indexes {
-			if columns[len(columns)-1] != last {
-				continue
-			}
-			index.Name, index.Columns = name, nil
-			for _, c := range columns {
-				if col := own.Column(c); col != nil {
-					index.Columns = append(index.Columns, schemas.IndexColumn{Column: col})
+	for _, t := range im.schema.Tables { // without the headers that follow
+		m := im.marks[t]
+		for _, in := range m.In {
+			parent := im.schema.Table(in.Table)
+			key := max(0, min(in.Key-len(t.Partition), len(t.Clustering)))
+			if parent == nil {
+				parent = &schemas.Table{
+					Name: in.Table, Imported: t.Imported, Partition: t.Partition, Clustering: slices.Clone(t.Clustering[:key]),
 				}
+				im.schema.Tables = append(im.schema.Tables, parent)
 			}
+			if t.Parent == nil && len(parent.Clustering) == key && len(parent.Partition) == len(t.Partition) {
+				t.Parent, t.Inherited = parent, key
+				t.Partition = parent.Partition
+				t.Clustering = slices.Concat(parent.Clustering, t.Clustering[key:])
+				parent.Children = append(parent.Children, t)
+			}
+			t = parent
 		}
-		own.Indexes = append(own.Indexes, &index)
 	}
-	n.byName[own.Name] = &own
-	n.tables = append(n.tables, &own)
-	return &own
+	return im.refused(im.schema.Tables) == nil
 }
 
-// parents nests a table in those that its mark names, and makes the row headers among them.
-func (n *nester) parents(t *schemas.Table, m mark) {
-	for _, in := range m.In {
-		parent := n.byName[in.Table]
-		key := max(0, min(in.Key-len(t.Partition), len(t.Clustering)))
-		if parent == nil {
-			parent = &schemas.Table{
-				Name: in.Table, Imported: t.Imported, Partition: t.Partition, Clustering: slices.Clone(t.Clustering[:key]),
+// indexes returns the indexes that a mark has for one of CQL, which has only their last column.
+func (m mark) indexes(t *schemas.Table, x *schemas.Index) (all []*schemas.Index) {
+	for _, name := range slices.Sorted(maps.Keys(m.Indexes)) {
+		own := &schemas.Index{Name: name, Pos: x.Pos}
+		for _, c := range m.Indexes[name] {
+			if col := t.Column(c); col != nil {
+				own.Columns = append(own.Columns, schemas.IndexColumn{Column: col})
 			}
-			n.byName[in.Table] = parent
-			n.tables = append(n.tables, parent)
 		}
-		if t.Parent == nil && len(parent.Clustering) == key && len(parent.Partition) == len(t.Partition) {
-			t.Parent, t.Inherited = parent, key
-			t.Partition = parent.Partition
-			t.Clustering = slices.Concat(parent.Clustering, t.Clustering[key:])
-			parent.Children = append(parent.Children, t)
+		if n := len(own.Columns); n > 0 && own.Columns[n-1] == x.Columns[len(x.Columns)-1] {
+			all = append(all, own)
 		}
-		t = parent
 	}
+	return all
 }

@@ -3,6 +3,7 @@ package imports
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -28,6 +29,7 @@ var (
 // readNotes reads the comments above a statement, or above a table: those say more.
 func (im *importer) readNotes(pos lexer.Position, comments []string, table bool) (n notes) {
 	var doc []string
+	n.purposes = make(map[schemas.Purpose][]string)
 	for _, c := range comments {
 		if m := acceptNote.FindStringSubmatch(c); m != nil && m[2] == "" {
 			im.unread(pos, "-- "+c, "it has no reason; expected -- accept RULE: REASON")
@@ -45,7 +47,9 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 			continue
 		}
 		if m := nameNote.FindStringSubmatch(c); m != nil {
-			if table && n.purpose(m[1], m[2]) {
+			is := func(p schemas.Purpose) bool { return p.String() == m[1] }
+			if i := slices.IndexFunc(schemas.Purposes, is); table && i >= 0 { // "bucket: []" says that no column is one
+				n.purposes[schemas.Purposes[i]] = strings.Fields(strings.NewReplacer("[", "", "]", "", ",", " ").Replace(m[2]))
 				continue
 			}
 			if table && m[1] == "rows" {
@@ -66,20 +70,6 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 	}
 	n.doc = strings.Join(doc, " ")
 	return n
-}
-
-// purpose reads "bucket: day", and "bucket: []", which says that no column is one.
-func (n *notes) purpose(word, columns string) bool {
-	for _, p := range schemas.Purposes {
-		if p.String() == word {
-			if n.purposes == nil {
-				n.purposes = make(map[schemas.Purpose][]string)
-			}
-			n.purposes[p] = strings.FieldsFunc(columns, func(r rune) bool { return strings.ContainsRune("[], ", r) })
-			return true
-		}
-	}
-	return false
 }
 
 // nameOf makes a name for a pattern that has none.

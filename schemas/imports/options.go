@@ -15,26 +15,22 @@ func options(t *schemas.Table, all []cql.Option) (marked mark) {
 	for _, o := range all {
 		value := cql.Unquote(o.Value)
 		ok := true
-		switch o.Name {
-		case "comment":
+		form, name := numeric[o.Name], o.Name
+		if name == "default_time_to_live" {
+			name = schemas.ExpirySetting
+		}
+		switch {
+		case name == "comment":
 			if m, ok := readMark(value); ok {
 				marked = m
 			} else {
 				t.Doc = strings.TrimSpace(value)
 			}
-		case "default_time_to_live":
-			if ok = whole.MatchString(value); ok && value != "0" {
-				hint(t, schemas.ExpirySetting, value)
+		case form != nil:
+			if ok = form.MatchString(value); ok && !(name == schemas.ExpirySetting && value == "0") {
+				hint(t, name, value)
 			}
-		case "gc_grace_seconds":
-			if ok = whole.MatchString(value); ok {
-				hint(t, o.Name, value)
-			}
-		case "bloom_filter_fp_chance":
-			if ok = fraction.MatchString(value); ok {
-				hint(t, o.Name, value)
-			}
-		case "compaction", "compression", "caching":
+		case name == "compaction", name == "compression", name == "caching":
 			var words string
 			if words, ok = mapWords(o.Name, o.Value); ok {
 				hint(t, o.Name, words)
@@ -71,10 +67,15 @@ var defaults = map[string]string{
 		"{'mode':'repair','propagation_delay_in_seconds':'3600'}",
 }
 
+// numeric are the settings that are numbers in a schema file, with the form of these.
+var numeric = map[string]*regexp.Regexp{
+	"default_time_to_live": whole, "gc_grace_seconds": whole,
+	"bloom_filter_fp_chance": regexp.MustCompile(`^(0\.[0-9]*[1-9]|1(\.0)?)$`),
+}
+
 var (
-	whole    = regexp.MustCompile(`^[0-9]{1,9}$`)
-	fraction = regexp.MustCompile(`^(0\.[0-9]*[1-9]|1(\.0)?)$`)
-	pair     = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*'?([^'\s=]+)'?\s*$`)
+	whole = regexp.MustCompile(`^[0-9]{1,9}$`)
+	pair  = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*'?([^'\s=]+)'?\s*$`)
 )
 
 // mapWords writes {'class': 'A', 'b': 'c'} as A b=c, the form of hints. ok is false if a value

@@ -71,12 +71,9 @@ func element(p *schemas.Pattern, st cql.Statement) bool {
 		p.Columns[0].Type.Kind != schemas.Map {
 		return false
 	}
-	for _, c := range p.Table.Key() {
-		if !slices.ContainsFunc(st.Where, func(r cql.Relation) bool {
-			return r.Op == "=" && slices.Contains(r.Columns, c.Name)
-		}) {
-			return false
-		}
+	where := conditionsOf(p.Table, st.Where)
+	if slices.ContainsFunc(p.Table.Key(), func(c *schemas.Column) bool { return where.find(c, "=") < 0 }) {
+		return false
 	}
 	p.Element, p.Columns = p.Columns[0], nil
 	return true

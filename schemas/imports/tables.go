@@ -57,46 +57,50 @@ func (im *importer) userType(u *cql.Table) {
 }
 
 func (im *importer) table(ct *cql.Table) {
-	t := &schemas.Table{Name: ct.Name.Name, Imported: at(ct.Pos)}
+	t := &schemas.Table{Imported: at(ct.Pos)}
+	m := options(t, ct.Options)
+	if !im.unmarked && m.Table != "" {
+		im.marks[t] = m
+	} else {
+		m = mark{}
+	}
+	t.Name = cmp.Or(m.Table, ct.Name.Name)
+	column := func(name string, role schemas.Role, desc bool) *schemas.Column {
+		c := ct.Column(name)
+		col := &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *at(c.Pos)}
+		if text, ok := m.Types[name]; ok {
+			col.Type = schemas.TypeOf(text)
+		}
+		return col
+	}
 	for _, c := range ct.Columns {
-		col := &schemas.Column{Name: c.Name, Type: typeOf(c.Type), Pos: *at(c.Pos)}
 		switch {
 		case c.Static:
-			col.Role = schemas.Static
-			t.Static = append(t.Static, col)
+			t.Static = append(t.Static, column(c.Name, schemas.Static, false))
 		case !slices.Contains(ct.Key(), c.Name):
-			t.Columns = append(t.Columns, col)
+			t.Columns = append(t.Columns, column(c.Name, schemas.Plain, false))
 		}
 	}
-	key := func(name string, role schemas.Role, desc bool) *schemas.Column {
-		c := ct.Column(name)
-		return &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *at(c.Pos)}
-	}
 	for _, name := range ct.Partition {
-		t.Partition = append(t.Partition, key(name, schemas.Partition, false))
+		t.Partition = append(t.Partition, column(name, schemas.Partition, false))
 	}
 	for _, o := range ct.Cluster {
-		t.Clustering = append(t.Clustering, key(o.Column, schemas.Clustering, o.Descending))
+		t.Clustering = append(t.Clustering, column(o.Column, schemas.Clustering, o.Descending))
 	}
 	if ct.View != nil {
 		t.Other = append(t.Other, schemas.Setting{Name: schemas.ViewOf, Text: ct.View.Base.Name})
-	}
-	if m := options(t, ct.Options); m.Table != "" {
-		im.marks[t] = m
 	}
 	n := im.readNotes(ct.Pos, ct.Comments, true)
 	if n.name != "" && n.name != t.Name {
 		n.doc = n.name + ": " + n.doc
 	}
 	t.Doc, t.Accept = cmp.Or(t.Doc, n.doc), n.accept
-	for purpose, names := range n.purposes {
-		if t.Purposes == nil {
-			t.Purposes = make(map[schemas.Purpose][]*schemas.Column)
-		}
-		if len(names) == 0 {
+	t.Purposes = make(map[schemas.Purpose][]*schemas.Column)
+	for _, purpose := range schemas.Purposes {
+		if names, says := n.purposes[purpose]; says && len(names) == 0 {
 			t.Purposes[purpose] = []*schemas.Column{}
 		}
-		for _, name := range names {
+		for _, name := range n.purposes[purpose] {
 			if c := t.Column(name); c != nil {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
 			} else {
@@ -139,9 +143,12 @@ func (im *importer) index(x *cql.Index) error {
 	for n := 1; x.Name.Name == "" && t.Index(own.Name) != nil; n++ {
 		own.Name = fmt.Sprintf("%s_%s_idx_%d", t.Name, x.Target, n)
 	}
-	t.Indexes = append(t.Indexes, own)
+	before := t.Indexes
+	if t.Indexes = append(before, im.marks[t].indexes(t, own)...); len(t.Indexes) == len(before) {
+		t.Indexes = append(before, own)
+	}
 	if err := im.refused([]*schemas.Table{t}); err != nil {
-		t.Indexes = t.Indexes[:len(t.Indexes)-1]
+		t.Indexes = before
 		return err
 	}
 	var more []string

@@ -74,8 +74,8 @@ func insert(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 	for _, c := range columns {
 		w.add(schemas.Put, c)
 	}
-	onlyStatic := len(w.all) == 1 && w.all[0].Static && !st.JSON && !slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name)
-	if !onlyStatic && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
+	row := st.JSON || slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name) // else static columns of a partition
+	if row && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
 		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
 	}
 	w.inOrder()

@@ -49,14 +49,7 @@ func conditions(p *schemas.Pattern) (all []condition) {
 }
 
 // carried returns a clause of CQL that a pattern carries through, or "".
-func carried(p *schemas.Pattern, clause string) string {
-	for _, s := range p.Other {
-		if s.Name == clause {
-			return s.Text
-		}
-	}
-	return ""
-}
+func carried(p *schemas.Pattern, clause string) string { return schemas.Carried(p.Other, clause) }
 
 // access says how a read finds its rows.
 type access struct {
@@ -128,12 +121,7 @@ func (a *access) slice(p *schemas.Pattern, left []condition) []condition {
 // Cassandra's first one. Of a collection it has the values, unless it says keys, entries or full.
 func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	c := x.Columns[len(x.Columns)-1].Column
-	text := ""
-	for _, s := range t.Other {
-		if s.Name == "index "+x.Name {
-			text = s.Text
-		}
-	}
+	text := schemas.Carried(t.Other, "index "+x.Name)
 	part, _, _ := strings.Cut(text, "(")
 	_, class, _ := strings.Cut(text, "USING '")
 	class, _, _ = strings.Cut(class, "'")

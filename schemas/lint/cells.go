@@ -10,101 +10,100 @@ import (
 )
 
 // cellRules are about single values: how large they can be, and how they grow.
-func cellRules() []*Rule {
-	return []*Rule{{
-		ID: "content-in-one-cell", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			var whole []*schemas.Column
-			what := ""
-			for _, col := range slices.Concat(t.Static, t.Columns) {
-				if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
-					what = cmp.Or(what, content)
-					whole = append(whole, col)
-				}
+var cellRules = []*Rule{{
+	ID: "content-in-one-cell", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		var whole []*schemas.Column
+		what := ""
+		for _, col := range slices.Concat(t.Static, t.Columns) {
+			if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
+				what = cmp.Or(what, content)
+				whole = append(whole, col)
 			}
-			switch {
-			case what != "":
-				c.atColumn(t, whole[0], "%s: %s in one cell of unbounded size", described(whole), what).Part = names(whole)
-			case len(whole) > 0:
-				f := c.atColumn(t, whole[0], "%s: one cell of unbounded size, and no column of the key (%s) numbers chunks",
-					described(whole), names(t.Key()))
-				f.Part = names(whole)
-				if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
-					f.Severity = Note // nothing says that it is content
-				}
+		}
+		switch {
+		case what != "":
+			c.atColumn(t, whole[0], "%s: %s in one cell of unbounded size", described(whole), what).Part = names(whole)
+		case len(whole) > 0:
+			f := c.atColumn(t, whole[0], "%s: one cell of unbounded size, and no column of the key (%s) numbers chunks",
+				described(whole), names(t.Key()))
+			f.Part = names(whole)
+			if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
+				f.Severity = Note // nothing says that it is content
 			}
-		},
-	}, {
-		ID: "list-reads-content", Severity: Warning,
-		check: func(c *checker) {
-			said := make(map[*schemas.Table]int)
-			for _, p := range c.patterns(schemas.Slice) {
-				if !listed(p) || c.onlyFallback(p) {
-					continue
-				}
-				content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
-					return holds(p.Table, col) == "" && !namesContent(p.Table, col)
-				})
-				if len(content) == 0 {
-					continue
-				}
-				accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
-				if i, found := said[p.Table]; found && !accepts {
-					c.found[i].Message += ", and so does " + p.Name
-					c.found[i].Statement += "; " + statement(p)
-					continue
-				}
-				c.atPattern(p, "reads %s of every row that it lists", described(content))
-				if !accepts {
-					said[p.Table] = len(c.found) - 1
-				}
-			}
-		},
-	}, {
-		ID: "collection-listed", Severity: Note,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
+		}
+	},
+}, {
+	ID: "list-reads-content", Severity: Warning,
+	check: func(c *checker) {
+		said := make(map[*schemas.Table]int)
+		for _, p := range c.patterns(schemas.Slice) {
 			if !listed(p) || c.onlyFallback(p) {
-				return
+				continue
 			}
-			for _, col := range p.Columns {
-				grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
-				if grows && len(p.Table.Rows) == 0 {
-					c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
-				}
+			content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
+				return holds(p.Table, col) == "" && !namesContent(p.Table, col)
+			})
+			if len(content) == 0 {
+				continue
 			}
-		},
-	}, {
-		ID: "collection-grows", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Append},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			for _, col := range p.Columns {
-				if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
-					c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
-				}
+			accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
+			if i, found := said[p.Table]; found && !accepts {
+				c.found[i].Message += ", and so does " + p.Name
+				c.found[i].Statement += "; " + statement(p)
+				continue
 			}
-		},
-	}, {
-		ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			var replaced []*schemas.Column
-			for _, col := range p.Columns {
-				if col.Type.Collection() {
-					replaced = append(replaced, col)
-				}
+			c.atPattern(p, "reads %s of every row that it lists", described(content))
+			if !accepts {
+				said[p.Table] = len(c.found) - 1
 			}
-			if len(replaced) > 0 {
-				c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
+		}
+	},
+}, {
+	ID: "collection-listed", Severity: Note,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if !listed(p) || c.onlyFallback(p) {
+			return
+		}
+		for _, col := range p.Columns {
+			grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
+			if grows && len(p.Table.Rows) == 0 {
+				c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
 			}
-		},
-	}}
-}
+		}
+	},
+}, {
+	ID: "collection-grows", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Append},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		for _, col := range p.Columns {
+			if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
+				c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
+			}
+		}
+	},
+}, {
+	ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		var replaced []*schemas.Column
+		for _, col := range p.Columns {
+			if col.Type.Collection() {
+				replaced = append(replaced, col)
+			}
+		}
+		if len(replaced) > 0 {
+			c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
+		}
+	},
+}}
 
 // unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
 // called something small, the table does not say what its columns hold, and its key numbers no parts.
 func unnumbered(t *schemas.Table, c *schemas.Column) bool {
-	return blobs(c) && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
+	blob := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
+	return blob && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
 		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return serves(t, k, schemas.Chunk) })
 }
 
@@ -134,11 +133,6 @@ func namesContent(t *schemas.Table, c *schemas.Column) bool {
 	blob := named(c, []string{"event", "snapshot", "file", "image", "photo", "picture", "video", "audio", "media", "pdf"})
 	return c.Type.Kind == schemas.Text && c.Role == schemas.Plain && len(t.Rows) == 0 && text ||
 		unnumbered(t, c) && (text || blob)
-}
-
-// blobs reports whether a column has bytes, or a collection of them.
-func blobs(c *schemas.Column) bool {
-	return c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
 }
 
 // listed reports whether a slice can return many rows.

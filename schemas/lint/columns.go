@@ -9,70 +9,68 @@ import (
 )
 
 // columnRules are about tables and columns that nothing reads, or nothing writes.
-func columnRules() []*Rule {
-	return []*Rule{{
-		ID: "table-unread", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			if u := c.uses(t); !u.reads && u.writes {
-				c.atTable(t, "no pattern reads it")
+var columnRules = []*Rule{{
+	ID: "table-unread", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		if u := c.uses(t); !u.reads && u.writes {
+			c.atTable(t, "no pattern reads it")
+		}
+	},
+}, {
+	ID: "table-unwritten", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		switch u := c.uses(t); {
+		case u.writes || len(c.schema.Patterns) == 0:
+		case !u.reads && !u.deletes:
+			c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
+		default:
+			c.atTable(t, "no pattern writes it")
+		}
+	},
+}, {
+	ID: "column-unread", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		u := c.uses(t)
+		for _, col := range slices.Concat(t.Static, t.Columns) {
+			if u.reads && u.written[col] && !u.read[col] {
+				c.atColumn(t, col, "no pattern reads column %s", col.Name)
 			}
-		},
-	}, {
-		ID: "table-unwritten", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			switch u := c.uses(t); {
-			case u.writes || len(c.schema.Patterns) == 0:
-			case !u.reads && !u.deletes:
-				c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
+		}
+	},
+}, {
+	ID: "column-unwritten", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		u := c.uses(t)
+		for _, col := range slices.Concat(t.Static, t.Columns) {
+			switch {
+			case !u.writes || u.written[col] || t.View() != "":
+			case !u.read[col] && !indexed(t, col):
+				f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
+				f.Do = "Remove the column, or name it in the patterns that need it."
 			default:
-				c.atTable(t, "no pattern writes it")
+				c.atColumn(t, col, "no pattern writes column %s", col.Name)
 			}
-		},
-	}, {
-		ID: "column-unread", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			u := c.uses(t)
-			for _, col := range slices.Concat(t.Static, t.Columns) {
-				if u.reads && u.written[col] && !u.read[col] {
-					c.atColumn(t, col, "no pattern reads column %s", col.Name)
-				}
+		}
+	},
+}, {
+	ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		if base := t.View(); base != "" {
+			c.atTable(t, "is a materialized view of %s and can differ from it", base)
+		}
+	},
+}, {
+	ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Add},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		for _, col := range p.Columns {
+			if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
+				c.atPattern(p, "adds to %s %s, which %s stores next to %s",
+					col.Type, col.Name, p.Table.Name, words.Plural(len(p.Table.Columns)-1, "other column"))
 			}
-		},
-	}, {
-		ID: "column-unwritten", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			u := c.uses(t)
-			for _, col := range slices.Concat(t.Static, t.Columns) {
-				switch {
-				case !u.writes || u.written[col] || t.View() != "":
-				case !u.read[col] && !indexed(t, col):
-					f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
-					f.Do = "Remove the column, or name it in the patterns that need it."
-				default:
-					c.atColumn(t, col, "no pattern writes column %s", col.Name)
-				}
-			}
-		},
-	}, {
-		ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			if base := t.View(); base != "" {
-				c.atTable(t, "is a materialized view of %s and can differ from it", base)
-			}
-		},
-	}, {
-		ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Add},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			for _, col := range p.Columns {
-				if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
-					c.atPattern(p, "adds to %s %s, which %s stores next to %s",
-						col.Type, col.Name, p.Table.Name, words.Plural(len(p.Table.Columns)-1, "other column"))
-				}
-			}
-		},
-	}}
-}
+		}
+	},
+}}
 
 // uses says what the patterns of a table do to it.
 type uses struct {
@@ -107,22 +105,15 @@ func (c *checker) uses(t *schemas.Table) uses {
 		case schemas.Delete, schemas.Remove:
 			u.deletes = true
 		}
-		u.reads = u.reads || p.Conditional() || carried(p, "if") != "" // a condition is a read
+		u.reads = u.reads || p.Conditional() || carried(p, "if") != "" || p.ReturnsNew // a condition is a read
 		for _, col := range p.Columns {
 			into[col] = true
+			u.read[col] = u.read[col] || p.ReturnsNew // the caller gets what it has added to
 		}
 		for _, col := range slices.Concat(p.By, p.Filter, p.If, namedIn(t, carried(p, "if")+" "+carried(p, "order by"))) {
 			u.read[col] = true
 		}
-		if p.Element != nil {
-			u.read[p.Element] = true
-		}
-		if p.ReturnsNew { // the caller gets what it has added to
-			for _, col := range p.Columns {
-				u.read[col] = true
-			}
-			u.reads = true
-		}
+		u.read[p.Element] = true
 	}
 	return u
 }

@@ -12,39 +12,37 @@ import (
 )
 
 // fallbackRules are about what runs where an engine cannot run a pattern.
-func fallbackRules() []*Rule {
-	return []*Rule{{
-		ID: "no-fallback", Severity: Error, Engines: EngineNames(),
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
-				c.atPattern(p, "%s cannot run it: %s", c.engine, why)
-			}
-		},
-	}, {
-		ID: "fallback-scan", Severity: Warning,
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
-				where := cmp.Or(list(c.without(p)), "an engine that cannot run it")
-				c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
-			}
-		},
-	}, {
-		ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
-				c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
-					c.engine, why, p.Fallback.Name, cost(p))
-			}
-		},
-	}, {
-		ID: "fallback-idle", Severity: Note,
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
-				c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
-			}
-		},
-	}}
-}
+var fallbackRules = []*Rule{{
+	ID: "no-fallback", Severity: Error, Engines: EngineNames(),
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
+			c.atPattern(p, "%s cannot run it: %s", c.engine, why)
+		}
+	},
+}, {
+	ID: "fallback-scan", Severity: Warning,
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
+			where := cmp.Or(list(c.without(p)), "an engine that cannot run it")
+			c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
+		}
+	},
+}, {
+	ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
+			c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
+				c.engine, why, p.Fallback.Name, cost(p))
+		}
+	},
+}, {
+	ID: "fallback-idle", Severity: Note,
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
+			c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
+		}
+	},
+}}
 
 // unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
 // Cassandra as it is: its driver refuses only the pattern that mailbench made of it.
@@ -78,51 +76,47 @@ func cost(p *schemas.Pattern) string {
 }
 
 // hintRules are about the settings of engines.
-func hintRules() []*Rule {
-	return []*Rule{{
-		ID: "unknown-hint", Severity: Error,
-		check: func(c *checker) {
-			if c.hints == nil {
-				return
-			}
-			for _, t := range c.schema.Tables { // headers, too
-				for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
-					if err := c.hints(engine, t); err != nil {
-						c.atTable(t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
-					} else if t.Header() && len(t.Hints[engine]) > 0 {
-						c.atTable(t, "%s: a row header stores no rows and accepts no hints", engine)
-					}
+var hintRules = []*Rule{{
+	ID: "unknown-hint", Severity: Error,
+	check: func(c *checker) {
+		if c.hints == nil {
+			return
+		}
+		for _, t := range c.schema.Tables { // headers, too
+			for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
+				if err := c.hints(engine, t); err != nil {
+					c.atTable(t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
+				} else if t.Header() && len(t.Hints[engine]) > 0 {
+					c.atTable(t, "%s: a row header stores no rows and accepts no hints", engine)
 				}
 			}
-		},
-	}}
-}
+		}
+	},
+}}
 
 // mostInDatabase is the size in bytes below which a database is better for a blob than a file.
 const mostInDatabase = 256 << 10
 
 // outsideRules are about bodies in a store of blobs beside the engine.
-func outsideRules() []*Rule {
-	return []*Rule{{
-		ID: "content-outside", Severity: Note,
-		table: func(c *checker, t *schemas.Table) {
-			c.outside(t, func(r *schemas.Rows, store string) {
-				c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
-					schemas.Content[r.Of], words.Size(float64(r.Above)), store)
-			})
-		},
-	}, {
-		ID: "small-files", Severity: Note,
-		table: func(c *checker, t *schemas.Table) {
-			c.outside(t, func(r *schemas.Rows, store string) {
-				if r.Above < mostInDatabase {
-					c.atTable(t, "%s becomes a file of %s from %s on, and a database handles less than %s better",
-						schemas.Content[r.Of], store, words.Size(float64(r.Above)), words.Size(mostInDatabase))
-				}
-			})
-		},
-	}}
-}
+var outsideRules = []*Rule{{
+	ID: "content-outside", Severity: Note,
+	table: func(c *checker, t *schemas.Table) {
+		c.outside(t, func(r *schemas.Rows, store string) {
+			c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
+				schemas.Content[r.Of], words.Size(float64(r.Above)), store)
+		})
+	},
+}, {
+	ID: "small-files", Severity: Note,
+	table: func(c *checker, t *schemas.Table) {
+		c.outside(t, func(r *schemas.Rows, store string) {
+			if r.Above < mostInDatabase {
+				c.atTable(t, "%s becomes a file of %s from %s on, and a database handles less than %s better",
+					schemas.Content[r.Of], store, words.Size(float64(r.Above)), words.Size(mostInDatabase))
+			}
+		})
+	},
+}}
 
 // outside yields the rows of a table whose contents a store beside the engine may have.
 func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store string)) {

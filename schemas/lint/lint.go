@@ -78,10 +78,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	found := check(s, r.Engines, o)
 	matched := make(map[acceptance]bool)
-	for _, f := range found {
-		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
-	}
-	for _, f := range check(s, EngineNames(), o) { // an acceptance for another engine is no mistake
+	for _, f := range slices.Concat(found, check(s, EngineNames(), o)) { // an acceptance for another engine is no mistake
 		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
 	}
 	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
@@ -187,21 +184,19 @@ const unusedAcceptance = "accept-unused"
 // unreadStatement is the rule about CQL that schema import could not read.
 const unreadStatement = "unread"
 
-func acceptRules() []*Rule {
-	return []*Rule{{
-		ID: unusedAcceptance, Severity: Warning,
-	}, {
-		ID: unreadStatement, Severity: Error,
-		check: func(c *checker) {
-			for _, s := range c.schema.Other {
-				if pos, ok := s.Unread(); ok {
-					reason, text, _ := strings.Cut(s.Text, "\n")
-					c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
-				}
+var acceptRules = []*Rule{{
+	ID: unusedAcceptance, Severity: Warning,
+}, {
+	ID: unreadStatement, Severity: Error,
+	check: func(c *checker) {
+		for _, s := range c.schema.Other {
+			if pos, ok := s.Unread(); ok {
+				reason, text, _ := strings.Cut(s.Text, "\n")
+				c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
 			}
-		},
-	}}
-}
+		}
+	},
+}}
 
 // unmatched returns findings for the acceptances that match none. Without numbers it
 // leaves out acceptances of rules that need them.

@@ -79,49 +79,47 @@ var copies = map[string]float64{cassandra: 3, hbase: 1, oracle: 3}
 var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 
 // sizeRules are about how large a workload makes tables, and how hot. All need numbers.
-func sizeRules() []*Rule {
-	return []*Rule{{
-		ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-		check: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
-	}, {
-		ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		check: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
-	}, {
-		ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		check: ofSize(func(engine string, s forecast.Size) bool {
-			return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
-		}),
-	}, {
-		ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-		table: func(c *checker, t *schemas.Table) {
-			if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
-				most := words.Size(mostCell[c.engine])
-				c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
-			}
-		},
-	}, {
-		ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-		table: func(c *checker, t *schemas.Table) {
-			if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
-				c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
-			}
-		},
-	}, {
-		ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
-		check: func(c *checker) {
-			shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
-			for _, t := range c.tables() {
-				for _, r := range t.Rows {
-					if share := shares[r.Partition]; share > hotShare && gathers(r) {
-						const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
-						c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
-						break
-					}
+var sizeRules = []*Rule{{
+	ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
+	check: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
+}, {
+	ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
+	check: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
+}, {
+	ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
+	check: ofSize(func(engine string, s forecast.Size) bool {
+		return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
+	}),
+}, {
+	ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
+	table: func(c *checker, t *schemas.Table) {
+		if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
+			most := words.Size(mostCell[c.engine])
+			c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
+		}
+	},
+}, {
+	ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
+	table: func(c *checker, t *schemas.Table) {
+		if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
+			c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
+		}
+	},
+}, {
+	ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
+	check: func(c *checker) {
+		shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
+		for _, t := range c.tables() {
+			for _, r := range t.Rows {
+				if share := shares[r.Partition]; share > hotShare && gathers(r) {
+					const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
+					c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
+					break
 				}
 			}
-		},
-	}}
-}
+		}
+	},
+}}
 
 func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
 

@@ -125,11 +125,7 @@ func numbersPartitions(c *schemas.Column) bool {
 
 // numbered reports whether values of a column can be numbers or the names of times.
 func numbered(c *schemas.Column) bool {
-	switch c.Type.Kind {
-	case schemas.Int, schemas.Bigint, schemas.Text, schemas.Timestamp:
-		return true
-	}
-	return false
+	return slices.Contains([]schemas.Kind{schemas.Int, schemas.Bigint, schemas.Text, schemas.Timestamp}, c.Type.Kind)
 }
 
 // namesTime reports whether the name of a column says that it holds a time. A day of a

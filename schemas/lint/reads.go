@@ -9,64 +9,62 @@ import (
 )
 
 // partitionRules are about how many partitions answer a pattern.
-func partitionRules() []*Rule {
-	return []*Rule{{
-		ID: "scan-all", Severity: Note,
-		kinds: []schemas.PatternKind{schemas.Scan},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
-				c.atPattern(p, "scans all partitions of %s", p.Table.Name)
+var partitionRules = []*Rule{{
+	ID: "scan-all", Severity: Note,
+	kinds: []schemas.PatternKind{schemas.Scan},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
+			c.atPattern(p, "scans all partitions of %s", p.Table.Name)
+		}
+	},
+}, {
+	ID: "count-all", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Scan},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if counts(p) {
+			c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
+		}
+	},
+}, {
+	ID: "scan-filter", Severity: Error,
+	kinds: []schemas.PatternKind{schemas.Scan},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
+			c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
+		}
+	},
+}, {
+	ID: "index-all-nodes", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Slice, schemas.Scan},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
+			var through []string
+			for _, x := range a.indexes {
+				through = append(through, "index "+x.Name)
 			}
-		},
-	}, {
-		ID: "count-all", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Scan},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if counts(p) {
-				c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
+			c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
+				list(through), names(p.Table.Partition))
+		}
+	},
+}, {
+	ID: "many-partitions", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Get, schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		var lists []*schemas.Column // of values of the partition key
+		for _, col := range p.Table.Partition {
+			if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
+				lists = append(lists, col)
 			}
-		},
-	}, {
-		ID: "scan-filter", Severity: Error,
-		kinds: []schemas.PatternKind{schemas.Scan},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
-				c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
-			}
-		},
-	}, {
-		ID: "index-all-nodes", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Slice, schemas.Scan},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
-				var through []string
-				for _, x := range a.indexes {
-					through = append(through, "index "+x.Name)
-				}
-				c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
-					list(through), names(p.Table.Partition))
-			}
-		},
-	}, {
-		ID: "many-partitions", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Get, schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			var lists []*schemas.Column // of values of the partition key
-			for _, col := range p.Table.Partition {
-				if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
-					lists = append(lists, col)
-				}
-			}
-			how := "sequentially"
-			if p.Imported != nil {
-				how = "in one query, which one node coordinates"
-			}
-			if len(lists) > 0 && p.Parallel == 0 {
-				c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
-			}
-		},
-	}}
-}
+		}
+		how := "sequentially"
+		if p.Imported != nil {
+			how = "in one query, which one node coordinates"
+		}
+		if len(lists) > 0 && p.Parallel == 0 {
+			c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
+		}
+	},
+}}
 
 // counts reports whether a scan returns the number of all rows, and no group of them.
 func counts(p *schemas.Pattern) bool {
@@ -75,43 +73,40 @@ func counts(p *schemas.Pattern) bool {
 }
 
 // orderRules are about where the order of a pattern's rows comes from.
-func orderRules() []*Rule {
-	return []*Rule{{
-		ID: "order-by-index", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
-				c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
-					names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
-			}
-		},
-	}, {
-		ID: "order-backwards", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if !p.Reverse || c.onlyFallback(p) {
+var orderRules = []*Rule{{
+	ID: "order-by-index", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
+			c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
+				names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
+		}
+	},
+}, {
+	ID: "order-backwards", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if !p.Reverse || c.onlyFallback(p) {
+			return
+		}
+		f := c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
+		for _, o := range c.of(p.Table, schemas.Slice) {
+			if !o.Reverse && o.Index == nil && o.In == nil {
+				f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.", o.Name)
 				return
 			}
-			f := c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
-			if i := slices.IndexFunc(c.of(p.Table, schemas.Slice), forwards); i >= 0 {
-				f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.",
-					c.of(p.Table, schemas.Slice)[i].Name)
-			}
-		},
-	}, {
-		ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
-				c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
-					directed(order), p.Table.Name)
-			}
-		},
-	}}
-}
-
-// forwards reports whether a slice needs the clustering order as it is declared.
-func forwards(p *schemas.Pattern) bool { return !p.Reverse && p.Index == nil && p.In == nil }
+		}
+	},
+}, {
+	ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
+			c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
+				directed(order), p.Table.Name)
+		}
+	},
+}}
 
 // readingOrder returns the columns that order the rows of a slice after those that it binds: of its
 // index, then of the primary key.
@@ -165,62 +160,44 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 }
 
 // indexRules are about secondary indexes.
-func indexRules() []*Rule {
-	return []*Rule{{
-		ID: "index-unused", Severity: Warning,
-		index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
-			if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
-				c.atIndex(t, x, "no pattern reads through index %s", x.Name)
-			}
-		},
-	}, {
-		ID: "index-is-key", Severity: Warning,
-		index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
-			key := t.Key()
-			if len(x.Columns) < len(t.Partition) {
+var indexRules = []*Rule{{
+	ID: "index-unused", Severity: Warning,
+	index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+		if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
+			c.atIndex(t, x, "no pattern reads through index %s", x.Name)
+		}
+	},
+}, {
+	ID: "index-is-key", Severity: Warning,
+	index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+		key := t.Key()
+		if len(x.Columns) < len(t.Partition) {
+			return
+		}
+		for i, ic := range x.Columns {
+			if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
 				return
 			}
-			for i, ic := range x.Columns {
-				if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
-					return
-				}
-			}
-			c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
-		},
-	}, {
-		ID: "index-few-values", Severity: Warning,
-		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-			if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
-				c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
-					x.Name, first.Name, names(t.Partition))
-			}
-		},
-	}, {
-		ID: "index-many-values", Severity: Warning,
-		index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-			if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
-				c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
-					first.Type, first.Name, t.Name, x.Name, names(t.Partition))
-			}
-		},
-	}}
-}
-
-// indexes calls yield for every index with the first of its columns that is not in
-// the partition key; nil if all are.
-func (c *checker) indexes(yield func(t *schemas.Table, x *schemas.Index, first *schemas.Column)) {
-	for _, t := range c.tables() {
-		for _, x := range t.Indexes {
-			var first *schemas.Column
-			for _, ic := range x.Columns {
-				if first == nil && ic.Column.Role != schemas.Partition {
-					first = ic.Column
-				}
-			}
-			yield(t, x, first)
 		}
-	}
-}
+		c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
+	},
+}, {
+	ID: "index-few-values", Severity: Warning,
+	index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+		if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
+			c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
+				x.Name, first.Name, names(t.Partition))
+		}
+	},
+}, {
+	ID: "index-many-values", Severity: Warning,
+	index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+		if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
+			c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
+				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
+		}
+	},
+}}
 
 // refers reports whether a column names rows of another table, whose partition key it is: several rows can name one.
 func (c *checker) refers(t *schemas.Table, col *schemas.Column) bool {

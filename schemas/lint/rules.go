@@ -10,7 +10,6 @@ import (
 
 	page "github.com/mailbench/mailbench/docs/rules"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Severity says how bad a finding is.
@@ -68,7 +67,17 @@ func (r *Rule) run(c *checker) {
 			r.table(c, t)
 		}
 	case r.index != nil:
-		c.indexes(func(t *schemas.Table, x *schemas.Index, first *schemas.Column) { r.index(c, t, x, first) })
+		for _, t := range c.tables() {
+			for _, x := range t.Indexes {
+				var first *schemas.Column
+				for _, ic := range x.Columns {
+					if first == nil && ic.Column.Role != schemas.Partition {
+						first = ic.Column
+					}
+				}
+				r.index(c, t, x, first)
+			}
+		}
 	case r.pattern != nil:
 		for _, p := range c.patterns(r.kinds...) {
 			r.pattern(c, p)
@@ -90,8 +99,8 @@ func EngineNames() []string { return []string{embedded, cassandra, hbase, oracle
 // Rules returns all rules, by theme.
 var Rules = sync.OnceValue(func() []*Rule {
 	all := slices.Concat(
-		partitionRules(), orderRules(), boundRules(), cellRules(), columnRules(), indexRules(),
-		writeRules(), tombstoneRules(), hotRules(), fallbackRules(), hintRules(), outsideRules(), sizeRules(), acceptRules(),
+		partitionRules, orderRules, boundRules, cellRules, columnRules, indexRules,
+		writeRules, tombstoneRules, hotRules, fallbackRules, hintRules, outsideRules, sizeRules, acceptRules,
 	)
 	for _, r := range all {
 		r.document()
@@ -129,31 +138,6 @@ func (r *Rule) section() string {
 		text = text[:end]
 	}
 	return text
-}
-
-// RulesNamed returns the rules with the ids given, or all rules.
-func RulesNamed(ids ...string) ([]*Rule, error) {
-	all := Rules()
-	if len(ids) == 0 {
-		return all, nil
-	}
-	var known []string
-	for _, r := range all {
-		known = append(known, r.ID)
-	}
-	var named []*Rule
-	for _, id := range ids {
-		i := slices.Index(known, id)
-		if i >= 0 {
-			named = append(named, all[i])
-			continue
-		}
-		if near := strict.Nearest(id, known); near != "" {
-			return nil, fmt.Errorf("unknown rule %q; did you mean %q?", id, near)
-		}
-		return nil, fmt.Errorf("unknown rule %q; schema lint --rules lists them", id)
-	}
-	return named, nil
 }
 
 // WriteRules writes the documentation of rules.

@@ -45,11 +45,10 @@ func result(f *Finding, rule int) object {
 		"region":           object{"startLine": f.Line, "startColumn": f.Column},
 	}}
 	logical := []object{}
-	if f.Table != "" {
-		logical = append(logical, object{"name": f.Table, "kind": "table"})
-	}
-	if f.Pattern != "" {
-		logical = append(logical, object{"name": f.Pattern, "kind": "pattern"})
+	for _, of := range [][2]string{{"table", f.Table}, {"pattern", f.Pattern}} {
+		if of[1] != "" {
+			logical = append(logical, object{"kind": of[0], "name": of[1]})
+		}
 	}
 	location["logicalLocations"] = logical
 	out := object{

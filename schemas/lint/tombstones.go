@@ -12,85 +12,83 @@ import (
 // tombstoneRules are about deleted rows among those that a pattern reads. Every engine
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
-func tombstoneRules() []*Rule {
-	return []*Rule{{
-		ID: "queue", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			switch del := c.drained(p); {
-			case del != nil && limited(p):
-				c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
-			case del != nil:
-				c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
+var tombstoneRules = []*Rule{{
+	ID: "queue", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		switch del := c.drained(p); {
+		case del != nil && limited(p):
+			c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
+		case del != nil:
+			c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
+		}
+	},
+}, {
+	ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		t, at := p.Table, boundKeys(p)
+		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
+			return
+		}
+		if size, _ := window(t); !c.expires(t) || c.drained(p) != nil || size > 0 {
+			return
+		}
+		next := t.Key()[at]
+		later := slices.IndexFunc(t.Key()[at+1:], timed)
+		switch {
+		case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
+			c.atPattern(p, "reads rows of %s in the order of %s: expired rows are between live ones", t.Name, next.Name)
+		case timed(next) && oldestFirst(p):
+			f := c.atPattern(p, "reads the oldest rows of %s first, which expire first", t.Name)
+			if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
+				return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
+			}) {
+				f.Severity = Note
 			}
-		},
-	}, {
-		ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			t, at := p.Table, boundKeys(p)
-			if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
-				return
-			}
-			if size, _ := window(t); !c.expires(t) || c.drained(p) != nil || size > 0 {
-				return
-			}
-			next := t.Key()[at]
-			later := slices.IndexFunc(t.Key()[at+1:], timed)
-			switch {
-			case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
-				c.atPattern(p, "reads rows of %s in the order of %s: expired rows are between live ones", t.Name, next.Name)
-			case timed(next) && oldestFirst(p):
-				f := c.atPattern(p, "reads the oldest rows of %s first, which expire first", t.Name)
-				if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
-					return slices.Contains(queueWords, strings.TrimSuffix(word, "s"))
-				}) {
-					f.Severity = Note
-				}
-			}
-		},
-	}, {
-		ID: "tombstones-newest", Severity: Warning,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if del := c.deletedFrom(p); del != nil && newestFirst(p) {
-				c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
-			}
-		},
-	}, {
-		ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
-		},
-	}, {
-		ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
-		},
-	}, {
-		ID: "window-count", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
-				c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
-			}
-		},
-	}, {
-		ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
-				c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", patternNames(c.changes(t)))
-			}
-		},
-	}, {
-		ID: "tombstones-read", Severity: Note,
-		kinds: []schemas.PatternKind{schemas.Slice},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
-				c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
-			}
-		},
-	}}
-}
+		}
+	},
+}, {
+	ID: "tombstones-newest", Severity: Warning,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if del := c.deletedFrom(p); del != nil && newestFirst(p) {
+			c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
+		}
+	},
+}, {
+	ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
+	},
+}, {
+	ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
+	},
+}, {
+	ID: "window-count", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
+			c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
+		}
+	},
+}, {
+	ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
+			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", patternNames(c.changes(t)))
+		}
+	},
+}, {
+	ID: "tombstones-read", Severity: Note,
+	kinds: []schemas.PatternKind{schemas.Slice},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
+			c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
+		}
+	},
+}}
 
 // deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
 func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
@@ -153,15 +151,10 @@ var queueWords = []string{"queue", "job", "task", "pending", "todo", "outbox", "
 
 // timed reports whether values of a key column follow the time at which their rows are made.
 func timed(c *schemas.Column) bool {
-	switch c.Type.Kind {
-	case schemas.TimeUUID, schemas.Timestamp:
-		return true
-	case schemas.Bigint, schemas.Int:
-		return namesTime(c) || named(c, []string{
-			"ts", "time", "timestamp", "at", "created", "seq", "sequence", "id", "nr", "offset", "pos",
-		})
-	}
-	return false
+	kind := c.Type.Kind
+	numbers := []string{"ts", "time", "timestamp", "at", "created", "seq", "sequence", "id", "nr", "offset", "pos"}
+	return kind == schemas.TimeUUID || kind == schemas.Timestamp ||
+		(kind == schemas.Bigint || kind == schemas.Int) && (namesTime(c) || named(c, numbers))
 }
 
 // window returns the time windows by which a table is compacted, in seconds, or 0, and in words.

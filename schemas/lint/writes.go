@@ -9,113 +9,107 @@ import (
 )
 
 // writeRules are about writes that read, writes that race, and writes together.
-func writeRules() []*Rule {
-	return []*Rule{{
-		ID: "read-before-write", Severity: Note,
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if why := readsFirst(p); why != "" {
-				c.atPattern(p, "%s", why)
+var writeRules = []*Rule{{
+	ID: "read-before-write", Severity: Note,
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if why := readsFirst(p); why != "" {
+			c.atPattern(p, "%s", why)
+		}
+	},
+}, {
+	ID: "null-written", Severity: Note, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if null := carried(p, "null"); null != "" {
+			c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
+		}
+	},
+}, {
+	ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
+			c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
+		}
+	},
+}, {
+	ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
+	table: func(c *checker, t *schemas.Table) {
+		conditional := c.of(t, schemas.PutIf)
+		plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
+			func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
+		if len(conditional) > 0 && len(plain) > 0 {
+			c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", patternNames(conditional),
+				patternNames(plain))
+		}
+	},
+}, {
+	ID: "time-as-key", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		own := t.Clustering[t.Inherited:]
+		named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
+			return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
+		})
+		at := slices.IndexFunc(own, func(col *schemas.Column) bool {
+			return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
+		})
+		puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
+		if at >= 0 && !named && len(puts) > 0 {
+			f := c.atColumn(t, own[at], "only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
+				own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
+			if series(t) {
+				f.Severity = Note
 			}
-		},
-	}, {
-		ID: "null-written", Severity: Note, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if null := carried(p, "null"); null != "" {
-				c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
+		}
+	},
+}, {
+	ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Delete},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
+			return add.Columns[0].Type.Kind != schemas.Counter
+		})
+		if len(counters) > 0 {
+			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
+		}
+	},
+}, {
+	ID: "copy-not-deleted", Severity: Warning,
+	table: func(c *checker, t *schemas.Table) {
+		deletes := c.of(t, schemas.Delete)
+		if len(deletes) == 0 {
+			return
+		}
+		for _, copied := range c.tables() {
+			if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
+				len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
+				(c.putTogether(t, copied) || repeats(t, copied)) {
+				c.atTable(copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
+					t.Name, patternNames(deletes))
 			}
-		},
-	}, {
-		ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
-				c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
-			}
-		},
-	}, {
-		ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
-		table: func(c *checker, t *schemas.Table) {
-			conditional := c.of(t, schemas.PutIf)
-			plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
-				func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
-			if len(conditional) > 0 && len(plain) > 0 {
-				c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", patternNames(conditional),
-					patternNames(plain))
-			}
-		},
-	}, {
-		ID: "time-as-key", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			own := t.Clustering[t.Inherited:]
-			named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
-				switch col.Type.Kind {
-				case schemas.Timestamp, schemas.Int, schemas.Boolean:
-					return false
-				}
-				return true
-			})
-			at := slices.IndexFunc(own, func(col *schemas.Column) bool {
-				return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
-			})
-			puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
-			if at >= 0 && !named && len(puts) > 0 {
-				f := c.atColumn(t, own[at], "only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
-					own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
-				if series(t) {
-					f.Severity = Note
-				}
-			}
-		},
-	}, {
-		ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Delete},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
-				return add.Columns[0].Type.Kind != schemas.Counter
-			})
-			if len(counters) > 0 {
-				c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
-			}
-		},
-	}, {
-		ID: "copy-not-deleted", Severity: Warning,
-		table: func(c *checker, t *schemas.Table) {
-			deletes := c.of(t, schemas.Delete)
-			if len(deletes) == 0 {
-				return
-			}
-			for _, copied := range c.tables() {
-				if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
-					len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
-					(c.putTogether(t, copied) || repeats(t, copied)) {
-					c.atTable(copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
-						t.Name, patternNames(deletes))
-				}
-			}
-		},
-	}, {
-		ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
-		kinds: []schemas.PatternKind{schemas.Batch},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
-			together := p.Atomic == schemas.AtomicAll ||
-				p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
-			if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
-				c.atPattern(p, "one batch writes a row of %s per %s, in several partitions",
-					p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
-			}
-		},
-	}, {
-		ID: "batch-spreads", Severity: Note,
-		kinds: []schemas.PatternKind{schemas.Batch},
-		pattern: func(c *checker, p *schemas.Pattern) {
-			if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
-				c.atPattern(p, "%s", c.guarantee(p))
-			}
-		},
-	}}
-}
+		}
+	},
+}, {
+	ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
+	kinds: []schemas.PatternKind{schemas.Batch},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
+		together := p.Atomic == schemas.AtomicAll ||
+			p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
+		if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
+			c.atPattern(p, "one batch writes a row of %s per %s, in several partitions",
+				p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
+		}
+	},
+}, {
+	ID: "batch-spreads", Severity: Note,
+	kinds: []schemas.PatternKind{schemas.Batch},
+	pattern: func(c *checker, p *schemas.Pattern) {
+		if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
+			c.atPattern(p, "%s", c.guarantee(p))
+		}
+	},
+}}
 
 // conditional reports whether a write, or a batch, has a condition. Some are of CQL only.
 func conditional(p *schemas.Pattern) bool { return p.Conditional() || carried(p, "if") != "" }
@@ -217,21 +211,14 @@ func repeats(of, t *schemas.Table) bool {
 	if len(t.Static)+len(t.Columns) == 0 {
 		return false // keys alone relate two things, in both directions
 	}
-	has := func(t *schemas.Table, c *schemas.Column) bool {
-		found := t.Column(c.Name)
-		return found != nil && found.Type.String() == c.Type.String()
-	}
-	for _, c := range of.Key() {
-		if !has(t, c) {
-			return false
+	lacks := func(t *schemas.Table) func(*schemas.Column) bool {
+		return func(c *schemas.Column) bool {
+			found := t.Column(c.Name)
+			return found == nil || found.Type.String() != c.Type.String()
 		}
 	}
-	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-		if !has(of, c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(of.Key(), lacks(t)) &&
+		!slices.ContainsFunc(slices.Concat(t.Key(), t.Static, t.Columns), lacks(of))
 }
 
 // series guesses whether the rows of a table are measurements of one source.
