@@ -104,7 +104,7 @@ func TestExplainQueriesLive(t *testing.T) {
 		{line: 8, runs: 5, returned: 100, foretold: "all partitions, none, all rows", finding: "scan-filter"},
 		{line: 9, notRun: "it writes"},
 		{line: 10, notRun: "it writes"},
-		{line: 11, runs: 5, foretold: "all partitions, limit"},
+		{line: 11, runs: 5, foretold: "all partitions, limit argument"},
 		{line: 13, runs: 5, foretold: "one partition, none, rows of the key prefix", finding: "filter-reads-more"},
 		{line: 14, notRun: "no values for its parameters: (id) is a tuple"},
 		{line: 15, runs: 1, returned: 100, foretold: "all partitions, none, all rows"},

@@ -186,9 +186,6 @@ func (r *reading) statement(a *anything, pos lexer.Position, text string) Statem
 	for _, w := range a.Batch.Parts {
 		st.Parts = append(st.Parts, r.write(&w))
 	}
-	if len(st.Parts) == 0 {
-		r.fail(pos, "a batch without statements")
-	}
 	return st
 }
 

@@ -216,7 +216,6 @@ func TestUnreadStatements(t *testing.T) {
 		"UPDATE t SET a = b + 1 WHERE a = 1":        `expected a value, found "b"`,
 		"UPDATE t SET a = 1":                        `expected "where"`,
 		"DELETE a t WHERE a = 1":                    `expected "from"`,
-		"BEGIN BATCH APPLY BATCH":                   "without statements",
 		"BEGIN BATCH SELECT a FROM t; APPLY BATCH":  `expected "apply", found "select"`,
 		"ALTER TABLE t PLACE a":                     `expected "add", found "place"`,
 		"DROP t":                                    "DROP T is not read",

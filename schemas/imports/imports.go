@@ -80,6 +80,8 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 		for _, st := range s.Statements {
 			own := st.Kind == cql.Batch || im.own(st.Table)
 			switch err := im.statement(st); {
+			case st.Kind == cql.Batch && len(st.Parts) == 0:
+				im.pass(st.Pos, st.Text, "a batch without statements does nothing")
 			case own && err != nil:
 				im.unread(st.Pos, st.Text, err.Error())
 			case !own && !(logs[i] && foreign[st.Table.Keyspace]):
