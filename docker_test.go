@@ -199,7 +199,7 @@ func TestImagesAreAsked(t *testing.T) {
 		t.Errorf("%d images were asked for, %v, %s", asked.Load(), err, out)
 	}
 	if out, _ := run(registry.URL); !strings.Contains(out, "write ghcr.io/oracle/nosql:2025-12-ce@"+digest+"\n") {
-		t.Errorf("the digest of Oracle's image is not told: %s", out)
+		t.Errorf("the digest of Oracle's image is not reported: %s", out)
 	}
 	lacks = "maven"
 	if out, err := run(registry.URL); err == nil || !strings.Contains(out, "has no maven:") {

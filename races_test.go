@@ -1,13 +1,21 @@
 package mailbench_test
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/schemas/words"
 )
+
+var update = flag.Bool("update", false, "write the sections of docs/models.md that are made from schemas")
 
 // TestRacesTable: the table of what two clients do to one message adds up the golden files of the contract.
 func TestRacesTable(t *testing.T) {
@@ -85,6 +93,74 @@ func TestDecisionTables(t *testing.T) {
 		}
 		if len(rows) < 5 {
 			t.Errorf("%s has a table of %d rows", name, len(rows))
+		}
+	}
+}
+
+// TestModelSections: docs/models.md has the diagram, tables, extensions and variants of each bundled schema, and its
+// link to the source design.
+func TestModelSections(t *testing.T) {
+	const document = "docs/models.md"
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for _, name := range []string{"elasticinbox", "james", "datastax", "oracle", "conversation"} {
+		s, err := schemas.Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder
+		want.WriteString("```mermaid\n")
+		if err := diagram.Mermaid(&want, s, diagram.Logical); err != nil {
+			t.Fatal(err)
+		}
+		want.WriteString("```\n\n| table | content |\n|---|---|\n")
+		var extensions []string
+		extension := func(what, why string) {
+			if why != "" {
+				extensions = append(extensions, "`"+what+"`")
+			}
+		}
+		for _, table := range s.Tables {
+			fmt.Fprintf(&want, "| `%s` | %s |\n", table.Name, words.Markdown(cmp.Or(table.Doc, table.Addition)))
+			extension(table.Name, table.Addition)
+			for _, c := range append(table.Static, table.Columns...) {
+				extension(table.Name+"."+c.Name, c.Addition)
+			}
+			for _, x := range table.Indexes {
+				extension("index "+x.Name, x.Addition)
+			}
+		}
+		for _, p := range s.Patterns {
+			extension("pattern "+p.Name, p.Addition)
+		}
+		want.WriteString("\n" + strings.Join(words.Wrap("Extensions: ", strings.Join(extensions, ", ")+".", 0, 140), "\n") +
+			"\n\n| variant | difference |\n|---|---|\n")
+		for _, variant := range schemas.BundledVariants(name) {
+			v, err := schemas.Bundled(variant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&want, "| `%s` | %s |\n", variant, words.Markdown(v.Doc))
+		}
+		begin := "<!-- model " + name + " -->\n"
+		before, rest, _ := strings.Cut(page, begin)
+		section, after, found := strings.Cut(rest, "<!-- end -->")
+		if heading := before[max(strings.LastIndex(before, "\n## "), 0):]; !found ||
+			!regexp.MustCompile(`(?s)^\n## `+name+`\n.*\]\(https://\S+\).*\*\*Best for\*\*.*\d.*\*\*Avoid for\*\*.*\d`).MatchString(heading) {
+			t.Errorf("%s: the section of %s has no source with a link, best for and avoid for with numbers, or %s", document, name, begin)
+		}
+		if *update {
+			page = before + begin + want.String() + "<!-- end -->" + after
+		} else if section != want.String() {
+			t.Errorf("%s has after %s\n%s\nwant (go test -run TestModelSections . -update)\n%s", document, begin, section, want.String())
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(document, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

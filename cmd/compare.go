@@ -30,7 +30,7 @@ operation, throughput of closed loops, errors, requests, rows and bytes.
 
 Latency needs trials: run both with --trials 10. With fewer than 4 trials all
 latencies are inconclusive. Requests, rows and bytes need one trial.
-docs/internals/comparing.md has the error rates.
+docs/internals/comparing.md lists the error rates.
 
 --fail-over names the metrics that fail the comparison, and their limits, as
 [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT] with * for any name. Metrics are
@@ -78,7 +78,7 @@ so they need --force.`,
 				return f.inTurns(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			if len(args) != 2 {
-				return usagef("compare takes two folders of results, BASE and NEW; see \"mailbench compare --help\"")
+				return usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
 			}
 			c, err := f.compare(args[0], args[1])
 			if err != nil {
@@ -90,13 +90,13 @@ so they need --force.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	bindList(flags, &f.failOver, "fail-over", "",
-		"fail if one of the `FIGURES` is worse, such as 'list.p99:10%,calls' (default: if any is)")
+		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
 	flags.Var(oneOf[string]{&f.format, compareFormats, "format"}, "format",
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(cmd, &f.asJSON)
-	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a figure is worse")
+	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
 	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
@@ -120,16 +120,16 @@ func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
 	if f.workload == "" {
 		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
 			if flags.Changed(name) {
-				return usagef("--%s is for runs that compare makes: name their workload with --run", name)
+				return usagef("--%s needs --run: name the workload to run with both builds", name)
 			}
 		}
 		return nil
 	}
 	switch {
 	case len(args) > 0:
-		return usagef("--run makes the runs that are compared: leave %q out, or leave --run out", strings.Join(args, " "))
+		return usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
 	case f.base == "" || f.new == "":
-		return usagef("--run takes the commands of both sides, --base and --new")
+		return usagef("--run needs the commands of both sides, --base and --new")
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (f *compareFlags) commands() (map[string][]string, error) {
 			return nil, err
 		}
 		if len(line) == 0 {
-			return nil, usagef("--%s is empty: it takes a command such as bin/mailbench", side)
+			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", side)
 		}
 		if _, err := exec.LookPath(line[0]); err != nil {
 			return nil, usagef("--%s %q: %w", side, text, err)

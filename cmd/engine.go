@@ -81,7 +81,7 @@ func (r registry) instance(optional bool) cobra.PositionalArgs {
 		case len(args) == 0 && !optional:
 			return usagef("no engine named; expected %s; see %q", strings.Join(names, " or "), see)
 		case len(args) == 0 && cmd.Flags().Changed("dir"):
-			return usagef("--dir is of one engine: name it; see %q", see)
+			return usagef("--dir belongs to one engine: name it; see %q", see)
 		case len(args) != 1 || slices.Contains(names, args[0]):
 			return cobra.MaximumNArgs(1)(cmd, args)
 		}
@@ -135,7 +135,7 @@ func launchError(err error) error {
 	case errors.As(err, &fault):
 		return usage(err)
 	case errors.Is(err, context.Canceled):
-		return statusError{exitInterrupted, errors.New("interrupted; what was started is stopped again")}
+		return statusError{exitInterrupted, errors.New("interrupted; started nodes are stopped again")}
 	}
 	return err
 }
@@ -196,7 +196,7 @@ func newEngineLogs(known registry) *cobra.Command {
 				return launchError(in.Log(cmd.Context(), cmd.OutOrStdout(), node, tail, follow))
 			}
 			if follow || node != "" {
-				return usagef("--follow and --node are of one engine: name it")
+				return usagef("--follow and --node need one engine: name it")
 			}
 			if !cmd.Flags().Changed("tail") {
 				tail = tailOfAll
@@ -273,7 +273,7 @@ Kerberos, so it has no login for HBase.`,
 	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
 		"several times")
 	flags.BoolVar(&f.Auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
-	flags.BoolVar(&f.check, "check", false, "start nothing; say whether this machine has Java and Maven, and exit with 1 if not")
+	flags.BoolVar(&f.check, "check", false, "start nothing; check for Java and Maven on this machine, and exit with 1 if one is missing")
 	bindJSON(cmd, &f.asJSON)
 	return cmd
 }

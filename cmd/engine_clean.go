@@ -34,12 +34,12 @@ On an engine on the network, mailbench lists the namespaces that carry its mark:
 size and age of each, if the engine reports them, and its owner, if this machine
 knows it.
 A run drops its own namespaces when it ends. Those that are left belong to a run
-that goes on, to a data folder (--data), or to a run that was killed.
+in progress, to a data folder (--data), or to a run that was killed.
 
 On this machine (embedded), mailbench lists the folders of runs that were
 killed: temporary data folders in $TMPDIR, and unfinished results in ./results
-or the folder of --results. It leaves the folders of a run that goes on alone.
-Unfinished results with figures in them are named, and never removed.
+or the folder of --results. Folders of a run in progress are not listed.
+Unfinished results with measured values are listed, and never removed.
 
 Nothing without mailbench's mark is touched.`,
 		Example: `  mailbench engine clean embedded
@@ -52,10 +52,10 @@ Nothing without mailbench's mark is touched.`,
 				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
 			}
 			if asJSON && (all || len(args) > 1) {
-				return usagef("--json lists what there is; name nothing to remove")
+				return usagef("--json only lists; leave the names out")
 			}
 			if args[0] == "all" {
-				return usagef("engine all: name one engine")
+				return usagef("expected one engine, found all")
 			}
 			e, err := pickOne(args[0], known.engines)
 			if err != nil {
@@ -68,12 +68,12 @@ Nothing without mailbench's mark is touched.`,
 			there := func() (*cleaning, error) { return foldersLeft(dir, cmd.CommandPath()+" "+args[0]) }
 			if e.Remote {
 				if all {
-					return usagef("--all: others may be using namespaces of %s; name those to drop", e.Name)
+					return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
 				}
 				there = func() (*cleaning, error) { return namespacesLeft(cmd.Context(), e, w) }
 			}
 			if all && len(args) > 1 {
-				return usagef("--all takes no folder names")
+				return usagef("--all removes all folders of killed runs; leave the names out")
 			}
 			c, err := there()
 			if err != nil {
@@ -83,7 +83,7 @@ Nothing without mailbench's mark is touched.`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "workload", "quick",
-		"`WORKLOAD` or file that says where the engine is and how it is reached")
+		"`WORKLOAD` or file with the address and settings of the engine")
 	f.bind(cmd.Flags())
 	engineSet(cmd.Flags())
 	bindJSON(cmd, &asJSON)
@@ -277,12 +277,12 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 		head: []string{"FOLDER", "SIZE", "AGE"},
 		rest: func(w io.Writer) (err error) {
 			if !tellKept(w, dir) && len(there) == 0 {
-				_, err = fmt.Fprintf(w, "killed runs left nothing in %s and %s\n", os.TempDir(), dir)
+				_, err = fmt.Fprintf(w, "no folders of killed runs in %s and %s\n", os.TempDir(), dir)
 			}
 			return err
 		},
 		unknown: func(name string) error {
-			return usagef("no killed run left %s; %q lists what there is", name, command)
+			return usagef("%s is not left by a killed run; %q lists all", name, command)
 		},
 		remove: func(name string) (string, error) { return "removed " + name, scratch.Remove(name) },
 	}

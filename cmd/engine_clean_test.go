@@ -143,9 +143,9 @@ func TestContact(t *testing.T) {
 		{"none given", []drivers.Engine{a, b}, nil, ""},
 		{"one remote engine", []drivers.Engine{embedded, a}, []string{"h1", "h2:9042"}, ""},
 		{"no remote engine", []drivers.Engine{embedded}, []string{"h"}, "--contact h: none of the engines named is reached over the network; name one with --engine"},
-		{"two remote engines", []drivers.Engine{a, b}, []string{"h"}, "--contact h: which of a, b is there? say it for each with --set engines.NAME.contact=HOST"},
+		{"two remote engines", []drivers.Engine{a, b}, []string{"h"}, "--contact h: the engine is ambiguous (a, b); set the address of each with --set engines.NAME.contact=HOST"},
 		{"no port", []drivers.Engine{a}, []string{"h:x"}, `--contact: "h:x" has the port "x"; expected a number from 1 to 65535`},
-		{"a password", []drivers.Engine{a}, []string{"u:p@h"}, "--contact: an address holds no user and no password; those come from the environment"},
+		{"a password", []drivers.Engine{a}, []string{"u:p@h"}, "--contact: an address has no user and no password; set them in the environment"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			more, err := contactOverride(tc.engines, tc.hosts)

@@ -15,7 +15,7 @@ func newEngines(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engines [NAME]",
 		Short: "List the engines, or the settings of one",
-		Long: `List the engines, or the settings of one. A workload's section engines holds the
+		Long: `List the engines, or the settings of one. A workload's section engines has the
 settings; --set engines.NAME.SETTING=VALUE changes one. Passwords come from the
 environment variables that are listed.`,
 		Example: `  mailbench engines

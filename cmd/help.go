@@ -48,7 +48,7 @@ Verdicts of a phase of a model, from best to worst:
 		{Word: "invalid", Meaning: "the load generator was measured, not the engine (client-bound)"},
 		{Word: "empty", Meaning: "nothing was measured"},
 		{Word: "failed", Meaning: "the phase was not executed to its end"},
-	}) + "\nColumns and words of the tables:\n\n" + terms(glossary.Columns())
+	}) + "\nColumns and marks of the tables:\n\n" + terms(glossary.Columns())
 }
 
 // completeTopics adds topics to what the command help completes.

@@ -32,7 +32,7 @@ the run at which a metric changed. Runs that cannot be compared, because
 workload, machine, engine or settings differ, are separate series. A folder that
 cannot be read is skipped, with the reason. Nothing in DIR is changed.
 
-Requests (calls), rows and bytes are counted: they are compared from run to run.
+Requests (calls), rows and bytes are counters: compared from run to run.
 Times vary: a change of p50, p99, p99.9, rate or max-rate (the highest rate, of
 --find-max) is listed if few other orders of the runs would divide them as
 clearly, and if it is large enough (5%, 10%, 20%, 5%, 10%). You need 10 or more
@@ -49,13 +49,13 @@ bytes. Only the metrics that you name are searched, which needs fewer runs.
   mailbench history results --metric 'james/*.calls' --json
   mailbench history results --metric readers:list.p99   of one stream
   mailbench history results -o history.html`,
-		Args:              lacking(cobra.ExactArgs(1), "history takes one folder that holds folders of results"),
+		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.OutOrStdout(), args[0]) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `FIGURES`, such as list.p99 or 'james/*.p50'")
+	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
 	completeFlags(c, map[string][]string{"metric": metricNames()})
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
@@ -107,7 +107,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 	}
 	h := history.Make(dir, runs, skipped, asked)
 	if len(runs) == 0 {
-		err := fmt.Errorf("%s holds no results of whole runs", dir)
+		err := fmt.Errorf("%s contains no results of complete runs", dir)
 		if len(skipped) > 0 {
 			err = fmt.Errorf("%w; %d folders skipped, first %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
 		}
@@ -119,7 +119,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 		}
 	}
 	if len(asked) > 0 {
-		return nil, usagef("--metric %s: no run in %s has such a figure in a phase that is ok",
+		return nil, usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
 			strings.Join(f.metrics, ","), dir)
 	}
 	return h, nil

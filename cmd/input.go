@@ -138,7 +138,7 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 	case 1:
 		return []string{"engines." + remote[0] + ".contact=[" + strings.Join(quoted, ", ") + "]"}, nil
 	}
-	return nil, usagef("--contact %s: which of %s is there? say it for each with --set engines.NAME.contact=HOST",
+	return nil, usagef("--contact %s: the engine is ambiguous (%s); set the address of each with --set engines.NAME.contact=HOST",
 		given, strings.Join(remote, ", "))
 }
 

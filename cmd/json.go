@@ -23,7 +23,7 @@ func bindJSON(c *cobra.Command, asJSON *bool) {
 
 // bindRunJSON gives a command that measures or merges the flag --json.
 func bindRunJSON(flags *pflag.FlagSet, asJSON *bool) {
-	flags.BoolVar(asJSON, "json", false, "print run.json in place of the table")
+	flags.BoolVar(asJSON, "json", false, "print run.json instead of the table")
 }
 
 // formatOf is the format that the flags --format and --json name together.

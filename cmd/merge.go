@@ -21,16 +21,16 @@ func newMerge() *cobra.Command {
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
 		Long: `Put the results of all shards of a run together ("mailbench run --shard I/N"),
-as if one load generator had carried it out. The results are a folder like that
+as if one load generator had executed it. The results are a folder like that
 of any other run.
 
 Percentiles are exact: those of all operations together, from the histograms in
-latency.hlog. The verdict is that of the whole. If a shard is invalid or failed,
-the whole is, too. Shards that do not belong together are refused, and so is a
-shard that is missing or there twice. The error names the reason.
+latency.hlog. If a shard is invalid or failed, the run is, too. Shards of
+different runs are rejected, and missing or duplicate shards. The error names
+the reason.
 
---wait waits until all folders hold results, as in a Kubernetes Job that merges
-while the shards' Job goes on.`,
+--wait waits until all folders contain results, as in a Kubernetes Job that
+merges while the shards' Job is running.`,
 		Example: `  mailbench merge results/1 results/2 results/3 results/4
   mailbench merge shard-* -o results/whole
   mailbench merge /results/0 /results/1 --wait 2h -o /results/whole`,
@@ -47,7 +47,7 @@ while the shards' Job goes on.`,
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
-	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders hold results")
+	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders contain results")
 	bindFailOn(f, &run.failOn)
 	bindView(f, &run.view)
 	bindRunJSON(f, &run.asJSON)
@@ -69,7 +69,7 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 				break
 			}
 			if time.Now().After(until) {
-				return fmt.Errorf("%s holds no results after %v", dir, most)
+				return fmt.Errorf("%s contains no results after %v", dir, most)
 			}
 			if !told {
 				fmt.Fprintf(out, "waits for %s\n", dir)

@@ -58,8 +58,8 @@ pattern. A schema file is described in the same way.`,
 				})
 		},
 	}
-	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose calls to show, or all")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the calls of all engines, or of those that -e names")
+	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose requests to show, or all")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the requests of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c
 }
@@ -157,10 +157,10 @@ func tellNew(cmd *cobra.Command, m newmodel.Module, dir string, files []string) 
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), `%s: %s
 Next:
   cd %s
-%s  go test -run 'TestContract$' -update-contract  # once: writes testdata/contract, to be looked at and kept
+%s  go test -run 'TestContract$' -update-contract  # once: writes testdata/contract; review it and commit it
   go test -run 'TestContract$'
   go run . run -m james,%s
-docs/own-model.md of mailbench says how to make it your own.
+docs/own-model.md of mailbench describes the next steps.
 `, dir, strings.Join(files, ", "), dir, download, m.Name)
 	return err
 }
@@ -171,7 +171,7 @@ docs/own-model.md of mailbench says how to make it your own.
 func source(named string) (version, checkout string, err error) {
 	if named != "" {
 		if !newmodel.IsCheckout(named) {
-			return "", "", usagef("--checkout %s: there is no source of mailbench (its go.mod)", named)
+			return "", "", usagef("--checkout %s: no source of mailbench found (its go.mod)", named)
 		}
 		checkout, err = filepath.Abs(named)
 		return "v0.0.0", checkout, err

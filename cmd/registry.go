@@ -96,7 +96,7 @@ func (r registry) engineOf(name string, can func(e *drivers.Engine) bool) (e dri
 		names := slices.DeleteFunc(namesOf(able), func(n string) bool { return n == r.floor.Name })
 		return e, usagef("no engine named; add --engine %s", alternatives(names))
 	case "all":
-		return e, usagef("--engine all: name one engine")
+		return e, usagef("--expected one engine, found all")
 	}
 	return pickOne(name, able)
 }

@@ -26,7 +26,7 @@ import (
 // given stay as they are. It returns the saved run.
 func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*results.Run, error) {
 	if len(args) > 0 {
-		return nil, usagef("--from %s repeats a run with its own workload: leave %q out, or leave --from out",
+		return nil, usagef("--from %s repeats the workload of that run: leave %q out, or leave --from out",
 			f.from, args[0])
 	}
 	r, err := results.Open(f.from)
@@ -34,7 +34,7 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*results.Run, er
 		return nil, usage(err)
 	}
 	if r.Workload.Text == "" {
-		return nil, usagef("%s holds an audit, which has no workload to repeat", f.from)
+		return nil, usagef("%s is the result of a verification, which has no workload to repeat", f.from)
 	}
 	c := r.Config
 	if !flags.Changed("model") {
@@ -107,7 +107,7 @@ func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.
 				return fmt.Errorf("schema of model %s: %w", m.Name, err)
 			}
 			if string(own.Source) != s.Text {
-				fmt.Fprintf(w, "mailbench: the schema of %s is not that of the saved run: do not compare their figures\n", m.Name)
+				fmt.Fprintf(w, "mailbench: the schema of %s differs from the saved run: do not compare their values\n", m.Name)
 			}
 		}
 	}

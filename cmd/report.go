@@ -40,8 +40,8 @@ a run has written already: the page of an older mailbench is written again.
 The page of several runs shows them side by side, in the order given: their
 differences in settings, medians, ratios to the first, and the trend. Runs of
 the same load on different engines also get one answer and one overview. It is
-written to ` + severalPage + ` in the current folder. It does not say whether
-a difference is more than chance.
+written to ` + severalPage + ` in the current folder. It does not test whether
+a difference is significant.
 
 --format writes one run to standard output instead: text (as the run printed
 it; with --full all figures), json (run.json), csv (the timeline), tables (CSV
@@ -108,7 +108,7 @@ func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 			s.Curves, err = results.OpenCurves(dir, s.Run)
 		}
 		if s.NoLog = s.Run != nil && errors.Is(err, fs.ErrNotExist); s.NoLog {
-			fmt.Fprintf(notes, "mailbench: %s has no %s any more: the page has no curves of it\n", dir, results.LatencyFile)
+			fmt.Fprintf(notes, "mailbench: %s has no %s: the page has no curves of this run\n", dir, results.LatencyFile)
 		} else if err != nil {
 			bad = append(bad, usage(err))
 		}
@@ -202,7 +202,7 @@ func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error 
 	case err == nil && !info.Mode().IsRegular():
 		return usagef("%s is no file to write to (%v); name another one", file, info.Mode().Type())
 	case err == nil && !overwrite && !page.Ours(text):
-		return usagef("%s is there already: name another file with -o, or overwrite it with --overwrite", file)
+		return usagef("%s exists already: name another file with -o, or overwrite it with --overwrite", file)
 	case err == nil && !overwrite && !ours(file):
 		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
 	}
@@ -213,7 +213,7 @@ func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error 
 	name := filepath.Join(filepath.Dir(target), ".mailbench-"+rand.Text()+filepath.Ext(target))
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("write %s: there is no folder %s", file, filepath.Dir(target))
+		return usagef("write %s: no folder %s", file, filepath.Dir(target))
 	} else if err != nil {
 		return missing(fmt.Errorf("write %s: %w", file, err))
 	}

@@ -22,7 +22,7 @@ func newRoot(known registry) *cobra.Command {
 model on each engine, and whether the stored data is correct.
 
 Exit status:
-  0    all well
+  0    success
   1    the command could not be executed
   2    wrong usage or input
   3    check failed: the run was overloaded, measured nothing, has no valid
@@ -192,7 +192,7 @@ var runGroups = []flagGroup{
 // groupFlags makes a command's help show its flags in groups. Those in no group come last.
 func groupFlags(c *cobra.Command, groups []flagGroup) {
 	c.InitDefaultHelpFlag()
-	rest := flagGroup{title: "Further flags"}
+	rest := flagGroup{title: "More flags"}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && !slices.ContainsFunc(groups, func(g flagGroup) bool { return slices.Contains(g.names, f.Name) }) {
 			rest.names = append(rest.names, f.Name)

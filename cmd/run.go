@@ -28,7 +28,7 @@ the bundled workload quick with all models on the embedded engine, in about a
 minute.
 
 Trials are interleaved: the second runs the models in the opposite order of the
-first. Each loads a store of its own, unless the workload says "trials: {reuse:
+first. Each loads its own store, unless the workload has "trials: {reuse:
 true}", as quick does: then later trials use the store of the first.
 
 The results are a folder: run.json (all data), latency.hlog (HDR

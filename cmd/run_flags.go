@@ -62,7 +62,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
-	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
+	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
 	flags.Var(whole(&f.c.Trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), interleaved: A B, B A, A B (default: the workload's, or 1, "+
 			"of a sweep 2: up and down)", mostTrials))
@@ -79,20 +79,20 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
 	flags.Var(whole(&f.c.Workers, 1, mostWorkers), "workers",
-		fmt.Sprintf("run at most `N` operations at once (1 to %d) in open-loop phases (default: the workload's, or %d with "+
+		fmt.Sprintf("run up to `N` concurrent operations (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
 	flags.Var(duration(&f.c.MaxLag, 1, mostLag), "max-lag",
-		"drop, and count, an operation that could not start within `TIME` (up to "+text(mostLag)+") after it was due")
+		"drop, and count, an operation that does not start within `TIME` (up to "+text(mostLag)+") after its scheduled start")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the plan: operations, bytes, time and disk")
-	flags.StringVar(&f.sweep, "sweep", "", "carry the workload out at each value: `KEY=VALUE,VALUE,…`, such "+
-		"as population.messages=100,1000,10000, and say how cost grows")
+	flags.StringVar(&f.sweep, "sweep", "", "run the workload at each value: `KEY=VALUE,VALUE,…`, such "+
+		"as population.messages=100,1000,10000, and report the growth of cost")
 	f.findMax.bind(flags)
 	f.bindShard(flags)
 	flags.BoolVar(&f.c.NoFloor, "no-floor", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
-		"goes on; without HOST on loopback only")
+		"lasts; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 	bindView(flags, &f.view)
 	bindRunJSON(flags, &f.asJSON)
@@ -134,7 +134,7 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 		"and on an embedded engine 1580/s at least)")
 	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
 	flags.Var(duration(&f.step, leastStep, mostStep), "step",
-		"least `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
+		"minimum `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
 			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
 			"); a measurement of few operations lasts longer")
 	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
@@ -179,13 +179,13 @@ const (
 
 func (f *runFlags) bindShard(flags *pflag.FlagSet) {
 	flags.StringVar(&f.shard, "shard", "",
-		"carry out part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
+		"run part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
 			"Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
 	f.c.ShardSilence = meet.UsualSilence
 	flags.Var(duration(&f.c.ShardSilence, shortestTimeout, longestTimeout), "shard-timeout",
-		"give up when another shard gives no sign of life for that `DURATION`")
+		"time out when another shard sends no heartbeat for that `DURATION`")
 }
 
 // parseShard enters the part of the run into the configuration.

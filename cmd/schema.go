@@ -18,7 +18,7 @@ func newSchema(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Check, draw and print the schemas of models",
-		Long: `A schema says which tables a model has and which access patterns it runs on
+		Long: `A schema declares the tables of a model and the access patterns that it runs on
 them. These commands take the name of a model, or a schema file. They need no Go
 code, so a model can be checked before it is written.`,
 		Example: `  mailbench schema list

@@ -189,7 +189,7 @@ func TestAsDocumentLiveCassandra(t *testing.T) {
 	diff := append([]string{"schema", "diff", "datastax", "-e", "cassandra", "--data", m.data}, m.args...)
 	out := m.mailbench(t, exitOK, diff...)
 	for _, text := range []string{
-		"is as the source design of schema datastax has it", "NOT IN THE DOCUMENT", "table folder_sizes is missing",
+		"equals the source design of schema datastax", "NOT IN THE SOURCE DESIGN", "table folder_sizes is missing",
 		"table attachments has no column checksum",
 	} {
 		if !strings.Contains(out, text) {
@@ -201,7 +201,7 @@ func TestAsDocumentLiveCassandra(t *testing.T) {
 	}
 	out = m.validate(t, exitOK)
 	for _, text := range []string{
-		"emails_by_user_folder  ", "skipped: ", "table folder_sizes", "column checksum of table attachments", "the model's audit",
+		"emails_by_user_folder  ", "skipped: ", "table folder_sizes", "column checksum of table attachments", "the model's verification",
 		"0 rows broken",
 	} {
 		if !strings.Contains(out, text) {
@@ -271,7 +271,7 @@ func TestUnmarkedLiveHBase(t *testing.T) {
 	}
 	check("", exitData, "events  0  ", "events: marker row: 3 rows", `row key "e1" has cells and no marker`)
 	check("hints: {hbase: {marker: none}},", exitData, "events  3  ", `idx: reference event: 1 row`, `k="u2": no row of events`, "1 row broken")
-	absent := "there is no namespace " + prefix + "x with tables at " + contact + `; did you mean "` + prefix + `"? --namespace names another`
+	absent := "no namespace " + prefix + "x with tables at " + contact + `; did you mean "` + prefix + `"? --namespace names another`
 	(&loaded{}).refuses(t, absent, "schema", "validate", file, "-e", "hbase", "--namespace", prefix+"x", "--contact", contact)
 }
 

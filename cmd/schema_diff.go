@@ -117,11 +117,11 @@ func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
 func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
 	switch {
 	case len(c.Drifts) == 0 && len(c.Ignored) > 0:
-		fmt.Fprintf(out, "%s (%s) is as schema %s says, but for what is ignored.\n", c.Where, version, s.Name)
+		fmt.Fprintf(out, "%s (%s) equals schema %s, except for ignored differences.\n", c.Where, version, s.Name)
 	case len(c.Drifts) == 0:
-		fmt.Fprintf(out, "%s (%s) is as schema %s says: no difference.\n", c.Where, version, s.Name)
+		fmt.Fprintf(out, "%s (%s) equals schema %s: no difference.\n", c.Where, version, s.Name)
 	case c.AsDocument():
-		fmt.Fprintf(out, "%s (%s) is as the source design of schema %s has it: it lacks only what mailbench adds.\n", c.Where,
+		fmt.Fprintf(out, "%s (%s) equals the source design of schema %s: only extensions are missing.\n", c.Where,
 			version, s.Name)
 	default:
 		fmt.Fprintf(out, "%s (%s) differs from schema %s.\n", c.Where, version, s.Name)

@@ -71,7 +71,7 @@ type explainFlags struct {
 func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	switch {
 	case len(f.queries) > 0 && len(args) > 0:
-		return usagef("--queries makes a schema of the keyspace and the statements; leave %s out", args[0])
+		return usagef("--queries creates a schema of the keyspace and the statements; leave %s out", args[0])
 	case len(f.queries) > 0 && (f.live || f.namespace != ""):
 		return usagef("--queries runs the statements of a file; leave --live and --namespace out")
 	case len(f.queries) > 0:
@@ -94,7 +94,7 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 		return err
 	}
 	if f.live && f.namespace != "" {
-		return usagef("--live makes a namespace of its own; leave --namespace out")
+		return usagef("--live creates its own namespace; leave --namespace out")
 	}
 	if f.live {
 		return f.runLive(cmd, known, args[0], e, patterns)
@@ -221,7 +221,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 	defer func() { err = errors.Join(err, st.Close()) }()
 	store, ok := st.(queries.Store)
 	if !ok {
-		return usagef("--queries: %s runs no statements of one's own; expected --engine cassandra", f.engine)
+		return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
 	}
 	e, err := pickOne(f.engine, known.engines)
 	if err != nil {

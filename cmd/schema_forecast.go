@@ -68,7 +68,7 @@ Rows of other entities have their own numbers and need no workload:
 		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)", "workday")
 	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
-	flags.Var(wholeUint64(&f.seed), "seed", "draw everything from seed `N` (default: the workload's)")
+	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
 	flags.Var(number(&f.perDay, 0, 100_000), "per-day", "`N` messages received by each user a day, on average")
 	flags.Var(whole(&f.years, 1, 100), "years", "look `N` years ahead (1 to 100)")
 	flags.Var(whole(&f.replicas, 0, 100), "replicas", "`N` copies of the data (default: the engine's usual number)")

@@ -50,10 +50,10 @@ func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Make a schema file of an existing keyspace",
-		Long: `Make a schema file of the tables of a keyspace and the statements that read and
-write them, so that lint, forecast, diagram and diff can check them. The tables
-are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
+		Short: "Create a schema file of an existing keyspace",
+		Long: `Create a schema file of the tables of a keyspace and the statements that read
+and write them, so that lint, forecast, diagram and diff can check them. The
+tables are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
 cluster, which is only read (--engine cassandra --keyspace). The statements are
 CQL text (--queries), each on a line of its own or ended by a semicolon.
 
@@ -94,7 +94,7 @@ Findings of lint have the lines of the CQL.`,
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
 	flags.BoolVar(&f.overwrite, "force", false, "")
 	flags.Lookup("force").Hidden = true // the earlier name
-	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
+	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file with the address and settings of the engine")
 	f.workloadFlags.bind(flags)
 	return cmd
 }
@@ -115,7 +115,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	case len(f.cql) > 0 && f.engine != "":
 		return usagef("--cql and --engine both name tables; leave one out")
 	case f.engine != "" && f.keyspace == "":
-		return usagef("--engine %s: --keyspace NAME says which tables to import", f.engine)
+		return usagef("--engine %s: name the tables to import with --keyspace NAME", f.engine)
 	case f.engine == "" && f.saveCQL != "":
 		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
 	}
@@ -197,7 +197,7 @@ func migrations(name string) (files []string, err error) {
 	}
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".down.cql") })
 	if len(files) == 0 {
-		return nil, usagef("read CQL: there is no file %s", pattern)
+		return nil, usagef("read CQL: no file %s", pattern)
 	}
 	padded := func(s string) string {
 		return digits.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprintf("%020s", n) })
@@ -218,7 +218,7 @@ func readSources(names []string) (all []imports.Source, err error) {
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, ".cq4") {
-			return nil, usagef("read CQL: %s is a full query log as Cassandra keeps it; \"fqltool dump %s\" prints the text "+
+			return nil, usagef("read CQL: %s is a binary full query log; \"fqltool dump %s\" prints the text "+
 				"that is read", file, filepath.Dir(file))
 		}
 		text, err := plainfile.Read(file, mostText)

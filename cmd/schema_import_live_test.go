@@ -51,7 +51,7 @@ func TestImportLiveCassandra(t *testing.T) {
 			want := "no difference"
 			if d.name == "sensors" && schema == text { // its CQL says how it is replicated, in a datacenter of their own
 				m.mailbench(t, exitBroken, diff...)
-				diff, want = append(diff, "--ignore", "replication"), "but for what is ignored"
+				diff, want = append(diff, "--ignore", "replication"), "except for ignored differences"
 			}
 			if out := m.mailbench(t, exitOK, diff...); !strings.Contains(out, want) {
 				t.Errorf("%s: %s differs:\n%s", d.name, filepath.Base(schema), out)

@@ -74,7 +74,7 @@ func TestAuth(t *testing.T) {
 	m.mailbench(t, exitOK, at("schema", "diff", schema)...)
 	file := filepath.Join(dir, "check")
 	out := m.mailbench(t, exitOK, at("schema", "validate", schema, "--rate-limit", "100000/s", "--pause-on-latency", "30s", "--resume", file)...)
-	for _, want := range []string{"messages  105 ", "At most 100000 rows a second were read.", "No pause: ", ": 0 rows broken, 0 left over"} {
+	for _, want := range []string{"messages  105 ", "At most 100000 rows a second were read.", "No pause: ", ": 0 rows broken, 0 orphaned"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("validate does not say %q:\n%s", want, out)
 		}

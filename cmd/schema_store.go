@@ -36,8 +36,8 @@ func (f *storeFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keyspace, "keyspace", "", "Cassandra: the `KEYSPACE` in full (default: mailbench_SCHEMA)")
 	flags.StringVar(&f.namespace, "namespace", "",
 		"HBase, Oracle NoSQL: a `NAMESPACE` of the engine; HBase: or the names of tables up to their first dot (default: mailbench_SCHEMA)")
-	flags.StringVar(&f.data, "data", "", "the data set that a run kept in `DIR`, on any engine")
-	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine is and how it is reached")
+	flags.StringVar(&f.data, "data", "", "the dataset of a run with --data in `DIR`, on any engine")
+	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file with the address and settings of the engine")
 	f.workloadFlags.bind(flags)
 	engineSet(flags)
 }
@@ -73,7 +73,7 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	}
 	switch {
 	case e.Name == known.floor.Name:
-		return e, usagef("--engine %s keeps nothing that could be read", e.Name)
+		return e, usagef("--engine %s stores nothing", e.Name)
 	case f.keyspace != "" && e.Namespace == "namespace":
 		return e, usagef("--keyspace %s: %s has namespaces; name one with --namespace", f.keyspace, e.Name)
 	case f.keyspace != "" && e.Namespace != "keyspace":
@@ -83,7 +83,7 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 	case f.data != "" && f.keyspace+f.namespace != "":
 		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
 	case f.data == "" && !e.Remote:
-		return e, usagef("--data DIR says where the data of %s is", e.Name)
+		return e, usagef("name the data of %s with --data DIR", e.Name)
 	}
 	return e, nil
 }
@@ -239,7 +239,7 @@ func isFile(name string) bool { return strings.ContainsAny(name, `./\`) }
 // whose name is relative to the variant's folder.
 func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 	if strings.EqualFold(filepath.Ext(file), ".cql") {
-		return nil, usagef("%s is CQL; \"mailbench schema lint --cql %s\" checks it, \"schema import\" makes a schema of it", file, file)
+		return nil, usagef("%s is CQL; \"mailbench schema lint --cql %s\" checks it, \"schema import\" creates a schema of it", file, file)
 	}
 	s, err := readSchema(file, func(base string) (*schemas.Schema, error) {
 		if !isFile(base) {

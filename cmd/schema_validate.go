@@ -100,12 +100,12 @@ for each row that refers to another or is counted.`,
 	flags.Var(bounded[share]{&f.sample, 0.00001, 1, "a share such as 1%,", parseShare}, "sample",
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
-	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` sessions at once")
+	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` concurrent sessions")
 	flags.Var(bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}, "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
-	flags.BoolVar(&f.noAudit, "no-audit", false, "leave out the model's own verification")
+	flags.BoolVar(&f.noAudit, "no-audit", false, "skip the model's own verification")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
 	return cmd
@@ -177,9 +177,9 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 		v.resume = f.resume
 	}
 	if err == nil && !isFile(name) && !f.noAudit && f.sample == 1 {
-		bar.show("audit of the model")
+		bar.show("verification of the model")
 		if v.Audit, err = auditOf(ctx, known, name, st, s, pace, f.blobs); v.Audit == nil && len(skipped) > 0 {
-			v.Skipped, err = append(v.Skipped, "the model's audit, which needs them"), nil
+			v.Skipped, err = append(v.Skipped, "the model's verification, which needs them"), nil
 		}
 	}
 	bar.close()
@@ -218,11 +218,11 @@ func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*sche
 // scratchFolder makes a temporary folder. The next mailbench finds it if this process is killed.
 func scratchFolder() (path string, remove func() error, err error) {
 	if path, err = os.MkdirTemp("", run.TemporaryPattern); err != nil {
-		return "", nil, fmt.Errorf("make a temporary folder (TMPDIR says where): %w", err)
+		return "", nil, fmt.Errorf("create a temporary folder (in TMPDIR): %w", err)
 	}
 	folder, err := scratch.Claim(path)
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("make a temporary folder: %w", err), os.Remove(path))
+		return "", nil, errors.Join(fmt.Errorf("create a temporary folder: %w", err), os.Remove(path))
 	}
 	return path, folder.Remove, nil
 }
@@ -302,7 +302,7 @@ type validated struct {
 	resume  string      // the file with which a check that has stopped goes on
 }
 
-// writeText prints the report, and behind it what the model's audit says.
+// writeText prints the report, and behind it what the model's verification says.
 func (v *validated) writeText(w io.Writer, room int) error {
 	if err := v.Report.WriteText(w, room); err != nil {
 		return err
@@ -310,15 +310,15 @@ func (v *validated) writeText(w io.Writer, room int) error {
 	if v.Stopped != "" {
 		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
 		if v.resume != "" {
-			fmt.Fprintf(w, "The same command goes on from here: %s has what was read.\n", v.resume)
+			fmt.Fprintf(w, "Run the same command to continue: %s has the ranges that were read.\n", v.resume)
 		}
 	}
 	if len(v.Skipped) > 0 {
-		fmt.Fprintf(w, "\nNot in the source design of the schema, nor in the store, and so skipped: %s.\n",
+		fmt.Fprintf(w, "\nExtensions of the schema that the store does not have, skipped: %s.\n",
 			strings.Join(v.Skipped, ", "))
 	}
 	if a := v.Audit; a != nil {
-		fmt.Fprintf(w, "\nAudit of the model: %d accounts, %d folders, %d messages, %d deleted; %d unreferenced;\n"+
+		fmt.Fprintf(w, "\nVerification of the model: %d accounts, %d folders, %d messages, %d deleted; %d orphaned;\n"+
 			"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 			a.BrokenBodies, a.CounterDrift)
@@ -330,9 +330,9 @@ func (v *validated) writeText(w io.Writer, room int) error {
 		}
 		switch {
 		case a.interrupted:
-			fmt.Fprintf(w, "  The audit was INTERRUPTED: %s\n", words.OneLine(a.Error))
+			fmt.Fprintf(w, "  The verification was INTERRUPTED: %s\n", words.OneLine(a.Error))
 		case a.Error != "":
-			fmt.Fprintf(w, "  The audit ended at data that it cannot read: %s\n", words.OneLine(a.Error))
+			fmt.Fprintf(w, "  The verification ended at unreadable data: %s\n", words.OneLine(a.Error))
 		}
 	}
 	adrift := ""
@@ -340,7 +340,7 @@ func (v *validated) writeText(w io.Writer, room int) error {
 		adrift = fmt.Sprintf("; counter drift in %s: operations on the dataset were interrupted, or have an unknown outcome",
 			words.Plural(v.Adrift, "count"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d left over%s\n", v.Schema, v.Engine,
+	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d orphaned%s\n", v.Schema, v.Engine,
 		words.Plural(v.Broken, "row"), v.Leftover, adrift)
 	return err
 }
@@ -355,7 +355,7 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
 			v.Engine, words.Plural(v.Broken, "row"))}
 	case v.Audit != nil && v.Audit.broken(f.exact):
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: the model's audit says so", v.Schema, v.Engine)}
+		return statusError{exitData, fmt.Errorf("data of %s on %s is broken (verification of the model)", v.Schema, v.Engine)}
 	}
 	return nil
 }
@@ -367,7 +367,7 @@ func (f *validateFlags) journal(
 	if f.resume == "" {
 		return nil, nil
 	}
-	store := f.engine + ", mailbench's own " + s.Name
+	store := f.engine + ", mailbench's extension " + s.Name
 	for _, where := range [][2]string{{"data ", f.data}, {"namespace ", f.namespace}, {"keyspace ", f.keyspace}} {
 		if where[1] != "" {
 			store = f.engine + ", " + where[0] + where[1]

@@ -120,7 +120,7 @@ var (
 
 func bindFailOn(flags *pflag.FlagSet, f *failOn) {
 	*f = failsDefault
-	flags.Var(f, "fail-on", "exit with 3, or 1 if a cell failed, for these: `LIST` of "+strings.Join(failures, ", ")+
+	flags.Var(f, "fail-on", "exit with 3, or 1 if a result failed, for these: `LIST` of "+strings.Join(failures, ", ")+
 		"; or all, or none")
 }
 
@@ -173,18 +173,18 @@ func verdict(r *results.Run, on failOn) error {
 				a.Engine, a.Fault)}
 		}
 		if a.Wrong() {
-			return statusError{exitData, fmt.Errorf("the audit of %s on %s found data wrong or lost", a.Model, a.Engine)}
+			return statusError{exitData, fmt.Errorf("verification of %s on %s found wrong or lost data", a.Model, a.Engine)}
 		}
 	}
 	if r.Interrupted {
-		return statusError{exitInterrupted, errors.New("interrupted; what was measured is saved")}
+		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
 	}
 	for _, a := range r.Audits {
 		if a.Error != "" {
-			return fmt.Errorf("the audit of %s on %s was interrupted: %s", a.Model, a.Engine, a.Error)
+			return fmt.Errorf("verification of %s on %s was interrupted: %s", a.Model, a.Engine, a.Error)
 		}
 		if a.Unread > 0 {
-			return fmt.Errorf("the audit of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
+			return fmt.Errorf("verification of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}
 	}
 	for _, cause := range causes {

@@ -69,7 +69,7 @@ type listedWorkload struct {
 
 // schemaLine tells an editor which JSON Schema a workload has.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
-# ("mailbench workloads schema > workload.schema.json" makes that file for an editor)`
+# ("mailbench workloads schema > workload.schema.json" creates that file for an editor)`
 
 func newWorkloadsSchema() *cobra.Command {
 	return &cobra.Command{
@@ -128,7 +128,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 		return err
 	}
 	if a := w.Answer; len(a.Models) > 0 {
-		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and answers:\n", strings.Join(a.Models, ", "))
+		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
 		for _, s := range a.Says {
 			for _, line := range words.Wrap("  ", s, 2, 80) {
 				fmt.Fprintln(out, line)

@@ -78,7 +78,7 @@ func LongestGap(c *results.Cell) string {
 func rowRemarks(r *trials.Row) []string {
 	s := Remarks(&r.Op)
 	if len(r.Used) < r.Trials {
-		s = append(s, fmt.Sprintf("figures of %d of %d trials", len(r.Used), r.Trials))
+		s = append(s, fmt.Sprintf("values of %d of %d trials", len(r.Used), r.Trials))
 	}
 	return s
 }

@@ -58,7 +58,7 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 	if r.Interrupted {
 		s.Cases = append(s.Cases, junitCase{
 			Class: s.Name, Name: "run", Time: "0",
-			Error: &junitOutcome{"interrupted: the results have what was measured until then", "interrupted"},
+			Error: &junitOutcome{"interrupted: the results have the values measured until then", "interrupted"},
 		})
 	}
 	for i := range r.Cells {

@@ -88,7 +88,7 @@ func wholeLoad(loads []ranking.Load) document.Section {
 		},
 	}, perOperation(0, 3, 4, 5), []document.Column{
 		{Title: "disk KB\n/mail", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
-		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next at once"},
+		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next operation immediately"},
 	})}
 	throughput, unknown := false, false
 	for i := range loads {

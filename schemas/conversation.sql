@@ -21,10 +21,10 @@ CREATE TABLE IF NOT EXISTS mailbench_conversation:messages (
 # messages: A conversation's messages, newest first.
 # Extension, not in the source design: column attachment_sizes: open lists the attachments of a
 # message without reading them
-# Column message_id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts
+# Column message_id has a timeuuid's hexadecimal digits, those of its time first, so that it sorts
 # by time.
 # Column recipients is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
-# Keys ascend: reads say ORDER BY message_id DESC and go backwards.
+# Keys ascend: reads use ORDER BY message_id DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_conversation:messages.rows (
   message_id STRING,
   content STRING,

@@ -46,9 +46,8 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder (
 # a list of a folder without overflow labels is one slice
 # Extension, not in the source design: column since: when an overflow label came into use. Earlier
 # labels have no emails that are much newer, so a list does not read them
-# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
-# time.
-# Keys ascend: reads say ORDER BY id DESC and go backwards.
+# Column id has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time.
+# Keys ascend: reads use ORDER BY id DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder.rows (
   id STRING,
   from STRING,
@@ -58,8 +57,7 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails_by_user_folder.rows (
 );
 
 # emails: An email, stored once for all users and labels that show it (Q3). Its time is in its id.
-# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
-# time.
+# Column id has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time.
 # Column to is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
   id STRING,
@@ -75,8 +73,8 @@ CREATE TABLE IF NOT EXISTS mailbench_datastax:emails (
 # attachment (Q4).
 # Extension, not in the source design: column checksum: CRC-32C of the chunk; the source design
 # cannot detect a damaged chunk
-# Column email_id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts
-# by time.
+# Column email_id has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# time.
 CREATE TABLE IF NOT EXISTS mailbench_datastax:attachments (
   email_id STRING,
   filename STRING,

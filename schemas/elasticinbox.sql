@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata (
 # and to (JSON arrays of [name, address]), subject, date, size, location (a blob:// URI), l:ID
 # labels, m:ID markers. The source design compares their names as bytes; all are text, which sorts
 # the same. Two names are extensions; patterns that write them are marked.
-# Column message holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# Column message has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
 # time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
   message STRING,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageMetadata.columns (
 
 # MessageBlob: A message's raw bytes in blocks of 128 KiB. The row is composite(TimeUUID, int32),
 # the column an int32 sub-block.
-# Column message holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
+# Column message has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
 # time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageBlob (
   message STRING,
@@ -59,8 +59,7 @@ CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:MessageBlob (
 # IndexLabels: The row "address:labelID" has a column without a value for each message that has the
 # label. The row "address:purge" has a column for each deletion, a TimeUUID of its time, whose value
 # is the deleted message.
-# Column id holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
-# time.
+# Column id has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time.
 CREATE TABLE IF NOT EXISTS mailbench_elasticinbox:IndexLabels (
   key STRING,
   id STRING,

@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MAILBOX_NAMES (
 # Extension, not in the source design: column properties: the position of the text body and of each
 # attachment in the message, so that a read of one needs only its chunks; and a CRC-32C of the
 # message, by which verification finds a damaged one
-# Keys ascend: reads say ORDER BY uid DESC and go backwards.
+# Keys ascend: reads use ORDER BY uid DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_james:JAMES_MESSAGES (
   mailbox STRING AS UUID,
   uid LONG,

@@ -154,7 +154,7 @@ func (p *parser) wordParameter(q *Parameter, f map[string]strict.Entry, words *y
 	word := p.TextOf(f, "default", where)
 	for _, n := range p.List(words, "words of "+where) {
 		if !wordForm.MatchString(n.Value) || slices.Contains(q.Words, n.Value) {
-			p.Fail(n, "words of %s: each must be small letters, digits or - that begin with a letter, and no two alike", where)
+			p.Fail(n, "words of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique", where)
 		}
 		q.Words = append(q.Words, n.Value)
 	}

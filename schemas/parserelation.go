@@ -41,11 +41,11 @@ func (r *tableReader) counts(t *Table, n *yaml.Node) {
 		}
 		column, ok := f["column"]
 		if !ok {
-			r.Fail(e.Value, "%s has no column; expected column: the one that holds the number", where)
+			r.Fail(e.Value, "%s has no column; expected column: the one with the number", where)
 			continue
 		}
 		if c.Column = r.columnOf(t, column.Value, where); c.Column != nil && !counts(c.Column.Type) {
-			r.Fail(column.Value, "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that holds one",
+			r.Fail(column.Value, "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
 				c.Column.Name, where, c.Column.Type)
 		}
 		if sum, ok := f["sum"]; ok {
@@ -83,7 +83,7 @@ func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
 			continue
 		}
 		if !slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }) {
-			r.Fail(n, "column %s of %s is a map; expected %s: {%s: …} to say which of its keys",
+			r.Fail(n, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
 				side.column.Name, where, side.key, side.column.Name)
 		}
 	}
@@ -129,7 +129,7 @@ func (r *tableReader) join(t *Table, j *Join, e strict.Entry, toKey string, f ma
 			r.sameVariables(at.Key, &Join{From: j.At, At: j.From}, "at", "from", where)
 		}
 	default:
-		r.Fail(e.Value, "%s does not say which rows belong together; expected by: [column, …], or both from and at", where)
+		r.Fail(e.Value, "%s has no columns that match; expected by: [column, …], or both from and at", where)
 	}
 	if len(r.Errs) == before && len(j.Names()) == 0 {
 		r.Fail(e.Value, "%s has no variable; expected at least one, such as {id}, in both from and at", where)

@@ -250,7 +250,7 @@ func (r *rowsReader) growth(n *yaml.Node, f map[string]strict.Entry) {
 		return
 	}
 	if slices.Contains(Entities, r.Each) {
-		r.Fail(e.Value, "%s: the workload says how many of a %s there are; leave out count and per, or name another "+
+		r.Fail(e.Value, "%s: the workload sets the number of each %s; leave out count and per, or name another "+
 			"entity, such as order", r.where, r.Each)
 		return
 	}
@@ -300,7 +300,7 @@ func (r *rowsReader) spread(g *Growth, e strict.Entry) {
 		}
 	}
 	if g.Every != "" && g.Per == 0 {
-		r.Fail(e.Value, "%s: new partitions every %s need rows that come in time; say how many, such as per: {%s: 100}",
+		r.Fail(e.Value, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}",
 			where, g.Every, g.Every)
 	}
 }

@@ -249,7 +249,7 @@ func (r *tableReader) checkCounters(t *Table) {
 		r.Errs = append(r.Errs, &Error{
 			File: r.File, Pos: counter.Pos,
 			Msg: "counter " + counter.Name + " in table " + t.Name +
-				" is beside column " + other.Name + "; a table with counters holds nothing but counters and its key",
+				" is next to column " + other.Name + "; a table with counters contains only counters and its key",
 		})
 	}
 }

@@ -202,7 +202,7 @@ func (p *parser) userTypes(n *yaml.Node) {
 		u := &UserType{Name: e.Name, Pos: p.At(e.Key)}
 		_, cql := cqlTypes[e.Name]
 		if cql || slices.Contains(cqlNested, e.Name) || slices.Contains(kindNames[:], e.Name) {
-			p.Fail(e.Key, "type %s is there already; expected another name", e.Name)
+			p.Fail(e.Key, "type %s exists already; expected another name", e.Name)
 		}
 		for _, f := range p.Mapping(e.Value, "type "+e.Name) {
 			where := "of field " + f.Name + " in type " + e.Name

@@ -93,7 +93,7 @@ func (d *decoder) contact(n *yaml.Node, engine string) []string {
 // or a host and a port.
 func CheckContact(s string) error {
 	if strings.Contains(s, "@") {
-		return errors.New("an address holds no user and no password; those come from the environment")
+		return errors.New("an address has no user and no password; set them in the environment")
 	}
 	host, port := s, ""
 	bare := s
@@ -162,7 +162,7 @@ func (w word) check(engine string, words *EngineWords) *strict.Error {
 	case w.text == contactKey && words.Remote, slices.Contains(words.Settings, w.text):
 		return nil
 	case w.text == contactKey:
-		return w.fault("", "engine %s runs in this process; there is no node to contact", engine)
+		return w.fault("", "engine %s runs in this process and has no node to contact", engine)
 	}
 	if v := w.variable(words.Environment); v != "" {
 		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text,

@@ -144,7 +144,7 @@ func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
 		return
 	}
 	if of.Op != "" && !d.w.measures(of) {
-		where := "measured phase that it holds for"
+		where := "measured phase to which it applies"
 		if of.Stream != "" {
 			where = "stream " + of.Stream
 		}
@@ -165,7 +165,7 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 	}
 	if op, rest, ok := strings.Cut(key, "."); ok {
 		if _, known := d.w.Patterns.Op(op); known {
-			d.Unknown(n, "figure", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool {
+			d.Unknown(n, "metric", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool {
 				return s == achieved
 			}))
 			return
@@ -175,7 +175,7 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 			return
 		}
 	}
-	d.Unknown(n, "figure", key, "in expect", append(names, "models", "engines", "phases", "streams"))
+	d.Unknown(n, "metric", key, "in expect", append(names, "models", "engines", "phases", "streams"))
 }
 
 // measures reports whether a phase or stream that the expectation holds for has its
@@ -228,7 +228,7 @@ func (d *decoder) streamed(n *yaml.Node, phase string) {
 	switch {
 	case slices.Contains(known, n.Value):
 	case len(known) == 0:
-		d.Fail(n, "unknown stream %q in expect.streams: no measured phase that it holds for has streams", n.Value)
+		d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
 	default:
 		d.Unknown(n, "stream", n.Value, "in expect.streams", known)
 	}

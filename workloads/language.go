@@ -59,7 +59,7 @@ var sections = []section{
 		"steady, at most for its duration,\n" +
 		"and has the mix and pace of the next measure phase unless it has its own.", Phase{}, []string{"measure", "pace"}},
 	{
-		"stream", "One of the streams that a phase runs at once. All have a rate, or all have clients.",
+		"stream", "One of the concurrent streams of a phase. All have a rate, or all have clients.",
 		Phase{},
 		[]string{"stream", "pace"},
 	},
@@ -116,7 +116,7 @@ var weightKey = key{
 func howKeys() []key  { return keysOf(How{}) }
 func stepKeys() []key { return keysOf(Step{}, "step") }
 
-// howOf returns the keys that say how an operation is carried out.
+// howOf returns the keys that say how define an operation.
 func howOf(op Op) []key {
 	return slices.DeleteFunc(howKeys(), func(k key) bool { return len(k.of) > 0 && !slices.Contains(k.of, op.String()) })
 }
@@ -126,7 +126,7 @@ var expectSelects = []key{
 	{name: "models", form: "expect", doc: "bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"},
 	{name: "engines", form: "expect", doc: "the same for one engine"},
 	{name: "phases", form: "expect", doc: "the same for one measured phase"},
-	{name: "streams", form: "expect", doc: "bounds for a stream's own figures: {inbound: {achieved: \">=99%\"}}"},
+	{name: "streams", form: "expect", doc: "thresholds for a stream's own metrics: {inbound: {achieved: \">=99%\"}}"},
 }
 
 // form is what a value looks like.

@@ -222,7 +222,7 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 			where)
 	case open && visits && f["think"].Value == nil:
 		d.Fail(at,
-			"%s has no think; expected how long a user takes between steps, such as think: {lognormal: {median: 2s, p99: 30s}}",
+			"%s has no think; expected the time between steps, such as think: {lognormal: {median: 2s, p99: 30s}}",
 			where)
 	case visits && p.Rate.Count == 0 && p.Clients == 0 && p.Kind == Warmup:
 		d.Fail(at, "%s: a session needs a rate or clients", where)
@@ -374,13 +374,13 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 		return
 	}
 	if next.Replay != nil {
-		d.Fail(at, "phase %s: the phase that follows replays a trace; give this one a mix and a rate of its own", w.Name)
+		d.Fail(at, "phase %s: the next phase replays a trace; set a mix and a rate for this one", w.Name)
 		return
 	}
 	paced := w.Rate.Count > 0 || w.Clients > 0
 	if w.Mix == (Mix{}) {
 		if paced && len(next.Streams) > 0 {
-			d.Fail(at, "phase %s: phase %s has streams with a pace each; leave rate and clients out, or give a mix",
+			d.Fail(at, "phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix",
 				w.Name, next.Name)
 			return
 		}

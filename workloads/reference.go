@@ -115,7 +115,7 @@ with its sentences. A metric of an operation is in braces, or
   {row-cache.hits of james}         share of reads that a cache of rows answered
   {smallest}, {largest}             the ends of the sweep; at knows them too
 
-The figures are calls, examined, rows, bytes, read, written, p50 and p99, and
+The metrics are calls, examined, rows, bytes, read, written, p50 and p99, and
 partition.size, the forecast of a sweep. A sentence without a model is printed
 once per model. If a metric is not known, or a difference is within the noise,
 it is inconclusive. --set answer={} leaves an answer out.
@@ -146,8 +146,8 @@ func Reference() string {
 		keyTable(&b, s.keys())
 	}
 	b.WriteString("\nMix\n")
-	wrap(&b, "  ", "The operations with their weights. In place of a number, {weight: 50, …} with these keys says how "+
-		"an operation is carried out. "+
+	wrap(&b, "  ", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to "+
+		"define an operation. "+
 		"The operations are "+strings.Join(opNames[:], ", ")+".")
 	keys := howKeys()
 	for i, k := range keys {

@@ -238,7 +238,7 @@ type Replay struct {
 	Source any
 }
 
-// How says how an operation is carried out. Zero values are the defaults. The tag of names the
+// How says how define an operation. Zero values are the defaults. The tag of names the
 // operations that know a key.
 type How struct {
 	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`

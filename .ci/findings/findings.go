@@ -1,9 +1,10 @@
-// Findings makes the figures of docs/findings.md again. In that file a line
+// Findings measures the values of docs/findings.md and docs/models.md again. In these files a line
 //
 //	<!-- findings: run overflow -e embedded -->
 //
-// begins figures, and <!-- end --> ends them. The program runs bin/mailbench with these words and puts the
-// command and the sentences of its answer between the two. Where a command names an engine over the network
+// begins values, and <!-- end --> ends them. The program runs bin/mailbench with these words and puts the
+// command and the sentences of its answer between the two, or the cost of each operation if the workload has no
+// answer. Where a command names an engine over the network
 // that is not up ("mailbench engine up cassandra"), the figures stay as they are, and the program fails at its
 // end. With words, it makes only commands that have one of them.
 //
@@ -14,6 +15,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +29,6 @@ import (
 )
 
 const (
-	file  = "docs/findings.md"
 	begin = "<!-- findings: "
 	end   = "<!-- end -->"
 )
@@ -40,6 +41,10 @@ func main() {
 }
 
 func run(only []string) error {
+	return errors.Join(page("docs/findings.md", only), page("docs/models.md", only))
+}
+
+func page(file string, only []string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -89,7 +94,41 @@ func figures(args, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("```console\n$ bin/mailbench %s\n```\n\n", args) + table(answer.Of(r), r.Answer), nil
+	out := fmt.Sprintf("```console\n$ bin/mailbench %s\n```\n\n", args)
+	if len(r.Answer) == 0 {
+		return out + operations(r), nil
+	}
+	return out + table(answer.Of(r), r.Answer), nil
+}
+
+// operations has the cost of each operation in the phase measure of a run of one model.
+func operations(r *results.Run) string {
+	out := "| operation | access patterns (requests of each) | requests | rows scanned | KB read | KB written |\n|---|---|--:|--:|--:|--:|\n"
+	for _, c := range r.Cells {
+		if c.Phase != "measure" {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
+			op := c.Ops[name]
+			if op.Count == 0 {
+				continue
+			}
+			var patterns []string
+			for _, p := range op.Patterns {
+				if p.Calls >= 0.01 {
+					patterns = append(patterns, fmt.Sprintf("`%s` %s", p.Name, words.Digits(p.Calls)))
+				}
+			}
+			scanned := "-"
+			if op.Store.RowsExamined != nil {
+				scanned = words.Digits(*op.Store.RowsExamined)
+			}
+			out += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", name, strings.Join(patterns, ", "),
+				words.Digits(op.Store.Calls), scanned,
+				words.Digits(op.Store.BytesRead/1000), words.Digits(op.Store.BytesWritten/1000))
+		}
+	}
+	return out
 }
 
 // table has a row for each sentence and a column for each model. Sentences of one model are a list.

@@ -375,7 +375,7 @@ patterns:
 	told := st.Observe().Settings
 	for _, name := range []string{"sstable.selected_format", "memtable_heap_space", "concurrent_compactors", defaultIndex, "java.version"} {
 		if told["server_"+name] == "" {
-			t.Errorf("setting %s is not told", name)
+			t.Errorf("setting %s is not reported", name)
 		}
 	}
 }

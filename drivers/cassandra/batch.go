@@ -46,7 +46,7 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 
 // errOneTime stands before what is wrong with a batch.
 var errOneTime = errors.New("nodes set the timestamps of a table with conditional writes, and all parts of a batch get one: " +
-	"what writes a row twice needs two batches")
+	"two writes of one row need two batches")
 
 // ordered refuses parts whose order would be lost, since a node gives them one timestamp. With
 // timestamps of this store's clock a later write of a node behind it would be lost.
@@ -183,10 +183,10 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 		most = s.store.limits.batch
 	}
 	if f.size > most {
-		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", f.size, most, drivers.ErrTooLarge)
+		return fmt.Errorf("%d bytes, but the cluster accepts at most %d: %w", f.size, most, drivers.ErrTooLarge)
 	}
 	if len(parts) > gocql.BatchSizeMaximum {
-		return fmt.Errorf("%d parts, but a batch takes at most %d: %w",
+		return fmt.Errorf("%d parts, but a batch accepts at most %d: %w",
 			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
 	s.retry.begin(kind)

@@ -170,7 +170,7 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 			return err
 		})
 		if p := new(crash.Error); errors.As(o.err, &p) { // gocql panics over values that are missing
-			o.err = fmt.Errorf("it answers what Cassandra does not (%v)", p.Value)
+			o.err = fmt.Errorf("it answers a statement that Cassandra rejects (%v)", p.Value)
 		}
 		done <- o
 	}()

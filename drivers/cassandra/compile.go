@@ -19,7 +19,7 @@ func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
 		return k.compileBatch(p)
 	}
 	if why := p.CassandraOnly(); why != "" {
-		return nil, unsupported("only its own statement does what it asks: it %s", why)
+		return nil, unsupported("only a separate statement can execute it: it %s", why)
 	}
 	p, table, err := k.applied.Find(p)
 	if err != nil {

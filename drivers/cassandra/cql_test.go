@@ -108,7 +108,7 @@ func (st *statement) notes() string {
 	note(!q.idempotent, "sent once")
 	note(len(q.lists) > 0, "sent once if it brings elements of a list")
 	note(st.readsEach(), fmt.Sprintf("%d at once", p.Parallel))
-	note(st.inAt >= 0, "put in the list's order")
+	note(st.inAt >= 0, "put in the list argument's order")
 	note(p.LimitArg && !st.limited || p.Limit > 0 && !st.limited, "counted here")
 	note(st.chains[0] != nil, "pages in several reads")
 	note(!p.Kind.Reads() && !st.setsTimestamp() && !st.counter && !q.conditional, "stamped by the node")

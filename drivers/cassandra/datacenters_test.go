@@ -181,7 +181,7 @@ func translated(t *testing.T, in *launch.Instance) {
 		}
 	}
 	o.Settings["addresses"] += ",127.0.0.77:9042=127.0.0.1:9042"
-	if _, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "knows no node as 127.0.0.77; it has") {
+	if _, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "has no node 127.0.0.77; it has") {
 		t.Errorf("an address that no node has: %v", err)
 	}
 	if n := through.Load(); n < 4 { // one for control, one at least for each node

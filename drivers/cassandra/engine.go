@@ -125,7 +125,7 @@ var lacking = []drivers.Setting{
 	},
 	{
 		Name: "allow_auto_snapshot",
-		Doc:  "ScyllaDB, and Cassandra before 5.0: a dropped table may leave a snapshot, and the end of the run says so",
+		Doc:  "ScyllaDB, and Cassandra before 5.0: a dropped table may leave a snapshot, which the end of the run reports",
 	},
 	{
 		Name: "SAI, unified compaction",

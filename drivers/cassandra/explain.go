@@ -59,7 +59,7 @@ func (st *statement) note(q *query, with plan.Bounds) string {
 		words = []string{"with " + strings.Join(words, ", ")}
 	}
 	if st.readsEach() {
-		words = append(words, fmt.Sprintf("a request for each element, %d at once", st.Pattern().Parallel))
+		words = append(words, fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel))
 	}
 	if len(q.route) == 0 && st.Pattern().Kind.Reads() {
 		words = append(words, "no partition key: all nodes are read")
@@ -81,7 +81,7 @@ func (st *statement) explainBatch() []string {
 	case st.unlogged:
 		head = "BEGIN UNLOGGED BATCH"
 	case p.Atomic == schemas.AtomicNone && p.Parallel > 1:
-		head = fmt.Sprintf("-- a request for each part, %d at once", p.Parallel)
+		head = fmt.Sprintf("-- a request for each part, %d in parallel", p.Parallel)
 	case p.Atomic == schemas.AtomicNone:
 		head = "-- a request for each part, one after another"
 	case p.Conditional():

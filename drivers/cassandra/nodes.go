@@ -243,7 +243,7 @@ func (n *nodes) checkAddresses(setting map[string]string) error {
 	defer n.mu.Unlock()
 	for _, from := range slices.Sorted(maps.Keys(setting)) {
 		if at := netip.MustParseAddrPort(from).Addr().String(); !n.named[at] {
-			return fmt.Errorf("setting addresses: the cluster knows no node as %s; it has %s", at,
+			return fmt.Errorf("setting addresses: the cluster has no node %s; it has %s", at,
 				strings.Join(slices.Sorted(maps.Keys(n.named)), ", "))
 		}
 	}

@@ -178,7 +178,7 @@ func TestStrangeAnswers(t *testing.T) {
 		"a second challenge":  {login: "\x00\x00\x00\x05again", want: "needs more than user and password"},
 		"nulls":               {local: localColumns + "\x00\x00\x00\x01" + strings.Repeat("\xff\xff\xff\xff", 3), want: "no Cassandra at"},
 		"a row that is short": {local: localColumns + "\x00\x00\x00\x01\x00\x00\x00\x10", want: "not enough bytes"},
-		"too many rows":       {local: localColumns + "\x7f\xff\xff\xff", want: "answers what Cassandra does not"},
+		"too many rows":       {local: localColumns + "\x7f\xff\xff\xff", want: "answers a statement that Cassandra rejects"},
 		"too many columns":    {local: "\x00\x00\x00\x02\x00\x00\x00\x01\x7f\xff\xff\xff", want: "not enough bytes"},
 		"a result of no kind": {local: "\x00\x00\x00\x63", want: "unknown result kind"},
 	} {

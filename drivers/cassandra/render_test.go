@@ -63,7 +63,7 @@ func TestRenderWords(t *testing.T) {
 	for _, want := range []string{
 		"for replication 3 in datacenter east", "'east': 3}",
 		"-- Its rows are nested in head, which stores nothing of its own",
-		"-- Column at holds microseconds", "-- Column times holds microseconds",
+		"-- Column at has microseconds", "-- Column times has microseconds",
 		"-- Index newest over (u, at) is left out",
 	} {
 		if !strings.Contains(text, want) {

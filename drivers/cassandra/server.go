@@ -74,7 +74,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 		if _, wrong := c.nodes.checkDatacenter(); len(c.nodes.datacenters()) > 0 && wrong != nil {
 			err = wrong
 		} else if missing := c.nodes.missing(); len(missing) > 0 {
-			err = fmt.Errorf("%w; the cluster says that its nodes are at %s: if they are reached elsewhere, say where in the "+
+			err = fmt.Errorf("%w; the cluster reports its nodes at %s: if they have other addresses here, set them in the "+
 				"setting addresses", err, strings.Join(hostPorts(missing), ", "))
 		}
 		return nil, err
@@ -121,10 +121,10 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	switch c.durability = c.durabilityClass(); {
 	case wanted == drivers.DurabilityDefault || wanted == c.durability:
 	case c.durability == drivers.DurabilityUnknown:
-		return fmt.Errorf("durability %s was asked for, but this user cannot read the durability of the cluster "+
+		return fmt.Errorf("cannot verify --durability %s: this user cannot read the durability of the cluster "+
 			"(commitlog_sync in system_views.settings): grant SELECT on it, or omit --durability", wanted)
 	default:
-		return fmt.Errorf("durability %s was asked for, but this cluster provides %s (commitlog_sync %s, replication %d, "+
+		return fmt.Errorf("--durability %s is not available: this cluster provides %s (commitlog_sync %s, replication %d, "+
 			"consistency %s): change the cluster or its settings, or omit --durability",
 			wanted, c.durability, c.server["commitlog_sync"], c.replication.Factor, c.settings.consistency)
 	}

@@ -31,10 +31,10 @@ var settingList = []drivers.Setting{
 			"one, or all nodes if they are fewer",
 	},
 	{Name: "local_dc", Doc: "datacenter whose nodes get the requests; it can be left out if there is only one"},
-	{Name: "rack", Doc: "rack whose nodes get the requests as long as one of them has the row; by default all racks are alike"},
+	{Name: "rack", Doc: "rack whose nodes get the requests as long as one of them has the row; by default all racks are equal"},
 	{
 		Name: "addresses",
-		Doc: "where nodes are reached, if not where the cluster says (NAT, private link): " +
+		Doc: "addresses of nodes, if they differ from those that the cluster reports (NAT, private link): " +
 			"10.0.0.1:9042=host:port,10.0.0.2:9042=host:port",
 		Guarded: true,
 	},
@@ -161,7 +161,7 @@ func (s *settings) readAddresses(v string) (err error) {
 	s.addresses, err = pairs(v, "=")
 	for from, to := range s.addresses {
 		if _, wrong := netip.ParseAddrPort(from); wrong != nil {
-			err = errors.Join(err, fmt.Errorf("%q; expected the IP address and port by which the cluster knows a node", from))
+			err = errors.Join(err, fmt.Errorf("%q; expected the IP address and port that the cluster reports for a node", from))
 		}
 		if !hostPort(to) {
 			err = errors.Join(err, fmt.Errorf("%q; expected host:port, where the node is reached", to))

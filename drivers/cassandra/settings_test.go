@@ -44,7 +44,7 @@ func TestSettings(t *testing.T) {
 		{"replication", "dc1=3", "datacenters with theirs such as dc1:3,dc2:2"},
 		{"replication", "dc1:0", "dc1:0 has no number of at least 1"},
 		{"replication", "dc1:1,dc1:2", "each name once"},
-		{"addresses", "a:1=b:2", `"a:1"; expected the IP address and port by which the cluster knows a node`},
+		{"addresses", "a:1=b:2", `"a:1"; expected the IP address and port that the cluster reports for a node`},
 		{"addresses", "10.0.0.1:1=b", `"b"; expected host:port`},
 		{"addresses", "10.0.0.1:1=b:99999", `"b:99999"; expected host:port`},
 		{"addresses", "10.0.0.1:9x=b:2", "expected the IP address and port"},

@@ -23,7 +23,7 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 // fits checks the size of a write before it is sent.
 func (c *calls) fits(st *statement, args []drivers.Value) error {
 	if n, most := st.sizeOf(args)+partitionOverhead, c.limits.mutation; n > most {
-		return fmt.Errorf("%d bytes, but the cluster takes at most %d: %w", n, most, drivers.ErrTooLarge)
+		return fmt.Errorf("%d bytes, but the cluster accepts at most %d: %w", n, most, drivers.ErrTooLarge)
 	}
 	return nil
 }

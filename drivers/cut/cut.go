@@ -14,7 +14,7 @@ import (
 // The errors of calls that a Session does not make.
 var (
 	ErrKilled  = errors.New("the process was killed")
-	ErrRefused = errors.New("the engine refused it")
+	ErrRefused = errors.New("the engine rejected it")
 )
 
 // Session makes the first writes, and none after them: later calls return ErrKilled. If Refuses

@@ -61,7 +61,7 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 			if late {
 				within, setting = set.timeout, "timeout"
 			}
-			err = fmt.Errorf("no answer within %v (setting %s): that is no ZooKeeper, or it knows no master of HBase "+
+			err = fmt.Errorf("no answer within %v (setting %s): this is no ZooKeeper, or no master of HBase is registered in it "+
 				"at %s (setting zk_root), or the master is not ready", within, setting, set.zkRoot)
 		}
 		return nil, fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)

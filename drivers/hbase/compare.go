@@ -61,7 +61,7 @@ func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Co
 		}
 	}
 	if len(there.unmarked) > 0 {
-		found.Unseen = append(found.Unseen, fmt.Sprintf("Without mailbench's mark HBase cannot say which columns and types %s "+
+		found.Unseen = append(found.Unseen, fmt.Sprintf("Without mailbench's mark HBase does not report which columns and types %s "+
 			"have, nor how "+
 			"their keys are made: only families are compared.", strings.Join(there.unmarked, ", ")))
 	}

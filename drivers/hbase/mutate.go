@@ -132,7 +132,7 @@ func (sl *slot) dropLargeBuffer() {
 	}
 }
 
-var errMulti = errors.New("HBase's answer to a change of one row lacks its result")
+var errMulti = errors.New("HBase's answer to a change of one row has no result")
 
 // checkMulti reads the answer to several mutations. gohbase does not see the exceptions in
 // this answer. checkMulti returns one as refused if the region has moved or is busy: then

@@ -95,7 +95,7 @@ func (st *statement) compileRead() error {
 	}
 	if p.Element != nil {
 		if !slices.Contains(columns, p.Element) {
-			return fmt.Errorf("element %s is not a column of what the pattern reads", p.Element.Name)
+			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
 		st.view = view{want: []wanted{{name: p.Element.Name, typ: p.Element.Type}}, n: 1}
 		return nil

@@ -27,8 +27,8 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	}
 	t := render.New("#")
 	t.Head(s,
-		fmt.Sprintf("The commands of the HBase shell that create what mailbench creates for the schema %s. A table's "+
-			"METADATA are mailbench's mark, with the columns and types that HBase does not know.", s.Name))
+		fmt.Sprintf("The commands of the HBase shell that create the tables of the schema %s as mailbench does. A table's "+
+			"METADATA are mailbench's mark, with the columns and types that HBase does not store.", s.Name))
 	for _, r := range l.roots {
 		for _, of := range l.schema.Tables {
 			if of.Root() == r.schema {

@@ -25,7 +25,7 @@ var settingList = []drivers.Setting{
 		Doc: "regions that a new table begins with, where its key is salted, a blob, uuid or text; addresses are divided as the users are",
 	},
 	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
-	{Name: "user", Default: "root", Doc: "the name that HBase knows the client by, where it requires no Kerberos"},
+	{Name: "user", Default: "root", Doc: "the name of the client for HBase, where it requires no Kerberos"},
 	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
 }
 

@@ -78,7 +78,7 @@ func TestUnreachable(t *testing.T) {
 		if !errors.Is(err, drivers.ErrUnreachable) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("open %s: %v", addr, err)
 		}
-		if addr == silent.Addr().String() && !strings.Contains(err.Error(), "it knows no master of HBase at /hbase (setting zk_root)") {
+		if addr == silent.Addr().String() && !strings.Contains(err.Error(), "no master of HBase is registered in it at /hbase (setting zk_root)") {
 			t.Errorf("open %s: %v, expected what may be wrong", addr, err)
 		}
 		if took := time.Since(start); took > 5*time.Second {

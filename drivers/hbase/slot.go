@@ -329,7 +329,7 @@ func (b *backoff) wait(ctx context.Context, refused *javaError) error {
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	pause := b.pause/2 + rand.N(b.pause/2)
 	if time.Until(b.deadline) <= pause {
-		return fmt.Errorf("%w (refused %d times, until the timeout)", refused, b.attempts)
+		return fmt.Errorf("%w (rejected %d times, until the timeout)", refused, b.attempts)
 	}
 	return sleep(ctx, pause)
 }

@@ -135,6 +135,6 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	if !scannerLost(explain(t.Context(), &call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone"))) {
-		t.Error("a scanner that is gone is not told")
+		t.Error("a scanner that is gone is not reported")
 	}
 }

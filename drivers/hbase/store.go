@@ -338,7 +338,7 @@ func (f *fleet) observe() drivers.Observation {
 }
 
 // untold begins what stands in place of a setting that the servers do not tell.
-const untold = "not told"
+const untold = "not reported"
 
 // infoTimeout bounds what a region server's info port is asked, once, so that a port behind a firewall
 // holds nothing up for long. A Java that has just begun takes seconds for its first page.

@@ -186,7 +186,7 @@ func TestHint(t *testing.T) {
 		"connect_timeout": {"connect_timeout": "200ms", "timeout": "1m"}, "timeout": {"connect_timeout": "1m", "timeout": "200ms"},
 	} {
 		_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{silent}, Settings: settings})
-		if want := "within 200ms (setting " + setting + "): that is no ZooKeeper, or"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "within 200ms (setting " + setting + "): this is no ZooKeeper, or"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

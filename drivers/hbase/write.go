@@ -66,7 +66,7 @@ func (w *writing) returned(st *statement, res *drivers.Result) error {
 	return nil
 }
 
-var errNoSum = errors.New("HBase's answer to an increment lacks the new value")
+var errNoSum = errors.New("HBase's answer to an increment has no new value")
 
 // added returns the new value of a column from the answer to an increment.
 func (w *writing) added(st *statement, of operand) (n int64, err error) {

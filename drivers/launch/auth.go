@@ -144,7 +144,7 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 	}
 	trusted := x509.NewCertPool()
 	if !trusted.AppendCertsFromPEM(bytes.TrimSpace(authority)) {
-		return nil, fmt.Errorf("%s holds no certificate", in.authPath(authorityFile))
+		return nil, fmt.Errorf("%s contains no certificate", in.authPath(authorityFile))
 	}
 	admin := &login{user: adminRole, authorities: trusted}
 	if admin.password, err = in.password(adminFile); err != nil {

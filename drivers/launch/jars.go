@@ -162,7 +162,7 @@ func sums(engine string) string {
 }
 
 // errDamaged says that the jars are not those of the list.
-var errDamaged = errors.New("jars are not those that mailbench knows")
+var errDamaged = errors.New("jars differ from the known checksums")
 
 // checkJars compares the jars of a folder with the list: java runs every jar that lies
 // there. The error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is
@@ -244,7 +244,7 @@ func findJava(ctx context.Context, e engine) (string, error) {
 	}
 	found := specVersion.FindSubmatch(out)
 	if found == nil {
-		return "", errors.New(java + " does not say its version; set JAVA_HOME to a Java 17")
+		return "", errors.New(java + " does not report its version; set JAVA_HOME to a Java 17")
 	}
 	if version := string(found[1]); !slices.Contains(javaVersions, version) {
 		return "", fmt.Errorf("%s is Java %s, and %s %s runs on Java 11 or 17: set JAVA_HOME to one of those", java,

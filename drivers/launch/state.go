@@ -129,7 +129,7 @@ func claim(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != lockName {
-			return fmt.Errorf("%s holds files that are not mailbench's, %s among them; name an empty folder", dir, e.Name())
+			return fmt.Errorf("%s contains files of other programs, such as %s; name an empty folder", dir, e.Name())
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ import (
 func Engine() drivers.Engine {
 	return drivers.Engine{
 		Name: "null",
-		Doc:  "keeps nothing: the floor of harness and models",
+		Doc:  "stores nothing: measures the overhead of harness and models",
 		Open: open,
 	}
 }

@@ -306,7 +306,7 @@ const (
 func checkHints(t *schemas.Table) error {
 	for name, value := range t.Hints[engineName] {
 		if name != putsHint || value != asJSON {
-			return fmt.Errorf("table %s: hint %s: %s: this engine knows only puts: json", t.Name, name, value)
+			return fmt.Errorf("table %s: hint %s: %s: this engine has only puts: json", t.Name, name, value)
 		}
 		for _, c := range slices.Concat(t.Key(), t.Columns) {
 			if c.Type.Kind != schemas.Text {

@@ -385,7 +385,7 @@ func (t *table) allNotes() []string {
 		}
 	}
 	if len(desc) > 0 {
-		note := "Keys ascend: reads say ORDER BY " + strings.Join(desc, ", ") + " and go backwards."
+		note := "Keys ascend: reads use ORDER BY " + strings.Join(desc, ", ") + " and go backwards."
 		if len(desc) < len(t.key) {
 			note = "Keys ascend: the order " + strings.Join(desc, ", ") + ", with other key columns ascending, needs a sort."
 		}

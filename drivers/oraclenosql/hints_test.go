@@ -26,8 +26,8 @@ func TestHints(t *testing.T) {
 	for _, c := range []struct{ column, hint, want string }{
 		{"v text", "puts: json", ""},
 		{"v bigint", "puts: json", "table t: hint puts: json is for tables of text; column v is a bigint"},
-		{"v text", "puts: xml", "table t: hint puts: xml: this engine knows only puts: json"},
-		{"v text", "caching: all", "table t: hint caching: all: this engine knows only puts: json"},
+		{"v text", "puts: xml", "table t: hint puts: xml: this engine has only puts: json"},
+		{"v text", "caching: all", "table t: hint caching: all: this engine has only puts: json"},
 	} {
 		s, err := schemas.Parse("t.yaml", []byte("schema: 1\nname: s\ntables:\n  t: {partition: [k text, "+c.column+
 			"], hints: {oraclenosql: {"+c.hint+"}}}\npatterns:\n  put: {put: t}\n"))

@@ -43,7 +43,7 @@ func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, erro
 		return nil, err
 	}
 	if n == nil {
-		return nil, fmt.Errorf("there is no namespace %s with tables", s.place(name))
+		return nil, fmt.Errorf("no namespace %s with tables", s.place(name))
 	}
 	if s.keyspace == "" {
 		if err := n.owned(s.namespace, name); err != nil {
@@ -170,7 +170,7 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		return nil, err
 	}
 	if n == nil {
-		return nil, fmt.Errorf("there is no namespace %s with tables", l.namespace)
+		return nil, fmt.Errorf("no namespace %s with tables", l.namespace)
 	}
 	own, err := stored(sch)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 	c := &drivers.Comparison{
 		Where:  "namespace " + l.namespace,
 		Drifts: drivers.Drifts(schemas.Diff(own, n.schema(sch.Name))),
-		Unseen: []string{"Oracle does not say in which order columns were meant to descend: that is in the tables' comments."},
+		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
 	}
 	for i := range c.Drifts {
 		d := &c.Drifts[i]

@@ -34,7 +34,7 @@ const (
 )
 
 var environment = []drivers.Setting{
-	{Name: userVariable, Doc: "user, if the store requires one; the proxy gives an access token for it"},
+	{Name: userVariable, Doc: "user, if the store requires one; the proxy returns an access token for it"},
 	{Name: passwordVariable, Doc: "the user's password"},
 	{Name: passwordFileVariable, Doc: "file with the password, in place of the password itself"},
 }
@@ -176,7 +176,7 @@ func endpoints(contact []string, encrypted bool) ([]string, error) {
 	var all []string
 	for _, c := range contact {
 		if strings.Contains(c, "/") {
-			return nil, fmt.Errorf("contact %s: expected host or host:port; the setting tls says whether it is https", c)
+			return nil, fmt.Errorf("contact %s: expected host or host:port; the setting tls selects https", c)
 		}
 		host, port, err := net.SplitHostPort(c)
 		if err != nil {

@@ -20,8 +20,8 @@ var settingList = []drivers.Setting{
 	{Name: "ack", Default: "simple_majority", Doc: "replicas that acknowledge a write: simple_majority, all or none"},
 	{
 		Name: "limits", Default: "onprem",
-		Doc: "how large rows, keys and atomic batches may be: onprem (what a server takes) or cloud (what Oracle's cloud " +
-			"service takes, which the driver then holds writes to)",
+		Doc: "limits of rows, keys and atomic batches: onprem (those of a server) or cloud (those of Oracle's cloud " +
+			"service, which the driver then enforces)",
 	},
 	{
 		Name: "replicas", Default: "0",
@@ -29,7 +29,7 @@ var settingList = []drivers.Setting{
 	},
 	{Name: "zones", Doc: "the zones that have them, for results: the proxy does not report them either"},
 	{Name: "timeout", Default: "10s", Doc: "timeout of a request"},
-	{Name: "retries", Default: "5", Doc: "how often a request is sent again that the server refused, or that can be repeated"},
+	{Name: "retries", Default: "5", Doc: "number of retries of a request that the server rejected, or that is idempotent"},
 	{Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048"},
 	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
 	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM), besides the system's", Guarded: true},
@@ -94,7 +94,7 @@ func (s *settings) wants(d drivers.Durability, given map[string]string) error {
 	case d == drivers.Quorum && s.class() == drivers.Quorum:
 		return nil
 	case !ok:
-		return fmt.Errorf("durability %s was asked for, but the proxy does not report the number of replicas: use "+
+		return fmt.Errorf("cannot verify --durability %s: the proxy does not report the number of replicas: use "+
 			"memory, process or power, or set replicas (3 or more; the setting ack must not be none)", d)
 	case given["sync"] != "" && s.words["sync"] != word:
 		return fmt.Errorf("--durability %s contradicts the setting sync, which is %s; remove one of them", d, s.words["sync"])

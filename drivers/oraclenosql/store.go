@@ -151,7 +151,7 @@ func (s *Store) Close() error {
 // checkpoints still do.
 func (s *Store) Settle(context.Context) error {
 	return s.gate.During("settle", func() error {
-		return fmt.Errorf("%w: the proxy does not tell what cleaners and checkpoints still do", drivers.ErrUntold)
+		return fmt.Errorf("%w: the proxy does not report the state of cleaners and checkpoints", drivers.ErrUntold)
 	})
 }
 
@@ -167,7 +167,7 @@ func (s *Store) Observe() drivers.Observation {
 	delete(e, "replicas")
 	e["replication"] = "unknown (the proxy does not report it)"
 	if s.replicas > 0 {
-		e["replication"] = fmt.Sprintf("%d (as the setting replicas says)", s.replicas)
+		e["replication"] = fmt.Sprintf("%d (setting replicas)", s.replicas)
 	}
 	if s.words["zones"] == "" {
 		e["zones"] = "unknown (the proxy does not report it)"

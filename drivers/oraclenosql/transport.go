@@ -35,7 +35,7 @@ const (
 )
 
 // errAnswer is an answer that the driver does not accept.
-var errAnswer = errors.New("answer refused")
+var errAnswer = errors.New("answer rejected")
 
 // bounding bounds the answers of all requests.
 type bounding struct{ http.RoundTripper }

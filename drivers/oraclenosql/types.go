@@ -23,7 +23,7 @@ func columnType(c *schemas.Column) (typ, note string) {
 	switch c.Type.Kind {
 	case schemas.Blob:
 		if inKey(c) {
-			return "STRING", "holds hexadecimal digits, which sort as the bytes do: a key takes no BINARY"
+			return "STRING", "has hexadecimal digits, which sort like the bytes: a key cannot be BINARY"
 		}
 	case schemas.Boolean:
 		if inKey(c) {
@@ -33,7 +33,7 @@ func columnType(c *schemas.Column) (typ, note string) {
 		return "STRING AS UUID", ""
 	case schemas.TimeUUID:
 		if inKey(c) {
-			return "STRING", "holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
+			return "STRING", "has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
 		}
 		return "STRING AS UUID", ""
 	case schemas.Counter:

@@ -144,7 +144,7 @@ func (sl *slot) change(
 	if !st.Pattern().ReturnsNew {
 		n, ok := rows[0].GetInt("NumRowsUpdated")
 		if !ok {
-			return 0, nil, fmt.Errorf("%w: the answer to an UPDATE does not say how many rows it changed", drivers.ErrUnknown)
+			return 0, nil, fmt.Errorf("%w: the answer to an UPDATE does not report the number of changed rows", drivers.ErrUnknown)
 		}
 		return n, nil, nil
 	}

@@ -242,7 +242,7 @@ func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (*drivers.Compar
 		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
 	}
 	if data == nil {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("There is no schema %s in %s.", sch.Name, s.dir))
+		c.Unseen = append(c.Unseen, fmt.Sprintf("No schema %s in %s.", sch.Name, s.dir))
 	} else if _, there, err = s.readEntry(data); err != nil {
 		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
 	}

@@ -86,7 +86,7 @@ func (c *indexCheck) entries(ctx context.Context) error {
 		data, err := find(c.r, c.key, c.data)
 		if data == nil || err != nil {
 			if err == nil {
-				c.tell("the index has an entry, and there is no row")
+				c.tell("the index has an entry without a row")
 			}
 			return err
 		}

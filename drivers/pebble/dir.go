@@ -40,7 +40,7 @@ func claim(dir string) error {
 		return err
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("%s holds files that are not mailbench's, %s among them; name an empty directory: %w",
+		return fmt.Errorf("%s contains files of other programs, such as %s; name an empty directory: %w",
 			dir, entries[0].Name(), drivers.ErrForeign)
 	}
 	return private.WriteFile(filepath.Join(dir, markName), mark)
@@ -53,7 +53,7 @@ func claimed(dir string) error {
 		_, err = os.Lstat(filepath.Join(dir, markName))
 	}
 	if err != nil {
-		return fmt.Errorf("%s holds no data of mailbench: %w", dir, err)
+		return fmt.Errorf("%s contains no data of mailbench: %w", dir, err)
 	}
 	_, err = marked(dir)
 	return err

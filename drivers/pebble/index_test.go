@@ -70,7 +70,7 @@ func TestIndexDamage(t *testing.T) {
 	want := []string{
 		fmt.Sprintf("by_word 0 entry %x cannot be read", append(appendSpace(nil, tb.values[0].space), 0xff)),
 		"by_word 1 the index has an entry of another value",
-		"by_word 1 the index has an entry, and there is no row",
+		"by_word 1 the index has an entry without a row",
 		"by_word 1 the row has no entry in the index",
 		"by_word 1 the row has no entry in the index",
 	}

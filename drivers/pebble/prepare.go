@@ -91,7 +91,7 @@ func (st *statement) compileRead() error {
 	st.throughFilter()
 	if c := st.Pattern().Element; c != nil {
 		if st.mapColumn = slices.Index(st.fam.columns, c); st.mapColumn < 0 {
-			return fmt.Errorf("element %s is not a column of what the pattern reads", c.Name)
+			return fmt.Errorf("element %s is not a column that the pattern reads", c.Name)
 		}
 	}
 	return st.outputs()

@@ -60,7 +60,7 @@ func (p *Plan) base() *Plan { return p }
 // check checks the arguments of a call.
 func (p *Plan) check(args []drivers.Value) error {
 	if len(args) != len(p.checks) {
-		return fmt.Errorf("it takes %d arguments, %d were given", len(p.args), len(args))
+		return fmt.Errorf("it needs %d arguments, found %d", len(p.args), len(args))
 	}
 	checks := p.checks[:len(args)]
 	for i := range args {
@@ -98,7 +98,7 @@ func (p *Plan) checkParts(calls []drivers.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		if c.Part < 0 || c.Part >= len(p.parts) {
-			return fmt.Errorf("there is no part %d: it has %d", c.Part, len(p.parts))
+			return fmt.Errorf("no part %d: it has %d", c.Part, len(p.parts))
 		}
 		if err := p.parts[c.Part].check(c.Args); err != nil {
 			return fmt.Errorf("part %s: %w", p.parts[c.Part].pattern.Name, err)

@@ -100,7 +100,7 @@ func TestSession(t *testing.T) {
 		{batch(both), "", ""},
 		{read(after, u, null, null), "after", ""},
 		{read(page, u, drivers.Bigint(0)), "", ""},
-		{read(page, u), "", "pattern page: it takes 2 arguments, 1 were given"},
+		{read(page, u), "", "pattern page: it needs 2 arguments, found 1"},
 		{read(put, row...), "", "pattern put: it is a write: run it with Write, or Batch"},
 		{read(page, null, drivers.Bigint(1)), "", "pattern page: argument user: expected a value, null was given"},
 		{read(page, n, drivers.Bigint(1)), "", "pattern page: argument user: a int was given for a text"},
@@ -114,11 +114,11 @@ func TestSession(t *testing.T) {
 		{write(foreign, row...), "", "pattern put: its statement was prepared by another store"},
 		{write(&statement{unprepared}, row...), "", "pattern put: its statement was prepared by another store"},
 		{batch(put, drivers.Call{Args: row}), "", "pattern put: it is not a batch: run it with Read, or Write"},
-		{batch(both, drivers.Call{Args: row}, drivers.Call{Part: 1, Args: row}), "", "pattern both: there is no part 1: it has 1"},
-		{batch(both, drivers.Call{Part: -1, Args: row}), "", "pattern both: there is no part -1: it has 1"},
+		{batch(both, drivers.Call{Args: row}, drivers.Call{Part: 1, Args: row}), "", "pattern both: no part 1: it has 1"},
+		{batch(both, drivers.Call{Part: -1, Args: row}), "", "pattern both: no part -1: it has 1"},
 		{
 			batch(both, drivers.Call{Args: row}, drivers.Call{Args: row[:2]}), "",
-			"pattern both: part put: it takes 3 arguments, 2 were given",
+			"pattern both: part put: it needs 3 arguments, found 2",
 		},
 		{
 			batch(both, drivers.Call{Args: []drivers.Value{u, n, u}}), "",

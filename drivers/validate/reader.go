@@ -117,7 +117,7 @@ func (r *reader) skipped() {
 	for _, key := range keys {
 		r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0, func() string {
 			return fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
-				"(hints: {hbase: {marker: none}} says that the table has none)", key)
+				"(hints: {hbase: {marker: none}} declares a table without one)", key)
 		})
 		rows = 0 // they are counted once
 	}

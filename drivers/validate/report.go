@@ -227,7 +227,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		return err
 	}
 	r.writeFindings(w, "Broken", false)
-	r.writeFindings(w, "Left over by an interrupted operation or a delete: nothing needs these rows", true)
+	r.writeFindings(w, "Orphaned by an interrupted operation or a delete: nothing refers to these rows", true)
 	r.writeUnseen(w)
 	if len(r.Unchecked) > 0 {
 		fmt.Fprintf(w, "\nNot checked in a sample: %s.\n", strings.Join(r.Unchecked, ", "))

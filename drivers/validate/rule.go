@@ -248,7 +248,7 @@ func (r *Report) writeUnseen(w io.Writer) {
 			continue
 		}
 		if !said {
-			fmt.Fprint(w, "\nWhat the sample cannot exclude, with 95% confidence (rule of three):\n")
+			fmt.Fprint(w, "\nThe sample cannot exclude, with 95% confidence (rule of three):\n")
 			said = true
 		}
 		fmt.Fprintf(w, "  %s: %s of its rows are broken, if they are spread evenly;\n"+

@@ -96,7 +96,7 @@ func (a *audit) account(ctx context.Context, x labelled) error {
 	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(x.labels, all) {
-		a.found.Find(models.Dangling, 1, "account %q has no label:0, which claims the address", x.address)
+		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", x.address)
 	}
 	for _, l := range x.labels {
 		if l != all {

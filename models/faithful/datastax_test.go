@@ -112,7 +112,7 @@ func TestDataStax(t *testing.T) {
 			}
 			whole := bytes.Join(chunks, nil)
 			if !bytes.Equal(whole, want.content) || !bytes.Equal(whole, c.attachment(inbox, report[0], name)) {
-				c.Errorf("%s is not what was delivered, or not what the model reads", name)
+				c.Errorf("%s differs from the delivered message, or not what the model reads", name)
 			}
 		}
 	})

@@ -91,7 +91,7 @@ func (a *audit) readNames(ctx context.Context) error {
 	})
 	for _, user := range slices.Sorted(maps.Keys(a.users)) {
 		if !a.users[user] {
-			a.result.Find(models.Dangling, 1, "user %q has mailboxes, and no name claims the address", user)
+			a.result.Find(models.Dangling, 1, "user %q has mailboxes, and no name reserves the address", user)
 		}
 	}
 	for _, id := range a.order {

@@ -308,7 +308,7 @@ func explained(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case err == io.ErrUnexpectedEOF:
-		return &refusal{"the gzip data ends early", "get the file again, or unpack what is there (gzip -dc) and use that", true}
+		return &refusal{"the gzip data ends early", "get the file again, or unpack the readable part (gzip -dc) and use that", true}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		return &refusal{fmt.Sprintf("the gzip data is damaged (%s)", err), "get the file again", true}
 	}

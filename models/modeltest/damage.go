@@ -21,7 +21,7 @@ const counterKind = schemas.Counter
 type Row map[string]drivers.Value
 
 // Damage is a change of one row of a whole store, made without the model, and the
-// counts that the model's audit must then report in addition. In that store, ann has
+// counts that the model's verification must then report in addition. In that store, ann has
 // two messages in her INBOX and two in Work. The newest in her INBOX was read. Bob
 // has all four in his INBOX. Each message has an attachment of four chunks.
 type Damage struct {

@@ -169,7 +169,7 @@ func (m *mailbox) wholeRow(k *key, row []drivers.Value) error {
 		v.held += row[j].Size()
 	}
 	if m.at > 0 && v.held > models.MaxRow {
-		return fmt.Errorf("%d messages of %d bytes and more at once, at most %d fit: %w", len(m.asked), v.held,
+		return fmt.Errorf("%d messages of %d bytes and more in one batch, at most %d fit: %w", len(m.asked), v.held,
 			models.MaxRow, drivers.ErrTooLarge)
 	}
 	id, created := m.idList[m.at], drivers.Timestamp(k.created)

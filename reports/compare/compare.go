@@ -308,7 +308,7 @@ func (p *pair) release(f *Figure) {
 	if f.Gate && f.Verdict == Worse && f.Name != "errors" && slices.ContainsFunc(slices.Concat(p.base, p.new), out) &&
 		!p.sequential() {
 		f.Exact = false
-		f.cannotTell("a trial is invalid, and no gate takes what it counted")
+		f.cannotTell("a trial is invalid, and gates ignore its counters")
 	}
 }
 
@@ -362,7 +362,7 @@ func (f *Figure) judgeTime(interleaved bool) {
 	switch {
 	case f.trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0:
 		f.Low, f.High = nil, nil
-		f.cannotTell(fmt.Sprintf("it takes %d trials of each side at least", leastTrials))
+		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", leastTrials))
 		f.Needed = leastTrials
 		return
 	}
@@ -416,7 +416,7 @@ type NoFigure struct {
 
 // Error names the operations that were compared.
 func (e *NoFigure) Error() string {
-	return fmt.Sprintf("--fail-over: %s matches no figure that both runs have enough operations for; the operations "+
+	return fmt.Sprintf("--fail-over: %s matches no metric for which both runs have enough operations; the operations "+
 		"that were compared are %s",
 		e.Gate, strings.Join(e.Ops, ", "))
 }

@@ -290,8 +290,8 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 		failing       int
 	}{
 		{"two trials are invalid", 1, 1, results.Invalid, false, Same, "", 0},
-		{"nearly all are", 7, 0, results.Invalid, false, CannotTell, "it takes 4 trials", 0},
-		{"all are", 0, 10, results.Invalid, false, CannotTell, "it takes 4 trials", 0},
+		{"nearly all are", 7, 0, results.Invalid, false, CannotTell, "it needs at least 4 trials", 0},
+		{"all are", 0, 10, results.Invalid, false, CannotTell, "it needs at least 4 trials", 0},
 		{"all are, by force", 0, 10, results.Invalid, true, Same, "", 0},
 		{"one of the base failed", 1, 0, results.Failed, false, CannotTell, "base is failed: the reason", 0},
 		{"one of the new is overloaded", 0, 1, results.Overloaded, false, CannotTell, "new is overloaded: the reason", 1},
@@ -466,14 +466,14 @@ func TestShardIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `there is no figure "p98"; known are typical, mean, p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes`,
+		"lst.p98":               `unknown metric "p98"; expected one of typical, mean, p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes, or OP.METRIC`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",
-		"a/b/c/list.p99":        "expected [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT]",
-		"":                      `there is no figure ""`,
+		"a/b/c/list.p99":        "expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]",
+		"":                      `unknown metric ""`,
 		"[.p99":                 "is no pattern",
-		"list.p50,open.nothing": `there is no figure "nothing"`,
+		"list.p50,open.nothing": `unknown metric "nothing"`,
 	} {
 		if _, err := ParseGates(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -500,7 +500,7 @@ func TestGates(t *testing.T) {
 	}
 	base, fresh := pairOf(4)
 	_, err = Runs(base, fresh, Options{Gates: []Gate{gates[0], {text: "opn.p50", model: "*", engine: "*", op: "opn", figure: "p50"}}})
-	if err == nil || !strings.Contains(err.Error(), "opn.p50 matches no figure") || !strings.Contains(err.Error(), "list, open, recount") {
+	if err == nil || !strings.Contains(err.Error(), "opn.p50 matches no metric") || !strings.Contains(err.Error(), "list, open, recount") {
 		t.Errorf("a gate of nothing: %v", err)
 	}
 }

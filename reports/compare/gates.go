@@ -55,7 +55,7 @@ func parseGate(text string) (Gate, error) {
 		g.model = parts[0]
 	case 1:
 	default:
-		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT]")
+		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]")
 	}
 	g.figure = parts[len(parts)-1]
 	if stream, figure, has := strings.Cut(g.figure, ":"); has {
@@ -65,7 +65,7 @@ func parseGate(text string) (Gate, error) {
 		g.op, g.figure = op, figure
 	}
 	if !knownFigure(g.figure) {
-		err := fmt.Errorf("there is no figure %q; known are %s, and OP.FIGURE such as list.p99",
+		err := fmt.Errorf("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99",
 			g.figure, strings.Join(figureNames(), ", "))
 		if near := strict.Nearest(g.figure, figureNames()); near != "" {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)

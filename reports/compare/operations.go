@@ -55,7 +55,7 @@ func (p *pair) streamsAlone() (notes []string) {
 	}{{"base", base, fresh}, {"new", fresh, base}} {
 		for _, name := range side.have {
 			if !slices.Contains(side.others, name) {
-				notes = append(notes, fmt.Sprintf("only %s has stream %s: its figures are not compared", side.name, name))
+				notes = append(notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", side.name, name))
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (p *pair) check(force bool) {
 // reason is the first line of the reason of a cell that is not ok.
 func reason(c *results.Cell) string {
 	if c.Reason == nil {
-		return "it does not say why"
+		return "without a reason"
 	}
 	first, _, _ := strings.Cut(c.Reason.Text, "\n")
 	return words.OneLine(first)

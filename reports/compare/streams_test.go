@@ -109,7 +109,7 @@ func TestGatesOfStreams(t *testing.T) {
 	}
 	base, fresh := streamed(4)
 	_, err = Runs(base, fresh, Options{Gates: gates})
-	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 matches no figure") || !strings.Contains(err.Error(), "readers:list") {
+	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 matches no metric") || !strings.Contains(err.Error(), "readers:list") {
 		t.Errorf("a stream that there is not: %v", err)
 	}
 }
@@ -124,8 +124,8 @@ func TestStreamsOfOneSide(t *testing.T) {
 	}
 	c := compared(t, base, fresh, "*", true)
 	want := []string{
-		"only base has stream readers: its figures are not compared", "only base has stream crawler: its figures are not compared",
-		"only base has stream inbound: its figures are not compared", "only new has stream users: its figures are not compared",
+		"only base has stream readers: its metrics are not compared", "only base has stream crawler: its metrics are not compared",
+		"only base has stream inbound: its metrics are not compared", "only new has stream users: its metrics are not compared",
 	}
 	if !slices.Equal(c.Cells[0].Notes, want) {
 		t.Errorf("notes %q, want %q", c.Cells[0].Notes, want)

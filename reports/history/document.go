@@ -84,7 +84,7 @@ func (s *Series) verdict(of int) document.Section {
 	}
 	switch {
 	case len(s.Runs) < 2:
-		v.Say(document.Strong, "", head+": there is no earlier run to compare with.")
+		v.Say(document.Strong, "", head+": no earlier run to compare with.")
 	case worse+better == 0:
 		v.Say(document.Strong, "", head+": no significant change.")
 	default:

@@ -185,7 +185,7 @@ func TestApartAndSkipped(t *testing.T) {
 	}
 	want := map[string]string{
 		"2026/0-again": "it is a copy of the run in 2026/0", "interrupted": "it was interrupted", "shard": "it is shard 1 of 2",
-		"running.partial": "it is not finished", "damaged": "it is damaged: it is not whole JSON", "older": "it was written by an older mailbench",
+		"running.partial": "it is not finished", "damaged": "it is damaged: incomplete JSON", "older": "it was written by an older mailbench",
 		"newer": "it was written by a newer mailbench", "other": "it is not of mailbench", "notes": "is not a run directory",
 	}
 	for _, s := range h.Skipped {

@@ -114,9 +114,9 @@ func (r *reader) open(dir string) {
 	switch {
 	case err != nil:
 	case run.Interrupted:
-		err = errors.New("it was interrupted: it has what was measured until then")
+		err = errors.New("it was interrupted: it has the values measured until then")
 	case unfinished(dir):
-		err = errors.New("it is not finished: it has what was measured so far")
+		err = errors.New("it is not finished: it has the values measured so far")
 	case run.Shard.Of > 1:
 		err = fmt.Errorf("it is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
 	}

@@ -34,7 +34,7 @@ var (
 	operations = prometheus.NewDesc("mailbench_operations_total", "Operations by outcome.",
 		[]string{"model", "engine", "phase", "trial", "operation", "outcome"}, nil)
 	durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
-		"Times of operations that were ok: response (due to end), service (start to end) and lag (due to start).",
+		"Times of successful operations: response (scheduled start to end), service (start to end) and lag (scheduled start to start).",
 		[]string{"model", "engine", "phase", "trial", "operation", "kind"}, nil)
 	progress = prometheus.NewDesc("mailbench_run_progress_ratio", "Share of the run that is done.", nil, nil)
 )

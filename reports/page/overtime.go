@@ -254,7 +254,7 @@ func rateLabel(v float64) string {
 }
 
 func (a *axes) latencies(ps []phaseTime) chart {
-	ch := timeChart("latency of what was ok", ps)
+	ch := timeChart("latency of successful operations", ps)
 	y := newScale(&document.Axis{Scale: document.Log}, []float64{float64(a.least), float64(a.most)}, ch.Bottom, ch.Top)
 	ch.Y = y.ticks
 	value := func(of func(*results.Interval) int64) []string {

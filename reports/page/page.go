@@ -34,7 +34,7 @@ func Ours(head []byte) bool {
 func Write(w io.Writer, sources ...Source) error {
 	switch len(sources) {
 	case 0:
-		return fmt.Errorf("make page: there is no run to show")
+		return fmt.Errorf("create page: no run to show")
 	case 1:
 		return execute(w, newRunView(&sources[0]))
 	}

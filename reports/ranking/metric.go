@@ -85,7 +85,7 @@ its trials and its data is correct; the others are named, with the reason.
    zero. Otherwise all models up to the first significant difference share the
    first place. One trial has no interval; then up to 5% counts as equal.
 3. If the mean, or the throughput of the phase "throughput", names another
-   model by a significant difference, the verdict says so.
+   model by a significant difference, the verdict lists it.
 4. Why: the counter (requests, rows scanned, bytes) in which the first differ
    most from all others. But: metrics in which another model needs less than
    half, and operations that the first do not support. Dominated: models

@@ -115,7 +115,7 @@ func TestApply(t *testing.T) {
 			"table .d (a text:1, b text:1) key a|  1 id = a1b2c3d4-0000-0000-0000-000000000000|  1 cdc = {'enabled': 'true'}", "",
 		},
 		{"CREATE KEYSPACE k WITH replication = {'class': 'x'}; " + "USE k; " + job + "DROP KEYSPACE k", "", ""},
-		{job + "CREATE TABLE job (k int PRIMARY KEY)", "table .job (id uuid:1, state text:1) key id", "it is there already"},
+		{job + "CREATE TABLE job (k int PRIMARY KEY)", "table .job (id uuid:1, state text:1) key id", "it exists already"},
 		{job + "ALTER TABLE job DROP id", "table .job (id uuid:1, state text:1) key id", "column id of table job is in the primary key"},
 		{job + "ALTER TABLE job RENAME state TO s", "table .job (id uuid:1, state text:1) key id", "is not in the primary key"},
 		{

@@ -220,7 +220,7 @@ func (c *Catalog) Apply(d Definition) error {
 		*list = append(*list, t)
 	}
 	if there && !absent {
-		return errors.New("it is there already: what is created again must be dropped before, or have IF NOT EXISTS")
+		return errors.New("it exists already: drop it first, or use IF NOT EXISTS")
 	}
 	return nil
 }

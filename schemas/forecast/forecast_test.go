@@ -254,7 +254,7 @@ func TestImpossible(t *testing.T) {
 	for want, make := range map[string]func() error{
 		"no users":  func() error { _, err := Make(s, &Population{}, bare{}); return err },
 		"no sample": func() error { _, err := Make(s, &Population{Users: [][]int32{{1}}}, bare{}); return err },
-		"s.yaml:5:3: no table of schema s says which rows": func() error {
+		"s.yaml:5:3: no table of schema s declares its rows": func() error {
 			_, err := Make(parsed(t, "\nschema: 1\nname: s\ntables:\n  t: {partition: [k text]}\n"), people(), bare{})
 			return err
 		},

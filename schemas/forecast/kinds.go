@@ -166,7 +166,7 @@ func declared(s *schemas.Schema) error {
 	if strings.Contains(at, ".cql:") {
 		where, form = "before CREATE TABLE "+t.Name, "-- rows: %s"
 	}
-	return fmt.Errorf("%s: no table of schema %s says which rows mail leaves in it, and a forecast is made from them; "+
+	return fmt.Errorf("%s: no table of schema %s declares its rows of mail, which a forecast needs; "+
 		"write, %s for example, %s, or for rows that are not mail %s", at, s.Name, where,
 		fmt.Sprintf(form, "{each: message, partition: folder, sizes: {COLUMN: BYTES}}"),
 		fmt.Sprintf(form, "{each: order, per: {day: 5000}, sizes: {COLUMN: BYTES}}"))

@@ -133,12 +133,12 @@ func TestOwnFormat(t *testing.T) {
 
 func TestOwnRefused(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{"each: order, per: {day: 10}, partition: {of: 5", "each: user, per: {day: 10}, partition: {of: 5", "the workload says how many of a user there are"},
+		{"each: order, per: {day: 10}, partition: {of: 5", "each: user, per: {day: 10}, partition: {of: 5", "the workload sets the number of each user"},
 		{"{day: 10}", "{dya: 10}", `did you mean "day"?`},
 		{"{day: 10}", "{day: 10, week: 3}", "must have one period, such as {day: 5000}"},
 		{"every: week", "every: weak", `did you mean "week"?`},
 		{"busiest: 4", "busiest: 11", "cannot get 11 times the mean"},
-		{"partition: {of: 10, busiest: 4}", "partition: {every: day}", "say how many, such as per: {day: 100}"},
+		{"partition: {of: 10, busiest: 4}", "partition: {every: day}", "need a rate of rows, such as per: {day: 100}"},
 		{"count: 100, times: 2", "count: 100, ends: [delete]", "ends is for rows of mail"},
 		{"partition: all", "partition: some", "must be all, or {of: NUMBER, every: PERIOD}"},
 		{"count: 100, times: 2", "times: 2", `unknown entity "product"`},

@@ -14,7 +14,7 @@ import (
 func (r *Report) WriteText(to io.Writer) error {
 	w := &writer{to: to}
 	if r.Workload == "" {
-		w.line("%s on %s with the rows that the schema says", r.Schema, r.Engine)
+		w.line("%s on %s with the rows that the schema declares", r.Schema, r.Engine)
 	} else {
 		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
 		w.line("%s users, %s folders, %s messages; %s new messages per day",

@@ -100,7 +100,7 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 	})
 	created := func(u cql.Unread) bool { return strings.HasPrefix(strings.ToUpper(u.Text), "CREATE") }
 	if len(im.schema.Tables) == 0 && !slices.ContainsFunc(im.res.Unread, created) {
-		return nil, errors.New("there is no CREATE TABLE; expected what DESCRIBE KEYSPACE prints")
+		return nil, errors.New("no CREATE TABLE; expected the output of DESCRIBE KEYSPACE")
 	}
 	return im.finish()
 }

@@ -190,7 +190,7 @@ func TestUnread(t *testing.T) {
 		t.Errorf("%+v, %v: the only table cannot be read", r, err)
 	}
 	for text, reason := range map[string]string{
-		"SELECT * FROM t": "there is no CREATE TABLE",
+		"SELECT * FROM t": "no CREATE TABLE",
 		"CREATE TABLE a.t (a int PRIMARY KEY); CREATE TABLE b.t (a int PRIMARY KEY)": "2 keyspaces (a, b)",
 	} {
 		if _, err := imports.Import("", imports.Source{File: "t.cql", Text: text}); err == nil ||

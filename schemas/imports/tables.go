@@ -105,7 +105,7 @@ func (im *importer) table(ct *cql.Table) {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
 			} else {
 				im.unread(ct.Pos, "-- "+purpose.String()+": "+name,
-					fmt.Sprintf("the comment above it says %s: %s, and table %s has no such column", purpose, name, t.Name))
+					fmt.Sprintf("the comment above it has %s: %s, and table %s has no such column", purpose, name, t.Name))
 			}
 		}
 	}

@@ -33,10 +33,10 @@ func ReadBaseline(text []byte) (Baseline, error) {
 		} `json:"schemas"`
 	}
 	if err := strict.JSON(text, &saved); err != nil {
-		return nil, fmt.Errorf("%w; expected what schema lint --json prints", err)
+		return nil, fmt.Errorf("%w; expected the output of schema lint --json", err)
 	}
 	if saved.Schemas == nil {
-		return nil, fmt.Errorf("no schemas in it; expected what schema lint --json prints")
+		return nil, fmt.Errorf("no schemas in it; expected the output of schema lint --json")
 	}
 	b := make(Baseline)
 	for _, s := range saved.Schemas {

@@ -23,7 +23,7 @@ type Guess struct {
 
 // String says what was guessed, and how a schema file confirms or denies it.
 func (g Guess) String() string {
-	return fmt.Sprintf("table %s: guess: %s %s is a %s, by its name and type (%s: %s says so, %s: [] denies it)",
+	return fmt.Sprintf("table %s: guess: %s %s is a %s, by its name and type (%s: %s confirms it, %s: [] denies it)",
 		g.Table, g.typ, g.Column, g.Purpose, g.Purpose, g.Column, g.Purpose)
 }
 

@@ -38,9 +38,9 @@ tables:
 		}
 	}
 	want := []string{
-		"mail.yaml:4:39: table readings: guess: text sentDay is a bucket, by its name and type (bucket: sentDay says so, bucket: [] denies it)",
-		"mail.yaml:5:24: table salted: guess: int bucket is a salt, by its name and type (salt: bucket says so, salt: [] denies it)",
-		"mail.yaml:5:61: table salted: guess: int subblock is a chunk, by its name and type (chunk: subblock says so, chunk: [] denies it)",
+		"mail.yaml:4:39: table readings: guess: text sentDay is a bucket, by its name and type (bucket: sentDay confirms it, bucket: [] denies it)",
+		"mail.yaml:5:24: table salted: guess: int bucket is a salt, by its name and type (salt: bucket confirms it, salt: [] denies it)",
+		"mail.yaml:5:61: table salted: guess: int subblock is a chunk, by its name and type (chunk: subblock confirms it, chunk: [] denies it)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("guesses (-want +got):\n%s", diff)

@@ -293,7 +293,7 @@ func (s *Sentence) Check(of Scope) error {
 		}
 	}
 	if named > 0 && named < len(all) {
-		return fmt.Errorf("some figures name a model and some do not: %s", all)
+		return fmt.Errorf("some metrics name a model and some do not: %s", all)
 	}
 	for _, p := range s.parts {
 		if p.kind >= from && len(of.Points) == 0 {

@@ -93,7 +93,7 @@ func TestSentences(t *testing.T) {
 		"It pays {from move.calls of james < move.calls of oracle}.":             "It pays from 10000 on.",
 		"It pays {from move.p50 of james < move.p50 of oracle}.":                 "It pays from 10000 on.",
 		"It pays {from move.calls of oracle < move.calls of james}.":             "It pays from no value on, up to 10000.",
-		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "inconclusive: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
+		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "inconclusive: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one metric, such as p50, of both",
 		"{move.atomic of james at 100}":                                          "atomic",
 		"{move.atomic of oracle at 100}":                                         "inconclusive: the schema of oracle does not declare page",
 		"{partition.size of james at 100}":                                       "2.00MB",
@@ -231,14 +231,14 @@ func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"{":                                  "{ has no closing }",
 		"}":                                  "a } has no { before it",
-		"{}":                                 "{}: expected a figure such as list.calls",
-		"{list}":                             `{list}: "list" is no figure; expected one such as list.calls, smallest or largest`,
-		"{move.call at 100}":                 `{move.call at 100}: unknown figure "call"; did you mean "calls"?`,
+		"{}":                                 "{}: expected a metric such as list.calls",
+		"{list}":                             `{list}: "list" is no metric; expected one such as list.calls, smallest or largest`,
+		"{move.call at 100}":                 `{move.call at 100}: unknown metric "call"; did you mean "calls"?`,
 		"{move.calls on 100}":                `{move.calls on 100}: unknown word "on"; did you mean "of"?`,
 		"{move.calls at}":                    `{move.calls at}: expected one name after "at"`,
 		"{move.calls at 100 at 100}":         `{move.calls at 100 at 100}: expected one name after "at"`,
-		"{move.calls / move.p50}":            "{move.calls / move.p50}: calls and p50 cannot be compared; expected one figure, such as p50, of both",
-		"{from move.calls}":                  "{from move.calls}: expected two figures with < between them, such as list.calls < open.calls",
+		"{move.calls / move.p50}":            "{move.calls / move.p50}: calls and p50 cannot be compared; expected one metric, such as p50, of both",
+		"{from move.calls}":                  "{from move.calls}: expected two metrics with < between them, such as list.calls < open.calls",
 		"{move.calls of jame at 100}":        `move.calls of jame at 100: unknown model "jame"; did you mean "james"?`,
 		"{move.calls at 5}":                  "move.calls at 5: 5 is no value of the sweep",
 		"{move.calls}":                       "{move.calls}: expected at and one of the sweep's values after each metric, or at largest",
@@ -248,9 +248,9 @@ func TestFaults(t *testing.T) {
 		"{open.interrupted at 100}":          "open.interrupted at 100: no measured phase has open in its mix",
 		"{move.interrupted in write at 100}": `move.interrupted in write at 100: unknown phase "write"; expected one of broken`,
 		"{move.calls in broken at 100}":      `move.calls in broken at 100: unknown phase "broken"; expected one of read, write`,
-		"{row-cache.hit of james at 100}":    `{row-cache.hit of james at 100}: unknown figure "hit"; did you mean "hits"?`,
+		"{row-cache.hit of james at 100}":    `{row-cache.hit of james at 100}: unknown metric "hit"; did you mean "hits"?`,
 		"{partition.size in read at 100}":    "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
-		"{move.calls of james at 100 / move.calls at 100}": "some figures name a model and some do not: [move.calls of james at 100 move.calls at 100]",
+		"{move.calls of james at 100 / move.calls at 100}": "some metrics name a model and some do not: [move.calls of james at 100 move.calls at 100]",
 	} {
 		s, err := Parse(text)
 		if err == nil {
@@ -292,7 +292,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 	r.Cells[1].Interrupted[1].Lost++
-	if got := say(r, "{move.interrupted}"); got != "james: inconclusive: the trials of james differ in what a move leaves" {
+	if got := say(r, "{move.interrupted}"); got != "james: inconclusive: the trials of james differ in the state after a move" {
 		t.Error(got)
 	}
 }

@@ -144,7 +144,7 @@ func (w *filling) interrupted(f figure) (text, why string) {
 			switch {
 			case one.Op != f.op:
 			case text != "" && text != one.Text():
-				return "", fmt.Sprintf("the trials of %s differ in what a %s leaves", w.of(f), f.op)
+				return "", fmt.Sprintf("the trials of %s differ in the state after a %s", w.of(f), f.op)
 			default:
 				text = one.Text()
 			}

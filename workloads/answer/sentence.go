@@ -127,7 +127,7 @@ func parsePart(text string) (part, error) {
 	sign := map[kind]string{value: "/", from: "<"}[p.kind]
 	at := slices.Index(words, sign)
 	if at < 0 && p.kind == from {
-		return p, fmt.Errorf("expected two figures with < between them, such as list.calls < open.calls")
+		return p, fmt.Errorf("expected two metrics with < between them, such as list.calls < open.calls")
 	}
 	var err error
 	if at >= 0 {
@@ -143,7 +143,7 @@ func parsePart(text string) (part, error) {
 		return p, err
 	}
 	if at >= 0 && (p.a.name != p.b.name || slices.Contains([]string{atomic, interrupted, hits}, p.a.name)) {
-		return p, fmt.Errorf("%s and %s cannot be compared; expected one figure, such as p50, of both", p.a.name, p.b.name)
+		return p, fmt.Errorf("%s and %s cannot be compared; expected one metric, such as p50, of both", p.a.name, p.b.name)
 	}
 	return p, nil
 }
@@ -151,11 +151,11 @@ func parsePart(text string) (part, error) {
 // parseFigure reads OPERATION.FIGURE and what may follow it.
 func parseFigure(words []string) (f figure, err error) {
 	if len(words) == 0 {
-		return f, fmt.Errorf("expected a figure such as list.calls")
+		return f, fmt.Errorf("expected a metric such as list.calls")
 	}
 	var ok bool
 	if f.op, f.name, ok = strings.Cut(words[0], "."); !ok {
-		return f, fmt.Errorf("%q is no figure; expected one such as list.calls, %s or %s", words[0], first, last)
+		return f, fmt.Errorf("%q is no metric; expected one such as list.calls, %s or %s", words[0], first, last)
 	}
 	known := figures
 	switch f.op {
@@ -165,7 +165,7 @@ func parseFigure(words []string) (f figure, err error) {
 		known = []string{hits}
 	}
 	if !slices.Contains(known, f.name) {
-		return f, strict.Unknown("figure", f.name, known...)
+		return f, strict.Unknown("metric", f.name, known...)
 	}
 	for rest := words[1:]; len(rest) > 0; rest = rest[2:] {
 		to := map[string]*string{"of": &f.model, "in": &f.phase, "at": &f.point}[rest[0]]

@@ -207,7 +207,7 @@ var runPattern = operation{choosePattern, func(ctx context.Context, t *task) err
 	return t.mb.(models.Runner).Run(ctx)
 }, nil}
 
-// operationOf is how an operation is carried out.
+// operationOf is how an operation is executed.
 func operationOf(op workloads.Op) *operation {
 	if int(op) >= workloads.NumOps {
 		return &runPattern

@@ -218,7 +218,7 @@ func (w *writer) keys() {
 		w.text("  # users: none is used significantly more often than others\n  users: uniform")
 	}
 	w.choice("folders", "latest", folders)
-	w.text("  # messages: not measured; a trace does not say which")
+	w.text("  # messages: not measured; a trace does not contain them")
 }
 
 // choice writes Zipf's law over ranks, and how well it fits.
@@ -268,7 +268,7 @@ func (w *writer) phases(files, folders bool) {
 		w.mailArrivals()
 	}
 	if s.operations == 0 {
-		w.text("      # mix: not measured: mail has deliveries only. Add what its readers do (list: 50, open: 25, …),")
+		w.text("      # mix: not measured: mail has deliveries only. Add the operations of its readers (list: 50, open: 25, …),")
 		w.text("      # or fit a trace with it: --trace")
 		w.text("      mix: {deliver: 1}")
 		return

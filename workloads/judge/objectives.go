@@ -211,7 +211,7 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 		l, n = f.service, f.ok
 	}
 	if l == nil {
-		return unclear(CodeNoFigure, "there is no such figure in a %s loop", c.Arrivals)
+		return unclear(CodeNoFigure, "a %s loop does not have this metric", c.Arrivals)
 	}
 	v, need := figureOf(l, which), takes(which)
 	a := value(o, v, results.TimeText(v))

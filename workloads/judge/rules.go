@@ -39,7 +39,7 @@ var rules = []rule{
 			where = "in one process"
 		}
 		return when(e.InProcess || e.Beside, "shared machine: engine and client run %s and share its processors; "+
-			"such figures rank models, they do not size clusters", where)
+			"such values rank models, they do not size clusters", where)
 	}},
 	{CodeClientDelays, results.Invalid, observed, func(c cell, e evidence) string {
 		bound, _ := delays(c, e)
@@ -57,7 +57,7 @@ var rules = []rule{
 	{CodeLargeWaits, results.OK, observed, func(_ cell, e evidence) string {
 		waits := share(e.LargeWaits, e.Started)
 		return when(waits > lateInvalid, "large messages: %s of the operations waited for memory that other operations on large "+
-			"messages had, so fewer ran at once than there are clients; GOMEMLIMIT=2GiB lets more run", percent(waits))
+			"messages had, so fewer ran concurrently than there are clients; set GOMEMLIMIT=2GiB to allow more", percent(waits))
 	}},
 
 	// The engine.
@@ -68,15 +68,15 @@ var rules = []rule{
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}},
 	{CodeShort, results.OK, observed, func(_ cell, e evidence) string {
-		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows that it takes to detect a trend of the service "+
+		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows needed to detect a trend of the service "+
 			"time; measure longer", len(e.Windows), trendWindows)
 	}},
 	{CodeNotSettled, results.OK, observed, func(_ cell, e evidence) string {
-		return when(!e.Settled, "not settled: compaction was still running when the time to settle was over, "+
+		return when(!e.Settled, "not settled: compaction was still running at the end of the wait, "+
 			"or the engine does not report it")
 	}},
 	{CodeNotWarm, results.OK, observed, func(_ cell, e evidence) string {
-		return when(!e.Warm, "not warm: service times had not become steady when the warm-up was over; give it more time")
+		return when(!e.Warm, "not warm: service times were not steady at the end of the warm-up; increase its duration")
 	}},
 	{CodeDebtGrows, results.OK, observed, func(c cell, _ evidence) string {
 		grown := c.Engines.CompactionDebt - c.Before.CompactionDebt
@@ -123,7 +123,7 @@ var rules = []rule{
 			"support %s; set missing: replace-rate in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
 	}},
 	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
-		return when(c.Offered.Replaced > 0, "other mix: %s of the operations are in place of those that the model lacks",
+		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",
 			percent(share(c.Offered.Replaced, c.Offered.Due)))
 	}},
 
@@ -132,7 +132,7 @@ var rules = []rule{
 		o := c.Offered
 		return when(Overloaded(c) && o.Dropped > 0, "%d of %d due operations were never started (offered %s/s, achieved %s/s); %s",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
-			cmp.Or(failures(c), "lower the rate, or raise --max-lag to see how late they would have been"))
+			cmp.Or(failures(c), "lower the rate, or raise --max-lag to measure their wait"))
 	}},
 	{CodeBehind, results.Overloaded, measured, func(c cell, _ evidence) string {
 		if text := behind(c); text != "" {
@@ -175,7 +175,7 @@ var rules = []rule{
 			tried, e.Messages)
 	}},
 	{CodeNotCold, results.OK, colds, func(_ cell, e evidence) string {
-		return when(e.NotCold != "", "not cold: %s; what follows ran warm", e.NotCold)
+		return when(e.NotCold != "", "not cold: %s; the next phases ran with warm caches", e.NotCold)
 	}},
 	{CodeError, results.Failed, every, func(c cell, _ evidence) string { return c.Error }},
 }
@@ -215,7 +215,7 @@ func otherSize(_ *results.Cell, e *results.Evidence) string {
 	}
 	off := max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said)))
 	return when(off > sizeMost*float64(h.Said), "other size: the phase began with %d messages and ended with %d, and the "+
-		"workload says %d; measure fewer operations, or ones that leave the size as it is", h.Before, h.After, h.Said)
+		"workload says %d; measure fewer operations, or operations that do not change the size", h.Before, h.After, h.Said)
 }
 
 // inMemory says that reads were served from memory. A log may have grown since files were counted.

@@ -117,7 +117,7 @@ func (a *Auditor) model(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("audit of the model: %w", err)
+		return fmt.Errorf("verification of the model: %w", err)
 	}
 	if u, ok := mb.(models.UIDs); ok {
 		a.uids(u)
@@ -135,7 +135,7 @@ func (a *Auditor) unknown(stored int64) {
 		return
 	}
 	if known := a.History.entriesMost(); stored > known {
-		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger knows of %d: it lacks records, or another run "+
+		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
 			"has worked on the data set", stored, known)
 	}
 }
@@ -376,7 +376,7 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	case e.State != Live && (!opens || a.Interrupted): // it may be gone, or half of it
 	case !whole:
 		a.Corrupt++
-		fault = "is not what was delivered"
+		fault = "differs from the delivered message"
 	case e.State == Live:
 		a.Verified++
 	}

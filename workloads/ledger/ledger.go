@@ -129,7 +129,7 @@ func (r *Record) parse(b []byte) bool {
 func Create(name string) (*Ledger, error) {
 	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, fmt.Errorf("make ledger: %w", err)
+		return nil, fmt.Errorf("create ledger: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() > 0 {
@@ -264,7 +264,7 @@ func scan(ledger io.Reader, yield func(*Record)) (records int64, last uint32, to
 		}
 		records, last = records+1, sumOf(b[:])
 		if !r.parse(b[:]) {
-			return records, last, false, fmt.Errorf("record %d is of a kind that this mailbench does not know (%d); use the "+
+			return records, last, false, fmt.Errorf("record %d is of an unknown kind (%d); use the "+
 				"version that wrote it", records, b[0])
 		}
 		yield(&r)

@@ -27,10 +27,10 @@ func belong(sources []Source) error {
 			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
 		}
 		if s.Run.Shard.Of < 2 {
-			return fmt.Errorf("%w: %s is a whole run, not a shard", ErrApart, s.Name)
+			return fmt.Errorf("%w: %s is a complete run, not a shard", ErrApart, s.Name)
 		}
 		if s.Run.Workload.Text == "" {
-			return fmt.Errorf("%w: %s has an audit and no run", ErrApart, s.Name)
+			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
 		}
 		times := []string{s.Run.Started, cmp.Or(s.Run.Ended, s.Run.Started)}
 		for i := range s.Run.Cells {
@@ -53,7 +53,7 @@ func belong(sources []Source) error {
 	for _, s := range sources {
 		i := s.Run.Shard.Index
 		if i < 1 || i > of {
-			return fmt.Errorf("%w: %s says that it is shard %d of %d", ErrApart, s.Name, i, of)
+			return fmt.Errorf("%w: %s is shard %d of %d", ErrApart, s.Name, i, of)
 		}
 		if have[i] != "" {
 			return fmt.Errorf("%w: shard %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)

@@ -122,7 +122,7 @@ func (m *Merged) cells(sources []Source) error {
 			}
 			k := union(c.Key)
 			if n := len(parts[k]); n > 0 && parts[k][n-1].Shard == c.Shard {
-				return fmt.Errorf("%w: %s has the cell %s twice", ErrApart, s.Name, c.Key)
+				return fmt.Errorf("%w: %s has the result %s twice", ErrApart, s.Name, c.Key)
 			}
 			if parts[k] == nil {
 				order = append(order, k)

@@ -246,7 +246,7 @@ func TestRefused(t *testing.T) {
 		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Of = 4; return s }, "the number of shards (3 and 4)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Config.Trials = 2; return s }, "models, engines or flags"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Settings["cassandra.consistency"] = "ONE"; return s }, "settings of engines"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = results.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is a whole run, not a shard"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = results.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is a complete run, not a shard"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards executed james on cassandra, phase measure, trial 1"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 			}
 			return s
 		}, "shards in all, 3 given; missing: 4, 5, 6"},
-		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 says that it is shard 9 of 3"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 is shard 9 of 3"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Started = "0001-01-01T00:00:00Z"; return s }, `results/2 has the time "0001-01-01T00:00:00Z"`},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Cells[0].Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
@@ -268,7 +268,7 @@ func TestRefused(t *testing.T) {
 		{func(s []merge.Source) []merge.Source {
 			s[0].Run.Cells, s[2].Run.Cells = append(s[0].Run.Cells, s[0].Run.Cells[0]), nil
 			return s
-		}, "results/1 has the cell james/cassandra/measure/1/1 twice"},
+		}, "results/1 has the result james/cassandra/measure/1/1 twice"},
 	} {
 		_, err := merge.Merge(c.change(three()))
 		if !errors.Is(err, merge.ErrApart) || !strings.Contains(err.Error(), c.text) {

@@ -43,7 +43,7 @@ func OpenLog(dir string, r *Run) (*os.File, error) {
 		return nil, fmt.Errorf("read latencies: %w", err)
 	}
 	if r.LatencyLog == nil {
-		err = errors.New("its run says nothing of it")
+		err = errors.New("its run does not report it")
 	} else if err = r.LatencyLog.check(f, r.Interrupted); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}

@@ -109,7 +109,7 @@ func whose(temp string) string {
 		return "a run that was killed left it; remove it or"
 	}
 	if _, err := os.Stat(filepath.Join(temp, RunFile)); err == nil && !scratch.InUse(temp) {
-		return "it has what a run measured before it was killed; move or remove it, or"
+		return "it has the values of a killed run; move or remove it, or"
 	}
 	return "another run may be writing it;"
 }
@@ -152,7 +152,7 @@ func (d *Dir) Commit(r *Run) error {
 	r.LatencyLog = d.log.digest()
 	if err := d.writeRun(r); err != nil {
 		d.path = ""
-		return fmt.Errorf("write results: %w; what could be saved is in %s", err, d.temp)
+		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
 	err := d.writeReports(r)
 	if logErr != nil {
@@ -288,7 +288,7 @@ func ReadRun(dir string) ([]byte, error) {
 func notRun(dir string) error {
 	switch {
 	case scratch.InUse(dir):
-		return fmt.Errorf("%s has no results yet: its run goes on", dir)
+		return fmt.Errorf("%s has no results yet: its run is not finished", dir)
 	case scratch.Abandoned(dir):
 		return fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
 	}
@@ -307,7 +307,7 @@ func Parse(b []byte) (*Run, error) {
 		Format string `json:"format"`
 	}
 	if !json.Valid(b) {
-		return nil, errors.New("it is damaged: it is not whole JSON")
+		return nil, errors.New("it is damaged: incomplete JSON")
 	}
 	if err := json.Unmarshal(b, &version); err != nil {
 		return nil, errors.New("it is not of mailbench: its JSON has another form")

@@ -162,7 +162,7 @@ func TestFailedCommitKeepsWhatWasSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := d.Commit(sample())
-	if err == nil || !strings.HasPrefix(err.Error(), "write results: ") || !strings.HasSuffix(err.Error(), "; what could be saved is in "+d.temp) ||
+	if err == nil || !strings.HasPrefix(err.Error(), "write results: ") || !strings.HasSuffix(err.Error(), "; saved files are in "+d.temp) ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("Commit = %v, want one line", err)
 	}
@@ -173,7 +173,7 @@ func TestFailedCommitKeepsWhatWasSaved(t *testing.T) {
 		t.Errorf("read back: %v, %+v", err, got)
 	}
 	_, err = Create(filepath.Join(parent, "results"))
-	if err == nil || !strings.Contains(err.Error(), "it has what a run measured before it was killed; move or remove it, or choose another run directory") {
+	if err == nil || !strings.Contains(err.Error(), "it has the values of a killed run; move or remove it, or choose another run directory") {
 		t.Errorf("Create = %v", err)
 	}
 }
@@ -281,9 +281,9 @@ func TestNameTakenMeanwhile(t *testing.T) {
 // line each that says which.
 func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   "run.json: it is damaged: it is not whole JSON",
-		`{"format": "mailbench.run/2", "see`: "run.json: it is damaged: it is not whole JSON",
-		"\x00\x00\x00\x00":                   "run.json: it is damaged: it is not whole JSON",
+		"":                                   "run.json: it is damaged: incomplete JSON",
+		`{"format": "mailbench.run/2", "see`: "run.json: it is damaged: incomplete JSON",
+		"\x00\x00\x00\x00":                   "run.json: it is damaged: incomplete JSON",
 		"[]":                                 "run.json: it is not of mailbench: its JSON has another form",
 		"null":                               `run.json: it is not of mailbench: its format is "", not "mailbench.run/3"`,
 		`{"name": "an app", "scripts": {}}`:  `run.json: it is not of mailbench: its format is "", not "mailbench.run/3"`,
@@ -323,7 +323,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for dir, want := range map[string]string{
 		t.TempDir():                   " is not a run directory: it has no run.json",
-		running.temp:                  " has no results yet: its run goes on",
+		running.temp:                  " has no results yet: its run is not finished",
 		file:                          " is not a run directory: it is a file; name the folder of a run",
 		filepath.Join(parent, "none"): " is not a run directory: it has no run.json; the folder does not exist",
 	} {

@@ -66,7 +66,7 @@ const (
 	LimitMachine    Limit = "machine"
 	LimitClient     Limit = "client"
 	LimitMaxRate    Limit = "max-rate"
-	LimitNone       Limit = "none" // no rate held
+	LimitNone       Limit = "none" // no rate passed
 	LimitUnclear    Limit = "unclear"
 	LimitUnfinished Limit = "unfinished"
 )

@@ -115,10 +115,10 @@ func TestAuditFinds(t *testing.T) {
 		}, results.Audit{Lost: 30}, "cannot be found"},
 		{"a changed byte", false, func(d *fake, f *models.Folder) {
 			d.folders[f][0].raw[5] ^= 1
-		}, results.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "differs from the delivered message"},
 		{"a changed body", true, func(d *fake, f *models.Folder) {
 			d.folders[f][0].body[5] ^= 1
-		}, results.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "differs from the delivered message"},
 		{"a changed attachment", true, func(d *fake, f *models.Folder) {
 			for _, l := range d.folders[f] {
 				for _, a := range l.attachments {
@@ -126,7 +126,7 @@ func TestAuditFinds(t *testing.T) {
 					return
 				}
 			}
-		}, results.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "differs from the delivered message"},
 		{"a lost attachment", true, func(d *fake, f *models.Folder) {
 			for _, l := range d.folders[f] {
 				for name := range l.attachments {
@@ -134,7 +134,7 @@ func TestAuditFinds(t *testing.T) {
 					return
 				}
 			}
-		}, results.Audit{Corrupt: 1}, "not what was delivered"},
+		}, results.Audit{Corrupt: 1}, "differs from the delivered message"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

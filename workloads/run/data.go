@@ -52,11 +52,11 @@ func openDataDir(path string) (*dataDir, error) {
 	if path == "" {
 		tmp, err := os.MkdirTemp("", TemporaryPattern)
 		if err != nil {
-			return nil, fmt.Errorf("make a temporary data folder (TMPDIR says where): %w", err)
+			return nil, fmt.Errorf("create a temporary data folder (in TMPDIR): %w", err)
 		}
 		claimed, err := scratch.Claim(tmp)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("make a temporary data folder: %w", err), os.Remove(tmp))
+			return nil, errors.Join(fmt.Errorf("create a temporary data folder: %w", err), os.Remove(tmp))
 		}
 		return &dataDir{path: tmp, temporary: true, scratch: claimed}, nil
 	}
@@ -65,7 +65,7 @@ func openDataDir(path string) (*dataDir, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	if err := private.Make(path); err != nil {
-		return nil, fmt.Errorf("make data folder: %w; name a folder that you may write with --data DIR", err)
+		return nil, fmt.Errorf("create data folder: %w; name a folder that you may write with --data DIR", err)
 	}
 	if err := mark(path); err != nil {
 		return nil, err
@@ -97,11 +97,11 @@ func mark(path string) error {
 	for _, f := range files {
 		// Another run that began at the same moment may have made these.
 		if f.Name() != markFile && f.Name() != lockFile {
-			return fmt.Errorf("data folder %s holds %s and was %w; name an empty or new folder",
+			return fmt.Errorf("data folder %s contains %s and was %w; name an empty or new folder",
 				path, f.Name(), drivers.ErrForeign)
 		}
 	}
-	const text = "Data of mailbench runs. Remove the whole folder when it is no longer needed.\n"
+	const text = "Data of mailbench runs. Remove the folder when it is no longer needed.\n"
 	f, err := private.OpenFile(name, os.O_WRONLY|os.O_CREATE)
 	if err == nil {
 		_, err = f.WriteString(text)

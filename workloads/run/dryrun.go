@@ -142,10 +142,10 @@ func (p *Plan) WriteText(out io.Writer) error {
 				n.Folder, words.Size(n.Free))
 			continue
 		}
-		fmt.Fprintf(out, "  %s: how much its nodes have free is not known; %q says what it takes\n",
+		fmt.Fprintf(out, "  %s: the free space of its nodes is unknown; %q estimates the size\n",
 			n.Engine, "mailbench schema forecast")
 	}
-	fmt.Fprintf(out, "  needed at once: %s in %s", words.Size(p.Need), p.Folder)
+	fmt.Fprintf(out, "  needed in total: %s in %s", words.Size(p.Need), p.Folder)
 	if p.Free > 0 {
 		fmt.Fprintf(out, ", which has %s free", words.Size(p.Free))
 	}

@@ -50,7 +50,7 @@ func (c *combination) examined(ctx context.Context) {
 			c.runner.progress(p.Name+": rows examined", drive.Progress{Fraction: -1})
 			err := crash.Guard(func() error { return c.examine(ctx, tracer, p, name, &op) })
 			if err != nil && ctx.Err() == nil {
-				c.runner.note(fmt.Sprintf("rows examined by %s are not known: %v", name, err))
+				c.runner.note(fmt.Sprintf("rows scanned by %s are unknown: %v", name, err))
 			}
 			cell.Ops[name] = op
 		}
@@ -343,7 +343,7 @@ func (noMail) Reader() messages.Reader { return nil }
 func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []results.Floor, err error) {
 	dir, err := os.MkdirTemp(r.data.path, "floor-")
 	if err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, fmt.Errorf("create folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	w := *r.config.Workload

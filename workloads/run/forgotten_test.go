@@ -46,16 +46,16 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 			return errors.Join(os.Truncate(ledger, 0), edit(filepath.Join(data, "fake-memory", "dataset.json"), func(b []byte) []byte {
 				return regexp.MustCompile(`"messages": \d+`).ReplaceAll(noRecords(b), []byte(`"messages": 0`))
 			}))
-		}, "messages, and the ledger knows of", ""},
+		}, "messages, and the ledger", ""},
 		{"a ledger that was cut, and no number of records", func(data, ledger string) error {
 			return errors.Join(os.Truncate(ledger, 200*record), edit(filepath.Join(data, "fake-memory", "dataset.json"), noRecords))
-		}, "and the ledger knows of", ""},
+		}, "and the ledger", ""},
 		{"a record taken out", func(_, ledger string) error {
 			return edit(ledger, func(b []byte) []byte { return slices.Delete(b, 50*record, 51*record) })
 		}, "record 51 has a wrong checksum", "record 51 has a wrong checksum"},
 		{"no folder", func(data, _ string) error {
 			return os.RemoveAll(filepath.Join(data, "fake-memory"))
-		}, "fake-memory is gone", "the store holds another data set already"}, // this engine's is elsewhere
+		}, "fake-memory is gone", "the store contains another dataset already"}, // this engine's is elsewhere
 		{"no dataset.json", func(data, _ string) error {
 			return os.Remove(filepath.Join(data, "fake-memory", "dataset.json"))
 		}, "fake-memory is gone", "has records of another data set"},
@@ -67,8 +67,8 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 				return bytes.Replace(b, []byte(`"model": "fake"`), []byte(`"model": "other"`), 1)
 			})
 		}, "is of other on memory, and the folder is for fake on memory", "is of other on memory"},
-		{"no list", func(data, _ string) error { return os.Remove(filepath.Join(data, listFile)) }, "lacks this data set", ""},
-		{"an empty list", func(data, _ string) error { return os.Truncate(filepath.Join(data, listFile), 0) }, "lacks this data set", ""},
+		{"no list", func(data, _ string) error { return os.Remove(filepath.Join(data, listFile)) }, "does not list this dataset", ""},
+		{"an empty list", func(data, _ string) error { return os.Truncate(filepath.Join(data, listFile), 0) }, "does not list this dataset", ""},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {

@@ -273,7 +273,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	b.Reset()
-	if err := dryRun(t, c, &b); err != nil || !strings.Contains(b.String(), "how much its nodes have free is not known") {
+	if err := dryRun(t, c, &b); err != nil || !strings.Contains(b.String(), "the free space of its nodes is unknown") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -46,7 +46,7 @@ import (
 // be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
-		return nil, errors.New("an audit by itself needs the data folder of an earlier run")
+		return nil, errors.New("--audit=only needs the data folder of an earlier run")
 	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (r *runner) matrix(ctx context.Context) error {
 		r.remove(c)
 	}
 	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		failed = fmt.Errorf("nothing to audit in %s: no data set of these models and engines", r.data.path)
+		failed = fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
 	}
 	return failed
 }

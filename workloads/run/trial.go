@@ -124,7 +124,7 @@ func (c *combination) open(ctx context.Context) error {
 			return err
 		}
 		if c.target.Dataset.Complete && !c.runner.data.holds(c.dir) {
-			c.unlisted = fmt.Sprintf("%s lacks this data set, and may have lacked others that are gone; if none is, write %s into it",
+			c.unlisted = fmt.Sprintf("%s does not list this dataset, and others may be missing; if none is, write %s into it",
 				filepath.Join(c.runner.data.path, listFile), filepath.Base(c.dir))
 		}
 		return nil
@@ -210,7 +210,7 @@ func (c *combination) renew() error {
 	}
 	if c.runner.config.Audit == AuditAfter {
 		c.gone()
-		return fmt.Errorf("the data set in %s is gone, and an audit of a new one would not know of it", c.dir)
+		return fmt.Errorf("the dataset in %s is missing, and verification cannot check it", c.dir)
 	}
 	c.runner.note(fmt.Sprintf("the data set in %s is gone: a new one is loaded", c.dir))
 	return nil
@@ -513,7 +513,7 @@ func (c *combination) broken(ctx context.Context, messages int) (all []results.I
 	config := c.targetConfig()
 	config.Keep, config.Ledger, config.Shards, config.Namespace = false, false, nil, ""
 	if config.Dir, err = os.MkdirTemp(c.runner.data.path, filepath.Base(c.dir)+"-interrupt-*"); err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, fmt.Errorf("create folder: %w", err)
 	}
 	t, err := subject.Open(ctx, config)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // lacking is the share of the operations that may find no live message to work on.
-// With more, the load is lighter than the rate says.
+// With more, the load is lighter than the rate.
 const lacking = 0.02
 
 // A step does not hold if its last operation started later after its due time than both of
@@ -48,7 +48,7 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 		if c.Verdict == results.Invalid {
 			return results.StepClient, reason
 		}
-		return results.StepBroken, fmt.Sprintf("operations were behind by %s at the end",
+		return results.StepBroken, fmt.Sprintf("operations were late by %s at the end",
 			words.Duration(1e9*(o.LastStart-o.Span)))
 	}
 	for _, a := range c.Objectives {
@@ -58,7 +58,7 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	}
 	if o := c.Offered; o != nil && float64(o.NoTarget) > lacking*float64(o.Due) {
 		return results.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was "+
-			"lighter than the rate says", o.NoTarget, o.Due)
+			"lighter than the rate", o.NoTarget, o.Due)
 	}
 	for _, a := range c.Objectives {
 		if a.Verdict == results.Unclear {
@@ -94,7 +94,7 @@ func Found(s *results.Search) results.SearchResult {
 	_, more := Next(s)
 	least := "at least " + perSecond(f.Rate)
 	if f.Rate == 0 {
-		least = "no rate held"
+		least = "no rate passed"
 	}
 	switch {
 	case s.Unfinished != "" || more || len(all) == 0:
@@ -117,10 +117,10 @@ func Found(s *results.Search) results.SearchResult {
 			why(s, high))
 	case low == nil:
 		f.Limit = results.LimitNone
-		f.Text = fmt.Sprintf("no rate held: at %s %s", perSecond(high.rate), why(s, high))
+		f.Text = fmt.Sprintf("no rate passed: at %s %s", perSecond(high.rate), why(s, high))
 	default:
 		f.Limit, f.High = results.LimitStore, max(high.rate, sureHigh(all, high))
-		f.Text = fmt.Sprintf("%s ± %s: %s held in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2),
+		f.Text = fmt.Sprintf("%s ± %s: %s passed in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2),
 			words.Amount((f.High-f.Low)/2),
 			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), why(s, high))
 	}

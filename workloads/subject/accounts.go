@@ -201,7 +201,7 @@ func (t *Target) find(
 ) (*models.Account, error) {
 	a, err := mb.CreateUser(ctx, address, names)
 	if errors.Is(err, models.ErrExists) && fresh && !t.Caps.Discards {
-		return nil, fmt.Errorf("the store holds another data set already: account %s: %w", address, err)
+		return nil, fmt.Errorf("the store contains another dataset already: account %s: %w", address, err)
 	}
 	if errors.Is(err, models.ErrExists) {
 		a, err = mb.Login(ctx, address)

@@ -163,7 +163,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Shard != want.Shard || d.Of != want.Of {
 		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
 	}
-	audit := fmt.Sprintf("%s, or audit it with --audit=only", d.removal())
+	audit := fmt.Sprintf("%s, or verify it with --audit=only", d.removal())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
@@ -174,7 +174,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 		return fmt.Errorf("the data set in %s is empty: the run that made it ended before its load; %s", dir, d.removal())
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
-			"may have lost what it acknowledged; %s", dir, audit)
+			"may have lost acknowledged writes; %s", dir, audit)
 	case d.Mail != want.Mail && d.Of > 0:
 		return fmt.Errorf("the data set in %s has another population, and a shard's data set cannot grow; %s or name another",
 			dir, d.removal())
@@ -222,7 +222,7 @@ func (t *Target) openDataset() error {
 		return err
 	}
 	if have == nil && t.AuditOnly {
-		return fmt.Errorf("there is no data set in %s to audit", t.Dir)
+		return fmt.Errorf("no dataset in %s to verify", t.Dir)
 	}
 	if have != nil && (have.Model != want.Model || have.Engine != want.Engine) {
 		return fmt.Errorf("%w: the data set in %s is of %s on %s, and the folder is for %s on %s; put back the folder that was there",

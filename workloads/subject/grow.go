@@ -77,8 +77,8 @@ func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
 	s = t.interruptedStep(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
 		return nil, "",
-			fmt.Errorf("the ledger in %s is not of this data set: it says that the interrupted load has %d messages, "+
-				"and %s says %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
+			fmt.Errorf("the ledger in %s belongs to another dataset: the interrupted load has %d messages in it, "+
+				"and %s has %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
 	}
 	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages",
 		s.done.n, d.last().Messages), nil

@@ -54,7 +54,7 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
 	}
 	if err := private.Make(c.Dir); err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, fmt.Errorf("create folder: %w", err)
 	}
 	if err := t.openDataset(); err != nil {
 		return nil, err

@@ -292,7 +292,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, er
 			t.Dir, fmt.Sprintf(format, args...), d.removal())
 	}
 	if census.Users() < last.Users || census.Folders() < last.Folders {
-		return nil, shrinks("it has %d users with %d folders, and the workload says %d with %d",
+		return nil, shrinks("it has %d users with %d folders, and the workload %d with %d",
 			last.Users, last.Folders, census.Users(), census.Folders())
 	}
 	for _, place := range has.places() {
@@ -302,7 +302,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, er
 				has[place], f, u)
 		}
 		if most := census.FolderMessages(u, f); int(has[place]) > most {
-			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload says %d",
+			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
 				plan.FolderName(f), plan.Address(u), has[place], most)
 		}
 	}

@@ -259,7 +259,7 @@ func Keyspace(namespace, schema string) (string, error) {
 	}
 	name += Name(schema)
 	if len(name) > maxName {
-		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra takes at most %d: shorten the schema's name or "+
+		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra accepts at most %d: shorten the schema's name or "+
 			"the namespace",
 			name, len(name), maxName)
 	}
@@ -371,7 +371,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 	t := words.New("--")
 	t.Head(s, fmt.Sprintf("The CQL by which mailbench creates the schema %s, for replication %d in datacenter %s. "+
 		"The comment of a table is mailbench's mark. The tables of a run have allow_auto_snapshot = false and incremental_backups = false, too, "+
-		"where Cassandra knows these options: nobody wants backups of its mail.", s.Name, r.Factor, r.Datacenter))
+		"where Cassandra has these options: a benchmark needs no backups.", s.Name, r.Factor, r.Datacenter))
 	t.Statement("\n" + d.createKeyspace() + ";")
 	for _, stmt := range d.createTypes() {
 		t.Statement("\n" + stmt + ";")
@@ -395,7 +395,7 @@ func comments(t *words.Text, td TableDefinition) {
 	}
 	for _, c := range append(td.Table.Key(), td.Table.Columns...) {
 		if strings.Contains(c.Type.String(), schemas.Timestamp.String()) && c.Type.Foreign == "" {
-			t.Comment(fmt.Sprintf("Column %s holds microseconds since 1970: a CQL timestamp has only milliseconds.", c.Name))
+			t.Comment(fmt.Sprintf("Column %s has microseconds since 1970: a CQL timestamp has only milliseconds.", c.Name))
 		}
 	}
 	for _, x := range td.Table.Indexes {

@@ -135,7 +135,7 @@ func TestCQLRefuses(t *testing.T) {
 		"a hint for no table":  {"  h: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 1}}}\n  t: {in: h, clustering: [c int]}", "only a row header"},
 		"a class left out":     {"  t: {partition: [k int], hints: {cassandra: {compaction: a=b}}}", "does not begin with a class"},
 		"a word without value": {"  t: {partition: [k int], hints: {cassandra: {caching: keys}}}", "is not of the form key=value"},
-		"no such class":        {"  t: {partition: [k int], hints: {cassandra: {compaction: Leveld}}}", `there is no class "Leveld"`},
+		"no such class":        {"  t: {partition: [k int], hints: {cassandra: {compaction: Leveld}}}", `unknown class "Leveld"`},
 		"half a second":        {"  t: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 0.5}}}", "not a whole number"},
 		"a chance of 2":        {"  t: {partition: [k int], hints: {cassandra: {bloom_filter_fp_chance: 2}}}", "expected a number above 0"},
 		"a kind of batch":      {"  t: {partition: [k int], hints: {cassandra: {batches: logged}}}", `"logged"; expected unlogged`},

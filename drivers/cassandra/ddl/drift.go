@@ -20,7 +20,7 @@ func (d *Definition) Compare(
 	m := &comparison{Definition: d, there: there, exact: exact, strategy: strategy}
 	c := &drivers.Comparison{Where: "keyspace " + d.Keyspace}
 	if there == nil {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("There is no keyspace %s.", d.Keyspace))
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		m.there = &LiveKeyspace{Name: d.Keyspace}
 	} else {
 		of, err := m.keyspaceDrifts()
@@ -54,7 +54,7 @@ func (d *Definition) Compare(
 	}
 	if len(foreign) > 0 {
 		c.Unseen = append(c.Unseen,
-			fmt.Sprintf("Without mailbench's mark Cassandra cannot say how %s are nested, which bigint "+
+			fmt.Sprintf("Without mailbench's mark Cassandra does not report how %s are nested, which bigint "+
 				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
 				strings.Join(foreign, ", ")))
 	}
@@ -89,7 +89,7 @@ func unsaid(want, have *schemas.Table) (all []string) {
 	for _, name := range CarriedOptions() {
 		if _, there := have.Hints[EngineName][name]; !there && settings[name] != "" {
 			delete(settings, name)
-			all = append(all, fmt.Sprintf("This Cassandra does not say %s of table %s: it is not compared.", name, want.Name))
+			all = append(all, fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, want.Name))
 		}
 	}
 	return all

@@ -72,7 +72,7 @@ func CheckHints(t *schemas.Table) error {
 func checkClass(class string, own []string) error {
 	if name := strings.TrimPrefix(class, "org.apache.cassandra.db.compaction."); !strings.Contains(name, ".") &&
 		!slices.Contains(own, name) {
-		return fmt.Errorf("there is no class %q; expected one of %s, or a class with its package",
+		return fmt.Errorf("unknown class %q; expected one of %s, or a class with its package",
 			class, strings.Join(own, ", "))
 	}
 	return nil

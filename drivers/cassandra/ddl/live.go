@@ -66,7 +66,7 @@ func (k *LiveKeyspace) Owned(namespace, schema string) error {
 			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.Name, drivers.ErrForeign)
 		}
 		if t.Mark.Schema != schema || t.Mark.Namespace != namespace {
-			return fmt.Errorf("keyspace %s holds the schema %s in the namespace %q", k.Name, t.Mark.Schema, t.Mark.Namespace)
+			return fmt.Errorf("keyspace %s contains the schema %s in the namespace %q", k.Name, t.Mark.Schema, t.Mark.Namespace)
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (m *comparison) setting(td TableDefinition, name string, f schemas.Differen
 		if words := strings.Split(f.Want+", "+f.Have, ", "); slices.ContainsFunc(words, func(kind string) bool {
 			return kind != legacyIndex && kind != sai
 		}) || strings.Contains(f.Want+f.Have, ",") {
-			return []string{"-- CREATE INDEX again, by hand: mailbench does not know which index has which class"}
+			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}
 		}
 		var stmts []string
 		for _, x := range td.Indexes {

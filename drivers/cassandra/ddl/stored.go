@@ -166,7 +166,7 @@ func carried(t *schemas.Table) (all []option, err error) {
 		}
 		value := o.plain(s.Text)
 		if !o.valid.MatchString(value) {
-			return nil, fmt.Errorf("table %s: %s under other is %s, which Cassandra does not know; its default is %s",
+			return nil, fmt.Errorf("table %s: %s under other is %s, which Cassandra does not have; its default is %s",
 				t.Name, s.Name, s.Text, o.usual)
 		}
 		all = append(all, option{name: s.Name, number: value})

@@ -5,10 +5,9 @@
 CREATE NAMESPACE IF NOT EXISTS mailbench_run_all_types;
 
 # things: Every type as a key, a column and in a collection.
-# Column q holds hexadecimal digits, which sort as the bytes do: a key takes no BINARY.
+# Column q has hexadecimal digits, which sort like the bytes: a key cannot be BINARY.
 # Column f is 0 or 1: Oracle cannot read a range of BOOLEAN keys.
-# Column tu holds a timeuuid's hexadecimal digits, those of its time first, so that it sorts by
-# time.
+# Column tu has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time.
 # Column left is called left_: SQL does not take its name.
 # Column a-b is called a_b: SQL does not take its name.
 # Column tags is a set: Oracle has arrays, which the client keeps sorted, without duplicates.
@@ -65,7 +64,7 @@ CREATE TABLE IF NOT EXISTS mailbench_run_all_types:talk (
 );
 
 # talk
-# Keys ascend: reads say ORDER BY k DESC and go backwards.
+# Keys ascend: reads use ORDER BY k DESC and go backwards.
 CREATE TABLE IF NOT EXISTS mailbench_run_all_types:talk.rows (
   k INTEGER,
   v STRING,

@@ -253,7 +253,7 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	}
 	for i, f := range r.Tables {
 		if i == 0 {
-			fmt.Fprintln(w, "\nWhat lint finds in the tables themselves:")
+			fmt.Fprintln(w, "\nFindings of lint in the tables:")
 		}
 		fmt.Fprintf(w, "  %s\n", f)
 	}
@@ -287,7 +287,7 @@ func (s *Statement) write(w io.Writer) {
 	fmt.Fprintf(w, "  engine: at most %d rows and %d tombstones read for %d returned", s.Most.Rows,
 		max(s.Most.Tombstones, 0), s.Most.Returned)
 	if s.More {
-		fmt.Fprint(w, ", and the read goes on after the first page, which was not read")
+		fmt.Fprint(w, ", and the read continues after the first page, which was not read")
 	}
 	if s.Worst != "" {
 		fmt.Fprintf(w, "; the most with %s", words.OneLine(s.Worst))
