@@ -18,6 +18,7 @@ type probe struct {
 	finding lint.Finding
 	op      string // a pattern, or one that reads a whole partition
 	shows   growth
+	deletes string // the pattern that deletes the rows
 	unit    string // what the rows of its table are
 	why     string // it cannot be shown
 }
@@ -31,6 +32,7 @@ const (
 	byPart                  // a whole partition does
 	byWaste                 // it scans more rows than it returns
 	byItems                 // it scans or writes more rows the more keys one call has
+	byDeletes               // it takes longer the more rows were deleted before
 )
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
@@ -38,13 +40,11 @@ var shownBy = map[string]growth{
 	"unbounded-partition": byPart, "unbounded-row": byPart, "hot-partition-key": byPart, "large-partition": byPart,
 	"unbounded-read": byRows, "scan-filter": byRows, "scan-all": byRows, "count-all": byRows, "index-few-values": byRows,
 	"filter-reads-more": byWaste, "many-partitions": byItems, "batch-unbounded": byItems,
-	"queue": byNothing, "tombstones-newest": byNothing, "index-all-nodes": byNothing, "index-many-values": byNothing,
+	"queue": byDeletes, "tombstones-newest": byDeletes, "index-all-nodes": byNothing, "index-many-values": byNothing,
 }
 
 // notShown says with what the cost of some findings grows.
-var notShown = map[string]string{
-	"queue": "tombstones", "tombstones-newest": "tombstones", "index-all-nodes": "nodes", "index-many-values": "nodes",
-}
+var notShown = map[string]string{"index-all-nodes": "nodes", "index-many-values": "nodes"}
 
 // probesOf are the findings of a schema that a run of the keyspace can show.
 func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
@@ -66,7 +66,15 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 				p.op = k.Patterns[i].Name
 			}
 		}
-		if shows != byNothing && k.Schema.Pattern(p.op) == nil {
+		if shows == byDeletes {
+			i := slices.IndexFunc(k.Patterns, func(o *schemas.Pattern) bool {
+				return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow && o.Table.Name == f.Table
+			})
+			if i >= 0 {
+				p.deletes = k.Patterns[i].Name
+			}
+		}
+		if shows != byNothing && k.Schema.Pattern(p.op) == nil || shows == byDeletes && p.deletes == "" {
 			p.shows = byNothing
 		}
 		all = append(all, p)
@@ -74,19 +82,32 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 	return all
 }
 
+// provePhase is the phase that measures the operations of the probes.
+const provePhase = "prove"
+
 // The sweep that shows findings: ten times the rows, and keys of a call.
 const (
 	proveFactor = 10
 	proveItems  = 10
+	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
+	provePercent = 90
+	// proveSlower is how many times as long such a read must take.
+	proveSlower = 3
 	// proveOps is how often each operation is measured at each point.
 	proveOps = 50
 )
 
 // proveWorkload is a workload that runs the operations of the probes at few and at many rows.
 func proveWorkload(k *patterns.Keyspace, probes []probe) string {
-	var mix, paths []string
+	var mix, paths, deletes []string
 	small := max(proveFactor, k.Rows/proveFactor)
+	if slices.ContainsFunc(probes, func(p probe) bool { return p.shows == byDeletes }) {
+		small = k.Rows // few tombstones cost nothing that can be measured
+	}
 	for _, p := range probes {
+		if one := fmt.Sprintf("%q: 1", p.deletes); p.shows == byDeletes && !slices.Contains(deletes, one) {
+			deletes = append(deletes, one)
+		}
 		one := fmt.Sprintf("%q: {weight: 1, items: %d}", p.op, proveItems)
 		if p.shows == byNothing || slices.Contains(mix, one) {
 			continue
@@ -96,6 +117,12 @@ func proveWorkload(k *patterns.Keyspace, probes []probe) string {
 			paths = append(paths, fmt.Sprintf(", phases.prove.mix.%s.items: [%d, %d]", p.op, proveItems, proveFactor*proveItems))
 		}
 	}
+	churn := ""
+	if n := len(deletes); n > 0 {
+		most := small * n * provePercent / 100
+		churn = fmt.Sprintf("  - measure: {name: delete, clients: 32, operations: %d, mix: {%s}}\n", most, strings.Join(deletes, ", "))
+		paths = append(paths, fmt.Sprintf(", phases.delete.operations: [%d, %d]", most, proveFactor*most))
+	}
 	return fmt.Sprintf(`version: 1
 name: %s
 doc: Lint findings of a schema, at few and at many rows
@@ -104,11 +131,11 @@ keys: {rows: uniform}
 phases:
   - load: {}
   - settle: {}
-  - warmup: {operations: %d}
+%s  - warmup: {operations: %d}
   - measure: {name: prove, clients: 1, operations: %d, mix: {%s}}
 sweep: {population.rows: [%d, %d]%s}
 trials: {count: 1}
-`, k.Schema.Name, small, 10*len(mix), proveOps*len(mix), strings.Join(mix, ", "), small, proveFactor*small,
+`, k.Schema.Name, small, churn, 10*len(mix), proveOps*len(mix), strings.Join(mix, ", "), small, proveFactor*small,
 		strings.Join(paths, ""))
 }
 
@@ -124,7 +151,7 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		op, ok := c.Ops[p.op]
-		if c.Engine != engine || !c.Measured() || !ok || op.Count == 0 {
+		if c.Engine != engine || c.Phase != provePhase || !c.Measured() || !ok || op.Count == 0 {
 			continue
 		}
 		one := measuredAt{
@@ -160,6 +187,14 @@ func (p *probe) verdict(at []measuredAt) string {
 		if p.finding.Rule.ID == "batch-unbounded" {
 			what = p.op + " writes"
 		}
+	case byDeletes:
+		slower := float64(last.p50) / float64(max(1, first.p50))
+		if slower >= proveSlower {
+			return fmt.Sprintf("confirmed: %s takes %.3g× as long at %d× the deleted %s, p50 %s → %s ms", p.op, slower, proveFactor,
+				p.unit, msOf(first.p50), msOf(last.p50))
+		}
+		return fmt.Sprintf("not seen up to %s %s, of which %d%% were deleted (p50 %s → %s ms)", last.point, p.unit,
+			provePercent, msOf(first.p50), msOf(last.p50))
 	case byWaste:
 		if last.scanned >= 2*max(1, last.given) {
 			return fmt.Sprintf("confirmed: %s %.0f rows to return %.1f, p50 %s ms", what, last.scanned, last.given,
