@@ -367,7 +367,10 @@ func (v *run) spread() (all []warning) {
 	return all
 }
 
-// target is the command that measures the models on a target engine, if none ran on its own.
+// defaultWorkload is the one of "mailbench run" without a name.
+const defaultWorkload = "quick"
+
+// target is how the models are measured on a target engine, if none ran on its own.
 func (v *run) target() string {
 	if v.Sweep != nil {
 		return ""
@@ -393,6 +396,9 @@ func (v *run) target() string {
 		e := "cassandra"
 		if !slices.Contains(engines, e) {
 			e = "hbase"
+		}
+		if v.Workload.Name != defaultWorkload {
+			return "mailbench engine up " + e + ", then the same command with -e " + e
 		}
 		return "mailbench engine up " + e + " && mailbench run -e " + e
 	}

@@ -323,10 +323,13 @@ func (l *Load) dominated() string {
 			}
 		}
 	}
+	load := "whole"
+	if l.Covers < 0.995 {
+		load = "shared"
+	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (no column significantly better than %s)",
-			strings.Join(by[name], ", "), name))
+		parts = append(parts, fmt.Sprintf("%s (%s level or better on the %s load)", strings.Join(by[name], ", "), name, load))
 	}
 	if len(parts) == 0 {
 		return ""
