@@ -43,7 +43,7 @@ func TestGuessed(t *testing.T) {
 		"--target-rate": "use --set phases.measure.rate=200/s", "--Num_Users": "use --set population.users=100",
 		"-rate": "use --set phases.measure.rate=200/s", "--durration": "use --set phases.measure.duration=30s",
 		"--quite": `did you mean "--quiet"?`, "--trails": `did you mean "--trials"?`, "--modle": `did you mean "--model"?`,
-		"--xyzzy": "expected one of ",
+		"--xyzzy": "expected one of ", "--cql": "expected one of ", "--tlx": "expected one of ",
 	} {
 		if status, err := try("run", flag, "5"); status != exitUsage || !strings.Contains(err, want) {
 			t.Errorf("run %s: exit status %d, %s, want %s", flag, status, err, want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
@@ -118,6 +119,28 @@ func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.
 		}
 	}
 	return sameTraces(ctx, was, c)
+}
+
+// tellSame notes variants that do not differ from their model on an engine of the run.
+func tellSame(w io.Writer, c *run.Config) error {
+	for _, m := range c.Models {
+		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
+		if base < 0 {
+			continue
+		}
+		variant, err := m.Schema()
+		of, err2 := c.Models[base].Schema()
+		if err = errors.Join(err, err2); err != nil {
+			return fmt.Errorf("schema of model %s: %w", m.Name, err)
+		}
+		for _, e := range c.Engines {
+			if schemas.SameOn(e.Name, of, variant) {
+				fmt.Fprintf(w, "mailbench: %s differs from %s in options of other engines only: on %s a difference is noise\n",
+					m.Name, of.Name, e.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // sameTraces refuses a trace that is not the file that the run replayed.

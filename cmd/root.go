@@ -281,7 +281,8 @@ func meant(cmd *cobra.Command, flag string, known []string) string {
 		}
 	}
 	if uses[guess] == "" && len(uses) > 0 && strict.Nearest("--"+flag, known) == "" {
-		guess = strict.Nearest(guess, slices.Sorted(maps.Keys(uses)))
+		long := slices.DeleteFunc(slices.Sorted(maps.Keys(uses)), func(word string) bool { return len(word) < 4 })
+		guess = strict.Nearest(guess, long)
 	}
 	return uses[guess]
 }

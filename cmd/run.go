@@ -203,6 +203,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 	}
+	if err := tellSame(cmd.ErrOrStderr(), c); err != nil {
+		return err
+	}
 	if f.dryRun {
 		return f.plan(ctx, c, cmd.OutOrStdout())
 	}

@@ -67,6 +67,24 @@ func Format(s *Schema) []byte {
 	return text.Bytes()
 }
 
+// SameOn reports whether two schemas differ at most in names and in hints for other engines.
+func SameOn(engine string, a, b *Schema) bool {
+	of := func(s *Schema) string {
+		same := *s
+		same.Name, same.Doc, same.Native, same.Additions, same.Tables = "", "", "", nil, slices.Clone(s.Tables)
+		for i, t := range s.Tables {
+			own := *t
+			own.Hints = map[string]map[string]string{}
+			if hints := t.Hints[engine]; len(hints) > 0 {
+				own.Hints[engine] = hints
+			}
+			same.Tables[i] = &own
+		}
+		return string(Format(&same))
+	}
+	return of(a) == of(b)
+}
+
 // block is a YAML mapping under construction.
 type block yaml.Node
 
