@@ -253,7 +253,7 @@ var guessed = []struct{ guesses, use string }{
 	{"slo sla objective threshold thresholds p99 maxlatency latency", "--set 'expect.p99=<50ms'"},
 	{"maxthroughput saturate saturation search maxload", "--find-max"},
 	{"repeat repeats repetitions runs rounds repeatcount times", "--trials 5"},
-	{"schema schemas models variant variants", "--model james,datastax"},
+	{"schemas models variant variants", "--model james,datastax"},
 	{"db database backend store driver engines", "--engine cassandra"},
 	{"out outdir outputdir resultdir results report dir", "--output PATH"},
 	{"mbox maildir eml mailfile input", "--mail FILE"},
