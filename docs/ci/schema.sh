@@ -3,7 +3,7 @@
 # statements of the application. What the commit BASE has too does not fail. See docs/ci/README.md.
 #
 # Exit status: 0 if there is no new error or warning, 3 if there is one, also for a statement that cannot be
-# read or that names a table or column that is not there, 2 if the CQL has no table, or if BASE is not in
+# read or that names a table or column that is not there, 2 if the CQL has no CREATE TABLE, or if BASE is not in
 # this clone.
 #
 #   CQL           the file with the CREATE statements, a folder or a pattern of migrations (default: schema.cql)

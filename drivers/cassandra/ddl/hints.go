@@ -48,7 +48,7 @@ var hintNames = []string{
 // strategies are Cassandra's own compaction strategies. Another one is named with its package.
 var strategies = []string{
 	"SizeTieredCompactionStrategy", "LeveledCompactionStrategy", "TimeWindowCompactionStrategy",
-	"UnifiedCompactionStrategy", "DateTieredCompactionStrategy",
+	"UnifiedCompactionStrategy", "DateTieredCompactionStrategy", "IncrementalCompactionStrategy", // the last is ScyllaDB's
 }
 
 // compressors are Cassandra's own compressors.
