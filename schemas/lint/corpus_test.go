@@ -126,6 +126,9 @@ func TestCases(t *testing.T) {
 			default:
 				accepted++
 			}
+			if strings.Contains(f.Message, "Cassandra refuses it") && f.Severity != Error {
+				t.Errorf("%s: not an error: %s", name, &f)
+			}
 			if f.Severity == Error && (i < 0 || strings.HasPrefix(labels[i], "false ")) {
 				wrongErrors++
 			}
@@ -344,6 +347,7 @@ func TestBaselineOfStatements(t *testing.T) {
 		table + "SELECT at, s FROM conn WHERE l = ? LIMIT 5;\n" + old:                      0,
 		table + "SELECT s, c FROM conn WHERE l = ?;\nSELECT at FROM conn WHERE l = ?;\n":   1,
 		table + "SELECT at FROM conn WHERE l = ?;\nSELECT s FROM conn WHERE l = ?;\n":      0,
+		table + "select  s\n  from conn where l = :l;\nSELECT at FROM conn WHERE l = ?;\n": 0,
 		table + old + "SELECT c FROM conn WHERE l = ?;\n":                                  1,
 		"\n\n" + table + "-- named: now it has a name\n" + old:                             0,
 		strings.Replace(table, "at timeuuid, s int", "s int, at timeuuid", 1) + "\n" + old: 0,
