@@ -77,7 +77,7 @@ func (e *listedEngine) describe(w io.Writer, server string) error {
 	return cmp.Or(
 		printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings),
 		printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment),
-		printSettings(w, []string{"IF THE CLUSTER LACKS", "RESULT"}, e.Lacking),
+		printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking),
 	)
 }
 

@@ -367,7 +367,7 @@ func (f *validateFlags) journal(
 	if f.resume == "" {
 		return nil, nil
 	}
-	store := f.engine + ", mailbench's extension " + s.Name
+	store := f.engine + ", mailbench's own " + s.Name
 	for _, where := range [][2]string{{"data ", f.data}, {"namespace ", f.namespace}, {"keyspace ", f.keyspace}} {
 		if where[1] != "" {
 			store = f.engine + ", " + where[0] + where[1]

@@ -85,7 +85,7 @@ type Trials struct {
 
 // Answer is how a workload answers the question that its doc asks.
 type Answer struct {
-	Models []string `key:"models" form:"lines" doc:"models that run if nobody names any (default all)"`
+	Models []string `key:"models" form:"lines" doc:"models that run without --model (default all)"`
 	Says   []string `key:"says" form:"lines" doc:"sentences with figures in braces, which the reports fill in"`
 }
 

@@ -69,7 +69,7 @@ func moves(s *suite) {
 	for n := range times {
 		rows, err := c.lines("slice", fmt.Sprint("race", n))
 		if w := won[n].Load(); err != nil || len(rows) != 1 || w > 1 || w+unknown[n].Load() == 0 {
-			s.Errorf("%d sessions have moved a row, and of %d nobody knows: there is %q, %v; want one row by one session",
+			s.Errorf("%d sessions have moved a row, and %d have an unknown outcome: found %q, %v; want one row by one session",
 				w, unknown[n].Load(), rows, err)
 		}
 	}

@@ -130,7 +130,7 @@ func splits(t testing.TB, open Open) {
 				filled += min(len(c.parts(p)), 1)
 			}
 			if len(parts) == 0 || len(parts) > n || n > 1 && len(whole) > 0 && filled < 2 {
-				t.Errorf("%s was split into %d parts, %d of them with rows; asked for %d", table, len(parts), filled, n)
+				t.Errorf("%s was split into %d parts, %d of them with rows; want %d", table, len(parts), filled, n)
 			}
 		}
 	}
