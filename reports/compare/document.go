@@ -249,7 +249,7 @@ func (c *Comparison) Conclusion() string {
 	case len(c.Regressions) > 0:
 		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
 	case c.undecided():
-		return "No regression found, but the latency of the whole load is inconclusive. Metrics: " + counts + "."
+		return "INCONCLUSIVE: no regression found, but the latency of the whole load could hide one. Metrics: " + counts + "."
 	case n[CannotTell]+apart > 0:
 		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
 	}
@@ -263,18 +263,23 @@ func (c *Comparison) undecided() bool {
 	})
 }
 
-// decide is the command that is likely to decide what is inconclusive of the whole load.
+// decide is the command that is likely to decide what is inconclusive of the whole load: more trials, or longer ones if
+// there would be too many.
 func (c *Comparison) decide() string {
-	need := 0
+	need, longer := 0, ""
 	for _, l := range c.lines() {
-		if l.kind.whole && l.Verdict == CannotTell && l.Needed <= mostTrials {
+		switch {
+		case !l.kind.whole || l.Verdict != CannotTell:
+		case l.Needed <= mostTrials:
 			need = max(need, l.Needed)
+		default:
+			need, longer = max(need, usualTrials), fmt.Sprintf(" --set phases.measure.duration=%ds", 3*longTrial)
 		}
 	}
 	if need == 0 {
 		return ""
 	}
-	return fmt.Sprintf("mailbench compare --run WORKLOAD --base bin/old --new bin/new --trials %d", max(need, usualTrials))
+	return fmt.Sprintf("mailbench compare --run WORKLOAD --base bin/old --new bin/new --trials %d%s", max(need, usualTrials), longer)
 }
 
 // How many trials are usual to compare two builds, and how many are so many that a quieter machine is a better way.
