@@ -133,7 +133,10 @@ func (v *run) facts() (all []string) {
 	}
 	for i := range v.Cells {
 		if e := v.Cells[i].Evidence; v.Cells[i].Kind == results.KindLoad && e != nil && e.Copies > 0 {
-			add(fmt.Sprintf("%s messages, %s", thousands(e.Copies), words.Size(float64(e.MailBytes))))
+			add(fmt.Sprintf("%s %ss", thousands(e.Copies), cmp.Or(e.Unit, "message")))
+			if e.MailBytes > 0 {
+				parts[len(parts)-1] += ", " + words.Size(float64(e.MailBytes))
+			}
 			break
 		}
 	}

@@ -116,7 +116,11 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		}
 		if end.outcome == latency.OK {
 			w.stats.evidence.Copies += int64(len(w.sets))
-			w.stats.evidence.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
+			if len(w.phase.Phase.Patterns) > 0 {
+				w.stats.evidence.Unit = "row" // the message only has its number
+			} else {
+				w.stats.evidence.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
+			}
 		}
 		if end.outcome != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
 			break

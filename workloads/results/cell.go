@@ -120,6 +120,8 @@ type Evidence struct {
 	// message with several recipients counts for each.
 	Copies    int64 `json:"copies,omitempty" add:"sum"`
 	MailBytes int64 `json:"mail_bytes,omitempty" add:"sum"`
+	// Unit is what a load wrote if it was no mail: row.
+	Unit string `json:"unit,omitempty" add:"or"`
 	// Load says how a load used an existing data set: it added to the set, or went on with an
 	// interrupted load. It is empty if the data set is new.
 	Load string `json:"load,omitempty" add:"or"`
