@@ -266,20 +266,20 @@ func (c *Comparison) undecided() bool {
 // decide is the command that is likely to decide what is inconclusive of the whole load: more trials, or longer ones if
 // there would be too many.
 func (c *Comparison) decide() string {
-	need, longer := 0, ""
+	need, workload := 0, "WORKLOAD"
 	for _, l := range c.lines() {
 		switch {
 		case !l.kind.whole || l.Verdict != CannotTell:
 		case l.Needed <= mostTrials:
 			need = max(need, l.Needed)
 		default:
-			need, longer = max(need, usualTrials), fmt.Sprintf(" --set phases.measure.duration=%ds", 3*longTrial)
+			need, workload = max(need, usualTrials), fmt.Sprintf("'WORKLOAD --set phases.measure.duration=%ds'", 3*longTrial)
 		}
 	}
 	if need == 0 {
 		return ""
 	}
-	return fmt.Sprintf("mailbench compare --run WORKLOAD --base bin/old --new bin/new --trials %d%s", max(need, usualTrials), longer)
+	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", workload, max(need, usualTrials))
 }
 
 // How many trials are usual to compare two builds, and how many are so many that a quieter machine is a better way.
