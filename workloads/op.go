@@ -180,7 +180,7 @@ type Step struct {
 	How    How
 	Times  random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
 	Chance float64     `key:"chance" form:"share" step:"share of the sessions in which it is done (default 1)"`
-	Think  random.Dist `key:"think" form:"times" step:"how long the user takes before it (default: as the session says)"`
+	Think  random.Dist `key:"think" form:"times" step:"think time before it (default: that of the session)"`
 	// Until is the index of the step that ends a repetition, in the step that begins it.
 	Until int
 	// Back is the index of the step that begins a repetition, in the step that ends it.

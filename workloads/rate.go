@@ -245,7 +245,7 @@ var OfficeDay = [24]float64{
 // day is a rate that follows the hours of a day. The day takes the whole phase, or its length.
 type day struct {
 	Mean   Rate          `key:"mean" form:"plain rate" need:"-" doc:"the mean rate of the day"`
-	Length time.Duration `key:"length" form:"time" doc:"how long a day is (default: the phase)"`
+	Length time.Duration `key:"length" form:"time" doc:"length of a day (default: the phase)"`
 	Hours  [24]float64   `key:"hours" form:"hours" doc:"how much there is in each hour, relative to the others"`
 }
 

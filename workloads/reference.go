@@ -68,7 +68,7 @@ Values
                  {steps: [100/s, 200/s, 400/s]}   parts of the same length
                  {burst: {base: 10/s, peak: 500/s, every: 10s, for: 1s}}
                  {day: {mean: 300/s}}   the course of a day; hours: [24 numbers]
-                 says another one, length: 24h how long a day is
+                 replaces it, length: 24h is the length of a day
   choice         uniform, zipf, latest or largest; {zipf: {theta: 0.99}}
 
 With a rate, start times are scheduled in advance, evenly or as a Poisson

@@ -86,7 +86,7 @@ type Trials struct {
 // Answer is how a workload answers the question that its doc asks.
 type Answer struct {
 	Models []string `key:"models" form:"lines" doc:"models that run without --model (default all)"`
-	Says   []string `key:"says" form:"lines" doc:"sentences with figures in braces, which the reports fill in"`
+	Says   []string `key:"says" form:"lines" doc:"sentences with metrics in braces, whose values the reports insert"`
 }
 
 // Mail says what generated messages look like. Sizes are of decoded content.
@@ -117,7 +117,7 @@ type Keys struct {
 	Users    random.Keys `key:"users" form:"choice" doc:"default zipf; largest: the user with most messages is the most popular"`
 	Folders  random.Keys `key:"folders" form:"choice" doc:"of the user; 0 is the inbox (default latest)"`
 	Messages random.Keys `key:"messages" form:"choice" doc:"of the folder; 0 is the newest (default latest)"`
-	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin after a message chosen as above, not at the newest (default 0)"`
+	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin after a message chosen by messages, not at the newest (default 0)"`
 }
 
 // PhaseKind is what a phase does.
@@ -218,15 +218,15 @@ type Phase struct {
 	// runner's choice). An open loop has none.
 	Clients int `key:"clients" form:"whole" least:"1" most:"clients" load:"how many loaders there are (default --workers)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
 	// Think draws nanoseconds; nil: none.
-	Think random.Dist `key:"think" form:"times" pace:"how long a client waits between operations; in a session, how long a user takes between steps"`
+	Think random.Dist `key:"think" form:"times" pace:"think time between operations; in a session, between steps"`
 	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
 	How   [MaxOps]How // how operations of the mix are carried out
 	// Patterns are those of the workload.
 	Patterns Patterns
 	// Session is what one user does, in place of a mix; nil: there is a mix.
-	Session *Session      `key:"session" form:"session" pace:"or the steps that one user takes in one folder"`
+	Session *Session      `key:"session" form:"session" pace:"or the steps of one user in one folder"`
 	Keys    *Keys         `key:"keys" form:"keys" pace:"as above, for these operations"` // nil: the workload's
-	Timeout time.Duration `key:"timeout" form:"time" pace:"an operation that takes longer has an unknown outcome, and is given up if the engine's client can"`
+	Timeout time.Duration `key:"timeout" form:"time" pace:"an operation that takes longer has an unknown outcome, and is canceled if the engine's client supports it"`
 }
 
 // Replay is a file of operations.
@@ -244,12 +244,12 @@ type How struct {
 	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
 	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail pattern" doc:"how many entries one call reads (default 25): of a pattern its limit"`
-	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"which page of the folder, 1 is the newest (default 1, or as deep says): it begins after the last message of the previous page; beyond the end it is empty"`
-	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"how many messages of the folder it is about (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
-	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"mailboxes that it goes to (default: as mail says)"`
-	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file and 8KiB of text (default: as mail says); generated mail only"`
+	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"page of the folder, 1 is the newest (default 1, or by deep): it begins after the last message of the previous page; beyond the end it is empty"`
+	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"number of messages of the folder (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
+	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"number of recipients (default: that of mail)"`
+	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file and 8KiB of text (default: that of mail); generated mail only"`
 	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one does not get it"`
-	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of the operations that set it; the others clear it (default 0.5)"`
+	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of operations that set the flag; the others clear it (default 0.5)"`
 	Width      Width         `key:"width" form:"width" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
 	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
 	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
