@@ -1,8 +1,7 @@
-// Package workloads is the workload language: YAML that says which mail there
-// is, who has it, and which operations run in which phases at which rate. It
-// holds the parsed types and the bundled workloads. Package workloads/plan makes
-// operations of them, workloads/messages makes messages, workloads/random draws random
-// values, and workloads/run runs a workload.
+// Package workloads is the workload language: YAML that defines the dataset, the
+// operation mix, and the load of each phase. It has the parsed types and the bundled
+// workloads. Package workloads/plan turns them into operations, workloads/messages
+// generates messages, workloads/random draws random values, and workloads/run runs a workload.
 //
 //	version: 1
 //	name: workday
@@ -25,14 +24,14 @@
 //	expect: {list.p99: <20ms, errors: <0.1%, lag.p99: <1ms, models: {james: {list.p99: <50ms}}}
 //
 // "mailbench help workload" is the whole reference. It, the JSON Schema, completion, --set and the
-// decoder walk the tags of the types that hold a workload ([Workload], [Phase], [How]), which say
-// what each key means.
+// decoder walk the tags of the types that hold a workload ([Workload], [Phase], [How]), which
+// describe each key.
 //
-// A phase with a rate is an open loop: operations are due at constant gaps, or as a Poisson process, whether
-// or not those before are done. With a shape ([Shape]) they are due where its integral comes to 0, 1, 2 …, or at
-// the points of a Poisson process on that scale. A phase with clients is a closed loop. In an open loop the steps
-// of a session ([Session]) are due one think time apart, so that a slow store is not asked for less, and what
-// session n does is a function of (seed, n).
+// A phase with a rate is an open loop: operations are scheduled at constant gaps, or as a Poisson process,
+// independent of the engine's answers. With a shape ([Shape]) they are scheduled where its integral reaches 0, 1,
+// 2 …, or at the points of a Poisson process on that scale. A phase with clients is a closed loop. In an open loop
+// the steps of a session ([Session]) are scheduled one think time apart, so that a slow store gets the same load,
+// and the operations of session n are a function of (seed, n).
 //
 // Each trial of a run draws other operations and arrivals from the seed, the same
 // for all models and engines; the mail that is loaded is the same.
