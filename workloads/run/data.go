@@ -65,7 +65,10 @@ func openDataDir(path string) (*dataDir, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	if err := private.Make(path); err != nil {
-		return nil, fmt.Errorf("create data folder: %w; name a folder that you may write with --data DIR", err)
+		if errors.As(err, new(*os.PathError)) {
+			err = fmt.Errorf("%w; name a folder that you may write with --data DIR", err)
+		}
+		return nil, fmt.Errorf("create data folder: %w", err)
 	}
 	if err := mark(path); err != nil {
 		return nil, err
