@@ -286,21 +286,22 @@ func (h *hiccups) near(start, end time.Duration) bool {
 
 // before returns how long the process could not run just before an operation ended. The
 // answer may have come at any time in that hiccup. A hiccup in the middle of a call does not
-// count, since the store goes on. A hiccup at the end counts even if the meter, which may
+// count, since the store goes on. Neither does one that began before the call did: the worker ran in
+// it, so only the meter stood still. A hiccup at the end counts even if the meter, which may
 // wake after the caller, has not noticed it yet.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if due := time.Duration(h.beat.Load()) + nap; end-due >= leastHiccup {
-		d = end - max(start, due)
+	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= leastHiccup {
+		d = end - due
 	}
 	for i := h.count - 1; i >= max(0, h.count-hiccupsKept); i-- {
 		s := h.last[i%hiccupsKept]
 		if s.to <= max(start, end-afterHiccup) {
 			break
 		}
-		if s.from < end {
-			d = max(d, end-max(start, s.from))
+		if s.from >= start && s.from < end {
+			d = max(d, end-s.from)
 		}
 	}
 	return d
