@@ -115,7 +115,7 @@ func (p *Plan) Named(err error) error {
 	return fmt.Errorf("pattern %s: %w", p.pattern.Name, err)
 }
 
-// ErrNull: an argument is null that must have a value.
+// ErrNull is why an argument without a value is refused.
 var ErrNull = errors.New("expected a value, null was given")
 
 // Partial is the error of a batch that is not atomic and stopped at err. If some

@@ -17,12 +17,12 @@ import (
 
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then. stop lets no more operations begin, and kill ends those under way.
-func (c *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
-	c.timeline.tick, c.timeline.patterns = c.tickEvery(), c.Phase.Patterns
-	ticks := time.NewTicker(c.timeline.tick)
+func (f *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
+	f.timeline.tick, f.timeline.patterns = f.tickEvery(), f.Phase.Patterns
+	ticks := time.NewTicker(f.timeline.tick)
 	defer ticks.Stop()
-	from := c.began
-	c.lastOK = from
+	from := f.began
+	f.lastOK = from
 	for {
 		last := false
 		select {
@@ -31,15 +31,15 @@ func (c *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) 
 		case <-ticks.C:
 		}
 		to := time.Now()
-		c.take(from, to, last)
+		f.take(from, to, last)
 		if last {
 			return
 		}
 		// A warm-up bounded by operations runs them all.
-		if c.Phase.Kind == workloads.Warmup && c.Phase.Duration > 0 && warm(c.windows) {
+		if f.Phase.Kind == workloads.Warmup && f.Phase.Duration > 0 && warm(f.windows) {
 			stop()
 		}
-		if c.vanished == nil && c.silent(to) {
+		if f.vanished == nil && f.silent(to) {
 			stop()
 			time.AfterFunc(grace, kill)
 		}
@@ -51,65 +51,65 @@ func (c *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) 
 const silenceMost = time.Minute
 
 // silent reports whether nobody has answered a load for so long that it must end, and notes why.
-func (c *figures) silent(now time.Time) bool {
-	if !c.loads() || !c.target.Engine.Remote || now.Sub(c.lastOK) < c.Silence {
+func (f *figures) silent(now time.Time) bool {
+	if !f.loads() || !f.target.Engine.Remote || now.Sub(f.lastOK) < f.Silence {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	cause := c.lastCause
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cause := f.lastCause
 	if cause == nil {
 		cause = errors.New("no call has ended")
 	}
-	c.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", c.target.Engine.Name,
-		c.Silence, c.counts[latency.OK], c.Total, cause)
+	f.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", f.target.Engine.Name,
+		f.Silence, f.counts[latency.OK], f.Total, cause)
 	return true
 }
 
 // take takes what was recorded between two times. Last says that the phase has ended.
-func (c *figures) take(from, to time.Time, last bool) {
-	ticked, hiccups := c.recorder.Tick(), c.hiccups.tick()
-	ops := c.byOp(ticked)
-	c.writeLog(ops, hiccups, from, to, last)
-	c.memory.follow()
-	if c.Stream.Open() {
-		c.learn()
+func (f *figures) take(from, to time.Time, last bool) {
+	ticked, hiccups := f.recorder.Tick(), f.hiccups.tick()
+	ops := f.byOp(ticked)
+	f.writeLog(ops, hiccups, from, to, last)
+	f.memory.follow()
+	if f.Stream.Open() {
+		f.learn()
 	}
-	c.timeline.add(ops[:c.Phase.Patterns.Ops()], c.streamIntervals(ticked, c.timeline.scratch()), latency.Latency,
-		from.Sub(c.began), to.Sub(c.began), last)
-	if c.Progress != nil {
-		c.addSoFar()
+	f.timeline.add(ops[:f.Phase.Patterns.Ops()], f.streamIntervals(ticked, f.timeline.scratch()), latency.Latency,
+		from.Sub(f.began), to.Sub(f.began), last)
+	if f.Progress != nil {
+		f.addSoFar()
 	}
-	c.window(ticked, to.Sub(from), last)
+	f.window(ticked, to.Sub(from), last)
 	if last {
-		c.timeline.endGap(to.Sub(c.began))
+		f.timeline.endGap(to.Sub(f.began))
 	}
 }
 
 // addSoFar adds the times of the last tick, which the timeline has put together.
-func (c *figures) addSoFar() {
-	if c.soFar == nil {
-		c.soFar = hdr.New(1, int64(latency.Highest), 3)
+func (f *figures) addSoFar() {
+	if f.soFar == nil {
+		f.soFar = hdr.New(1, int64(latency.Highest), 3)
 	}
-	c.soFar.Merge(c.timeline.all)
+	f.soFar.Merge(f.timeline.all)
 }
 
 // percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations to tell.
-func (c *figures) percentile(p float64) time.Duration {
-	if c.soFar == nil || c.soFar.TotalCount() < results.EnoughFor(p) {
+func (f *figures) percentile(p float64) time.Duration {
+	if f.soFar == nil || f.soFar.TotalCount() < results.EnoughFor(p) {
 		return 0
 	}
-	return time.Duration(latency.At(c.soFar, 100*p))
+	return time.Duration(latency.At(f.soFar, 100*p))
 }
 
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
 // warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
-func (c *figures) tickEvery() time.Duration {
+func (f *figures) tickEvery() time.Duration {
 	parts, least := time.Duration(10), 100*time.Millisecond
-	if c.Phase.Kind == workloads.Warmup {
+	if f.Phase.Kind == workloads.Warmup {
 		parts, least = 25, 20*time.Millisecond
 	}
-	if d := c.Phase.Duration; d > 0 {
+	if d := f.Phase.Duration; d > 0 {
 		return min(time.Second, max(least, d/parts))
 	}
 	return time.Second / 2
@@ -117,59 +117,59 @@ func (c *figures) tickEvery() time.Duration {
 
 // window adds the score of a window, and calls Progress. Ops are by slot. The last window
 // is too short to compare and gets no score.
-func (c *figures) window(ops []latency.Op, length time.Duration, last bool) {
+func (f *figures) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
 	var lag, lags float64
-	ok := c.counts[latency.OK]
+	ok := f.counts[latency.OK]
 	for i := range ops {
 		for out, n := range ops[i].Counts {
-			c.counts[out] += n
+			f.counts[out] += n
 		}
 		if h := ops[i].Times[latency.Lag]; h != nil && h.TotalCount() > 0 {
 			lag += h.Mean() * float64(h.TotalCount())
 			lags += float64(h.TotalCount())
 		}
-		weights[i] = float64(c.recorder.Total(i).Counts[latency.OK])
+		weights[i] = float64(f.recorder.Total(i).Counts[latency.OK])
 	}
 	if score, known := windowScore(ops, weights); known && !last {
-		c.windows = append(c.windows, score)
-		c.lags = append(c.lags, int64(lag/max(1, lags)))
+		f.windows = append(f.windows, score)
+		f.lags = append(f.lags, int64(lag/max(1, lags)))
 	}
-	done := c.counts[latency.OK] - ok
+	done := f.counts[latency.OK] - ok
 	if done > 0 {
-		c.lastOK = c.began.Add(c.clock.now())
+		f.lastOK = f.began.Add(f.clock.now())
 	}
 	if last { // the last window says little: report the rate of the whole phase
-		done, length = c.counts[latency.OK], c.clock.now()
+		done, length = f.counts[latency.OK], f.clock.now()
 	}
-	if c.Progress != nil {
-		c.Progress(c.progress(float64(done)/max(length.Seconds(), 1e-3), last))
+	if f.Progress != nil {
+		f.Progress(f.progress(float64(done)/max(length.Seconds(), 1e-3), last))
 	}
 }
 
 // progress is how far the phase is.
-func (c *figures) progress(rate float64, last bool) Progress {
+func (f *figures) progress(rate float64, last bool) Progress {
 	pr := Progress{
-		OK: c.counts[latency.OK], Dropped: c.counts[latency.Dropped],
-		Total: c.Total, Rate: rate, Fraction: -1, Finished: last,
-		P50: c.percentile(0.5), P99: c.percentile(0.99),
+		OK: f.counts[latency.OK], Dropped: f.counts[latency.Dropped],
+		Total: f.Total, Rate: rate, Fraction: -1, Finished: last,
+		P50: f.percentile(0.5), P99: f.percentile(0.99),
 	}
 	all := int64(0)
-	for _, n := range c.counts {
+	for _, n := range f.counts {
 		all += n
 	}
 	pr.Failed = all - pr.OK - pr.Dropped
 	if pr.Total == 0 {
-		pr.Total = int64(c.Phase.Operations)
+		pr.Total = int64(f.Phase.Operations)
 	}
-	elapsed := c.clock.now()
+	elapsed := f.clock.now()
 	switch {
 	case last:
 		pr.Fraction = 1
 	case pr.Total > 0:
 		pr.Fraction = min(1, float64(all)/float64(pr.Total))
-	case c.Phase.Duration > 0:
-		pr.Fraction = min(1, float64(elapsed)/float64(c.Phase.Duration))
+	case f.Phase.Duration > 0:
+		pr.Fraction = min(1, float64(elapsed)/float64(f.Phase.Duration))
 	}
 	if pr.Fraction > 0 && !last {
 		pr.ETA = time.Duration(float64(elapsed)/pr.Fraction) - elapsed
@@ -198,25 +198,25 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (c *figures) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
-	if c.Log == nil {
+func (f *figures) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+	if f.Log == nil {
 		return
 	}
-	l := &c.logged
+	l := &f.logged
 	if l.waits {
 		from = l.from
 	}
-	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(c.began); !full {
+	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(f.began); !full {
 		l.add(ops, hiccups, from)
 		return
 	}
 	l.windows++
 	if !l.waits {
-		c.Log(ops, hiccups, from, to)
+		f.Log(ops, hiccups, from, to)
 		return
 	}
 	l.add(ops, hiccups, from)
-	c.Log(l.ops, l.hiccups, from, to)
+	f.Log(l.ops, l.hiccups, from, to)
 	l.reset()
 }
 
@@ -320,33 +320,33 @@ func LogNames(p *workloads.Phase) []string {
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams ask for behind that. It is valid until the next tick.
-func (c *figures) byOp(ticked []latency.Op) []latency.Op {
-	all := c.Phase.Patterns.Ops()
-	if len(c.slots.at) == 1 && len(c.slots.all) == all {
+func (f *figures) byOp(ticked []latency.Op) []latency.Op {
+	all := f.Phase.Patterns.Ops()
+	if len(f.slots.at) == 1 && len(f.slots.all) == all {
 		return ticked
 	}
-	shared := c.slots.shared()
-	if c.ops == nil {
-		c.ops, c.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
+	shared := f.slots.shared()
+	if f.ops == nil {
+		f.ops, f.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
 	}
 	for op := range all {
-		switch of := c.slots.slotsOf(-1, op); len(of) {
+		switch of := f.slots.slotsOf(-1, op); len(of) {
 		case 0:
 		case 1:
-			c.ops[op] = ticked[of[0]]
+			f.ops[op] = ticked[of[0]]
 		default:
-			sum := &c.sums[op]
+			sum := &f.sums[op]
 			sum.Reset()
 			for _, i := range of {
 				sum.Add(&ticked[i])
 			}
-			c.ops[op] = *sum
+			f.ops[op] = *sum
 		}
 	}
 	for i, k := range shared {
-		c.ops[all+i] = ticked[k]
+		f.ops[all+i] = ticked[k]
 	}
-	return c.ops
+	return f.ops
 }
 
 // total is the sum of what was recorded in these slots.
@@ -393,16 +393,16 @@ func (f *figures) streams() (all []results.Stream) {
 }
 
 // streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (c *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
-	if !c.Phase.HasStreams() {
+func (f *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
+	if !f.Phase.HasStreams() {
 		return nil
 	}
 	all := map[string]results.OpInterval{}
-	for i := range c.Phase.Streams {
+	for i := range f.Phase.Streams {
 		sum := latency.Op{}
 		scratch.Reset()
 		sum.Times[latency.Latency] = scratch
-		for _, k := range c.slots.slotsOf(i, -1) {
+		for _, k := range f.slots.slotsOf(i, -1) {
 			for out, n := range ticked[k].Counts {
 				sum.Counts[out] += n
 			}
@@ -411,7 +411,7 @@ func (c *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) m
 			}
 		}
 		if sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[c.Phase.Streams[i].Name] = opInterval(&sum, latency.Latency)
+			all[f.Phase.Streams[i].Name] = opInterval(&sum, latency.Latency)
 		}
 	}
 	return all
