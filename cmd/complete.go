@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // completeList completes the last word of a flag's list, such as "james,ora".
@@ -72,7 +73,7 @@ func completeRun(cmd *cobra.Command, known registry) {
 		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
 	})
 	register(cmd, "set", func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		name := "quick"
+		name := results.DefaultWorkload
 		if len(args) > 0 {
 			name = args[0]
 		}

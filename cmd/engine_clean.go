@@ -82,7 +82,7 @@ Nothing without mailbench's mark is touched.`,
 			return c.run(cmd, args[1:], all, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&from, "workload", "quick",
+	cmd.Flags().StringVar(&from, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the address and settings of the engine")
 	f.bind(cmd.Flags())
 	engineSet(cmd.Flags())

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -158,7 +159,7 @@ func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags, asJ
 	if err != nil {
 		return err
 	}
-	w, err := f.reach(r, e, "quick")
+	w, err := f.reach(r, e, results.DefaultWorkload)
 	if err != nil {
 		return err
 	}

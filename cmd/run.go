@@ -136,7 +136,7 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 
 // run carries the command out. It checks all input before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
-	ctx, name := cmd.Context(), "quick"
+	ctx, name := cmd.Context(), results.DefaultWorkload
 	if len(args) == 1 {
 		name = args[0]
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func newSchema(known registry) *cobra.Command {
@@ -196,7 +197,7 @@ tables; "mailbench engines NAME" lists them.`,
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the statements to this `FILE`, or to standard output (-)")
 	cmd.Flags().StringVar(&namespace, "namespace", "",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
-	cmd.Flags().StringVar(&from, "workload", "quick", "`WORKLOAD` or file with the engine's settings")
+	cmd.Flags().StringVar(&from, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the engine's settings")
 	f.bindSet(cmd.Flags())
 	engineSet(cmd.Flags())
 	return cmd

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/trace"
 	"github.com/mailbench/mailbench/workloads/trace/queries"
@@ -54,7 +55,7 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
-	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
+	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
 	f.workloadFlags.bind(flags)
 	flags.BoolVar(&f.json, "json", false, "print the costs of --live or --queries as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")

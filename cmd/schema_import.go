@@ -21,6 +21,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // importFlags are the flags of schema import as they were given.
@@ -94,7 +95,7 @@ Findings of lint have the lines of the CQL.`,
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
 	flags.BoolVar(&f.overwrite, "force", false, "")
 	flags.Lookup("force").Hidden = true // the earlier name
-	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file with the address and settings of the engine")
+	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the address and settings of the engine")
 	f.workloadFlags.bind(flags)
 	return cmd
 }

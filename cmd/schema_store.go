@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -37,7 +38,7 @@ func (f *storeFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.namespace, "namespace", "",
 		"HBase, Oracle NoSQL: a `NAMESPACE` of the engine; HBase: or the names of tables up to their first dot (default: mailbench_SCHEMA)")
 	flags.StringVar(&f.data, "data", "", "the dataset of a run with --data in `DIR`, on any engine")
-	flags.StringVar(&f.from, "workload", "quick", "`WORKLOAD` or file with the address and settings of the engine")
+	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the address and settings of the engine")
 	f.workloadFlags.bind(flags)
 	engineSet(flags)
 }

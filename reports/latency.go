@@ -50,7 +50,7 @@ func (v *run) first() (all []document.Section) {
 		if len(loads) > 1 {
 			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
 		}
-		all = append(all, verdict, wholeLoad(loads))
+		all = append(all, verdict, v.wholeLoad(loads))
 		switch {
 		case len(loads) > 1:
 			all = append(all, fastest(loads))
@@ -76,7 +76,11 @@ func byPhase(loads []ranking.Load) (all [][]ranking.Load) {
 }
 
 // wholeLoad is a row for each model.
-func wholeLoad(loads []ranking.Load) document.Section {
+func (v *run) wholeLoad(loads []ranking.Load) document.Section {
+	unit := "mail"
+	if e := v.loaded(); e != nil {
+		unit = cmp.Or(e.Unit, unit)
+	}
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
 		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50 of each operation, weighted by its share"},
@@ -87,7 +91,7 @@ func wholeLoad(loads []ranking.Load) document.Section {
 			Help: "in ms: box the middle half of all operations, line to p99, dot typical, diamond mean",
 		},
 	}, perOperation(0, 3, 4, 5), []document.Column{
-		{Title: "disk KB\n/mail", Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
+		{Title: "disk KB\n/" + unit, Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
 		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next operation immediately"},
 	})}
 	throughput, unknown := false, false

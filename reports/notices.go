@@ -333,8 +333,8 @@ func (v *run) saturated() (all []warning) {
 			part := 100 * v.loads[i].Cell.Rate * m.Value(ranking.Throughput) / 1e9
 			if part >= 100*nearMaximum && m.Ranked() {
 				all = append(all, warning{m.Name + " near max ops/s", fmt.Sprintf(
-					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; lower the rate to compare without",
-					m.Name, part)})
+					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; use a lower --set phases.%s.rate",
+					m.Name, part, v.loads[i].Phase)})
 			}
 		}
 	}
@@ -367,9 +367,6 @@ func (v *run) spread() (all []warning) {
 	return all
 }
 
-// defaultWorkload is the one of "mailbench run" without a name.
-const defaultWorkload = "quick"
-
 // target is how the models are measured on a target engine, if none ran on its own.
 func (v *run) target() string {
 	if v.Sweep != nil {
@@ -397,7 +394,7 @@ func (v *run) target() string {
 		if !slices.Contains(engines, e) {
 			e = "hbase"
 		}
-		if v.Workload.Name != defaultWorkload {
+		if v.Workload.Name != results.DefaultWorkload {
 			return "mailbench engine up " + e + ", then the same command with -e " + e
 		}
 		return "mailbench engine up " + e + " && mailbench run -e " + e

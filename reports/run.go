@@ -131,13 +131,10 @@ func (v *run) facts() (all []string) {
 	if engines := EnginesIn(v.Run); len(engines) > 1 {
 		all = append(all, engines...)
 	}
-	for i := range v.Cells {
-		if e := v.Cells[i].Evidence; v.Cells[i].Kind == results.KindLoad && e != nil && e.Copies > 0 {
-			add(fmt.Sprintf("%s %ss", thousands(e.Copies), cmp.Or(e.Unit, "message")))
-			if e.MailBytes > 0 {
-				parts[len(parts)-1] += ", " + words.Size(float64(e.MailBytes))
-			}
-			break
+	if e := v.loaded(); e != nil {
+		add(fmt.Sprintf("%s %ss", thousands(e.Copies), cmp.Or(e.Unit, "message")))
+		if e.MailBytes > 0 {
+			parts[len(parts)-1] += ", " + words.Size(float64(e.MailBytes))
 		}
 	}
 	if len(v.loads) > 0 {
@@ -155,6 +152,16 @@ func (v *run) facts() (all []string) {
 		all = append(all, strings.Join(parts, "; "))
 	}
 	return all
+}
+
+// loaded is the evidence of the first load, or nil.
+func (v *run) loaded() *results.Evidence {
+	for i := range v.Cells {
+		if e := v.Cells[i].Evidence; v.Cells[i].Kind == results.KindLoad && e != nil && e.Copies > 0 {
+			return e
+		}
+	}
+	return nil
 }
 
 // alerts are what is wrong with the run, missed thresholds, and the workload's own answer.

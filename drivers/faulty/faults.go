@@ -84,15 +84,15 @@ func Faults() []Fault {
 		},
 		{
 			Name: "replaces-rows", Doc: "A put of some columns wipes the others.",
-			beside: rowDelete,
+			extra: rowDelete,
 		},
 		{
 			Name: "put-merges", Doc: "A put of collections adds to the stored ones.",
-			beside: asAppend, instead: true,
+			extra: asAppend, instead: true,
 		},
 		{
 			Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
-			beside: childDeletes,
+			extra: childDeletes,
 		},
 		{Name: "prefix-too-short", Doc: "The delete of a key prefix ignores the last column of it.", rewrite: shortenPrefix},
 

@@ -96,12 +96,12 @@ func (s *session) Write(ctx context.Context, st drivers.Statement, args []driver
 	}
 	ctx, args = s.begin(ctx, args)
 	own := st.(*statement)
-	p, beside := own.declared, own.beside
-	if s.instead && len(beside) > 0 && !slices.ContainsFunc(args, drivers.Value.IsNull) { // an append takes no null
-		return s.Session.Write(ctx, beside[0], args)
+	p, extra := own.declared, own.extra
+	if s.instead && len(extra) > 0 && !slices.ContainsFunc(args, drivers.Value.IsNull) { // an append takes no null
+		return s.Session.Write(ctx, extra[0], args)
 	}
-	for i := 0; !s.instead && i < len(beside); i++ {
-		if _, err := s.Session.Write(ctx, beside[i], args[:len(p.By)]); err != nil {
+	for i := 0; !s.instead && i < len(extra); i++ {
+		if _, err := s.Session.Write(ctx, extra[i], args[:len(p.By)]); err != nil {
 			return drivers.Result{}, err
 		}
 	}

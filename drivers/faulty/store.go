@@ -16,9 +16,9 @@ type Fault struct {
 	// rewrite changes the copy of a declared pattern that is prepared in its place.
 	// It returns the positions of the arguments that the copy does not take.
 	rewrite func(p *schemas.Pattern) (drop []int)
-	// beside returns patterns that are prepared together with the declared one. They run before each of its
+	// extra returns patterns that are prepared together with the declared one. They run before each of its
 	// writes, or with instead, the first of them in its place.
-	beside  func(p *schemas.Pattern) []*schemas.Pattern
+	extra   func(p *schemas.Pattern) []*schemas.Pattern
 	instead bool
 	// session returns what a session breaks.
 	session func() hooks
@@ -47,7 +47,7 @@ type statement struct {
 	declared *schemas.Pattern
 	drop     []int               // positions of arguments to leave out
 	parts    []*statement        // parts of a batch, without a Statement of their own
-	beside   []drivers.Statement // the prepared patterns of Fault.beside
+	extra    []drivers.Statement // the prepared patterns of Fault.extra
 }
 
 // Pattern implements drivers.Statement. It hides the fault's changes.
@@ -88,15 +88,15 @@ func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 		changed = p.Fallback
 	}
 	st.Statement, err = s.Store.Prepare(ctx, changed)
-	if err != nil || s.fault.beside == nil || p.Kind == schemas.Batch {
+	if err != nil || s.fault.extra == nil || p.Kind == schemas.Batch {
 		return st, err
 	}
-	for _, b := range s.fault.beside(p) {
+	for _, b := range s.fault.extra(p) {
 		inner, err := s.Store.Prepare(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		st.beside = append(st.beside, inner)
+		st.extra = append(st.extra, inner)
 	}
 	return st, nil
 }

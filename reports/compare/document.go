@@ -266,18 +266,22 @@ func (c *Comparison) undecided() bool {
 // decide is the command that is likely to decide what is inconclusive of the whole load: more trials, or longer ones if
 // there would be too many.
 func (c *Comparison) decide() string {
-	need, workload := 0, "WORKLOAD"
+	need, longer := 0, "" // the first phase that needs longer trials
 	for _, l := range c.lines() {
 		switch {
 		case !l.kind.whole || l.Verdict != CannotTell:
 		case l.Needed <= mostTrials:
 			need = max(need, l.Needed)
 		default:
-			need, workload = max(need, usualTrials), fmt.Sprintf("'WORKLOAD --set phases.measure.duration=%ds'", 3*longTrial)
+			need, longer = max(need, usualTrials), cmp.Or(longer, l.cell.Phase)
 		}
 	}
 	if need == 0 {
 		return ""
+	}
+	workload := "WORKLOAD"
+	if longer != "" {
+		workload = fmt.Sprintf("'WORKLOAD --set phases.%s.duration=%ds'", longer, 3*longTrial)
 	}
 	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", workload, max(need, usualTrials))
 }

@@ -25,13 +25,12 @@ func WriteCSV(w io.Writer, d *Document) error {
 				if k == 0 || c.Page {
 					continue
 				}
-				column := strings.TrimSpace(c.Group + " " + strings.ReplaceAll(c.Title, "\n", " "))
 				mark := ""
 				if r.Cells[k].Style == Best {
 					mark = "best"
 				}
 				_ = out.Write([]string{
-					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(column), c.Unit,
+					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(c.name()), c.Unit,
 					CSVField(r.Cells[k].Text), mark,
 				})
 			}

@@ -3,6 +3,8 @@
 // made once, and each renderer writes all of it, or for a small terminal its most important columns.
 package document
 
+import "strings"
+
 // Document is a report.
 type Document struct {
 	Title    string
@@ -72,6 +74,11 @@ type Column struct {
 	Once         bool // text and page leave out a text that is the same as in the row above
 	Rank         int
 	Page         bool // only a page has room for it, such as a chart
+}
+
+// name is the title of the column with that of its group.
+func (c *Column) name() string {
+	return strings.TrimSpace(c.Group + " " + strings.ReplaceAll(c.Title, "\n", " "))
 }
 
 // Row is a row of cells, as many as the table has columns. Group is a heading above it, if it differs

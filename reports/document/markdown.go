@@ -75,7 +75,7 @@ func markdownTable(line func(string, ...any), t *Table) {
 		if c.Page {
 			continue
 		}
-		titles += " " + words.Markdown(strings.TrimSpace(c.Group+" "+strings.ReplaceAll(c.Title, "\n", " "))) + " |"
+		titles += " " + words.Markdown(c.name()) + " |"
 		if c.Left {
 			rule += "---|"
 		} else {

@@ -43,12 +43,12 @@ func (l *Load) alone() string {
 	if math.IsNaN(m.Value(Typical)) {
 		return ""
 	}
-	tail := MS(m.Value(P99)) + " at p99."
+	tail := P99.Number(m.Value(P99)) + " at p99."
 	if math.IsInf(m.Value(P99), 1) {
 		tail = "and more than 1% of the operations were dropped."
 	}
-	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, MS(m.Value(Typical)),
-		MS(m.Value(Mean)), tail)
+	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
+		Mean.Number(m.Value(Mean)), tail)
 	if !m.Ranked() {
 		s += " " + capital(m.NotRanked) + "."
 	}

@@ -26,6 +26,9 @@ const (
 	OlderFormat = "mailbench.run/2"
 )
 
+// DefaultWorkload is the workload of "mailbench run" without a name.
+const DefaultWorkload = "quick"
+
 // Run is one run: run.json. It holds all that is needed to judge the run again,
 // to compare it, to merge it with other shards, and to repeat it.
 type Run struct {

@@ -292,8 +292,8 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 	}
 	created := indexesOf(t)
 	for _, x := range t.Indexes {
-		told := len(x.Columns) == 1 && slices.Contains(created, IndexDefinition{x.Name, x.Columns[0].Column})
-		if !t.OneColumn(x) || told {
+		known := len(x.Columns) == 1 && slices.Contains(created, IndexDefinition{x.Name, x.Columns[0].Column})
+		if !t.OneColumn(x) || known {
 			continue
 		}
 		if m.Indexes == nil {
