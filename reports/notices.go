@@ -255,29 +255,30 @@ func (l *legend) lines() [][2]string {
 	return all
 }
 
-// warningsNamed is how many warnings the first screen names.
-const warningsNamed = 2
-
-// warnings are those that change how the latencies are read: the text of one, or the names of the first, whose texts
-// are folded with the others.
+// warnings are those that change how the latencies are read: the text of one, or the names of several. The texts are
+// folded with those of the minor ones, which are counted.
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
-	all, further := v.allWarnings()
+	all, minor := v.allWarnings()
 	if len(all) == 1 {
 		s.Note(document.Warn, "Warning", all[0].text)
 		return s
 	}
 	var names []string
-	for _, w := range slices.Concat(all, further) {
+	for _, w := range all {
 		if !slices.Contains(names, w.name) {
 			names = append(names, w.name)
 		}
 	}
-	if more := len(names) - warningsNamed; len(all) > 0 && more > 1 {
-		names = append(names[:warningsNamed], fmt.Sprintf("%d more", more))
-	}
 	if len(all) > 0 {
-		s.Note(document.Warn, "Warnings", strings.Join(names, ", "))
+		switch len(minor) {
+		case 0:
+		case 1:
+			names = append(names, minor[0].name)
+		default:
+			names = append(names, fmt.Sprintf("%d minor", len(minor)))
+		}
+		s.Note(document.Warn, "Warnings", strings.Join(names, ", ")+" (see --full)")
 	}
 	return s
 }
@@ -285,11 +286,11 @@ func (v *run) warnings() document.Section {
 // furtherWarnings are the texts of the warnings that the first screen only names.
 func (v *run) furtherWarnings() document.Section {
 	s := document.Section{ID: "further", Title: "Warnings", Fold: true}
-	all, further := v.allWarnings()
+	all, minor := v.allWarnings()
 	if len(all) == 1 {
 		all = nil
 	}
-	for _, w := range slices.Concat(all, further) {
+	for _, w := range slices.Concat(all, minor) {
 		s.Note(document.Plain, "-", w.text)
 	}
 	return s
@@ -298,8 +299,8 @@ func (v *run) furtherWarnings() document.Section {
 // warning is a warning with its name, for where there is no room for its text.
 type warning struct{ name, text string }
 
-// allWarnings are those that change how the latencies are read, and the others.
-func (v *run) allWarnings() (all, further []warning) {
+// allWarnings are those that change how the latencies are read, and the minor ones.
+func (v *run) allWarnings() (all, minor []warning) {
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if n.Few {
 			text := fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())
@@ -316,10 +317,10 @@ func (v *run) allWarnings() (all, further []warning) {
 		if changesReading[d.Code] {
 			all = append(all, w)
 		} else {
-			further = append(further, w)
+			minor = append(minor, w)
 		}
 	}
-	return all, further
+	return all, minor
 }
 
 // nearMaximum is the part of a model's highest rate from which on its latency is mostly queueing.
@@ -332,7 +333,7 @@ func (v *run) saturated() (all []warning) {
 			m := &v.loads[i].Models[k]
 			part := 100 * v.loads[i].Cell.Rate * m.Value(ranking.Throughput) / 1e9
 			if part >= 100*nearMaximum && m.Ranked() {
-				all = append(all, warning{m.Name + " near max ops/s", fmt.Sprintf(
+				all = append(all, warning{"near max ops/s (" + m.Name + ")", fmt.Sprintf(
 					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; use a lower --set phases.%s.rate",
 					m.Name, part, v.loads[i].Phase)})
 			}
