@@ -30,9 +30,6 @@ func TestHiccupsBefore(t *testing.T) {
 		if got := h.before(c.start, c.end); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if near := h.near(c.start, c.end); near != (c.want > 0) && c.name != "the worker ran in the hiccup" {
-			t.Errorf("%s: near is %v", c.name, near)
-		}
 	}
 	if h.total != 60*ms || h.count != 2 {
 		t.Errorf("%d hiccups of %v in all", h.count, h.total)

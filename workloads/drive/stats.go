@@ -279,17 +279,16 @@ func (h *hiccups) note(due, woke, stopped time.Duration) {
 	h.end.Store(int64(woke))
 }
 
-// near reports whether the method before may return more than 0. It takes no lock.
-func (h *hiccups) near(start, end time.Duration) bool {
-	return int64(end-nap-leastHiccup) >= h.beat.Load() || h.end.Load() > int64(max(start, end-afterHiccup))
-}
-
 // before returns how long the process could not run just before an operation ended. The
 // answer may have come at any time in that hiccup. A hiccup in the middle of a call does not
 // count, since the store goes on. Neither does one that began before the call did: the worker ran in
 // it, so only the meter stood still. A hiccup at the end counts even if the meter, which may
-// wake after the caller, has not noticed it yet.
+// wake after the caller, has not noticed it yet. It takes no lock if none is near.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
+	since := max(start, end-afterHiccup)
+	if int64(end-nap-leastHiccup) < h.beat.Load() && h.end.Load() <= int64(since) {
+		return 0
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= leastHiccup {
@@ -297,7 +296,7 @@ func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	}
 	for i := h.count - 1; i >= max(0, h.count-hiccupsKept); i-- {
 		s := h.last[i%hiccupsKept]
-		if s.to <= max(start, end-afterHiccup) {
+		if s.to <= since {
 			break
 		}
 		if s.from >= start && s.from < end {

@@ -393,10 +393,7 @@ const leastDelay = 500 * time.Microsecond
 // only in the real one. An operation dropped only in the real one is taken to last as long as the
 // worker's others on average: beyond a store's capacity both courses drop nearly the same.
 func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
-	service := end - start
-	if h.near(start, end) {
-		service = max(1, service-h.before(start, end)) // 0 would be no time that can be compared
-	}
+	service := max(1, end-start-h.before(start, end)) // 0 would be no time that can be compared
 	if p.timer == nil {
 		return service
 	}

@@ -25,33 +25,18 @@ type recorded struct {
 	times [NumKinds]*counts
 }
 
+// record records a time. One beyond the histograms' range counts at its end; an operation that starts before it is
+// due is on time. Latency and Queued are further times of an operation, which counts in Clamped already.
 func (r *recorded) record(k Kind, d time.Duration) {
 	c := r.times[k]
 	if c == nil {
 		c = newCounts(digitsOf(k, r.rough))
 		r.times[k] = c
 	}
-	if uint64(d) > uint64(Highest) {
-		d = r.clamp(d)
+	if d > Highest && k != Latency && k != Queued {
+		r.Clamped++
 	}
-	c.add(uint64(d))
-}
-
-// clamp returns the nearest time that the histograms have.
-func (r *recorded) clamp(d time.Duration) time.Duration {
-	if d < 0 { // an operation that starts before it is due is on time
-		return 0
-	}
-	r.Clamped++
-	return Highest
-}
-
-// recordAgain records a second time of an operation. It does not count in Clamped, because the
-// operation was counted there already.
-func (r *recorded) recordAgain(k Kind, d time.Duration) {
-	clamped := r.Clamped
-	r.record(k, d)
-	r.Clamped = clamped
+	c.add(uint64(min(max(d, 0), Highest)))
 }
 
 // moveTo adds what was recorded to o, and empties r.
@@ -65,7 +50,9 @@ func (r *recorded) moveTo(o *Op) {
 		if o.Times[k] == nil {
 			o.Times[k] = newHistogram(Kind(k), r.rough)
 		}
-		c.moveTo(o.Times[k])
+		c.addTo(o.Times[k])
+		clear(c.of)
+		c.total = 0
 		runtime.Gosched() // as Op.Add does
 	}
 }
@@ -96,26 +83,14 @@ func (c *counts) index(v uint64) uint64 {
 	return uint64(width)<<(c.bits&63) + v>>(width&63)
 }
 
-// value is the least value of bucket i.
-func (c *counts) value(i int) int64 {
-	width := max(0, i>>c.bits-1)
-	return int64(i-width<<c.bits) << width
-}
-
 // addTo adds the counts to a histogram with the same buckets.
 func (c *counts) addTo(h *hdr.Histogram) {
 	for i, n := range c.of {
 		if n > 0 {
-			_ = h.RecordValues(c.value(i), n) // every bucket is in the histogram's range
+			width := max(0, i>>c.bits-1)                                   // as in index
+			_ = h.RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
 		}
 	}
-}
-
-// moveTo adds the counts to a histogram with the same buckets, and empties them.
-func (c *counts) moveTo(h *hdr.Histogram) {
-	c.addTo(h)
-	clear(c.of)
-	c.total = 0
 }
 
 // At is a percentile of a histogram in nanoseconds, 0 < percent <= 100: the least time that at

@@ -129,20 +129,6 @@ func (o *Op) Free() *hdr.Histogram {
 	return hdr.Import(free)
 }
 
-// addQueued adds Queued to Service. Workers record an operation that found all workers busy in
-// Queued only.
-func (o *Op) addQueued() {
-	queued := o.Times[Queued]
-	if queued == nil || queued.TotalCount() == 0 {
-		return
-	}
-	if o.Times[Service] == nil {
-		o.Times[Service] = newHistogram(Service, o.rough)
-	}
-	o.Times[Service].Merge(queued)
-	runtime.Gosched()
-}
-
 // Reset empties o and keeps its histograms.
 func (o *Op) Reset() {
 	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
@@ -180,12 +166,11 @@ func (w *Worker) RecordLatency(op int, out Outcome, queued bool, due, start, end
 	switch out {
 	case OK:
 		o.ended(end)
-		service := Service
+		o.record(Service, end-start)
 		if queued {
-			service = Queued // Tick adds Queued to Service
+			o.record(Queued, end-start)
 		}
-		o.record(service, end-start)
-		o.recordAgain(Latency, took)
+		o.record(Latency, took)
 		if w.open {
 			o.record(Response, end-due)
 			o.record(Lag, start-due)
@@ -270,7 +255,6 @@ func (r *Recorder) Tick() []Op {
 		}
 	}
 	for i := range r.interval {
-		r.interval[i].addQueued()
 		r.total[i].Add(&r.interval[i])
 	}
 	return r.interval
