@@ -31,43 +31,51 @@ const (
 	mostMail    = 1_000_000 * random.GB
 )
 
-// bounded is the value of a flag with a range.
-type bounded[T cmp.Ordered] struct {
-	value       *T
-	least, most T
-	what        string // such as "a whole number"
-	parse       func(string) (T, error)
+// accepted is the value of a flag that accepts some values only.
+type accepted struct {
+	get      func() string // help texts show it as the default, unless it is "": then they say what the default is
+	set      func(text string) error
+	expected string   // the values that it accepts
+	words    []string // the same, if they are words: for completion
+	what     string   // a word in the error for an unknown one, "format"; "": the error has what is expected
 }
 
-// Set implements pflag.Value.
-func (b bounded[T]) Set(s string) error {
-	v, err := b.parse(s)
-	if err != nil {
-		return err
-	}
-	if !(v >= b.least && v <= b.most) { // true for NaN, too
-		return errors.New("out of range")
-	}
-	*b.value = v
-	return nil
-}
+// Set implements pflag.Value. flagError replaces its error.
+func (a *accepted) Set(text string) error { return a.set(text) }
 
-// String implements pflag.Value. Help texts show it as the default, unless it is zero: then they say what
-// the default is.
-func (b bounded[T]) String() string {
-	var zero T
-	if *b.value == zero {
-		return ""
-	}
-	return text(*b.value)
-}
+// String implements pflag.Value.
+func (a *accepted) String() string { return a.get() }
 
 // Type implements pflag.Value.
-func (b bounded[T]) Type() string { return "" }
+func (a *accepted) Type() string {
+	if a.what == "" {
+		return ""
+	}
+	return "string" // help quotes the default
+}
 
-// expected says which values the flag takes.
-func (b bounded[T]) expected() string {
-	return fmt.Sprintf("%s from %s to %s", b.what, text(b.least), text(b.most))
+// within is the value of a flag with a range.
+func within[T cmp.Ordered](value *T, least, most T, what string, parse func(string) (T, error)) *accepted {
+	return &accepted{
+		expected: fmt.Sprintf("%s from %s to %s", what, text(least), text(most)),
+		get: func() string {
+			var zero T
+			if *value == zero {
+				return ""
+			}
+			return text(*value)
+		},
+		set: func(s string) error {
+			v, err := parse(s)
+			if err == nil && !(v >= least && v <= most) { // true for NaN, too
+				err = errors.New("out of range")
+			}
+			if err == nil {
+				*value = v
+			}
+			return err
+		},
+	}
 }
 
 // text is a value as a user would type it: 1h, not 1h0m0s.
@@ -81,49 +89,23 @@ func text(v any) string {
 }
 
 // oneOf is the value of a flag that is one of some words.
-type oneOf[T comparable] struct {
-	value *T
-	known []T
-	what  string // a word in the error for an unknown one: "format"; "": the error has the flag and all words
-}
-
-// Set implements pflag.Value.
-func (o oneOf[T]) Set(s string) error {
-	at := slices.Index(o.words(), s)
-	if at < 0 {
-		return errors.New("unknown") // flagError says which are known
+func oneOf[T comparable](value *T, known []T, what string) *accepted {
+	words := make([]string, len(known))
+	for i, k := range known {
+		words[i] = fmt.Sprint(k)
 	}
-	*o.value = o.known[at]
-	return nil
-}
-
-// String implements pflag.Value.
-func (o oneOf[T]) String() string { return fmt.Sprint(*o.value) }
-
-// Type implements pflag.Value.
-func (o oneOf[T]) Type() string {
-	if o.what == "" {
-		return ""
+	return &accepted{
+		expected: alternatives(words), words: words, what: what,
+		get: func() string { return fmt.Sprint(*value) },
+		set: func(s string) error {
+			at := slices.Index(words, s)
+			if at < 0 {
+				return errors.New("unknown")
+			}
+			*value = known[at]
+			return nil
+		},
 	}
-	return "string" // help quotes the default
-}
-
-func (o oneOf[T]) words() (all []string) {
-	for _, k := range o.known {
-		all = append(all, fmt.Sprint(k))
-	}
-	return all
-}
-
-// expected says which values the flag takes.
-func (o oneOf[T]) expected() string { return alternatives(o.words()) }
-
-// unknown is the error for a word that the flag does not take; nil: it is what expected says.
-func (o oneOf[T]) unknown(word string) error {
-	if o.what == "" {
-		return nil
-	}
-	return unknown(o.what, word, o.words())
 }
 
 // alternatives writes words as "a, b or c".
@@ -133,25 +115,25 @@ func alternatives(words []string) string {
 }
 
 func whole(value *int, least, most int) pflag.Value {
-	return bounded[int]{value, least, most, "a whole number", strconv.Atoi}
+	return within(value, least, most, "a whole number", strconv.Atoi)
 }
 
 func number(value *float64, least, most float64) pflag.Value {
 	parse := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
-	return bounded[float64]{value, least, most, "a number", parse}
+	return within(value, least, most, "a number", parse)
 }
 
 func wholeUint64(value *uint64) pflag.Value {
 	parse := func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }
-	return bounded[uint64]{value, 0, math.MaxUint64, "a whole number", parse}
+	return within(value, 0, math.MaxUint64, "a whole number", parse)
 }
 
 func duration(value *time.Duration, least, most time.Duration) pflag.Value {
-	return bounded[time.Duration]{value, least, most, "a duration such as 500ms,", time.ParseDuration}
+	return within(value, least, most, "a duration such as 500ms,", time.ParseDuration)
 }
 
 func size(value *random.Size, least, most random.Size) pflag.Value {
-	return bounded[random.Size]{value, least, most, "a size such as 256MB,", random.ParseSize}
+	return within(value, least, most, "a size such as 256MB,", random.ParseSize)
 }
 
 // bindList binds a flag that names several things, separated by commas, and can be repeated. No other

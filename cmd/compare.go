@@ -1,20 +1,28 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -30,34 +38,23 @@ operation, throughput of closed loops, errors, requests, rows and bytes.
 
 Latency needs trials: run both with --trials 10. With fewer than 4 trials all
 latencies are inconclusive. Requests, rows and bytes need one trial.
-docs/internals/comparing.md lists the error rates.
+docs/compare.md has the rules, the limits and the error rates.
 
 --fail-over names the metrics that fail the comparison, and their limits, as
 [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT] with * for any name. Metrics are
 p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined (rows
-scanned), rows and bytes. If a phase runs several streams, each stream has its
-own metrics. An entry without STREAM: is for the phase and all of its streams.
-Without --fail-over any metric fails the comparison: p50, rate, attempts,
-examined, rows and bytes over 5%, p99 and max-rate (of --find-max) over 10%,
-p99.9 over 20%, errors over 0.1% of the operations, and calls with any
-difference. Counters of an invalid trial fail nothing, unless one client did
-all.
+scanned), rows and bytes. Without --fail-over any metric fails it.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a metric is worse, or if a phase is ok in BASE
 and failed, overloaded or empty in NEW.
 
 --run makes the runs, interleaved: the commands --base and --new run that
-workload with one trial each per turn, base new, new base and so on, so both see
-the same changes of the machine. If a metric is worse, another round must
-confirm it before it is a regression. Turn N is in base/N and new/N below -o,
-and the other round in confirm. Commands are split into words as by a shell,
-with quotes and \, but no shell runs them: a program, such as bin/mailbench, or
-one with words before and after it, such as "taskset -c 0-3 bin/mailbench run -m
-james". The word run is added where it is missing. Flags of run may also follow
-the workload, for both. Schemas and versions of engines belong to a build: if
-they differ, a note says so. Two configurations differ in more than the build,
-so they need --force.`,
+workload with one trial each per turn, so both see the same changes of the
+machine. If a metric is worse, another round must confirm it. Turn N is in
+base/N and new/N below -o, and the other round in confirm. A command is a
+program, or one with words before and after it, such as "taskset -c 0-3
+bin/mailbench run -m james". Two configurations need --force.`,
 		Example: `  mailbench compare results/base results/new
   mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
   mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
@@ -71,20 +68,11 @@ so they need --force.`,
     --new 'bin/mailbench run -m james --set engines.embedded.compression=zstd'`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd.Flags(), args); err != nil {
-				return err
-			}
-			if f.workload != "" {
-				return f.inTurns(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-			}
-			if len(args) != 2 {
-				return usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
-			}
-			c, err := f.compare(args[0], args[1])
+			c, err := f.run(cmd, args)
 			if err != nil {
 				return err
 			}
-			return f.tell(cmd.OutOrStdout(), c)
+			return f.print(cmd.OutOrStdout(), c)
 		},
 	}
 	flags := cmd.Flags()
@@ -93,7 +81,7 @@ so they need --force.`,
 		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
-	flags.Var(oneOf[string]{&f.format, compareFormats, "format"}, "format",
+	flags.Var(oneOf(&f.format, compareFormats, "format"), "format",
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(cmd, &f.asJSON)
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
@@ -107,31 +95,6 @@ so they need --force.`,
 		"write the results of all turns below `DIR` (default results/compare-TIME)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return cmd
-}
-
-// check refuses flags that do not fit each other, before anything runs.
-func (f *compareFlags) check(flags *pflag.FlagSet, args []string) (err error) {
-	if f.format, err = formatOf(flags, f.format, f.asJSON); err != nil {
-		return err
-	}
-	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.failOver, ","), compare.DefaultGates)); err != nil {
-		return usagef("--fail-over %w", err)
-	}
-	if f.workload == "" {
-		for _, name := range []string{"run", baseSide, newSide, "trials", "output", "quiet"} {
-			if flags.Changed(name) {
-				return usagef("--%s needs --run: name the workload to run with both builds", name)
-			}
-		}
-		return nil
-	}
-	switch {
-	case len(args) > 0:
-		return usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
-	case f.base == "" || f.new == "":
-		return usagef("--run needs the commands of both sides, --base and --new")
-	}
-	return nil
 }
 
 // defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
@@ -154,68 +117,252 @@ type compareFlags struct {
 
 var compareFormats = []string{"text", "json", "markdown", "html"}
 
+// run compares what the arguments name, or makes the runs of --run and compares those.
+func (f *compareFlags) run(cmd *cobra.Command, args []string) (c *compare.Comparison, err error) {
+	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
+		return nil, err
+	}
+	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.failOver, ","), compare.DefaultGates)); err != nil {
+		return nil, usagef("--fail-over %w", err)
+	}
+	if err := belong(cmd.Flags(), "run", f.workload != "", baseSide, newSide, "trials", "output", "quiet"); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.workload == "" && len(args) != 2:
+		return nil, usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
+	case f.workload == "":
+		return f.compare(args[0], args[1])
+	case len(args) > 0:
+		return nil, usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
+	case f.base == "" || f.new == "":
+		return nil, usagef("--run needs the commands of both sides, --base and --new")
+	}
+	return f.inTurns(cmd.Context(), cmd.ErrOrStderr())
+}
+
 // compare reads two folders and compares them.
 func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
-	b, err := openSide(base)
-	if err != nil {
-		return nil, err
+	var sides [2]compare.Side
+	for i, dir := range []string{base, new} {
+		side, err := openSide(dir)
+		if err != nil {
+			return nil, usage(err)
+		}
+		sides[i] = side
 	}
-	n, err := openSide(new)
-	if err != nil {
-		return nil, err
-	}
-	c, err := compare.Runs(b, n, compare.Options{Gates: f.gates, Force: f.force, Builds: f.workload != ""})
+	c, err := compare.Runs(sides[0], sides[1], compare.Options{Gates: f.gates, Force: f.force, Builds: f.workload != ""})
 	if err != nil {
 		return nil, usage(err)
 	}
 	return c, nil
 }
 
-// tell prints a comparison. A regression is an error.
-func (f *compareFlags) tell(out io.Writer, c *compare.Comparison) error {
-	if err := f.write(out, c); err != nil {
-		return fmt.Errorf("print the comparison: %w", err)
-	}
-	if len(c.Regressions) > 0 && !f.noFail {
-		err := fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])
-		if more := len(c.Regressions) - 1; more > 0 {
-			err = fmt.Errorf("%w (and %d more, in the report)", err, more)
-		}
-		return statusError{exitBroken, err}
-	}
-	return nil
-}
-
-func (f *compareFlags) write(out io.Writer, c *compare.Comparison) error {
+// print prints a comparison. A regression is an error.
+func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
 	switch f.format {
 	case "json":
-		return printJSON(out, c)
+		err = printJSON(out, c)
 	case "markdown":
-		return document.WriteMarkdown(out, c.Document())
+		err = document.WriteMarkdown(out, c.Document())
 	case "html":
-		return page.Document(out, c.Document())
+		err = page.Document(out, c.Document())
+	default:
+		err = document.Terminal{Width: width(out), Full: f.all}.Write(out, c.Document())
 	}
-	return document.Terminal{Width: width(out), Full: f.all}.Write(out, c.Document())
+	if err != nil {
+		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if len(c.Regressions) == 0 || f.noFail {
+		return nil
+	}
+	more := ""
+	if n := len(c.Regressions) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more, in the report)", n)
+	}
+	return statusError{exitBroken, fmt.Errorf("%s is worse than %s: %s%s", c.New.Name, c.Base.Name, c.Regressions[0], more)}
 }
 
 // openSide reads a folder of results, or all folders of results in a folder.
-func openSide(dir string) (compare.Side, error) {
-	side := compare.Side{Name: dir}
+func openSide(dir string) (side compare.Side, err error) {
+	side.Name = dir
 	folders := []string{dir}
 	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
-		if inside, _ := filepath.Glob(filepath.Join(dir, "*", results.RunFile)); len(inside) > 0 {
-			folders = nil
-			for _, name := range inside {
-				folders = append(folders, filepath.Dir(name))
+		if inside, _ := fs.Glob(os.DirFS(dir), "*/"+results.RunFile); len(inside) > 0 {
+			folders = inside
+			for i, name := range inside {
+				folders[i] = filepath.Join(dir, filepath.Dir(name))
 			}
 		}
 	}
 	for _, folder := range folders {
 		r, err := results.Open(folder)
 		if err != nil {
-			return side, usage(err)
+			return side, err
 		}
 		side.Runs = append(side.Runs, r)
 	}
 	return side, nil
+}
+
+// The names of the sides of compare --run, of their flags and of their folders.
+const (
+	baseSide = "base"
+	newSide  = "new"
+)
+
+// turns runs two builds of mailbench in turns: base new, new base, base new and so on, one trial of each a
+// turn, so that changes of the machine are the same for both.
+type turns struct {
+	*compareFlags
+	commands map[string][]string // of each side; --output and a folder are appended
+	errs     io.Writer
+	bar      bar
+}
+
+// inTurns makes the runs and compares them. A regression counts only if a second round
+// finds it too.
+func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Comparison, error) {
+	dir := cmp.Or(f.output, filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000")))
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, usagef("%s is not empty: remove it, or choose another folder with -o", dir)
+	}
+	commands, err := f.commands()
+	if err != nil {
+		return nil, err
+	}
+	t := turns{f, commands, errs, newBar(errs, f.quiet)}
+	first, err := t.round(ctx, dir, "")
+	if err != nil || len(first.Regressions) == 0 {
+		return first, err
+	}
+	if !f.quiet {
+		fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
+			len(first.Regressions), first.Regressions[0])
+	}
+	c, err := t.round(ctx, filepath.Join(dir, "confirm"), "confirm, ")
+	if err != nil {
+		return nil, fmt.Errorf("%w; to see the unconfirmed regression, run: %s", err, compareCommand(dir))
+	}
+	c.Confirm(first)
+	return c, nil
+}
+
+func compareCommand(dir string) string {
+	return "mailbench compare " + filepath.Join(dir, baseSide) + " " + filepath.Join(dir, newSide)
+}
+
+// commands returns the command of each side: the user's words, "run" if it is missing, and the
+// arguments that all runs share.
+func (f *compareFlags) commands() (map[string][]string, error) {
+	lines := map[string][]string{}
+	for flag, text := range map[string]string{"run": f.workload, baseSide: f.base, newSide: f.new} {
+		line, err := shellquote.Split(text)
+		if err != nil {
+			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag, text)
+		}
+		lines[flag] = line
+	}
+	all := map[string][]string{}
+	for _, side := range []string{baseSide, newSide} {
+		line := lines[side]
+		if len(line) == 0 {
+			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", side)
+		}
+		if _, err := exec.LookPath(line[0]); err != nil {
+			return nil, usagef("--%s %q: %w", side, strings.Join(line, " "), err)
+		}
+		if !slices.Contains(line, "run") {
+			line = append(line, "run")
+		}
+		all[side] = slices.Concat(line, lines["run"], []string{"--trials", "1", "--no-floor", "--quiet"})
+	}
+	return all, nil
+}
+
+// round makes all turns of a round and compares them. The results of turn N are in base/N and new/N below dir; those
+// of the turn in progress are in the folder unfinished, so that the turns before it can be compared. It also compares
+// after the first turn, so that runs that cannot be compared do not go on for an hour.
+func (t *turns) round(ctx context.Context, dir, name string) (c *compare.Comparison, err error) {
+	defer t.bar.close()
+	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
+	for turn := 1; turn <= t.turns; turn++ {
+		order := []string{baseSide, newSide}
+		if turn%2 == 0 {
+			slices.Reverse(order)
+		}
+		done, left := fmt.Sprintf("%sturn %d of %d", name, turn, t.turns), ""
+		if turn > 1 {
+			left = t.left(began, turn-1)
+		}
+		for _, side := range order {
+			label := done + ": " + side
+			t.bar.show(label + left)
+			if err = t.run(ctx, side, filepath.Join(unfinished, side)); err == nil {
+				continue
+			}
+			if err = fmt.Errorf("%s: %w", label, err); ctx.Err() != nil {
+				err = statusError{exitInterrupted, fmt.Errorf("interrupted in %s", label)}
+			}
+			if turn > 1 {
+				err = fmt.Errorf("%w; this compares the %d turns before it: %s", err, turn-1, compareCommand(dir))
+			}
+			return nil, err
+		}
+		for _, side := range order {
+			whole := filepath.Join(dir, side, strconv.Itoa(turn))
+			err = cmp.Or(err, os.MkdirAll(filepath.Dir(whole), 0o755), os.Rename(filepath.Join(unfinished, side), whole))
+		}
+		if err = cmp.Or(err, os.Remove(unfinished)); err != nil {
+			return nil, err
+		}
+		if turn == 1 || turn == t.turns {
+			if c, err = t.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
+				return nil, err
+			}
+		}
+		if !t.quiet && !t.bar.terminal {
+			fmt.Fprintf(t.errs, "%s done%s\n", done, t.left(began, turn))
+		}
+	}
+	return c, nil
+}
+
+// left estimates how long the turns take that are left of a round.
+func (t *turns) left(began time.Time, done int) string {
+	if done == t.turns {
+		return ""
+	}
+	return fmt.Sprintf(", about %s left", words.About(time.Since(began)/time.Duration(done)*time.Duration(t.turns-done)))
+}
+
+// run makes one run. It passes an interrupt of this process on to the run,
+// which then saves what it measured. A run of which a phase failed, or cannot be used, is compared all the same,
+// if it has results: the comparison says so.
+func (t *turns) run(ctx context.Context, side, dir string) error {
+	var errs bytes.Buffer
+	line := slices.Concat(t.commands[side], []string{"--output", dir})
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stderr = &errs
+	// Ctrl-C in the terminal goes to this process alone, so that the run gets it only once.
+	ownGroup(cmd)
+	cmd.WaitDelay = time.Minute
+	err := cmd.Run()
+	status := cmd.ProcessState.ExitCode() // -1: it did not start
+	_, missing := os.Stat(filepath.Join(dir, results.RunFile))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && (status != exitFailed && status != exitBroken || missing != nil):
+		last := strings.TrimSpace(errs.String())
+		last = strings.TrimPrefix(last[strings.LastIndexByte(last, '\n')+1:], "mailbench: ")
+		err = fmt.Errorf("%w: %s", err, cmp.Or(last, "it printed no error"))
+		if status == exitUsage || status == exitData || status == exitInterrupted { // it says what is wrong
+			err = statusError{status, err}
+		}
+		return err
+	case missing != nil:
+		return fmt.Errorf("there are no results in %s: is %q a mailbench?", dir, line[0])
+	}
+	return nil
 }

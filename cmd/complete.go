@@ -43,8 +43,8 @@ func starting(words []string, typed string) (found []string) {
 // completeWords completes the flags of a command and its subcommands that are one of some words.
 func completeWords(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(interface{ words() []string }); ok {
-			register(cmd, f.Name, cobra.FixedCompletions(v.words(), cobra.ShellCompDirectiveNoFileComp))
+		if a, ok := f.Value.(*accepted); ok && a.words != nil {
+			register(cmd, f.Name, cobra.FixedCompletions(a.words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 	for _, c := range cmd.Commands() {

@@ -97,13 +97,12 @@ func TestCleanSaysWhose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := drivers.Describe(t.Context(), c)
+	left, err := namespacesLeft(t.Context(), c.engine("test"), &workloads.Workload{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	listed := listedNamespaces(all)
-	if err := table(&out, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, rowsOf(listed, listedNamespace.row)); err != nil {
+	if err := table(&out, left.head, left.rows); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -117,7 +116,7 @@ func TestCleanSaysWhose(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := printJSON(&out, listed); err != nil {
+	if err := printJSON(&out, left.json); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -86,13 +86,13 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, commit and Go version",
+		Short: "Print the version, commit and Go version; --json: and the machine",
 		Example: `  mailbench version
   mailbench version --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if e := run.Environment("."); asJSON {
-				return printJSON(cmd.OutOrStdout(), listedVersion{e.Version, e.Commit, e.Dirty, e.Go, e.OS, e.Arch})
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), run.Environment("."))
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
@@ -100,16 +100,6 @@ func newVersion() *cobra.Command {
 	}
 	bindJSON(c, &asJSON)
 	return c
-}
-
-// listedVersion is the JSON of a version. Its keys are those of run.json.
-type listedVersion struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Dirty   bool   `json:"dirty,omitempty"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
 }
 
 // versionLine says which mailbench this is.

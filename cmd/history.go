@@ -32,16 +32,12 @@ the run at which a metric changed. Runs that cannot be compared, because
 workload, machine, engine or settings differ, are separate series. A folder that
 cannot be read is skipped, with the reason. Nothing in DIR is changed.
 
-Requests (calls), rows and bytes are counters: compared from run to run.
-Times vary: a change of p50, p99, p99.9, rate or max-rate (the highest rate, of
---find-max) is listed if few other orders of the runs would divide them as
-clearly, and if it is large enough (5%, 10%, 20%, 5%, 10%). You need 10 or more
-runs for that. docs/compare.md has the error rates.
+Counters are compared from run to run. Changes of times need 10 or more runs.
+docs/compare.md has the rules and the error rates.
 
 --metric draws the trend of a metric, as [MODEL/[ENGINE/]][STREAM:][OP.]METRIC
-with * for any name; without STREAM: also those of each stream. Metrics are p50,
-p99, p99.9, rate, max-rate, errors, calls, examined (rows scanned), rows and
-bytes. Only the metrics that you name are searched, which needs fewer runs.
+with * for any name; "mailbench compare --help" lists the metrics. Only the
+metrics that you name are searched, which needs fewer runs.
 
 -o writes one HTML page with the trends as pictures.`,
 		Example: `  mailbench history results
@@ -56,7 +52,7 @@ bytes. Only the metrics that you name are searched, which needs fewer runs.
 	flags := c.Flags()
 	flags.SortFlags = false
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
-	completeFlags(c, map[string][]string{"metric": metricNames()})
+	completeFlags(c, map[string][]string{"metric": compare.Names()})
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
@@ -131,12 +127,4 @@ func (f *historyFlags) page(out io.Writer, h *history.History) error {
 		return err
 	}
 	return writeOutput(out, f.file, text.Bytes(), f.overwrite)
-}
-
-func metricNames() []string {
-	var names []string
-	for _, m := range compare.Measures() {
-		names = append(names, m.Name)
-	}
-	return names
 }

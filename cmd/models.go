@@ -46,9 +46,9 @@ pattern. A schema file is described in the same way.`,
 			}
 			var all []listedModel
 			for _, m := range known.withVariants() {
-				s, err := m.Schema()
+				s, err := schemaOf(m)
 				if err != nil {
-					return fmt.Errorf("schema of model %s: %w", m.Name, err)
+					return err
 				}
 				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
 			}
@@ -79,7 +79,7 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 	if err != nil {
 		return err
 	}
-	shown := r.explainers()
+	shown := r.able(canExplain)
 	if len(engines) > 0 && !slices.Equal(engines, []string{"all"}) {
 		if shown, err = pick("engine", engines, shown, func(e drivers.Engine) string { return e.Name }); err != nil {
 			return err

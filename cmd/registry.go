@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/engines"
@@ -91,23 +92,25 @@ func (r registry) able(can func(e *drivers.Engine) bool) (all []drivers.Engine) 
 // engineOf returns the engine that --engine names, one of those that can do something.
 func (r registry) engineOf(name string, can func(e *drivers.Engine) bool) (e drivers.Engine, err error) {
 	able := r.able(can)
-	switch name {
-	case "":
-		names := slices.DeleteFunc(namesOf(able), func(n string) bool { return n == r.floor.Name })
+	names := slices.DeleteFunc(namesOf(able), func(n string) bool { return n == r.floor.Name })
+	switch {
+	case name == "":
 		return e, usagef("no engine named; add --engine %s", alternatives(names))
-	case "all":
-		return e, usagef("--expected one engine, found all")
+	case name == "all":
+		return e, usagef("--engine: expected one engine, found all")
+	case !slices.Contains(namesOf(able), name) && slices.Contains(r.engineNames(), name):
+		return e, usagef("--engine %s: it does not support this; name one of %s", name, strings.Join(names, ", "))
 	}
 	return pickOne(name, able)
 }
 
 // pickOne returns the engine of that name.
 func pickOne(name string, all []drivers.Engine) (e drivers.Engine, err error) {
-	picked, err := pick("engine", []string{name}, all, func(e drivers.Engine) string { return e.Name })
-	if err != nil {
-		return e, err
+	at := slices.IndexFunc(all, func(e drivers.Engine) bool { return e.Name == name })
+	if at < 0 {
+		return e, usage(unknown("engine", name, namesOf(all)))
 	}
-	return picked[0], nil
+	return all[at], nil
 }
 
 // pick returns the entries of the names given, in that order.

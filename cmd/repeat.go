@@ -98,16 +98,13 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 // tellDifferences compares a repetition with the saved run. It notes schemas that this mailbench
 // has changed, and refuses another mail file or trace.
 func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
-	for _, s := range was.Schemas {
-		for _, m := range c.Models {
-			if m.Name != s.Model {
-				continue
-			}
-			own, err := m.Schema()
-			if err != nil {
-				return fmt.Errorf("schema of model %s: %w", m.Name, err)
-			}
-			if string(own.Source) != s.Text {
+	for _, m := range c.Models {
+		own, err := schemaOf(m)
+		if err != nil {
+			return err
+		}
+		for _, s := range was.Schemas {
+			if s.Model == m.Name && s.Text != string(own.Source) {
 				fmt.Fprintf(w, "mailbench: the schema of %s differs from the saved run: do not compare their values\n", m.Name)
 			}
 		}
@@ -128,10 +125,13 @@ func tellSame(w io.Writer, c *run.Config) error {
 		if base < 0 {
 			continue
 		}
-		variant, err := m.Schema()
-		of, err2 := c.Models[base].Schema()
-		if err = errors.Join(err, err2); err != nil {
-			return fmt.Errorf("schema of model %s: %w", m.Name, err)
+		variant, err := schemaOf(m)
+		if err != nil {
+			return err
+		}
+		of, err := schemaOf(c.Models[base])
+		if err != nil {
+			return err
 		}
 		for _, e := range c.Engines {
 			if schemas.SameOn(e.Name, of, variant) {
@@ -157,19 +157,15 @@ func sameTraces(ctx context.Context, was *results.Run, c *run.Config) error {
 			if p.Replay == nil {
 				continue
 			}
-			before := ""
-			for _, b := range was.Phases {
-				if b.Point == point && b.Name == p.Name {
-					before = b.Trace
-				}
-			}
 			t, err := replay.Open(ctx, p.Replay.Trace)
 			if err != nil {
 				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
 			}
-			if before != "" && t.SHA256 != before {
-				return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
-					p.Name, p.Replay.Trace)
+			for _, b := range was.Phases {
+				if b.Point == point && b.Name == p.Name && b.Trace != "" && b.Trace != t.SHA256 {
+					return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
+						p.Name, p.Replay.Trace)
+				}
 			}
 		}
 	}

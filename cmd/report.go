@@ -32,26 +32,18 @@ func newReport() *cobra.Command {
 		Long: `Write one HTML page of saved results. It needs nothing else: no network, no
 script, no fonts. It can be sent, kept and printed.
 
-The page of one run has an overview of operations and models, percentiles,
-response over time, the access patterns of each operation, and the command that
-repeats the run. It is written to report.html in the run's folder, which
-a run has written already: the page of an older mailbench is written again.
-
-The page of several runs shows them side by side, in the order given: their
-differences in settings, medians, ratios to the first, and the trend. Runs of
-the same load on different engines also get one answer and one overview. It is
-written to ` + severalPage + ` in the current folder. It does not test whether
-a difference is significant.
+The page of one run is written to report.html in the run's folder. The page of
+several runs shows them side by side, in the order given, and is written to
+` + severalPage + ` in the current folder. It does not test whether
+a difference is significant: "mailbench compare" does.
 
 --format writes one run to standard output instead: text (as the run printed
 it; with --full all figures), json (run.json), csv (the timeline), tables (CSV
 of all tables of the report), growth (CSV of how cost grows over a sweep),
 markdown (for a pull request or the summary of a step in CI), junit (XML: cells
-and objectives as test cases) or bench (Go benchmark lines, for benchstat). All
-have the figures of run.json.
+and objectives as test cases) or bench (Go benchmark lines, for benchstat).
 
-A file that mailbench has not written is not overwritten, unless --overwrite
-says so.`,
+A file that mailbench has not written is not overwritten without --overwrite.`,
 		Example: `  mailbench report results/monday
   mailbench report results/monday results/tuesday
   mailbench report results/monday results/tuesday -o - > week.html
@@ -88,7 +80,7 @@ says so.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.Var(oneOf[string]{&format, reportFormats, "format"}, "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
+	f.Var(oneOf(&format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
 	bindJSON(c, &asJSON)
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")

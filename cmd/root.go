@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -132,19 +133,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		if w, ok := value.GetFlag().Value.(interface{ unknown(word string) error }); ok {
-			if err := w.unknown(value.GetValue()); err != nil {
-				return err
-			}
-		}
-		expected := "true or false"
-		if b, ok := value.GetFlag().Value.(interface{ expected() string }); ok {
-			expected = b.expected()
-		} else if what := map[string]string{
+		expected := map[string]string{
 			"stringToString": "NAME=VALUE", "int": "a whole number", "float64": "a number", "duration": "a duration such as 30s",
-		}[value.GetFlag().Value.Type()]; what != "" {
-			expected = what
+		}[value.GetFlag().Value.Type()]
+		if a, ok := value.GetFlag().Value.(*accepted); ok && a.what != "" {
+			return unknown(a.what, value.GetValue(), a.words)
+		} else if ok {
+			expected = a.expected
 		}
+		expected = cmp.Or(expected, "true or false")
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")

@@ -25,11 +25,8 @@ func newRun(known registry) *cobra.Command {
 		Short: "Run a workload: models × engines, measured and reported",
 		Long: `Run a workload with each model on each engine. Without arguments, mailbench runs
 the bundled workload quick with all models on the embedded engine, in about a
-minute.
-
-Trials are interleaved: the second runs the models in the opposite order of the
-first. Each loads its own store, unless the workload has "trials: {reuse:
-true}", as quick does: then later trials use the store of the first.
+minute. Trials are interleaved. Each loads its own store, unless the workload
+has "trials: {reuse: true}", as quick does.
 
 The results are a folder: run.json (all data), latency.hlog (HDR
 interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
@@ -38,21 +35,16 @@ in a folder whose name ends in .partial.
 
 The workload's section engines has the address and settings of an engine on the
 network. --contact and --set engines.NAME.SETTING=VALUE change them for one run.
-"mailbench engines NAME" lists the settings. A run creates its own keyspaces and
-tables there. It drops them at the end, unless --data keeps them.
-
-  mailbench run -e cassandra --contact 10.0.0.1,10.0.0.2 \
-    --set engines.cassandra.consistency=QUORUM
+A run creates its own keyspaces and tables there. It drops them at the end,
+unless --data keeps them.
 
 A workload's section expect has thresholds (expect: {list.p99: <20ms, errors:
 <0.1%}). A run that misses one exits with 3.
 
 --find-max searches for the highest rate at which each measured phase meets the
-thresholds, for each model on each engine; closed loops are searched only if no
-phase has a rate. The rate doubles until a step fails; the bracket is then
-halved, and both its ends are measured twice. The default thresholds are
-achieved >=99%, errors <0.1% and p99 <100ms. If the client is the limit, or
-engine and client fill the processors that they share, the result is 'at least'.
+thresholds, for each model on each engine. The rate doubles until a step fails;
+the bracket is then halved, and both its ends are measured twice. The default
+thresholds are achieved >=99%, errors <0.1% and p99 <100ms.
 
 --sweep runs the workload at several values of one key, as the workload's
 section sweep does, and reports for each operation whether its cost is flat,
@@ -61,11 +53,9 @@ logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
 A schema file in place of a workload measures its access patterns in a keyspace
 of its own: docs/schemas.md. --prove measures what lint warns of.
 
---shard I/N runs part I of N of a run: every N-th user, with their operations at
-their times in the whole run. Start N of them on as many machines,
-with the same flags and the same --start TIME. On an engine over a network they
-load one dataset together and begin each phase together; the first creates the
-tables, and drops them. "mailbench merge" puts their results together.`,
+--shard I/N runs part I of N of a run: every N-th user. Start N of them on as
+many machines, with the same flags and the same --start TIME. "mailbench merge"
+puts their results together.`,
 		Example: `  mailbench run
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run workday -m james,james@checked-flags

@@ -139,9 +139,9 @@ Without -o the diagram goes to standard output.`,
 		},
 	}
 	f := c.Flags()
-	f.Var(oneOf[diagram.Kind]{&kind, diagram.Kinds, "kind"}, "kind",
+	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
-	f.Var(oneOf[string]{&format, []string{"svg", "mermaid"}, "format"}, "format", "`FORMAT` svg or mermaid")
+	f.Var(oneOf(&format, []string{"svg", "mermaid"}, "format"), "format", "`FORMAT` svg or mermaid")
 	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
 	return c
 }

@@ -25,9 +25,8 @@ tables, columns and settings. The most harmful differences come first,
 each with the statements that fix it. Those that would remove data are
 comments. mailbench runs none of them, and only reads.
 
-Options such as compaction, compression, time to live, bloom filters,
-read_repair, speculative_retry, memtable_flush_period_in_ms and cdc are compared
-too, also those that the schema does not set. So are Cassandra's types, and the
+Options such as compaction, compression and time to live are compared too, also
+those that the schema does not set. So are Cassandra's types, and the
 replication that schema import wrote under "other".
 
 --ignore accepts differences: a setting, column, index or type (read_repair;
@@ -37,11 +36,8 @@ match no difference.
 
 --keyspace and --namespace name the tables of any program in full. HBase stores
 no columns and types without mailbench's mark, so only families are compared.
-
-Missing extensions of the source design come last, without a statement: a store
-of the source design does not need them.
-
-The exit status is 0 if nothing else differs and 3 if something does.`,
+The exit status is 0 if nothing differs but missing extensions of the source
+design, and 3 if something does.`,
 		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
   mailbench schema diff shop.yaml -e cassandra --ignore read_repair,orders.ttl
   mailbench schema diff mine.yaml -e hbase --namespace mail --contact 10.0.0.1

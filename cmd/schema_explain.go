@@ -29,18 +29,15 @@ that a driver of Oracle NoSQL would send. The driver compiles the patterns as it
 does for a run, without a connection. Keys, in hexadecimal, are those of example
 arguments: text "a", number 1; a page is the first one.
 
-With --live the patterns run, and the output is their cost. mailbench loads a
-small population of the model into a namespace of its own, which it drops at the
-end. Then one client runs each mail operation a few times. The cost comes from
+With --live one client runs each mail operation a few times, on a small dataset
+in a namespace of its own, and the output is the cost of the patterns: from
 traces on Cassandra, from scan metrics on HBase, and from the statistics of
-iterators on the embedded engine. --set changes the population and the
-operations, such as --set population.messages=1000.
+iterators on the embedded engine. --set changes the dataset and the operations.
 
 With --queries the statements of an application run on its live keyspace, and
 the output shows the prediction of lint next to the work of the engine. Only
 reads run, each up to five times, with values of the table's own rows for
-parameters, and one page of rows is read. Writes are named as not run, and so
-are reads of a whole table for one answer. Cassandra's tracing writes to
+parameters, and one page of rows is read. Cassandra's tracing writes to
 system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 		Example: `  mailbench schema explain datastax
   mailbench schema explain james page flag_seen -e embedded
@@ -86,11 +83,13 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	if err != nil {
 		return err
 	}
-	patterns, err := pickPatterns(s, args[1:])
-	if err != nil {
-		return err
+	patterns := s.Patterns
+	if len(args) > 1 {
+		if patterns, err = pick("pattern", args[1:], patterns, func(p *schemas.Pattern) string { return p.Name }); err != nil {
+			return err
+		}
 	}
-	e, err := known.explainer(cmp.Or(f.engine, s.Native))
+	e, err := known.engineOf(cmp.Or(f.engine, s.Native), canExplain)
 	if err != nil {
 		return err
 	}
@@ -112,24 +111,8 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	return explain(cmd.OutOrStdout(), e, s, patterns, o)
 }
 
-func pickPatterns(s *schemas.Schema, names []string) ([]*schemas.Pattern, error) {
-	if len(names) == 0 {
-		return s.Patterns, nil
-	}
-	return pick("pattern", names, s.Patterns, func(p *schemas.Pattern) string { return p.Name })
-}
-
-// explainers are the engines that can tell what a pattern asks of them.
-func (r registry) explainers() []drivers.Engine {
-	return r.able(func(e *drivers.Engine) bool { return e.Compile != nil })
-}
-
-func (r registry) explainer(name string) (e drivers.Engine, err error) {
-	if name == "" || name == "all" {
-		return e, usagef("expected one engine; add --engine cassandra, hbase, embedded or oraclenosql")
-	}
-	return pickOne(name, r.explainers())
-}
+// canExplain reports whether an engine compiles patterns without a connection.
+func canExplain(e *drivers.Engine) bool { return e.Compile != nil }
 
 // explain prints what each pattern asks of the engine.
 func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schemas.Pattern, o drivers.Options) error {

@@ -11,7 +11,7 @@ import (
 // is asked for, or why it cannot run it, and says the same again.
 func TestExplainAll(t *testing.T) {
 	known := bundled()
-	engines := known.explainers()
+	engines := known.able(canExplain)
 	if len(engines) < 4 {
 		t.Fatalf("%d engines explain; want embedded, cassandra, hbase and oraclenosql at least", len(engines))
 	}

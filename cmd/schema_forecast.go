@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +80,12 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 	if err != nil {
 		return err
 	}
-	e, err := f.engineOf(known, s)
+	canForecast := func(e *drivers.Engine) bool { return e.Forecast != nil }
+	usual := "embedded"
+	if slices.Contains(namesOf(known.able(canForecast)), s.Native) {
+		usual = s.Native
+	}
+	e, err := known.engineOf(cmp.Or(f.engine, usual), canForecast)
 	if err != nil {
 		return err
 	}
@@ -125,25 +129,6 @@ func (f *forecastFlags) ofRows(cmd *cobra.Command, s *schemas.Schema, e drivers.
 		return err
 	}
 	return f.print(cmd, r)
-}
-
-// engineOf returns the engine named. Without a name it returns the schema's native engine if
-// there is a forecast for that, else the embedded one.
-func (f *forecastFlags) engineOf(known registry, s *schemas.Schema) (e drivers.Engine, err error) {
-	able := known.able(func(e *drivers.Engine) bool { return e.Forecast != nil })
-	names, name := namesOf(able), f.engine
-	if name == "" {
-		if name = "embedded"; slices.Contains(names, s.Native) {
-			name = s.Native
-		}
-	}
-	switch {
-	case slices.Contains(names, name):
-		return pickOne(name, able)
-	case slices.Contains(append(known.engineNames(), "all"), name):
-		return e, usagef("--engine %s: there is no forecast for it; name one of %s", name, strings.Join(names, ", "))
-	}
-	return e, usage(unknown("engine", name, names))
 }
 
 // ofMail forecasts a schema with the mail of a workload.

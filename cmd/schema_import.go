@@ -56,10 +56,8 @@ func newSchemaImport(known registry) *cobra.Command {
 and write them, so that lint, forecast, diagram and diff can check them. The
 tables are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
 cluster, which is only read (--engine cassandra --keyspace). The statements are
-CQL text (--queries), each on a line of its own or ended by a semicolon.
-
-They are also read out of logs of Cassandra: a full query log as "fqltool dump"
-prints it, and an audit log; the form of a file says which it is.
+CQL text (--queries), each on a line of its own or ended by a semicolon, or a
+log: a full query log as "fqltool dump" prints it, or an audit log.
 
 Each distinct statement is an access pattern; literals become parameters. A
 comment right above it gives it a name, or accepts a finding of lint:
@@ -67,17 +65,12 @@ comment right above it gives it a name, or accepts a finding of lint:
     -- accept queue: the rows are few
     SELECT id, subject FROM messages WHERE box = ? LIMIT 25;
 
-With --prepared the statements are also those that clients have prepared on the
-node that answers. HBase does not store columns and types: its tables begin with
-a schema file, as "mailbench schema show" prints them.
-
 Several files, a folder or a pattern are migrations: CREATE, ALTER and DROP are
 applied in their order, and the last definition of each table is imported.
 
 Clauses that the schema language does not have are stored under "other". A
 statement that cannot be read, or that names an unknown table or column, is
-listed on stderr, and the exit status is 3 unless you set --allow-unread.
-Findings of lint have the lines of the CQL.`,
+listed on stderr, and the exit status is 3 unless you set --allow-unread.`,
 		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
   mailbench schema import --cql migrations/ --queries 'src/*.cql' --keyspace app
   mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,

@@ -70,7 +70,7 @@ finding of imported CQL is identified by the text of the statement.`,
 	f.bindCQL(flags)
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of the CQL to check (default: the only one)")
 	formats := []string{"text", "json", "sarif", "junit", "github", "markdown"}
-	flags.Var(oneOf[string]{&f.format, formats, "format"}, "format",
+	flags.Var(oneOf(&f.format, formats, "format"), "format",
 		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
 	bindJSON(cmd, &f.asJSON)
 	flags.StringVar(&f.from, "workload", "",
@@ -78,7 +78,7 @@ finding of imported CQL is identified by the text of the statement.`,
 	flags.StringArrayVar(&f.set, "set", nil,
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
 	flags.BoolVar(&f.all, "all", false, "also show notes, accepted findings, and how each pattern is answered")
-	flags.Var(oneOf[lint.Severity]{&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"}, "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
+	flags.Var(oneOf(&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"), "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
 	flags.BoolVar(&f.rules, "rules", false,
 		"print all rules, or those named, with reason and fix (with --format markdown as a page)")

@@ -145,42 +145,46 @@ func (f *storeFlags) absent(err error) error {
 // file of a variant. "all" is all models without their variants. It is an error if a schema
 // names an engine that does not exist.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
-	picked, err := r.pickNamed(names)
-	if err != nil {
-		return nil, err
+	picked := r.models
+	if len(names) != 1 || names[0] != "all" {
+		known, names := r.models, slices.Clone(names)
+		if slices.ContainsFunc(names, func(name string) bool { return !r.isModel(name) }) {
+			known = r.withVariants()
+		}
+		for i, name := range names {
+			if !isFile(name) {
+				continue
+			}
+			v, err := r.variant(name)
+			if err != nil {
+				return nil, err
+			}
+			names[i] = v.Name
+			known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
+		}
+		var err error
+		if picked, err = pick("model", names, known, func(m models.Model) string { return m.Name }); err != nil {
+			return nil, err
+		}
 	}
 	for _, m := range picked {
-		s, err := m.Schema()
-		if err == nil {
-			err = s.CheckEngines(r.engineNames())
-		}
+		s, err := schemaOf(m)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.CheckEngines(r.engineNames()); err != nil {
 			return nil, fmt.Errorf("schema of model %s: %w", m.Name, err)
 		}
 	}
 	return picked, nil
 }
 
-func (r registry) pickNamed(names []string) ([]models.Model, error) {
-	if len(names) == 1 && names[0] == "all" {
-		return r.models, nil
+func schemaOf(m models.Model) (*schemas.Schema, error) {
+	s, err := m.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("schema of model %s: %w", m.Name, err)
 	}
-	known, names := r.models, slices.Clone(names)
-	if slices.ContainsFunc(names, func(name string) bool { return !r.isModel(name) }) {
-		known = r.withVariants()
-	}
-	for i, name := range names {
-		if !isFile(name) {
-			continue
-		}
-		v, err := r.variant(name)
-		if err != nil {
-			return nil, err
-		}
-		names[i] = v.Name
-		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
-	}
-	return pick("model", names, known, func(m models.Model) string { return m.Name })
+	return s, nil
 }
 
 // isModel reports whether a model that is not a variant has the name.
@@ -226,11 +230,7 @@ func (r registry) schema(name string) (*schemas.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := models[0].Schema()
-	if err != nil {
-		return nil, fmt.Errorf("schema of model %s: %w", name, err)
-	}
-	return s, nil
+	return schemaOf(models[0])
 }
 
 // isFile reports whether a name on the command line looks like a file's.

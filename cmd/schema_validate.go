@@ -67,21 +67,14 @@ keyspace or namespace in full. It should be idle: rows that are written during
 the check may be found without their related rows.
 
 Orphaned rows, which an interrupted operation or a delete leaves, are counted
-separately. So are counters of a dataset (--data) on which an operation was
-interrupted or has an unknown outcome. The exit status is 4 for broken data, and
-for data that stops the verification; findings are printed in any case.
+separately. The exit status is 4 for broken data, and for data that stops the
+verification; findings are printed in any case.
 
 On a cluster that serves others, use --rate-limit and --pause-on-latency. The
-first limits the rows per second. The second pauses all reads when one takes
-longer: for a second at first, and twice as long each time that this does not
-help (at most 30 s). The role needs only the right to read: on Cassandra, SELECT
-on the keyspace. With --resume FILE an interrupted check continues: FILE has the
-ranges (of tokens, on Cassandra) that were read, and their findings. Use one
-FILE for one check of one keyspace. FILE and FILE.records are removed at the end
-of the check.
-
-With --sample only some parts of each table are read, at random. The output has
-the share of broken rows that this cannot exclude.
+role needs only the right to read. With --resume FILE an interrupted check
+continues: use one FILE for one check of one keyspace. With --sample only some
+parts of each table are read, at random. The output has the share of broken rows
+that this cannot exclude. docs/schemas.md has the details.
 
 Records of rows are stored in a temporary folder (set TMPDIR), 20 to 150 bytes
 for each row that refers to another or is counted.`,
@@ -97,11 +90,11 @@ for each row that refers to another or is counted.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.storeFlags.bind(flags)
-	flags.Var(bounded[share]{&f.sample, 0.00001, 1, "a share such as 1%,", parseShare}, "sample",
+	flags.Var(within(&f.sample, 0.00001, 1, "a share such as 1%,", parseShare), "sample",
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` concurrent sessions")
-	flags.Var(bounded[rowRate]{&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate}, "rate-limit",
+	flags.Var(within(&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate), "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -120,31 +121,18 @@ var (
 
 func bindFailOn(flags *pflag.FlagSet, f *failOn) {
 	*f = failsDefault
-	flags.Var(f, "fail-on", "exit with 3, or 1 if a result failed, for these: `LIST` of "+strings.Join(failures, ", ")+
-		"; or all, or none")
+	list := "of " + strings.Join(failures, ", ") + "; or all, or none"
+	flags.Var(&accepted{expected: "a list " + list, get: f.String, set: f.set}, "fail-on",
+		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
 }
 
 // has reports whether the run must fail for that.
 func (f failOn) has(name string) bool { return slices.Contains(f, name) }
 
-// String implements pflag.Value.
-func (f *failOn) String() string {
-	if len(*f) == 0 {
-		return "none"
-	}
-	return strings.Join(*f, ",")
-}
+// String is the value of the flag.
+func (f *failOn) String() string { return cmp.Or(strings.Join(*f, ","), "none") }
 
-// Type implements pflag.Value.
-func (f *failOn) Type() string { return "LIST" }
-
-// expected says which values the flag takes.
-func (f *failOn) expected() string {
-	return "a list of " + strings.Join(failures, ", ") + "; or all, or none"
-}
-
-// Set implements pflag.Value.
-func (f *failOn) Set(text string) error {
+func (f *failOn) set(text string) error {
 	switch text {
 	case "none":
 		*f = nil
@@ -153,15 +141,13 @@ func (f *failOn) Set(text string) error {
 		*f = failures
 		return nil
 	}
-	var all failOn
-	for name := range strings.SplitSeq(text, ",") {
-		name = strings.TrimSpace(name)
+	names := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+	for _, name := range names {
 		if !failures.has(name) {
-			return errors.New("unknown name") // flagError says what is expected
+			return errors.New("unknown name")
 		}
-		all = append(all, name)
 	}
-	*f = all
+	*f = names
 	return nil
 }
 
@@ -187,42 +173,49 @@ func verdict(r *results.Run, on failOn) error {
 			return fmt.Errorf("verification of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
 		}
 	}
-	for _, cause := range causes {
-		if !slices.ContainsFunc(strings.Fields(cause.names), on.has) {
+	all := faultsOf(r)
+	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {
+		wanted := on.has(name) || name == "search" && (on.has("missed") || on.has("unclear"))
+		if len(all[name]) == 0 || !wanted {
 			continue
 		}
-		if all := cause.faults(r); len(all) > 1 {
-			return statusError{cause.status, fmt.Errorf("%w (and %d more, in the table)", all[0], len(all)-1)}
-		} else if len(all) == 1 {
-			return statusError{cause.status, all[0]}
+		err, status := all[name][0], exitBroken
+		if name == "failed" {
+			status = exitFailed
 		}
+		if more := len(all[name]) - 1; more > 0 {
+			err = fmt.Errorf("%w (and %d more, in the table)", err, more)
+		}
+		return statusError{status, err}
 	}
 	return nil
 }
 
-// causes are what makes a run fail, the worst first. An objective that cannot be judged is no success either.
-var causes = []struct {
-	names  string // of --fail-on
-	status int
-	faults func(r *results.Run) []error
-}{
-	{"failed", exitFailed, cellsOf(results.Failed)},
-	{"missed unclear", exitBroken, notFound},
-	{"empty", exitBroken, cellsOf(results.Empty)},
-	{"overloaded", exitBroken, cellsOf(results.Overloaded)},
-	{"invalid", exitBroken, cellsOf(results.Invalid)},
-	{"unusable", exitBroken, unusable},
-	{"missed", exitBroken, objectives(results.Missed, "misses")},
-	{"unclear", exitBroken, objectives(results.Unclear, "may miss")},
-}
-
-// unusable is the fault of a run in which no measured phase is valid, or in which a model dropped at
-// least half of its operations.
-func unusable(r *results.Run) []error {
+// faultsOf are the faults of a run by the name that --fail-on has for them, and under "search" the first search that
+// did not find a rate. A run is unusable if no measured phase is valid, or if a model dropped at least half of its
+// operations.
+func faultsOf(r *results.Run) map[string][]error {
+	all := map[string][]error{}
+	add := func(name, format string, args ...any) { all[name] = append(all[name], fmt.Errorf(format, args...)) }
 	var invalid *results.Cell
 	used := false
 	for i := range r.Cells {
-		c := &r.Cells[i]
+		c, reason := &r.Cells[i], ""
+		if c.Reason != nil {
+			reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
+		}
+		switch {
+		case c.Verdict == results.OK || c.Verdict == results.Empty && r.Excused(c):
+		case c.Verdict == results.Failed:
+			add("failed", "%s: %s", place(c), reason)
+		default:
+			add(string(c.Verdict), "%s, is %s: %s", place(c), c.Verdict, reason)
+		}
+		for _, a := range c.Objectives {
+			if misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}[a.Verdict]; misses != "" {
+				add(string(a.Verdict), "%s, %s %s %s: %s", place(c), misses, a.Objective, a.Bound, a.Text)
+			}
+		}
 		if !c.Measured() {
 			continue
 		}
@@ -231,65 +224,25 @@ func unusable(r *results.Run) []error {
 		} else {
 			used = true
 		}
-		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 {
-			return []error{fmt.Errorf("%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
-				place(c), o.Dropped, o.Due-o.Skipped-o.NoTarget, c.Phase)}
+		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 && all["unusable"] == nil {
+			add("unusable", "%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
+				place(c), o.Dropped, o.Due-o.Skipped-o.NoTarget, c.Phase)
 		}
 	}
-	if used || invalid == nil {
-		return nil
+	if !used && invalid != nil && all["unusable"] == nil {
+		why := ""
+		if invalid.Reason != nil {
+			why = ": " + invalid.Reason.Text
+		}
+		add("unusable", "no measured phase is valid: %s on %s%s (--set phases.%s.rate=RATE sets the rate)",
+			invalid.Model, invalid.Engine, why, invalid.Phase)
 	}
-	why := ""
-	if invalid.Reason != nil {
-		why = ": " + invalid.Reason.Text
-	}
-	return []error{fmt.Errorf("no measured phase is valid: %s on %s%s (--set phases.%s.rate=RATE sets the rate)",
-		invalid.Model, invalid.Engine, why, invalid.Phase)}
-}
-
-// notFound is the fault of the first search that did not find a rate.
-func notFound(r *results.Run) []error {
 	for i := range r.Searches {
-		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() {
-			return []error{fmt.Errorf("%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)}
+		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() && all["search"] == nil {
+			add("search", "%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)
 		}
 	}
-	return nil
-}
-
-// objectives returns the faults of objectives with a verdict.
-func objectives(v results.Attainment, misses string) func(r *results.Run) []error {
-	return func(r *results.Run) (all []error) {
-		for i := range r.Cells {
-			for _, a := range r.Cells[i].Objectives {
-				if a.Verdict == v {
-					all = append(all, fmt.Errorf("%s, %s %s %s: %s", place(&r.Cells[i]), misses, a.Objective, a.Bound, a.Text))
-				}
-			}
-		}
-		return all
-	}
-}
-
-// cellsOf returns the faults of cells with a verdict. Empty ones are those that should have measured something.
-func cellsOf(v results.Verdict) func(r *results.Run) []error {
-	return func(r *results.Run) (all []error) {
-		for i := range r.Cells {
-			c, reason := &r.Cells[i], ""
-			if c.Verdict != v || v == results.Empty && r.Excused(c) {
-				continue
-			}
-			if c.Reason != nil {
-				reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
-			}
-			where := place(c)
-			if v != results.Failed {
-				where += ", is " + string(v)
-			}
-			all = append(all, fmt.Errorf("%s: %s", where, reason))
-		}
-		return all
-	}
+	return all
 }
 
 func place(c *results.Cell) string {

@@ -90,13 +90,13 @@ func TestFailOn(t *testing.T) {
 		"none": "none", "all": "missed,unclear,failed,overloaded,empty,unusable,invalid", "missed": "missed", "invalid, failed": "invalid,failed",
 	} {
 		var f failOn
-		if err := f.Set(text); err != nil || f.String() != want {
+		if err := f.set(text); err != nil || f.String() != want {
 			t.Errorf("--fail-on %q is %s, %v", text, f.String(), err)
 		}
 	}
 	for _, text := range []string{"", "mised", "missed,none", "all,missed", "missed,"} {
 		var f failOn
-		if err := f.Set(text); err == nil {
+		if err := f.set(text); err == nil {
 			t.Errorf("--fail-on %q is taken", text)
 		}
 	}

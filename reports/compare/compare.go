@@ -1,10 +1,10 @@
 // Package compare tells whether a run is slower than another.
 //
 // It takes two sides of saved runs, BASE and NEW. Cells of the same model, engine and
-// phase are put beside each other (pairs.go). Runs that differ in more than the build
-// are refused (differ.go). Times and rates are compared by a test over trials (stats.go).
-// Counted figures are compared almost exactly (counted.go). Gates say which differences
-// matter (gates.go). A Comparison is the result, as text, Markdown or JSON.
+// phase are a pair, and an operation in all their trials is a series (pairs.go). Runs that differ in more
+// than the build are refused (differ.go). Times and rates are compared by a test over trials (stats.go),
+// counters almost exactly (counted.go). Gates say which differences
+// matter (gates.go). A Comparison is the result, as a document or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
@@ -12,6 +12,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -103,7 +104,8 @@ type Figure struct {
 	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
-	kind   *figure
+	kind   *Measure
+	of     *series
 	trials int     // trials of each side that have a timed figure: the lesser number
 	spread float64 // standard deviation of the logarithm between trials
 }
@@ -120,7 +122,7 @@ type Options struct {
 	permutations int // permutations that are tried; 0: maxPermutations
 }
 
-// Runs compares two sides. Its error is *Apart if they have nothing in common, and *Incomparable if
+// Runs compares two sides. It is an error if they have nothing in common, and if
 // the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
@@ -134,12 +136,13 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 		}
 	}
 	all, alone := pairs(base, new, o.Force)
-	if len(all) == 0 {
-		return nil, &Apart{base.Name, new.Name, alone}
+	if len(all) == 0 { // there is nothing to force
+		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
+			"%s %s puts them side by side)", cmp.Or(strings.Join(alone, "; "), "neither has a measured phase"), base.Name, new.Name)
 	}
 	var held []string
 	if c.Forced, held = differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {
-		return nil, &Incomparable{c.Forced}
+		return nil, fmt.Errorf("the runs cannot be compared: %s (--force compares them all the same)", strings.Join(c.Forced, "; "))
 	}
 	for _, d := range held {
 		c.Notes = append(c.Notes, "the builds differ in "+d)
@@ -147,16 +150,13 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = interleaved(all)
 	for _, p := range all {
-		c.Cells = append(c.Cells, p.cell(o.Gates))
+		c.Cells = append(c.Cells, p.compared(o.Gates))
 	}
 	c.time(all, cmp.Or(o.permutations, maxPermutations))
 	for i, p := range all {
 		c.judge(&c.Cells[i], p)
 	}
-	if err := c.unused(o.Gates); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, c.unused(o.Gates)
 }
 
 func (s Side) build() Build {
@@ -165,77 +165,66 @@ func (s Side) build() Build {
 	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs)}
 }
 
-// cell lists the figures of a pair.
-func (p *pair) cell(gates []Gate) Cell {
+// compared lists the figures of a pair.
+func (p *pair) compared(gates []Gate) Cell {
 	c := Cell{
 		Model: p.model, Engine: p.engine, Phase: p.phase, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
-		BaseCount: len(p.base), NewCount: len(p.new), BaseTimed: timed(p.base), NewTimed: timed(p.new),
+		BaseCount: len(p.trials[0]), NewCount: len(p.trials[1]), BaseTimed: timed(p.trials[0]), NewTimed: timed(p.trials[1]),
 	}
-	if p.base[0].cell.Arrivals == "closed" {
+	if p.trials[0][0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
-	search := p.searched()
-	add := func(s operation, of []*figure) {
-		for _, is := range of {
-			if !is.whole && !s.has(is, search) || !p.knows(s, is) {
-				continue
-			}
-			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, Limit: is.limit, kind: is}
-			if is.found != nil {
-				f.BaseUncertainty, f.NewUncertainty = number(uncertainty(p.base)), number(uncertainty(p.new))
-			}
-			if g := gateOf(gates, p.key, s, is.name); g != nil {
-				f.Gate = true
-				if g.limit >= 0 {
-					f.Limit = g.limit
-				}
-			}
-			c.Figures = append(c.Figures, f)
+	for s, m := range p.each {
+		if m.whole && len(p.shares) < 2 || !s.knows(m) { // of one operation it would be the same
+			continue
 		}
-	}
-	if shares := p.shares(); len(shares) > 1 && !search { // of one operation it would be the same
-		add(everything, wholeLoad(shares))
-	}
-	for _, s := range p.operations() {
-		add(s, figures)
+		f := s.figure(m)
+		if m.Name == maxRate {
+			f.BaseUncertainty, f.NewUncertainty = number(uncertainty(s.in[0])), number(uncertainty(s.in[1]))
+		}
+		if g := gateOf(gates, p.key, s.operation, m.Name); g != nil {
+			f.Gate = true
+			if g.limit >= 0 {
+				f.Limit = g.limit
+			}
+		}
+		c.Figures = append(c.Figures, f)
 	}
 	return c
 }
 
-// has reports whether all trials have a timed figure. One that is withheld counts: nobody can tell
-// whether it is worse.
-func has(trials []trial, s operation, f *figure) bool {
+func (s *series) figure(m *Measure) Figure {
+	return Figure{Stream: s.stream, Op: s.op, Name: m.Name, Limit: m.Limit, kind: m, of: s}
+}
+
+// timed counts the trials whose times were not left out.
+func timed(trials []trial) (n int) {
 	for _, t := range trials {
-		if math.IsNaN(f.timeOf(t, s)) && !f.invalid(t, s) {
-			return false
+		if !t.out {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 // time estimates all timed figures together.
 func (c *Comparison) time(all []*pair, permutations int) {
-	trialsOf := func(trials func(*pair) []trial) int {
-		most := 0
-		for _, p := range all {
-			most = max(most, len(trials(p)))
-		}
-		return most
+	var most [2]int // trials of a pair
+	for _, p := range all {
+		most[0], most[1] = max(most[0], len(p.trials[0])), max(most[1], len(p.trials[1]))
 	}
-	bases := trialsOf(func(p *pair) []trial { return p.base })
-	news := trialsOf(func(p *pair) []trial { return p.new })
 	var of []*Figure
 	var samples []sample
 	var matters []float64
-	for i, p := range all {
+	for i := range c.Cells {
 		for j := range c.Cells[i].Figures {
-			if f := &c.Cells[i].Figures[j]; f.kind.timed() {
-				s := sample{f.values(p.base, bases), f.values(p.new, news)}
+			if f := &c.Cells[i].Figures[j]; f.kind.Timed() {
+				s := sample{f.kind.values(f.of.in[0], most[0]), f.kind.values(f.of.in[1], most[1])}
 				of, samples, matters = append(of, f), append(samples, s), append(matters, math.Log1p(max(f.Limit, 0.01)))
 			}
 		}
 	}
-	c.Paired = c.Interleaved && bases == news && bases >= leastPaired
+	c.Paired = c.Interleaved && most[0] == most[1] && most[0] >= leastPaired
 	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
 		f.trials = min(known(samples[i].base), known(samples[i].new))
@@ -245,13 +234,13 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	}
 }
 
-// values are the logarithms of the figure by trial, filled up to n with NaN.
-func (f *Figure) values(trials []trial, n int) []float64 {
+// values are the logarithms of the metric by trial, filled up to n with NaN.
+func (m *Measure) values(trials []observed, n int) []float64 {
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = math.NaN()
 		if i < len(trials) && !trials[i].out {
-			values[i] = f.kind.timeOf(trials[i], f.operation())
+			values[i] = m.timeOf(&trials[i])
 		}
 	}
 	return values
@@ -277,38 +266,35 @@ func number(v float64) *float64 {
 
 // judge gives the figures of a cell their verdicts.
 func (c *Comparison) judge(cell *Cell, p *pair) {
-	name := fmt.Sprintf("%s/%s/%s", cell.Model, cell.Engine, cell.Phase)
-	gated := false
+	gated, varied := false, false
 	for i := range cell.Figures {
 		f := &cell.Figures[i]
 		gated = gated || f.Gate
 		switch {
 		case p.why != "":
 			f.cannotTell(p.why)
-		case f.kind.timed():
+		case f.kind.Timed():
 			f.judgeTime(c.Interleaved)
 		default:
-			p.compareCount(f)
+			p.judgeCount(f)
 			p.release(f)
 		}
+		varied = varied || f.Why == tooDifferent
 		if f.Gate && f.Verdict == Worse {
-			c.Regressions = append(c.Regressions, name+" "+f.operation().String()+"."+f.Name)
+			c.Regressions = append(c.Regressions, p.String()+" "+f.of.String()+"."+f.Name)
 		}
 	}
-	cell.Notes = append(cell.Notes, p.tooShort(cell.Figures)...)
-	if p.broken && (gated || len(cell.Figures) == 0) {
-		c.Regressions = append(c.Regressions, name+": "+p.why)
+	shortest := math.Inf(1)
+	for _, t := range slices.Concat(p.trials[0], p.trials[1]) {
+		if o := t.cell.Offered; o != nil && !t.out {
+			shortest = min(shortest, o.Span)
+		}
 	}
-}
-
-// release lets a counted figure of invalid trials through its gate, unless nothing was left to chance:
-// a client that stood still may have changed what operations found. Errors still count.
-func (p *pair) release(f *Figure) {
-	out := func(t trial) bool { return t.out }
-	if f.Gate && f.Verdict == Worse && f.Name != "errors" && slices.ContainsFunc(slices.Concat(p.base, p.new), out) &&
-		!p.sequential() {
-		f.Exact = false
-		f.cannotTell("a trial is invalid, and gates ignore its counters")
+	if varied && shortest < longTrial {
+		cell.Notes = append(cell.Notes, fmt.Sprintf("trials measured less than %d s: longer ones differ less from each other", longTrial))
+	}
+	if p.broken && (gated || len(cell.Figures) == 0) {
+		c.Regressions = append(c.Regressions, p.String()+": "+p.why)
 	}
 }
 
@@ -316,20 +302,14 @@ func (p *pair) release(f *Figure) {
 // longer ones (docs/internals/comparing.md).
 const longTrial = 10
 
-// tooShort says that longer trials would tell more, if some figures cannot be told because
-// their trials differ too much.
-func (p *pair) tooShort(figures []Figure) []string {
-	shortest := math.Inf(1)
-	for _, t := range slices.Concat(p.base, p.new) {
-		if o := t.cell.Offered; o != nil && !t.out {
-			shortest = min(shortest, o.Span)
-		}
+// release lets a counter of invalid trials through its gate, unless nothing was left to chance:
+// a client that stood still may have changed what operations found. Errors still count.
+func (p *pair) release(f *Figure) {
+	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !p.sequential() &&
+		slices.ContainsFunc(f.of.all(), func(o observed) bool { return o.out }) {
+		f.Exact = false
+		f.cannotTell("a trial is invalid, and gates ignore its counters")
 	}
-	varied := slices.ContainsFunc(figures, func(f Figure) bool { return f.Why == tooDifferent })
-	if !varied || shortest >= longTrial {
-		return nil
-	}
-	return []string{fmt.Sprintf("trials measured less than %d s: longer ones differ less from each other", longTrial)}
 }
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
@@ -339,7 +319,7 @@ func (f *Figure) differs(more, matters bool) {
 	switch {
 	case !matters:
 		f.Verdict = Same
-	case more != f.kind.higherIsBetter():
+	case more != f.kind.HigherIsBetter:
 		f.Verdict = Worse
 	default:
 		f.Verdict = Better
@@ -359,8 +339,7 @@ const drifts = 2
 // judgeTime sets the verdict of a timed figure.
 func (f *Figure) judgeTime(interleaved bool) {
 	limit := math.Log1p(f.Limit)
-	switch {
-	case f.trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0:
+	if f.trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
 		f.Low, f.High = nil, nil
 		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", leastTrials))
 		f.Needed = leastTrials
@@ -386,48 +365,18 @@ func (f *Figure) judgeTime(interleaved bool) {
 // unused is the error for a gate that matches no figure of the comparison.
 func (c *Comparison) unused(gates []Gate) error {
 	for _, g := range gates {
-		used := false
-		ops := map[string]bool{}
+		used, ops := false, map[string]bool{}
 		for _, cell := range c.Cells {
-			k := key{cell.Model, cell.Engine, cell.Phase}
-			for _, f := range cell.Figures {
-				used = used || g.holds(k, f.operation(), f.Name)
-				ops[f.operation().String()] = true
-			}
 			used = used || len(cell.Figures) == 0
+			for _, f := range cell.Figures {
+				used = used || g.holds(key{cell.Model, cell.Engine, cell.Phase}, f.of.operation, f.Name)
+				ops[f.of.String()] = true
+			}
 		}
 		if !used {
-			names := make([]string, 0, len(ops))
-			for op := range ops {
-				names = append(names, op)
-			}
-			slices.Sort(names)
-			return &NoFigure{g.text, names}
+			return fmt.Errorf("--fail-over: %s matches no metric for which both runs have enough operations; the operations "+
+				"that were compared are %s", g.text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
 		}
 	}
 	return nil
-}
-
-// NoFigure is the error for a gate that matches no figure of the comparison.
-type NoFigure struct {
-	Gate string
-	Ops  []string // operations that were compared
-}
-
-// Error names the operations that were compared.
-func (e *NoFigure) Error() string {
-	return fmt.Sprintf("--fail-over: %s matches no metric for which both runs have enough operations; the operations "+
-		"that were compared are %s",
-		e.Gate, strings.Join(e.Ops, ", "))
-}
-
-// Verdicts counts the figures with each verdict.
-func (c *Comparison) Verdicts() map[Verdict]int {
-	n := map[Verdict]int{}
-	for _, cell := range c.Cells {
-		for _, f := range cell.Figures {
-			n[f.Verdict]++
-		}
-	}
-	return n
 }

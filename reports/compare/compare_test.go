@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"io"
 	"math"
@@ -413,8 +412,7 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Runs(base, fresh, Options{Gates: gates})
-		var refused *Incomparable
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) || !strings.Contains(refused.Differences[0], want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error(), "the runs cannot be compared: "+want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want only %q", err, want)
 		}
 		if c, err := Runs(base, fresh, Options{Gates: gates, Force: true}); err == nil && (len(c.Forced) == 0 || c.Forced[0] != want) {
@@ -444,9 +442,8 @@ func TestApart(t *testing.T) {
 	fresh.Runs[0].Seed = 9
 	for _, force := range []bool{false, true} {
 		_, err := Runs(base, fresh, Options{Force: force})
-		var apart *Apart
 		want := "only old has james/embedded/measure; only fresh has oracle/embedded/measure (mailbench report old fresh"
-		if !errors.As(err, &apart) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--force") {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--force") {
 			t.Errorf("force %v: %v", force, err)
 		}
 	}

@@ -12,26 +12,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Incomparable is the error for runs that differ in more than the build.
-type Incomparable struct{ Differences []string }
-
-// Error names what differs.
-func (e *Incomparable) Error() string {
-	return "the runs cannot be compared: " + strings.Join(e.Differences, "; ") + " (--force compares them all the same)"
-}
-
-// Apart is the error for runs that measured nothing in common: there is nothing to force.
-type Apart struct {
-	Base, New string   // folders of the runs
-	Alone     []string // what only one side has
-}
-
-// Error names what each side has.
-func (e *Apart) Error() string {
-	return fmt.Sprintf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report %s %s "+
-		"puts them side by side)", cmp.Or(strings.Join(e.Alone, "; "), "neither has a measured phase"), e.Base, e.New)
-}
-
 // differences are what the runs differ in besides the build. If the sides are commits,
 // differences in what a commit contains are in held instead. All runs of both sides are
 // compared with the first run of the base.
@@ -73,41 +53,66 @@ func (d difference) text(base, new string) string {
 }
 
 // differ lists the properties that must be equal and are not.
-func differ(a, b *results.Run) []difference {
-	var all []difference
-	add := func(what, base, new string) {
+func differ(a, b *results.Run) (all []difference) {
+	add := func(what, base, new string, ofCommit bool) {
 		if base != new {
-			all = append(all, difference{what: what, base: words.OneLine(base), new: words.OneLine(new)})
+			all = append(all, difference{what, words.OneLine(base), words.OneLine(new), ofCommit})
 		}
 	}
-	add("workload", a.Workload.Name, b.Workload.Name)
+	add("workload", a.Workload.Name, b.Workload.Name, false)
 	if a.Workload.Name == b.Workload.Name {
 		line, was, is := firstLine(a.Workload.Text, b.Workload.Text)
-		add("line "+strconv.Itoa(line)+" of the workload", was, is)
+		add("line "+strconv.Itoa(line)+" of the workload", was, is, false)
 	}
-	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10))
-	if len(all) == 0 {
-		all = append(all, plans(a, b)...)
+	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
+	phases := min(len(a.Phases), len(b.Phases))
+	if len(all) > 0 {
+		phases = 0 // of another workload they are others anyway
+	}
+	for i, p := range a.Phases[:phases] {
+		q := b.Phases[i]
+		trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
+		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
+			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
+			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
+		}
+		if p.Trace != q.Trace { // of the whole file
+			all = append(all, difference{"trace of phase " + p.Name, abbreviated(p.Trace), abbreviated(q.Trace), false})
+		}
 	}
 	// The same mail under another path is the same.
 	if a.Mail == nil || b.Mail == nil || a.Mail.SHA256 == "" || a.Mail.SHA256 != b.Mail.SHA256 {
-		add("mail file", mail(a), mail(b))
+		add("mail file", mail(a), mail(b), false)
 	}
 	for _, s := range a.Schemas {
 		for _, t := range b.Schemas {
 			if s.Model == t.Model && s.SHA256 != t.SHA256 {
 				line, was, is := firstLine(s.Text, t.Text)
-				if what := fmt.Sprintf("line %d of the schema of %s", line, s.Model); was != is {
-					all = append(all, difference{what, words.OneLine(was), words.OneLine(is), true})
-				}
+				add(fmt.Sprintf("line %d of the schema of %s", line, s.Model), was, is, true)
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(merged(settings(a), settings(b)))) {
-		add(name, settings(a)[name], settings(b)[name])
+	was, is := settings(a), settings(b)
+	for _, name := range union(was, is) {
+		add(name, was[name], is[name], false)
 	}
-	all = append(all, engines(a, b)...)
+	before, after := reported(a), reported(b)
+	for _, engine := range union(before, after) {
+		if before[engine] == nil || after[engine] == nil {
+			continue
+		}
+		for _, name := range union(before[engine], after[engine]) {
+			add(name+" of "+engine, before[engine][name], after[engine][name], name != "durability")
+		}
+	}
 	return all
+}
+
+// union are the keys of both maps, in order.
+func union[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // firstLine is the first line in which two texts differ, counted from 1.
@@ -128,29 +133,6 @@ func firstLine(a, b string) (line int, was, is string) {
 	return 0, "", ""
 }
 
-// plans compares the digests of the operations that phases were asked for. The digest of a
-// trace is that of the whole file.
-func plans(a, b *results.Run) []difference {
-	var all []difference
-	for i, p := range a.Phases {
-		if i >= len(b.Phases) {
-			break
-		}
-		q := b.Phases[i]
-		trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
-		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
-			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
-			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
-		}
-		if p.Trace != q.Trace {
-			all = append(all, difference{
-				what: "trace of phase " + p.Name, base: abbreviated(p.Trace), new: abbreviated(q.Trace),
-			})
-		}
-	}
-	return all
-}
-
 func mail(r *results.Run) string {
 	if r.Mail == nil {
 		return ""
@@ -164,9 +146,8 @@ func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 // settings are the machine, the limits and the flags of a run by name.
 func settings(r *results.Run) map[string]string {
 	e, c := &r.Environment, &r.Config
-	machine := cmp.Or(r.Machine.ID, r.Machine.Name)
 	s := map[string]string{
-		"machine":          machine,
+		"machine":          cmp.Or(r.Machine.ID, r.Machine.Name),
 		"system":           e.OS + "/" + e.Arch,
 		"kernel":           e.Kernel,
 		"processor":        e.CPU,
@@ -196,26 +177,8 @@ func settings(r *results.Run) map[string]string {
 	return s
 }
 
-// engines compares versions, settings and durability of the engines of measured cells.
-func engines(a, b *results.Run) []difference {
-	was, is := reportedByEngine(a), reportedByEngine(b)
-	var all []difference
-	for _, engine := range slices.Sorted(maps.Keys(was)) {
-		if is[engine] == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(merged(was[engine], is[engine]))) {
-			if x, y := was[engine][name], is[engine][name]; x != y {
-				what, held := name+" of "+engine, name != "durability"
-				all = append(all, difference{what, words.OneLine(x), words.OneLine(y), held})
-			}
-		}
-	}
-	return all
-}
-
-// reportedByEngine is what each engine reported in its first measured cell, by engine and name.
-func reportedByEngine(r *results.Run) map[string]map[string]string {
+// reported is what each engine reported in its first measured cell, by engine and name.
+func reported(r *results.Run) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -231,9 +194,8 @@ func reportedByEngine(r *results.Run) map[string]map[string]string {
 	return all
 }
 
-// merged has the keys of both maps.
-func merged(a, b map[string]string) map[string]string {
-	m := maps.Clone(a)
-	maps.Copy(m, b)
-	return m
+// Differences are what two sides differ in besides the build.
+func Differences(base, new Side) []string {
+	all, _ := differences(base, new, false)
+	return all
 }

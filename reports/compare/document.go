@@ -65,11 +65,11 @@ func (c *Comparison) Document() *document.Document {
 			to = &load
 		case l.Verdict == Worse || l.Verdict == Better:
 			to = &changed
-		case l.Verdict == CannotTell && l.kind.timed() && l.Low != nil:
+		case l.Verdict == CannotTell && l.kind.Timed() && l.Low != nil:
 			to = &open
 		}
 		row := document.Row{Group: l.cell.name(), Cells: l.cells()}
-		if l.kind.name == "rate" && to != &rest {
+		if l.kind.Name == "rate" && to != &rest {
 			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + l.said()
 			if rates[key] {
 				to, alike = &rest, alike+1
@@ -85,10 +85,10 @@ func (c *Comparison) Document() *document.Document {
 		open.Fold = true
 		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", n, open.Lead))
 	}
-	for _, w := range c.unclear() {
-		verdict.Say(document.Warn, "Inconclusive", w.count)
-		rest.Note(document.Plain, "Inconclusive", w.names)
-	}
+	c.unclear(func(count, names string) {
+		verdict.Say(document.Warn, "Inconclusive", count)
+		rest.Note(document.Plain, "Inconclusive", names)
+	})
 	d.Sections = []document.Section{verdict}
 	for _, s := range []document.Section{load, changed, open, rest} {
 		if len(s.Table.Rows)+len(s.Notes) > 0 {
@@ -179,11 +179,11 @@ func (l *line) cells() []document.Cell {
 		if v == nil {
 			return document.Text("-")
 		}
-		return document.Number(*v, l.kind.text(*v))
+		return document.Number(*v, l.kind.Text(*v))
 	}
 	name := l.Name
 	if !l.kind.whole {
-		name = l.operation().String() + " " + l.Name
+		name = l.of.String() + " " + l.Name
 	}
 	return []document.Cell{
 		document.Text(name), value(l.Base), value(l.New), ratio,
@@ -207,60 +207,52 @@ func (f *Figure) drawn() *document.Range {
 	return r
 }
 
-// doubt is why some metrics are inconclusive: how many, and which.
-type doubt struct{ count, names string }
-
-// unclear are the reasons of metrics that are inconclusive and have no interval.
-func (c *Comparison) unclear() (all []doubt) {
+// unclear says of metrics that are inconclusive and have no interval why: how many there are, and which.
+func (c *Comparison) unclear(say func(count, names string)) {
 	of := map[string][]string{}
 	var whys []string
 	for _, l := range c.lines() {
-		if l.Verdict != CannotTell || l.Why == "" || l.kind.timed() && l.Low != nil {
+		if l.Verdict != CannotTell || l.Why == "" || l.kind.Timed() && l.Low != nil {
 			continue
 		}
 		if of[l.Why] == nil {
 			whys = append(whys, l.Why)
 		}
-		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.operation().String()+" "+l.Name)
+		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.of.String()+" "+l.Name)
 	}
 	for _, why := range whys {
-		names := of[why]
-		all = append(all, doubt{words.Plural(len(names), "metric") + ": " + why, why + ": " + strings.Join(names, ", ")})
+		say(words.Plural(len(of[why]), "metric")+": "+why, why+": "+strings.Join(of[why], ", "))
 	}
-	return all
 }
 
 func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
 // Conclusion is the result of the comparison in one line.
 func (c *Comparison) Conclusion() string {
-	n := c.Verdicts()
-	counts := fmt.Sprintf("%d worse, %d better, %d the same, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
-	apart := 0
+	n, apart := map[Verdict]int{}, 0
 	for _, cell := range c.Cells {
 		if cell.Why != "" {
 			apart++
 		}
+		for _, f := range cell.Figures {
+			n[f.Verdict]++
+		}
 	}
+	counts := fmt.Sprintf("%d worse, %d better, %d the same, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
 	if apart > 0 {
 		counts += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
 	}
 	switch {
 	case len(c.Regressions) > 0:
 		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
-	case c.undecided():
+	case slices.ContainsFunc(c.lines(), func(l line) bool {
+		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
+	}):
 		return "INCONCLUSIVE: no regression found, but the latency of the whole load could hide one. Metrics: " + counts + "."
 	case n[CannotTell]+apart > 0:
 		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
 	}
 	return "No regression. Metrics: " + counts + "."
-}
-
-// undecided reports whether the typical latency of a whole load is inconclusive, and no metric is worse.
-func (c *Comparison) undecided() bool {
-	return slices.ContainsFunc(c.lines(), func(l line) bool {
-		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
-	})
 }
 
 // decide is the command that is likely to decide what is inconclusive of the whole load: more trials, or longer ones if

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/growth"
 )
 
 // Gate says which difference of some figures fails a comparison.
@@ -61,13 +60,13 @@ func parseGate(text string) (Gate, error) {
 	if stream, figure, has := strings.Cut(g.figure, ":"); has {
 		g.stream, g.figure = stream, figure
 	}
-	if op, figure, has := strings.Cut(g.figure, "."); has && !knownFigure(g.figure) {
+	if op, figure, has := strings.Cut(g.figure, "."); has && !isMetric(g.figure) {
 		g.op, g.figure = op, figure
 	}
-	if !knownFigure(g.figure) {
+	if !isMetric(g.figure) {
 		err := fmt.Errorf("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99",
-			g.figure, strings.Join(figureNames(), ", "))
-		if near := strict.Nearest(g.figure, figureNames()); near != "" {
+			g.figure, strings.Join(Names(), ", "))
+		if near := strict.Nearest(g.figure, Names()); near != "" {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)
 		}
 		return g, err
@@ -93,17 +92,16 @@ func cutLimit(text string) (name, limit string, limited bool) {
 	return text[:at], limit, true
 }
 
-// knownFigure reports whether a pattern matches the name of a figure.
-func knownFigure(pattern string) bool {
-	return slices.ContainsFunc(figureNames(), func(name string) bool { return match(pattern, name) })
+// isMetric reports whether a pattern matches the name of a metric.
+func isMetric(pattern string) bool {
+	return slices.ContainsFunc(Names(), func(name string) bool { return match(pattern, name) })
 }
 
-// Holds reports whether the gate matches that figure.
+// Holds reports whether the gate matches that metric.
 func (g *Gate) Holds(p *Point) bool {
-	return g.holds(key{p.Model, p.Engine, p.Phase}, operation{p.Stream, p.Op}, p.Figure)
+	return g.holds(key{p.Model, p.Engine, p.Phase}, operation{p.Stream, p.Op}, p.Name)
 }
 
-// holds reports whether the gate matches that figure.
 func (g *Gate) holds(k key, s operation, figure string) bool {
 	return match(g.model, k.model) && match(g.engine, k.engine) &&
 		match(g.stream, s.stream) && match(g.op, s.op) && match(g.figure, figure)
@@ -125,19 +123,26 @@ func gateOf(gates []Gate, k key, s operation, figure string) *Gate {
 }
 
 // Confirm keeps the regressions that the first round, of other trials, found too. It notes
-// the regressions that only one of the rounds found. The figures stay those of c: the second
-// round was made because of what the first one found, so only its own figures are unbiased.
+// the regressions that only one of the rounds found. The metrics stay those of c: the second
+// round was made because of what the first one found, so only its own metrics are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
-	var confirmed, once []string
+	found := func(by []string, regression string) bool {
+		subject := func(r string) string { // the reason may have other values in another round
+			of, _, _ := strings.Cut(r, ": ")
+			return of
+		}
+		return slices.ContainsFunc(by, func(r string) bool { return subject(r) == subject(regression) })
+	}
+	confirmed, once := []string{}, []string(nil)
 	for _, r := range c.Regressions {
-		if slices.ContainsFunc(first.Regressions, func(f string) bool { return subject(f) == subject(r) }) {
+		if found(first.Regressions, r) {
 			confirmed = append(confirmed, r)
 		} else {
 			once = append(once, fmt.Sprintf("only this second round found %s: that is not confirmed", r))
 		}
 	}
 	for _, r := range first.Regressions {
-		if !slices.ContainsFunc(confirmed, func(f string) bool { return subject(f) == subject(r) }) {
+		if !found(confirmed, r) {
 			once = append(once, fmt.Sprintf("the first round found %s, this second one does not confirm it", r))
 		}
 	}
@@ -146,75 +151,5 @@ func (c *Comparison) Confirm(first *Comparison) {
 			fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
 				len(confirmed), len(first.Regressions)))
 	}
-	c.Notes = append(c.Notes, once...)
-	c.Regressions = append([]string{}, confirmed...)
-}
-
-// subject is a regression without its reason. The reason may have other figures in another
-// round.
-func subject(regression string) string {
-	of, _, _ := strings.Cut(regression, ": ")
-	return of
-}
-
-// Trials of one number draw the same operations on both sides. A counted figure of such trials
-// differs by the code and by what operations found by chance. The trials themselves tell how
-// large that chance is: single operations differ much more from each other, since they are of
-// unlike messages.
-
-// pairedMeans are the means of a counted figure in the trials of both sides, trial by trial. They
-// are nil if the sides do not have the same trials, each with the same number of operations, or
-// fewer than leastTrials of them.
-func (p *pair) pairedMeans(s operation, f *figure) (base, new []float64) {
-	if len(p.base) < leastTrials || len(p.base) != len(p.new) || !p.sameTrials() {
-		return nil, nil
-	}
-	byNumber := func(trials []trial) []trial {
-		sorted := slices.Clone(trials)
-		slices.SortStableFunc(sorted, func(a, b trial) int { return a.cell.Trial - b.cell.Trial })
-		return sorted
-	}
-	b, n := byNumber(p.base), byNumber(p.new)
-	for i := range b {
-		_, x := b[i].of(s)
-		_, y := n[i].of(s)
-		if x.Attempted() == 0 || x.Attempted() != y.Attempted() {
-			return nil, nil
-		}
-		was, _, _ := f.count(&x)
-		is, _, _ := f.count(&y)
-		base, new = append(base, was), append(new, is)
-	}
-	return base, new
-}
-
-// pairedError is how far the mean of the differences may be from what more trials would give, with
-// a millionth of a doubt: 0 if all trials have the same difference.
-func pairedError(base, new []float64) float64 {
-	differences := make([]float64, len(base))
-	for i := range base {
-		differences[i] = new[i] - base[i]
-	}
-	_, half := growth.Mean(differences, 1e-6)
-	return half
-}
-
-// compareTurns compares a counted figure by the means of paired trials. It returns false if there
-// are no such trials, or if they do not tell.
-func (p *pair) compareTurns(f *Figure, change, relative, b float64, more bool) bool {
-	base, new := p.pairedMeans(f.operation(), f.kind)
-	if base == nil {
-		return false
-	}
-	chance := pairedError(base, new)
-	switch {
-	case relative >= f.Limit && change > chance:
-		f.Exact = chance <= leastChange*max(1, b)
-		f.differs(more, true)
-	case change+chance <= f.Limit*b:
-		f.Verdict = Same
-	default:
-		return false
-	}
-	return true
+	c.Notes, c.Regressions = append(c.Notes, once...), confirmed
 }

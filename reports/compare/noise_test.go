@@ -168,7 +168,7 @@ func (w noise) slowdown(c *Comparison) (any, found bool) {
 	for i := range c.Cells[0].Figures {
 		f := &c.Cells[0].Figures[i]
 		any = any || f.Verdict == Worse || f.Verdict == Better
-		found = found || f.operation() == slowed && f.Name == "p50" && f.Verdict == Worse
+		found = found || f.of.operation == slowed && f.Name == "p50" && f.Verdict == Worse
 	}
 	return any, found
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,29 +18,73 @@ type Side struct {
 	Runs []*results.Run
 }
 
+// sides are the names of the sides. What a pair has of both is in this order.
+var sides = [2]string{"base", "new"}
+
 // key is what two cells must have in common to be compared.
 type key struct{ model, engine, phase string }
+
+func (k key) String() string { return k.model + "/" + k.engine + "/" + k.phase }
 
 // trial is the cell of one trial with its run.
 type trial struct {
 	run   *results.Run
 	cell  *results.Cell
-	began string // RFC 3339 in UTC
-	out   bool   // the trial's times are left out
-	force bool   // latencies of invalid trials are compared all the same
+	out   bool // the trial's times are left out
+	force bool // latencies of invalid trials are compared all the same
 }
 
-// pair holds the trials of one key on both sides, in the order in which they began.
+// operation is what metrics are of: an operation of a whole phase, or of one of the streams that the phase
+// runs at once.
+type operation struct{ stream, op string }
+
+// String is the operation, or STREAM:OPERATION.
+func (s operation) String() string {
+	if s.stream == "" {
+		return s.op
+	}
+	return results.StreamOp(s.stream, s.op)
+}
+
+// WholeLoad is the Op of the latencies of all operations of a phase together.
+const WholeLoad = "whole load"
+
+// The operations that stand for all of a phase: for its latencies, and for the highest rate of a search.
+var everything, searched = operation{op: WholeLoad}, operation{op: "all"}
+
+// observed is an operation in a trial. If the trial does not have it, it was never attempted.
+type observed struct {
+	*trial
+	of     *results.Cell // the trial's cell, or one with the operation's stream alone
+	op     results.Op
+	shares map[string]float64 // the pair's; of everything only
+}
+
+// series is an operation in all trials of both sides.
+type series struct {
+	operation
+	in [2][]observed
+}
+
+func (s *series) all() []observed { return slices.Concat(s.in[0], s.in[1]) }
+
+// pair has the trials of one key on both sides, in the order in which they began.
 type pair struct {
 	key
-	base, new []trial
-	notes     []string
-	why       string // why the cells cannot be compared, or ""
-	broken    bool   // why is a fault of the new build only
+	trials [2][]trial
+	// series are the operations that both sides executed: first the search for the highest rate, then operations
+	// of the phase, then those of its streams, each the most frequent first. An operation of a single stream is
+	// listed for that stream only: the phase has the same metrics.
+	series []series
+	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
+	search bool               // some trial searched for the highest rate
+	notes  []string
+	why    string // why the cells cannot be compared, or ""
+	broken bool   // why is a fault of the new build only
 }
 
-// pairs puts the measured cells of both sides beside each other, in the order of the
-// base. It also says which cells only one side has.
+// pairs puts the measured cells of both sides together, in the order of the base. It also says which cells only
+// one side has.
 func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 	b, order := base.trials()
 	n, others := new.trials()
@@ -48,11 +93,7 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
 			continue
 		}
-		p := &pair{key: k, base: b[k], new: n[k]}
-		p.check(force)
-		p.notes = append(p.notes, p.streamsAlone()...)
-		p.notes = append(p.notes, p.searches()...)
-		all = append(all, p)
+		all = append(all, newPair(k, b[k], n[k], force))
 	}
 	for _, k := range others {
 		if b[k] == nil {
@@ -61,8 +102,6 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 	}
 	return all, alone
 }
-
-func (k key) String() string { return k.model + "/" + k.engine + "/" + k.phase }
 
 // trials are the measured cells of a side by key, and the keys in their order.
 func (s Side) trials() (of map[key][]trial, order []key) {
@@ -77,73 +116,210 @@ func (s Side) trials() (of map[key][]trial, order []key) {
 			if of[k] == nil {
 				order = append(order, k)
 			}
-			of[k] = append(of[k], trial{run: r, cell: c, began: c.Started})
+			of[k] = append(of[k], trial{run: r, cell: c})
 		}
 	}
 	for _, trials := range of {
-		slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.began, b.began) })
+		slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
 	}
 	return of, order
 }
 
+func newPair(k key, base, new []trial, force bool) *pair {
+	p := &pair{key: k, trials: [2][]trial{base, new}, shares: map[string]float64{}}
+	p.check(force)
+	whole := p.executed("")
+	p.share(whole)
+	var streams [2][]string
+	for side, trials := range p.trials {
+		for _, t := range trials {
+			p.search = p.search || t.found() != nil
+			for _, s := range t.cell.Streams {
+				if !slices.Contains(streams[side], s.Name) {
+					streams[side] = append(streams[side], s.Name)
+				}
+			}
+		}
+	}
+	var own []series
+	for side, names := range streams {
+		for _, name := range names {
+			if !slices.Contains(streams[1-side], name) {
+				p.notes = append(p.notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], name))
+			} else if side == 0 {
+				own = append(own, p.executed(name)...)
+			}
+		}
+	}
+	whole = slices.DeleteFunc(whole, func(s series) bool {
+		return slices.ContainsFunc(own, func(o series) bool {
+			return o.op == s.op && slices.EqualFunc(o.all(), s.all(), func(a, b observed) bool {
+				return a.op.Attempted() == b.op.Attempted()
+			})
+		})
+	})
+	if p.search {
+		p.series = append(p.series, p.seriesOf(searched))
+		p.saySearches()
+	}
+	p.series = slices.Concat(p.series, whole, own)
+	return p
+}
+
 // check leaves out the times of invalid trials. They measured the generator, and say nothing
-// about the build. Counted figures stay. Every other verdict that is not ok says that one side
+// about the build. Counters stay. Every other verdict that is not ok says that one side
 // did not do what was asked, and then nothing can be compared. With force all trials that have
-// figures and did not fail stay.
+// metrics and did not fail stay.
 func (p *pair) check(force bool) {
-	for _, side := range []struct {
-		name   string
-		trials []trial
-	}{{"base", p.base}, {"new", p.new}} {
+	for side, trials := range p.trials {
 		invalid := 0
-		for i, t := range side.trials {
-			side.trials[i].force = force
+		for i := range trials {
+			t := &trials[i]
+			t.force = force
 			switch v := t.cell.Verdict; {
 			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
 			case v == results.Invalid:
 				invalid++
-				side.trials[i].out = true
+				t.out = true
 			case p.why == "":
-				p.why = fmt.Sprintf("%s is %s: %s", side.name, v, reason(t.cell))
-				p.broken = side.name == "new"
+				reason := "without a reason"
+				if t.cell.Reason != nil {
+					reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
+				}
+				p.why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
+				p.broken = side == 1
 			}
 		}
 		if invalid > 0 {
 			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out",
-				invalid, len(side.trials), side.name))
+				invalid, len(trials), sides[side]))
 		}
 	}
 }
 
-// reason is the first line of the reason of a cell that is not ok.
-func reason(c *results.Cell) string {
-	if c.Reason == nil {
-		return "without a reason"
-	}
-	first, _, _ := strings.Cut(c.Reason.Text, "\n")
-	return words.OneLine(first)
-}
-
-// timed counts the trials whose times were not left out.
-func timed(trials []trial) int {
-	n := 0
-	for _, t := range trials {
-		if !t.out {
-			n++
+// seriesOf is an operation in all trials.
+func (p *pair) seriesOf(o operation) series {
+	s := series{operation: o}
+	for side := range p.trials {
+		for i := range p.trials[side] {
+			t := &p.trials[side][i]
+			x := observed{trial: t, of: t.cell}
+			if o.stream == "" {
+				x.op = t.cell.Ops[o.op]
+			} else if one := t.cell.Stream(o.stream); one != nil {
+				x.of, x.op = t.cell.Alone(one), one.Ops[o.op]
+			}
+			if o == everything {
+				x.shares = p.shares
+			}
+			s.in[side] = append(s.in[side], x)
 		}
 	}
-	return n
+	return s
+}
+
+// executed are the operations of a stream, or of the phase, that both sides executed, the most
+// frequent first.
+func (p *pair) executed(stream string) (all []series) {
+	var cells []*results.Cell
+	for i := range p.trials[0] {
+		c := p.trials[0][i].cell
+		if one := c.Stream(stream); one != nil {
+			c = c.Alone(one)
+		} else if stream != "" {
+			continue
+		}
+		cells = append(cells, c)
+	}
+	attempted := func(o observed) bool { return o.op.Attempted() > 0 }
+	for _, op := range results.OpsOf(cells) {
+		s := p.seriesOf(operation{stream, op})
+		if slices.ContainsFunc(s.in[0], attempted) && slices.ContainsFunc(s.in[1], attempted) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// share sets the shares of the operations of the whole phase.
+func (p *pair) share(whole []series) {
+	sum := 0.0
+	for i := range whole {
+		n := 0.0
+		for _, o := range whole[i].all() {
+			if n += float64(o.op.Attempted()); !o.op.Enough(0.5) {
+				n = math.NaN()
+			}
+		}
+		if !math.IsNaN(n) {
+			p.shares[whole[i].op], sum = n, sum+n
+		}
+	}
+	for op := range p.shares {
+		p.shares[op] /= sum
+	}
+}
+
+// each yields the metrics that are compared. If the highest rate was searched, that rate is compared, and times
+// and errors at that rate are not: it differs from trial to trial.
+func (p *pair) each(yield func(s *series, m *Measure) bool) {
+	load := p.seriesOf(everything)
+	for i := -1; i < len(p.series); i++ {
+		s := &load
+		if i >= 0 {
+			s = &p.series[i]
+		}
+		for _, m := range measures {
+			fits := m.whole == (s.operation == everything) && (m.Name == maxRate) == (s.operation == searched)
+			if p.search && m.Name != maxRate {
+				fits = fits && !m.Timed() && m.Name != "errors"
+			}
+			if fits && !yield(s, m) {
+				return
+			}
+		}
+	}
+}
+
+// saySearches notes what was found on both sides, each search by itself.
+func (p *pair) saySearches() {
+	all := &p.series[0]
+	for side, in := range all.in {
+		if rate := measureNamed(maxRate).value(in); !math.IsNaN(rate) {
+			note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
+			if u := uncertainty(in); u > 0 {
+				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))
+			}
+			p.notes = append(p.notes, note)
+		}
+		none, why, searches := 0, "", false
+		for i := range in {
+			r := in[i].found()
+			searches = searches || r != nil
+			if rate, _ := in[i].maxRate(); math.IsNaN(rate) {
+				if none++; r != nil && why == "" {
+					why = ": " + r.Text
+				}
+			}
+		}
+		if none > 0 && searches {
+			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s did not find the highest rate, so it is not compared%s",
+				none, len(in), sides[side], why))
+		}
+	}
 }
 
 // interleaved reports whether the trials of all pairs took turns: trial N of both sides began
 // before trial N+1 of either side. Then both sides see the same changes of the machine.
 func interleaved(all []*pair) bool {
 	for _, p := range all {
-		if len(p.base) != len(p.new) || len(p.base) < 2 {
+		base, new := p.trials[0], p.trials[1]
+		if len(base) != len(new) || len(base) < 2 {
 			return false
 		}
-		for i := 1; i < len(p.base); i++ {
-			if max(p.base[i-1].began, p.new[i-1].began) >= min(p.base[i].began, p.new[i].began) {
+		for i := 1; i < len(base); i++ {
+			before := max(base[i-1].cell.Started, new[i-1].cell.Started)
+			if before >= min(base[i].cell.Started, new[i].cell.Started) {
 				return false
 			}
 		}
@@ -151,122 +327,53 @@ func interleaved(all []*pair) bool {
 	return len(all) > 0
 }
 
-// Measure says how a figure is read.
-type Measure struct {
-	Name           string
-	Timed          bool // a time or a rate; else a counted figure
-	HigherIsBetter bool
-	Limit          float64 // the smallest difference that matters, as a share of the base's value
-	Text           func(v float64) string
+// sequential reports whether nothing was left to chance: in each phase one client or one
+// loader executed all operations, as many in all trials of both sides.
+func (p *pair) sequential() bool {
+	first := p.attempts(&p.trials[0][0])
+	for _, trials := range p.trials {
+		for i := range trials {
+			if a := p.attempts(&trials[i]); a == nil || !maps.Equal(a, first) {
+				return false
+			}
+		}
+	}
+	return p.sameTrials()
 }
 
-// Measures are the figures that runs are compared by, in the order in which they are shown.
-func Measures() []Measure {
-	var all []Measure
-	for _, f := range append(wholeLoad(nil)[:2], figures...) {
-		if f.name == "attempts" { // most runs have none
+// attempts is how many operations each phase attempted in a trial and those before, whose writes a
+// store may have. It is nil if more than one client executed them.
+func (p *pair) attempts(t *trial) map[string]int64 {
+	all := map[string]int64{}
+	for i := range t.run.Cells {
+		c := &t.run.Cells[i]
+		if c.Model != p.model || c.Engine != p.engine || c.Trial > t.cell.Trial ||
+			c.Point != t.cell.Point || len(c.Ops) == 0 {
 			continue
 		}
-		all = append(all, Measure{f.name, f.timed(), f.higherIsBetter(), f.limit, f.text})
-	}
-	return all
-}
-
-// Point is one figure of one operation in one run: the median over trials of a time or a
-// rate, or the mean of a counted figure. Times are nanoseconds.
-type Point struct {
-	Model, Engine, Phase string
-	Stream, Op           string // Stream is "" for the whole phase
-	Figure               string
-	Value                float64
-	Uncertain            float64 // the value of a highest rate may be off by this; 0: not known
-}
-
-// WholeLoad is the Op of the latencies of all operations of a phase together.
-const WholeLoad = "whole load"
-
-// Points are the figures of a run, those of its first phase first. Phases that are not ok have
-// none. Trials that are invalid have no times. With force all phases that did not fail have all figures.
-func Points(r *results.Run, force bool) []Point {
-	trials, order := Side{Runs: []*results.Run{r}}.trials()
-	var all []Point
-	for _, k := range order {
-		p := &pair{key: k, base: trials[k], new: trials[k]}
-		if p.check(force); p.why != "" {
-			continue
+		alone := c.Arrivals == "closed" && c.Clients == 1
+		if c.Kind == results.KindLoad {
+			alone = c.Client != nil && c.Client.Workers == 1
 		}
-		search := p.searched()
-		for _, f := range wholeLoad(p.shares()) {
-			if v := f.value(p.base, everything); !search && v > 0 {
-				all = append(all, Point{k.model, k.engine, k.phase, "", everything.op, f.name, v, 0})
-			}
+		if !alone {
+			return nil
 		}
-		for _, s := range p.operations() {
-			for _, f := range figures {
-				if !s.has(f, search) || f.name == "attempts" {
-					continue
-				}
-				if v := f.value(p.base, s); !math.IsNaN(v) {
-					point := Point{k.model, k.engine, k.phase, s.stream, s.op, f.name, v, 0}
-					if f.found != nil {
-						point.Uncertain = uncertainty(p.base)
-					}
-					all = append(all, point)
-				}
-			}
+		for _, o := range c.Ops {
+			all[c.Phase] += o.Attempted()
 		}
 	}
 	return all
 }
 
-// value is the figure of an operation over trials, or NaN.
-func (f *figure) value(trials []trial, s operation) float64 {
-	if !f.timed() {
-		return pooled(trials, s, f).mean
-	}
-	var logs []float64
-	for _, t := range trials {
-		if !t.out {
-			logs = append(logs, f.timeOf(t, s))
+// sameTrials reports whether both sides have trials of the same numbers. Trials of one number draw the same
+// operations.
+func (p *pair) sameTrials() bool {
+	var numbers [2][]int
+	for side, trials := range p.trials {
+		for _, t := range trials {
+			numbers[side] = append(numbers[side], t.cell.Trial)
 		}
+		slices.Sort(numbers[side])
 	}
-	return math.Exp(median(logs))
-}
-
-// Counted are the counted figures of a phase that differ between two runs by more than
-// chance, however little that is. Errors must differ by their limit.
-func Counted(base, new *results.Run, model, engine, phase string) []Figure {
-	k := key{model, engine, phase}
-	b, _ := Side{Runs: []*results.Run{base}}.trials()
-	n, _ := Side{Runs: []*results.Run{new}}.trials()
-	p := &pair{key: k, base: b[k], new: n[k]}
-	if len(p.base) == 0 || len(p.new) == 0 {
-		return nil
-	}
-	if p.check(false); p.why != "" {
-		return nil
-	}
-	var differ []Figure
-	search := p.searched()
-	for _, s := range p.operations() {
-		for _, is := range figures {
-			if is.timed() || !s.has(is, search) || !p.knows(s, is) {
-				continue
-			}
-			f := Figure{Stream: s.stream, Op: s.op, Name: is.name, kind: is}
-			if is.name == "errors" {
-				f.Limit = is.limit
-			}
-			if p.compareCount(&f); f.Verdict == Worse || f.Verdict == Better {
-				differ = append(differ, f)
-			}
-		}
-	}
-	return differ
-}
-
-// Differences are what two sides differ in besides the build.
-func Differences(base, new Side) []string {
-	all, _ := differences(base, new, false)
-	return all
+	return slices.Equal(numbers[0], numbers[1])
 }

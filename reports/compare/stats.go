@@ -5,10 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
+
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// sample is one figure of both sides: the logarithm of its value in each trial. It is NaN for
+// sample is one metric of both sides: the logarithm of its value in each trial. It is NaN for
 // a trial that was left out.
 type sample struct{ base, new []float64 }
 
@@ -48,21 +51,23 @@ const (
 // however figures depend on each other: maxT of P. H. Westfall and S. S. Young, Resampling-Based
 // Multiple Testing, 1993.
 func maxT(samples []sample, limits []float64, paired bool, most int) []estimate {
-	estimates := make([]estimate, len(samples))
-	errors := make([]float64, len(samples))
-	a := newPermuter(samples, limits, paired, most)
-	for i := range samples {
-		estimates[i].ratio, errors[i] = a.deviation(i)
-		estimates[i].spread = spread(a.values[i], a.base)
+	a := &permuter{limits: limits, paired: paired, most: most}
+	for _, s := range samples {
+		a.values = append(a.values, winsorize(s))
+		a.base, a.all = len(s.base), len(s.base)+len(s.new)
 	}
-	criticalT := a.criticalT()
+	a.isNew = make([]bool, a.all)
+	for i := a.base; i < a.all; i++ {
+		a.isNew[i] = true
+	}
+	estimates, criticalT := make([]estimate, len(samples)), a.criticalT()
 	for i := range estimates {
-		e := &estimates[i]
-		width := criticalT * errors[i]
+		ratio, err := a.deviation(i)
+		width := criticalT * err
 		if math.IsNaN(width) {
 			width = math.Inf(1)
 		}
-		e.low, e.high = e.ratio-width, e.ratio+width
+		estimates[i] = estimate{ratio, ratio - width, ratio + width, spread(a.values[i], a.base)}
 	}
 	return estimates
 }
@@ -76,19 +81,6 @@ type permuter struct {
 	base, all int
 	most      int // permutations that are tried
 	isNew     []bool
-}
-
-func newPermuter(samples []sample, limits []float64, paired bool, most int) *permuter {
-	a := &permuter{limits: limits, paired: paired, most: most}
-	for _, s := range samples {
-		a.values = append(a.values, winsorize(s))
-		a.base, a.all = len(s.base), len(s.base)+len(s.new)
-	}
-	a.isNew = make([]bool, a.all)
-	for i := a.base; i < a.all; i++ {
-		a.isNew[i] = true
-	}
-	return a
 }
 
 // winsorize returns the trials of both sides. Values that are far from all others are moved to a
@@ -155,19 +147,10 @@ func (a *permuter) deviation(i int) (difference, err float64) {
 func spread(values []float64, base int) float64 {
 	var squares, n float64
 	for _, side := range [][]float64{values[:base], values[base:]} {
-		there := slices.DeleteFunc(slices.Clone(side), math.IsNaN)
-		if len(there) < 2 {
-			continue
+		if there := slices.DeleteFunc(slices.Clone(side), math.IsNaN); len(there) > 1 {
+			free := float64(len(there) - 1)
+			squares, n = squares+free*stat.Variance(there, nil), n+free
 		}
-		var sum float64
-		for _, v := range there {
-			sum += v
-		}
-		mean := sum / float64(len(there))
-		for _, v := range there {
-			squares += (v - mean) * (v - mean)
-		}
-		n += float64(len(there) - 1)
 	}
 	return math.Sqrt(squares / max(1, n))
 }
@@ -237,8 +220,17 @@ func (a *permuter) permutations() func(yield func() bool) {
 				}
 			}
 			return
-		case !a.paired && binomial(a.all, a.base) <= float64(a.most):
-			combinations(a.isNew, a.all-a.base, yield)
+		case !a.paired && combin.GeneralizedBinomial(float64(a.all), float64(a.base)) < float64(a.most)+0.5:
+			chosen := make([]int, a.all-a.base)
+			for g := combin.NewCombinationGenerator(a.all, len(chosen)); g.Next(); {
+				clear(a.isNew)
+				for _, t := range g.Combination(chosen) {
+					a.isNew[t] = true
+				}
+				if !yield() {
+					return
+				}
+			}
 			return
 		}
 		random := rand.New(rand.NewPCG(1, 2))
@@ -256,33 +248,4 @@ func (a *permuter) permutations() func(yield func() bool) {
 			}
 		}
 	}
-}
-
-// combinations sets n of the flags in every way.
-func combinations(flags []bool, n int, yield func() bool) bool {
-	if n == 0 || n == len(flags) {
-		for i := range flags {
-			flags[i] = n > 0
-		}
-		return yield()
-	}
-	for _, first := range []bool{false, true} {
-		flags[0] = first
-		rest := n
-		if first {
-			rest--
-		}
-		if !combinations(flags[1:], rest, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-func binomial(n, k int) float64 {
-	ways := 1.0
-	for i := range k {
-		ways *= float64(n-i) / float64(i+1)
-	}
-	return math.Round(ways)
 }

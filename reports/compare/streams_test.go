@@ -44,7 +44,7 @@ func changeStream(s Side, stream, name string, to func(o *results.Op)) {
 func judged(c *Comparison, v Verdict) (all []string) {
 	for i := range c.Cells[0].Figures {
 		if f := &c.Cells[0].Figures[i]; f.Verdict == v {
-			all = append(all, f.operation().String()+"."+f.Name)
+			all = append(all, f.of.String()+"."+f.Name)
 		}
 	}
 	return all
@@ -65,7 +65,7 @@ func TestStreams(t *testing.T) {
 	var names []string
 	for i := range c.Cells[0].Figures {
 		if f := &c.Cells[0].Figures[i]; f.Name == "calls" {
-			names = append(names, f.operation().String())
+			names = append(names, f.of.String())
 		}
 	}
 	if want := []string{"list", "readers:list", "crawler:list", "inbound:deliver"}; !slices.Equal(names, want) {
@@ -132,7 +132,7 @@ func TestStreamsOfOneSide(t *testing.T) {
 	}
 	for i := range c.Cells[0].Figures {
 		if f := &c.Cells[0].Figures[i]; f.Stream != "" || f.Verdict != Same {
-			t.Errorf("%s.%s is %s", f.operation(), f.Name, f.Verdict)
+			t.Errorf("%s.%s is %s", f.of, f.Name, f.Verdict)
 		}
 	}
 }

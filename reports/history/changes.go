@@ -28,7 +28,7 @@ func (s *Series) timed() {
 	var long []*Figure
 	total := 0
 	for i := range s.Figures {
-		if s.Figures[i].Measure.Timed {
+		if s.Figures[i].Measure.Timed() {
 			total++
 		}
 	}
@@ -38,7 +38,7 @@ func (s *Series) timed() {
 	level := falseAlarms / float64(total)
 	s.Least = leastRuns(level)
 	for i := range s.Figures {
-		if f := &s.Figures[i]; f.Measure.Timed && len(f.known()) >= s.Least {
+		if f := &s.Figures[i]; f.Measure.Timed() && len(f.known()) >= s.Least {
 			long = append(long, f)
 		}
 	}

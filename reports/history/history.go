@@ -75,7 +75,7 @@ type Figure struct {
 	// a search ended with. Other figures have none.
 	Uncertainties []float64 `json:"uncertainties,omitempty"`
 
-	Measure compare.Measure `json:"-"`
+	Measure *compare.Measure `json:"-"`
 }
 
 // Change is a run at which a figure changed. Before and After are the means of two runs if the
@@ -159,10 +159,6 @@ func (h *History) add(r Run) {
 // FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are asked
 // for. With force they are also those of trials that are not valid.
 func FiguresOf(runs []*results.Run, asked Asked, force bool) []Figure {
-	measures := map[string]compare.Measure{}
-	for _, m := range compare.Measures() {
-		measures[m.Name] = m
-	}
 	all, at := []Figure{}, map[compare.Point]int{}
 	for i, r := range runs {
 		for _, p := range compare.Points(r, force) {
@@ -176,8 +172,8 @@ func FiguresOf(runs []*results.Run, asked Asked, force bool) []Figure {
 				n = len(all)
 				at[p] = n
 				all = append(all, Figure{
-					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Stream: p.Stream, Op: p.Op, Name: p.Figure,
-					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: measures[p.Figure],
+					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Stream: p.Stream, Op: p.Op, Name: p.Name,
+					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: p.Measure,
 				})
 			}
 			all[n].Values[i] = &value
@@ -215,7 +211,7 @@ func (s *Series) counted() {
 	type key struct{ model, engine, phase string }
 	of := map[key][]*Figure{}
 	for i := range s.Figures {
-		if f := &s.Figures[i]; !f.Measure.Timed {
+		if f := &s.Figures[i]; !f.Measure.Timed() {
 			k := key{f.Model, f.Engine, f.Phase}
 			of[k] = append(of[k], f)
 		}
@@ -306,7 +302,7 @@ func (c *Change) Why() string {
 func (s *Series) Untested() string {
 	timed := 0
 	for i := range s.Figures {
-		if s.Figures[i].Measure.Timed {
+		if s.Figures[i].Measure.Timed() {
 			timed++
 		}
 	}
