@@ -176,11 +176,11 @@ func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
 	if len(c.Regressions) == 0 || f.noFail {
 		return nil
 	}
-	more := ""
-	if n := len(c.Regressions) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more, in the report)", n)
+	err = fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])
+	if more := len(c.Regressions) - 1; more > 0 {
+		err = fmt.Errorf("%w (and %d more, in the report)", err, more)
 	}
-	return statusError{exitBroken, fmt.Errorf("%s is worse than %s: %s%s", c.New.Name, c.Base.Name, c.Regressions[0], more)}
+	return statusError{exitBroken, err}
 }
 
 // openSide reads a folder of results, or all folders of results in a folder.

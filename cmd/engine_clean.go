@@ -253,7 +253,8 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 			continue
 		}
 		if r, err := results.Open(path); err == nil {
-			c.rest += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path, words.Plural(len(r.Cells), "cell"))
+			c.rest += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
+				words.Plural(len(r.Cells), "cell"))
 		}
 	}
 	if c.rest == "" && len(there) == 0 {

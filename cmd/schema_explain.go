@@ -85,7 +85,8 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	}
 	patterns := s.Patterns
 	if len(args) > 1 {
-		if patterns, err = pick("pattern", args[1:], patterns, func(p *schemas.Pattern) string { return p.Name }); err != nil {
+		name := func(p *schemas.Pattern) string { return p.Name }
+		if patterns, err = pick("pattern", args[1:], patterns, name); err != nil {
 			return err
 		}
 	}

@@ -197,6 +197,7 @@ func verdict(r *results.Run, on failOn) error {
 func faultsOf(r *results.Run) map[string][]error {
 	all := map[string][]error{}
 	add := func(name, format string, args ...any) { all[name] = append(all[name], fmt.Errorf(format, args...)) }
+	misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}
 	var invalid *results.Cell
 	used := false
 	for i := range r.Cells {
@@ -212,8 +213,8 @@ func faultsOf(r *results.Run) map[string][]error {
 			add(string(c.Verdict), "%s, is %s: %s", place(c), c.Verdict, reason)
 		}
 		for _, a := range c.Objectives {
-			if misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}[a.Verdict]; misses != "" {
-				add(string(a.Verdict), "%s, %s %s %s: %s", place(c), misses, a.Objective, a.Bound, a.Text)
+			if misses[a.Verdict] != "" {
+				add(string(a.Verdict), "%s, %s %s %s: %s", place(c), misses[a.Verdict], a.Objective, a.Bound, a.Text)
 			}
 		}
 		if !c.Measured() {
@@ -224,9 +225,13 @@ func faultsOf(r *results.Run) map[string][]error {
 		} else {
 			used = true
 		}
-		if o := c.Offered; o != nil && o.Due > 0 && 2*o.Dropped >= o.Due-o.Skipped-o.NoTarget && o.Dropped > 0 && all["unusable"] == nil {
+		o := c.Offered
+		if o == nil || o.Dropped == 0 || all["unusable"] != nil {
+			continue
+		}
+		if n := o.Due - o.Skipped - o.NoTarget; o.Due > 0 && 2*o.Dropped >= n {
 			add("unusable", "%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
-				place(c), o.Dropped, o.Due-o.Skipped-o.NoTarget, c.Phase)
+				place(c), o.Dropped, n, c.Phase)
 		}
 	}
 	if !used && invalid != nil && all["unusable"] == nil {

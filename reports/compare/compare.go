@@ -137,8 +137,9 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	}
 	all, alone := pairs(base, new, o.Force)
 	if len(all) == 0 { // there is nothing to force
+		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
 		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
-			"%s %s puts them side by side)", cmp.Or(strings.Join(alone, "; "), "neither has a measured phase"), base.Name, new.Name)
+			"%s %s puts them side by side)", has, base.Name, new.Name)
 	}
 	var held []string
 	if c.Forced, held = differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {
