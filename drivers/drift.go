@@ -67,6 +67,45 @@ func Drifts(differences []schemas.Difference) []Drift {
 	return drifts
 }
 
+// Shell is how an engine's own shell takes statements: Comment begins a comment, End ends a statement.
+type Shell struct{ Comment, End string }
+
+// Lines ends statements, and leaves comments as they are.
+func (s Shell) Lines(statements []string) []string {
+	for i, text := range statements {
+		if !strings.HasPrefix(text, s.Comment) {
+			statements[i] += s.End
+		}
+	}
+	return statements
+}
+
+// Unsafe returns a statement as a comment that says what would be lost.
+func (s Shell) Unsafe(what, statement string) string {
+	return s.Comment + " " + what + ": " + statement + s.End
+}
+
+// Drifts returns differences with the harm of their kinds and the statements that fix them.
+func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
+	drifts := Drifts(differences)
+	for i := range drifts {
+		drifts[i].Mend = s.Lines(statements(drifts[i].Difference))
+	}
+	return drifts
+}
+
+// Statements returns the statements of some changes, each once: two changes may need the same one.
+func Statements(changes []schemas.Difference, of func(schemas.Difference) []string) (all []string) {
+	for _, c := range changes {
+		for _, statement := range of(c) {
+			if !slices.Contains(all, statement) {
+				all = append(all, statement)
+			}
+		}
+	}
+	return all
+}
+
 // Harm is the worst consequence of a difference.
 type Harm uint8
 
@@ -133,12 +172,12 @@ func first(differences []schemas.Difference) string {
 }
 
 // Missing compares a schema with the existing tables, in the forms that Store.Stored and
-// Store.Inspect return. It returns the tables and indexes that Apply has yet to create.
+// Store.Inspect return. It returns the tables, types and indexes that Apply has yet to create.
 // Any other difference is a Conflict.
 func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err error) {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {
-		if d.Kind == schemas.MissingTable || d.Kind == schemas.MissingIndex {
+		if d.Kind == schemas.MissingTable || d.Kind == schemas.MissingType || d.Kind == schemas.MissingIndex {
 			missing = append(missing, d)
 		} else {
 			others = append(others, d)

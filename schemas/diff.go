@@ -14,8 +14,8 @@ type DifferenceKind uint8
 // The kinds of difference, the most harmful first: calls fail, then rows come back
 // wrong or not at all, then reads fail or are slow, then what only costs something.
 const (
-	MissingTable     DifferenceKind = iota // every pattern of the table fails
-	MissingType                            // a type that the engine has by name
+	MissingType      DifferenceKind = iota // a type that the engine has by name
+	MissingTable                           // every pattern of the table fails
 	DifferentFields                        // such a type with other fields
 	MissingColumn                          // a static or plain column
 	DifferentKey                           // other key columns, or nested in another table
@@ -33,7 +33,7 @@ const (
 )
 
 var differenceNames = [...]string{
-	"missing table", "missing type", "different fields", "missing column", "different key", "different type",
+	"missing type", "missing table", "different fields", "missing column", "different key", "different type",
 	"different role", "different expiry",
 	"different order", "missing index", "different index", "different setting",
 	"extra column", "extra index", "extra table", "extra type",
@@ -122,6 +122,7 @@ func Diff(want, have *Schema) []Difference {
 			d.add(ExtraTable, h.Name, "", "", strings.Join(columnNames(h), ", "))
 		}
 	}
+	d.types(want, have)
 	slices.SortStableFunc(d.found, func(a, b Difference) int { return cmp.Compare(a.Kind, b.Kind) })
 	return d.found
 }
@@ -130,6 +131,34 @@ type differ struct{ found []Difference }
 
 func (d *differ) add(k DifferenceKind, table, part, want, have string) {
 	d.found = append(d.found, Difference{k, table, part, want, have})
+}
+
+// types compares the types that have names.
+func (d *differ) types(want, have *Schema) {
+	there := make(map[string]string)
+	for _, u := range have.Types {
+		there[u.Name] = fieldWords(u)
+	}
+	for _, u := range want.Types {
+		w, h := fieldWords(u), there[u.Name]
+		if h == "" {
+			d.add(MissingType, "", u.Name, w, "")
+		} else if h != w {
+			d.add(DifferentFields, "", u.Name, w, h)
+		}
+		delete(there, u.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(there)) {
+		d.add(ExtraType, "", name, "", there[name])
+	}
+}
+
+func fieldWords(u *UserType) string {
+	var words []string
+	for _, c := range u.Fields {
+		words = append(words, c.Name+" "+c.Type.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 func (d *differ) table(want, have *Table) {

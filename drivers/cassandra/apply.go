@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,71 +12,48 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// administration makes, finds and drops the keyspaces of schemas.
-type administration struct {
-	*cluster
-	*plan.Gate
-	compiler  *compiler // gets the tables of applied schemas
-	namespace string
-	keyspace  string // Options.Keyspace: the keyspace of every schema; "" if not given
-}
 
 // Apply implements drivers.Store. Two clients may apply one schema at the same
 // time: all statements say IF NOT EXISTS and go to the same node, so that no two
 // nodes each create a table. At the end Apply reads the keyspace and compares it.
-func (a *administration) Apply(ctx context.Context, sch *schemas.Schema) error {
-	return a.During("apply schema "+sch.Name, func() error {
-		if a.ReadOnly {
-			return a.attach(ctx, sch)
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	return s.During("apply schema "+sch.Name, func() error {
+		if s.ReadOnly {
+			return s.attach(ctx, sch)
 		}
-		return a.apply(ctx, sch)
+		return s.apply(ctx, sch)
 	})
 }
 
-func (a *administration) apply(ctx context.Context, sch *schemas.Schema) error {
-	d, err := ddl.Define(sch, a.namespace, a.replication)
+func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
+	d, there, err := s.find(ctx, sch)
 	if err != nil {
 		return err
-	}
-	a.adapt(d)
-	keyspace := d.Keyspace
-	there, err := readKeyspace(ctx, a.session, keyspace)
-	if err != nil {
-		return fmt.Errorf("read keyspace %s: %w", keyspace, err)
 	}
 	missing, err := d.Missing(there)
-	if err != nil {
-		return err
+	if err == nil && len(missing) > 0 {
+		there, err = s.create(ctx, d, missing)
 	}
-	if len(missing) > 0 {
-		if there, err = a.create(ctx, d, missing); err != nil {
-			return err
-		}
+	if err == nil {
+		s.use(d, sch, there)
 	}
-	a.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: keyspace})
-	a.compiler.add(d, sch, there)
-	return nil
+	return err
 }
 
-// adapt has the definition use what this cluster knows.
-func (a *administration) adapt(d *ddl.Definition) {
-	if a.knows.throwAway {
-		d.ThrowAway = throwAway
-	}
-	d.NoTablets = a.knows.tablets
-	d.NamesLegacy = a.server[defaultIndex] != ""
+// use has sessions run the patterns of a schema on a keyspace.
+func (s *Store) use(d *ddl.Definition, sch *schemas.Schema, there *ddl.LiveKeyspace) {
+	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: d.Keyspace})
+	s.compiler.add(d, sch, there)
 }
 
 // attach is Apply of a store that is open for reading only. Reads use only those of the
 // schema's indexes that exist.
-func (a *administration) attach(ctx context.Context, sch *schemas.Schema) error {
-	d, there, err := a.find(ctx, sch)
+func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
+	d, there, err := s.find(ctx, sch)
 	if err == nil && there == nil {
-		err = a.absent(ctx, d.Keyspace)
+		err = s.absent(ctx, d.Keyspace)
 	}
 	if err != nil {
 		return err
@@ -83,55 +61,54 @@ func (a *administration) attach(ctx context.Context, sch *schemas.Schema) error 
 	if err := drivers.Readable(d.Stored, there.Schema(sch.Name)); err != nil {
 		return fmt.Errorf("keyspace %s: %w", d.Keyspace, err)
 	}
-	a.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: d.Keyspace})
 	for i := range d.Tables {
 		td := &d.Tables[i]
 		t := there.Tables[td.Name]
 		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool { return !t.Indexed(x.Column.Name) })
 	}
-	a.compiler.add(d, sch, there)
+	s.use(d, sch, there)
 	return nil
 }
 
 // find reads the keyspace of a schema, which need not be mailbench's. The keyspace is nil if it
-// does not exist. A table without a mark gets the one that Apply would have written.
-func (a *administration) find(ctx context.Context, sch *schemas.Schema) (*ddl.Definition, *ddl.LiveKeyspace, error) {
-	namespace := a.namespace
-	if own, ok := strings.CutPrefix(a.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
+// does not exist. A table without a mark gets the one that Apply would have written. The definition uses what this
+// cluster knows.
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*ddl.Definition, *ddl.LiveKeyspace, error) {
+	namespace := s.namespace
+	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
 		if before, ok := strings.CutSuffix(own, "_"+ddl.Name(sch.Name)); ok {
 			namespace = before
 		}
 	}
-	d, err := ddl.Define(sch, namespace, a.replication)
+	d, err := ddl.Define(sch, namespace, s.replication)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.keyspace != "" {
-		d.Keyspace = a.keyspace
+	d.Keyspace = cmp.Or(s.keyspace, d.Keyspace)
+	d.NoTablets, d.NamesLegacy = s.knows.tablets, s.server[defaultIndex] != ""
+	if s.knows.throwAway {
+		d.ThrowAway = throwAway
 	}
-	there, err := readKeyspace(ctx, a.session, d.Keyspace)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read keyspace %s: %w", d.Keyspace, err)
-	}
+	there, err := readKeyspace(ctx, s.session, d.Keyspace)
 	if there != nil {
 		there.MarkAs(d.Tables)
 	}
-	return d, there, nil
+	return d, there, err
 }
 
 // create runs the statements and returns the keyspace as it is afterwards.
-func (a *administration) create(ctx context.Context, d *ddl.Definition, missing []string) (*ddl.LiveKeyspace, error) {
+func (s *Store) create(ctx context.Context, d *ddl.Definition, missing []string) (*ddl.LiveKeyspace, error) {
 	for _, stmt := range missing {
-		if err := a.alter(ctx, stmt); err != nil {
+		if err := s.alter(ctx, stmt); err != nil {
 			return nil, fmt.Errorf("%w, at: %s", err, stmt)
 		}
 	}
-	if err := a.session.AwaitSchemaAgreement(ctx); err != nil {
+	if err := s.session.AwaitSchemaAgreement(ctx); err != nil {
 		return nil, fmt.Errorf("wait until all nodes agree on the schema: %w", err)
 	}
-	there, err := readKeyspace(ctx, a.session, d.Keyspace)
+	there, err := readKeyspace(ctx, s.session, d.Keyspace)
 	if err != nil {
-		return nil, fmt.Errorf("read keyspace %s: %w", d.Keyspace, err)
+		return nil, err
 	}
 	missing, err = d.Missing(there)
 	if err == nil && len(missing) > 0 {
@@ -140,7 +117,7 @@ func (a *administration) create(ctx context.Context, d *ddl.Definition, missing 
 	if err != nil {
 		return nil, err
 	}
-	return there, a.awaitIndexes(ctx, d)
+	return there, s.awaitIndexes(ctx, d)
 }
 
 // alterAttempts is how often a schema change is tried. On a loaded cluster one may

@@ -32,24 +32,24 @@ const (
 )
 
 // Ask implements drivers.Asker. In CQL only SELECT reads, and a request is one statement.
-func (c *calls) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
-	if err := c.Enter(); err != nil {
+func (s *Store) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+	if err := s.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.Leave()
-	asked, err := c.ask(ctx, q)
-	return asked, c.login.Hide(err)
+	defer s.Leave()
+	asked, err := s.ask(ctx, q)
+	return asked, s.login.Hide(err)
 }
 
-func (c *calls) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+func (s *Store) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
-	parameters, err := c.parametersOf(ctx, q)
+	parameters, err := s.parametersOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	sample, err := c.sample(ctx, q.Table, parameters)
+	sample, err := s.sample(ctx, q.Table, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -65,16 +65,16 @@ func (c *calls) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, e
 		}
 		tracer.ids = nil
 		begin := time.Now()
-		request := c.session.Query(q.Text, values...).Consistency(c.settings.consistency).WithContext(ctx).Trace(tracer)
+		request := s.session.Query(q.Text, values...).Consistency(s.settings.consistency).WithContext(ctx).Trace(tracer)
 		it := request.PageSize(askedPage).PageState(nil).Prefetch(0).Iter() // a page, and no further one
 		one := drivers.Asked{
 			Work: drivers.Untold, Args: strings.Join(words, " "), Returned: int64(it.NumRows()), More: len(it.PageState()) > 0,
 			Took: time.Since(begin),
 		}
 		if one.Err = readError(it.Close()); one.Err == nil {
-			one.Work, one.Err = c.workOf(ctx, tracer.ids)
+			one.Work, one.Err = s.workOf(ctx, tracer.ids)
 		}
-		one.Err = c.login.Hide(one.Err)
+		one.Err = s.login.Hide(one.Err)
 		all = append(all, one)
 		if ctx.Err() != nil {
 			return all, ctx.Err()
@@ -112,14 +112,14 @@ type parameter struct {
 }
 
 // parametersOf asks the cluster for the parameters of a statement, without executing it.
-func (c *calls) parametersOf(ctx context.Context, q drivers.Question) (all []parameter, err error) {
+func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []parameter, err error) {
 	stop := func(info *gocql.QueryInfo) ([]any, error) {
 		for _, a := range info.Args {
 			all = append(all, parameterOf(a))
 		}
 		return nil, errPrepared
 	}
-	if err := c.session.Bind(q.Text, stop).WithContext(ctx).Exec(); !errors.Is(err, errPrepared) {
+	if err := s.session.Bind(q.Text, stop).WithContext(ctx).Exec(); !errors.Is(err, errPrepared) {
 		return nil, fmt.Errorf("the cluster refuses it: %w", err)
 	}
 	if len(q.Parameters) != len(all) {
@@ -237,36 +237,34 @@ func (p *parameter) text(raw rawValue) string {
 var _ drivers.Describer = (*Store)(nil)
 
 // Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.
-func (a *administration) Describe(ctx context.Context, keyspace string) (string, error) {
-	return plan.Call(a.Gate, "describe keyspace "+keyspace, func() (string, error) {
-		there, err := readKeyspace(ctx, a.session, keyspace)
+func (s *Store) Describe(ctx context.Context, keyspace string) (string, error) {
+	return plan.Call(s.Gate, "describe keyspace "+keyspace, func() (string, error) {
+		there, err := readKeyspace(ctx, s.session, keyspace)
 		if err == nil && there == nil {
-			err = a.absent(ctx, keyspace)
+			err = s.absent(ctx, keyspace)
 		}
 		if err != nil {
 			return "", err
 		}
 		var b strings.Builder
-		it := a.session.Query("DESCRIBE KEYSPACE " + ddl.Quote(keyspace)).WithContext(ctx).Iter()
 		var in, kind, name, statement string
-		for it.Scan(&in, &kind, &name, &statement) {
-			b.WriteString(statement + "\n\n")
-		}
-		return b.String(), it.Close()
+		err = scan(s.session.Query("DESCRIBE KEYSPACE "+ddl.Quote(keyspace)).WithContext(ctx),
+			func() { b.WriteString(statement + "\n\n") }, &in, &kind, &name, &statement)
+		return b.String(), err
 	})
 }
 
 // Prepared implements drivers.Describer. system.prepared_statements is a table of each node.
-func (a *administration) Prepared(ctx context.Context, keyspace string) (string, error) {
-	return plan.Call(a.Gate, "read prepared statements", func() (string, error) {
+func (s *Store) Prepared(ctx context.Context, keyspace string) (string, error) {
+	return plan.Call(s.Gate, "read prepared statements", func() (string, error) {
 		var b strings.Builder
-		it := a.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx).Iter()
 		var in, text string
-		for it.Scan(&in, &text) {
+		query := s.session.Query("SELECT logged_keyspace, query_string FROM system.prepared_statements").WithContext(ctx)
+		err := scan(query, func() {
 			if in == "" || in == keyspace {
 				b.WriteString(strings.TrimRight(strings.Join(strings.Fields(text), " "), "; ") + ";\n")
 			}
-		}
-		return b.String(), readError(it.Close())
+		}, &in, &text)
+		return b.String(), readError(err)
 	})
 }

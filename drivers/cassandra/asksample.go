@@ -22,12 +22,12 @@ type rows struct {
 }
 
 // sample reads rows of a table that have values for all parameters.
-func (c *calls) sample(ctx context.Context, table string, parameters []parameter) (*rows, error) {
-	s := new(rows)
+func (s *Store) sample(ctx context.Context, table string, parameters []parameter) (*rows, error) {
+	r := new(rows)
 	var selected []string
 	for _, p := range parameters {
 		switch {
-		case p.column == "" || slices.Contains(s.columns, p.column):
+		case p.column == "" || slices.Contains(r.columns, p.column):
 			continue
 		case p.column == tokenParameter:
 			selected = append(selected, "") // below
@@ -36,13 +36,13 @@ func (c *calls) sample(ctx context.Context, table string, parameters []parameter
 		default:
 			selected = append(selected, ddl.Quote(p.column))
 		}
-		s.columns = append(s.columns, p.column)
+		r.columns = append(r.columns, p.column)
 	}
 	if len(selected) == 0 {
-		s.all, s.firsts = [][]rawValue{nil}, []int{0}
-		return s, nil
+		r.all, r.firsts = [][]rawValue{nil}, []int{0}
+		return r, nil
 	}
-	key, err := c.partitionKey(ctx, table)
+	key, err := s.partitionKey(ctx, table)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (c *calls) sample(ctx context.Context, table string, parameters []parameter
 	}
 	text := fmt.Sprintf("SELECT %s, %s FROM %s PER PARTITION LIMIT %d LIMIT %d",
 		strings.Join(selected, ", "), token, table, rowsInOne, sampledRows)
-	it := c.session.Query(text).Consistency(c.settings.consistency).WithContext(ctx).Iter()
+	it := s.session.Query(text).Consistency(s.settings.consistency).WithContext(ctx).Iter()
 	for _, col := range it.Columns() {
-		s.types = append(s.types, col.TypeInfo)
+		r.types = append(r.types, col.TypeInfo)
 	}
 	var before rawValue
 	for n := len(selected); ; {
@@ -71,38 +71,38 @@ func (c *calls) sample(ctx context.Context, table string, parameters []parameter
 		if slices.ContainsFunc(row, func(v rawValue) bool { return v == nil }) {
 			continue
 		}
-		if len(s.all) == 0 || string(row[n]) != string(before) {
-			s.firsts = append(s.firsts, len(s.all))
+		if len(r.all) == 0 || string(row[n]) != string(before) {
+			r.firsts = append(r.firsts, len(r.all))
 		}
-		s.all, before = append(s.all, row), row[n]
+		r.all, before = append(r.all, row), row[n]
 	}
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("read values for its parameters: %w", readError(err))
 	}
-	if len(s.all) == 0 {
+	if len(r.all) == 0 {
 		return nil, fmt.Errorf("%w: no row among the first of %s has values of %s", drivers.ErrNoValues, table,
-			strings.Join(s.columns, ", "))
+			strings.Join(r.columns, ", "))
 	}
-	return s, nil
+	return r, nil
 }
 
 // partitionKey returns the columns of a table's partition key, as token() takes them.
-func (c *calls) partitionKey(ctx context.Context, table string) (string, error) {
-	var all []string
+func (s *Store) partitionKey(ctx context.Context, table string) (string, error) {
 	keyspace, name, _ := strings.Cut(table, ".")
-	it := c.session.Query("SELECT column_name, kind, position FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?",
-		unquote(keyspace), unquote(name)).WithContext(ctx).Iter()
+	query := s.session.Query("SELECT column_name, kind, position FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?",
+		unquote(keyspace), unquote(name))
 	var column, kind string
 	var position int
 	columns := make(map[int]string)
-	for it.Scan(&column, &kind, &position) {
+	err := scan(query.WithContext(ctx), func() {
 		if kind == "partition_key" {
 			columns[position] = ddl.Quote(column)
 		}
-	}
-	if err := it.Close(); err != nil {
+	}, &column, &kind, &position)
+	if err != nil {
 		return "", readError(err)
 	}
+	var all []string
 	for i := range len(columns) {
 		all = append(all, columns[i])
 	}

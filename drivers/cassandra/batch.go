@@ -162,8 +162,8 @@ func (s *session) executeIf(request *gocql.Batch) (applied bool, err error) {
 // nodes, and its size limit is lower. If the statement is unlogged, it is not logged,
 // and an error leaves open which of the partitions were written.
 func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	b := &s.batch
-	f := b.fill(s, st, parts)
+	request, f := s.store.session.NewBatch(gocql.LoggedBatch), filled{idempotent: true}
+	s.fill(request, &f, st, parts)
 	most, alone, kind := s.store.limits.mutation, f.partitions == 1, plainWrite
 	switch {
 	case st.counter && !alone:
@@ -171,15 +171,15 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	case st.Pattern().Conditional() && !alone:
 		return errSeveralConditions
 	case st.Pattern().Conditional():
-		b.request.Type, kind = gocql.UnloggedBatch, paxosWrite
+		request.Type, kind = gocql.UnloggedBatch, paxosWrite
 	case st.counter:
-		b.request.Type, kind = gocql.CounterBatch, preparedWrite
+		request.Type, kind = gocql.CounterBatch, preparedWrite
 	case alone:
-		b.request.Type = gocql.UnloggedBatch
+		request.Type = gocql.UnloggedBatch
 	case st.unlogged:
-		b.request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
+		request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
 	default:
-		b.request.Type, kind = gocql.LoggedBatch, preparedWrite
+		request.Type, kind = gocql.LoggedBatch, preparedWrite
 		most = s.store.limits.batch
 	}
 	if f.size > most {
@@ -190,11 +190,9 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
 	s.retry.begin(kind)
-	b.request.RetryPolicy(nil)
 	if f.idempotent && s.retry.most > 0 {
-		b.request.RetryPolicy(&s.retry)
+		request.RetryPolicy(&s.retry)
 	}
-	request := b.request
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
@@ -205,7 +203,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	} else {
 		applied, err = s.executeIf(request)
 	}
-	if b.done(); err == nil && !applied {
+	if err == nil && !applied {
 		return drivers.ErrNotApplied
 	}
 	err = writeError(err, kind, s.retry.uncertain)
@@ -223,68 +221,36 @@ type filled struct {
 }
 
 // fill turns the parts into the entries of the request.
-func (b *batch) fill(s *session, st *statement, parts []drivers.Call) filled {
-	if b.request == nil {
-		b.request = s.store.session.NewBatch(gocql.LoggedBatch)
-		b.request.SetConsistency(s.store.settings.consistency)
-		if s.tracer != nil {
-			b.request.Trace(s.tracer)
-		}
+func (s *session) fill(request *gocql.Batch, f *filled, st *statement, parts []drivers.Call) {
+	request.SetConsistency(s.store.settings.consistency)
+	if s.tracer != nil {
+		request.Trace(s.tracer)
 	}
-	n := 0
-	for i := range parts {
-		n += len(st.parts[parts[i].Part].put(parts[i].Args, true).binds)
-	}
-	if cap(b.bindValues) < n {
-		b.bindValues, b.vals = make([]bindValue, n), make([]any, n)
-	}
-	b.bindValues, b.vals = b.bindValues[:n], b.vals[:n]
-	f := filled{idempotent: true}
 	time := s.store.clock.next(int64(len(parts)))
-	entries, end := b.request.Entries[:0], 0
+	var key, before []byte // the partition keys of this entry and of the last
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
 		q := p.put(args, true)
-		begin := end
-		for _, from := range q.binds {
-			b.vals[end] = &b.bindValues[end]
-			switch {
-			case from != bindTime:
-				b.bindValues[end].v = args[from]
-			case p.table.conditional:
-				b.vals[end] = gocql.UnsetValue // the node's own time
-			default:
-				b.bindValues[end].v = drivers.Bigint(time + int64(i))
+		values := make([]bindValue, len(q.binds))
+		for at, from := range q.binds {
+			if from != bindTime {
+				values[at].v = args[from]
+			} else {
+				values[at].v = drivers.Bigint(time + int64(i))
 			}
-			end++
 		}
-		for _, i := range q.optional {
-			if absent(&b.bindValues[begin+i].v) {
-				b.vals[begin+i] = gocql.UnsetValue
-			}
+		given := q.given(values)
+		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.conditional {
+			given[at] = gocql.UnsetValue // the node's own time
 		}
 		repeatable := q.repeatable(args)
-		entries = append(entries, gocql.BatchEntry{Stmt: q.text, Args: b.vals[begin:end:end], Idempotent: repeatable})
+		request.Entries = append(request.Entries, gocql.BatchEntry{Stmt: q.text, Args: given, Idempotent: repeatable})
 		f.idempotent = f.idempotent && repeatable
 		f.size += p.sizeOf(args)
-		b.key, b.before = q.partition(b.before[:0], b.bindValues[begin:end]), b.key
-		if i == 0 || !bytes.Equal(b.key, b.before) {
+		key, before = q.partition(before[:0], values), key
+		if i == 0 || !bytes.Equal(key, before) {
 			f.partitions++
 			f.size += partitionOverhead
-		}
-	}
-	b.request.Entries = entries
-	return f
-}
-
-// done drops the references to the caller's values.
-func (b *batch) done() {
-	clear(b.request.Entries)
-	for i := range b.bindValues {
-		s := &b.bindValues[i]
-		s.v = drivers.Value{}
-		if cap(s.buf) > maxKeptBytes {
-			s.buf = nil
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	st := &statement{
-		of: k, Plan: plan.Of(p), shape: p, table: table, keys: len(p.By), inAt: -1, rowAt: -1,
+		Plan: plan.Of(p), shape: p, table: table, keys: len(p.By), inAt: -1, rowAt: -1,
 	}
 	if p.Kind.Reads() {
 		err = st.compileRead()
@@ -42,7 +42,7 @@ func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 		return nil, err
 	}
 	counters := 0
-	st := &statement{of: k, Plan: plan.Of(p), parts: parts}
+	st := &statement{Plan: plan.Of(p), parts: parts}
 	for i, part := range parts {
 		if part.counter {
 			counters++
@@ -53,10 +53,7 @@ func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 	st.counter = counters > 0
 	switch {
 	case p.Atomic == schemas.AtomicNone:
-		if st.unlogged, err = ddl.UnloggedBatches(p.Parts[0].Pattern.Table); err != nil {
-			return nil, err
-		}
-		st.unlogged = st.unlogged && p.Parallel == 0 && counters == 0
+		st.unlogged = ddl.UnloggedBatches(p.Parts[0].Pattern.Table) && p.Parallel == 0 && counters == 0
 	case counters > 0 && counters < len(st.parts):
 		return nil, unsupported("a batch cannot mix counters with other columns")
 	case counters > 0 && p.Atomic == schemas.AtomicAll:
@@ -70,7 +67,6 @@ func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
 // call may give.
 type statement struct {
 	plan.Plan
-	of    *compiler
 	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
 	table *table
 
@@ -148,21 +144,13 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, drivers.ErrUnsupported)...)
 }
 
-// calls prepares statements, and opens the sessions that run them.
-type calls struct {
-	*cluster
-	*plan.Gate
-	compiler *compiler
-	clock    *clock
-}
-
 // Prepare implements drivers.Store. The cluster prepares the queries too, so that
 // Prepare fails if the cluster refuses one.
-func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	return plan.Prepare(c.Gate, p, func(p *schemas.Pattern) (*statement, error) {
-		st, err := c.compiler.compile(p)
+func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	return plan.Prepare(s.Gate, p, func(p *schemas.Pattern) (*statement, error) {
+		st, err := s.compile(p)
 		if err == nil {
-			err = c.prepare(ctx, st)
+			err = s.prepare(ctx, st)
 		}
 		return st, err
 	})
@@ -171,14 +159,14 @@ func (c *calls) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 // errPrepared stops gocql after it has prepared a query, before it executes it.
 var errPrepared = errors.New("prepared")
 
-func (c *calls) prepare(ctx context.Context, st *statement) error {
+func (s *Store) prepare(ctx context.Context, st *statement) error {
 	for _, q := range st.all() {
 		stop := func(*gocql.QueryInfo) ([]any, error) { return nil, errPrepared }
-		err := c.session.Bind(q.text, stop).WithContext(ctx).Exec()
+		err := s.session.Bind(q.text, stop).WithContext(ctx).Exec()
 		if !errors.Is(err, errPrepared) {
 			return fmt.Errorf("prepare %s: %w", q.text, err)
 		}
-		c.nodes.learn(q.text, st.table.keyspace)
+		s.nodes.learn(q.text, st.table.keyspace)
 	}
 	return nil
 }
@@ -384,6 +372,5 @@ func (st *statement) selection(more func(b *cql)) *query {
 	}
 	written := b.query(key)
 	q.text, q.binds, q.route = written.text, written.binds, written.route
-	q.id = st.of.number()
 	return q
 }

@@ -129,7 +129,6 @@ func (st *statement) finish(b *cql) *query {
 	}
 	q.conditional = p.Conditional()
 	q.idempotent, q.lists = st.idempotent()
-	q.id = st.of.number()
 	return q
 }
 

@@ -22,7 +22,6 @@ const (
 
 // query is one CQL statement.
 type query struct {
-	id    int // its number in the store, by which slots keep their calls
 	text  string
 	binds []bind
 	// route are the positions in binds of the partition key's columns. If it is

@@ -9,10 +9,8 @@
 // the keyspace as mailbench's. Package ddl writes the statements, and reads what
 // system_schema says; it needs no cluster.
 //
-// A [Store] is made of parts. The cluster is the connection, with what the cluster
-// says of itself. The administration makes, finds and drops keyspaces. The observer
-// asks nodes about their work. The compiler makes statements of patterns, and needs
-// no cluster. The calls prepare statements, and open the sessions that run them.
+// A [Store] has the cluster, which is the connection with what the cluster reports of itself, and the
+// compiler, which makes statements of patterns and needs no cluster.
 //
 // Reads: a read is one SELECT. A list of clustering keys is one IN, and the driver
 // restores the list's order. A list of partitions is one SELECT each, in parallel

@@ -12,15 +12,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Store is an open Cassandra cluster. Its methods are those of its parts, which share the
-// cluster, the gate and the compiler.
+// Store is an open Cassandra cluster.
 type Store struct {
 	*cluster
 	*plan.Gate
-	*compiler
-	administration
-	observer
-	calls
+	compiler  // gets the tables of applied schemas
+	namespace string
+	keyspace  string // Options.Keyspace: the keyspace of every schema; "" if not given
+	clock     clock
 }
 
 var (
@@ -73,15 +72,9 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 
 // storeOf returns a store of an open cluster.
 func storeOf(c *cluster, o drivers.Options) *Store {
-	g, k := &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login}, new(compiler)
 	return &Store{
-		cluster: c, Gate: g, compiler: k,
-		administration: administration{
-			cluster: c, Gate: g, compiler: k,
-			namespace: o.Namespace, keyspace: o.Keyspace,
-		},
-		observer: observer{cluster: c, Gate: g, compiler: k},
-		calls:    calls{cluster: c, Gate: g, compiler: k, clock: new(clock)},
+		cluster: c, Gate: &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login},
+		namespace: o.Namespace, keyspace: o.Keyspace,
 	}
 }
 

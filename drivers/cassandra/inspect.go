@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,86 +19,79 @@ import (
 // Stored implements drivers.Store. Cassandra keeps every table, the indexes for
 // which schemas.Table.OneColumn is true, the options that hints set, each as a setting of
 // its own (compaction.class), and how long rows live.
-func (a *administration) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	own, err := ddl.Stored(sch)
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	d, err := ddl.Define(sch, "", ddl.Replication{})
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
-	return own, nil
+	return d.Stored, nil
 }
 
 // Inspect implements drivers.Store.
-func (a *administration) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	return plan.Call(a.Gate, "inspect schema "+name, func() (*schemas.Schema, error) { return a.inspect(ctx, name) })
+func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	return plan.Call(s.Gate, "inspect schema "+name, func() (*schemas.Schema, error) { return s.inspect(ctx, name) })
 }
 
-func (a *administration) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	keyspace, err := ddl.Keyspace(a.namespace, name)
+func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	keyspace, err := ddl.Keyspace(s.namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	if a.keyspace != "" {
-		keyspace = a.keyspace
-	}
-	k, err := readKeyspace(ctx, a.session, keyspace)
+	keyspace = cmp.Or(s.keyspace, keyspace)
+	k, err := readKeyspace(ctx, s.session, keyspace)
 	if err != nil {
-		return nil, fmt.Errorf("read keyspace %s: %w", keyspace, err)
+		return nil, err
 	}
 	if k == nil || len(k.Tables) == 0 {
 		return nil, fmt.Errorf("there is no keyspace %s with tables", keyspace)
 	}
-	if a.keyspace != "" {
+	if s.keyspace != "" {
 		k.MarkAs(nil)
-	} else if err := k.Owned(a.namespace, name); err != nil {
+	} else if err := k.Owned(s.namespace, name); err != nil {
 		return nil, err
 	}
 	return k.Schema(name), nil
 }
 
 // Compare implements drivers.Comparer.
-func (a *administration) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(a.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
-		return a.compare(ctx, sch)
+func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	return plan.Call(s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
+		return s.compare(ctx, sch)
 	})
 }
 
-func (a *administration) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	d, there, err := a.find(ctx, sch)
+func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	d, there, err := s.find(ctx, sch)
 	if err != nil {
 		return nil, err
 	}
-	d.NamesLegacy = a.server[defaultIndex] != ""
-	extra, err := extras(ctx, a.session, d.Keyspace)
+	extra, err := extras(ctx, s.session, d.Keyspace)
 	if err != nil {
 		return nil, err
 	}
-	exact := a.settings.replication != 0 || a.settings.replicas != nil
-	return d.Compare(there, extra, exact, a.server[defaultCompaction])
+	exact := s.settings.replication != 0 || s.settings.replicas != nil
+	return d.Compare(there, extra, exact, s.server[defaultCompaction])
 }
 
 // extras finds what a schema never has: views, which cost every write of their table,
 // and triggers.
 func extras(ctx context.Context, session *gocql.Session, keyspace string) (all []drivers.Drift, err error) {
 	for what, query := range map[string]string{
-		"MATERIALIZED VIEW": "SELECT view_name, base_table_name FROM system_schema.views WHERE keyspace_name = ?",
-		"TRIGGER":           "SELECT trigger_name, table_name FROM system_schema.triggers WHERE keyspace_name = ?",
+		"materialized view": "SELECT view_name, base_table_name FROM system_schema.views WHERE keyspace_name = ?",
+		"trigger":           "SELECT trigger_name, table_name FROM system_schema.triggers WHERE keyspace_name = ?",
 	} {
-		it := session.Query(query, keyspace).WithContext(ctx).Iter()
 		var name, table string
-		for it.Scan(&name, &table) {
+		err := scan(session.Query(query, keyspace).WithContext(ctx), func() {
 			drop := fmt.Sprintf("-- removes its rows: DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
-			if what == "TRIGGER" {
-				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
+			if what == "trigger" {
+				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s;", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
 			}
 			all = append(all, drivers.Drift{
-				Difference: schemas.Difference{
-					Kind: schemas.ExtraTable, Table: ddl.PartName(name, strings.ToLower(what), table),
-				},
-				Harm: drivers.OnlyThere,
-				Mend: []string{drop},
+				Difference: schemas.Difference{Kind: schemas.ExtraTable, Table: ddl.PartName(name, what, table)},
+				Harm:       drivers.OnlyThere, Mend: []string{drop},
 			})
-		}
-		if err := it.Close(); err != nil {
+		}, &name, &table)
+		if err != nil {
 			return nil, fmt.Errorf("list views and triggers: %w", err)
 		}
 	}

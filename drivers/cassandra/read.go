@@ -68,7 +68,7 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 	}
 	for _, q := range chain {
 		o.limit = s.Left()
-		if err := s.stream(ctx, st, s.call(q), &o, yield); err != nil {
+		if err := s.stream(ctx, st, q, &o, yield); err != nil {
 			return err
 		}
 	}
@@ -91,56 +91,44 @@ func (st *statement) beyondEnd(args []drivers.Value) bool {
 }
 
 // stream sends a read and yields its rows as they arrive.
-func (sl *slot) stream(ctx context.Context, st *statement, c *call, o *inputs, yield plan.Yield) error {
-	err := sl.drain(st, c, sl.send(ctx, c, o), yield)
-	c.done()
-	return err
+func (sl *slot) stream(ctx context.Context, st *statement, q *query, o *inputs, yield plan.Yield) error {
+	return sl.each(st, q, sl.send(ctx, q, o), func(row []drivers.Value) error { return yield(row[:st.out]) })
 }
 
-// drain yields the rows of a result, on all its pages.
-func (sl *slot) drain(st *statement, c *call, it *gocql.Iter, yield plan.Yield) (err error) {
-	for err == nil && it.Scan(c.dest...) {
-		if c.take(st) {
-			err = yield(c.row[:st.out])
+// each calls do with each row of a result, on all its pages: with all columns that were selected.
+func (sl *slot) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (err error) {
+	n := len(q.columns)
+	columns, dest, row := make([]resultValue, n), make([]any, n), make([]drivers.Value, n)
+	for i := range columns {
+		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: sl.tolerant}
+		dest[i] = &columns[i]
+	}
+	for err == nil && it.Scan(dest...) {
+		for i := range columns {
+			row[i] = columns[i].v
 		}
-		c.elems = c.elems[:0]
-		if err == nil {
-			sl.turn(it)
+		if st.exists(row) {
+			err = do(row)
+		}
+		if err == nil && it.WillSwitchPage() { // the next row is on another page
+			sl.requests++
 		}
 	}
-	if cerr := it.Close(); err == nil && cerr != nil {
+	if cerr := it.Close(); err == nil {
 		err = readError(cerr)
 	}
 	return err
 }
 
-// turn counts a request if the next row is on another page of the result.
-func (sl *slot) turn(it *gocql.Iter) {
-	if it.WillSwitchPage() {
-		sl.requests++
-	}
-}
-
-// take copies the columns that were read into the row, and reports whether there is
-// a row.
-func (c *call) take(st *statement) bool {
-	for i := range c.results {
-		c.row[i] = c.results[i].v
-	}
+// exists reports whether what was selected is a row.
+func (st *statement) exists(row []drivers.Value) bool {
 	switch {
 	case st.rowAt >= 0:
-		return !c.row[st.rowAt].IsNull()
+		return !row[st.rowAt].IsNull()
 	case st.Pattern().Element != nil:
-		return !c.row[0].IsNull()
-	case st.someOf == nil:
-		return true
+		return !row[0].IsNull()
 	}
-	for _, at := range st.someOf {
-		if !c.row[at].IsNull() {
-			return true
-		}
-	}
-	return false
+	return st.someOf == nil || slices.ContainsFunc(st.someOf, func(at int) bool { return !row[at].IsNull() })
 }
 
 // The pages of a scan begin small and grow as long as they come quickly. A node
@@ -166,34 +154,26 @@ func nextPage(rows, most int, took time.Duration) int {
 
 // scan reads a table page by page.
 func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan.Yield) error {
-	c := s.call(st.queries[0])
-	defer c.done()
-	most := s.store.settings.pageSize
-	var state []byte
-	for rows := max(most/scanFewer, 1); ; {
+	q, most := st.queries[0], s.store.settings.pageSize
+	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left()
-		c.request.PageSize(rows).PageState(state)
 		begin := time.Now()
-		it := s.send(ctx, c, o)
-		rows = nextPage(rows, most, time.Since(begin))
-		state = it.PageState()
-		if err := s.drain(st, c, it, yield); err != nil || len(state) == 0 {
+		it := s.send(ctx, q, o)
+		o.rows, o.state = nextPage(o.rows, most, time.Since(begin)), it.PageState()
+		err := s.each(st, q, it, func(row []drivers.Value) error { return yield(row[:st.out]) })
+		if err != nil || len(o.state) == 0 {
 			return err
 		}
 	}
 }
 
-// collect reads all rows of a call into the slot. The caller must then call c.done.
-func (sl *slot) collect(ctx context.Context, st *statement, c *call, o *inputs) error {
-	sl.rows = sl.rows[:0]
-	it := sl.send(ctx, c, o)
-	for it.Scan(c.dest...) {
-		if c.take(st) {
-			sl.rows = append(sl.rows, c.row...)
-		}
-		sl.turn(it)
-	}
-	return readError(it.Close())
+// collect reads all rows of a request into the slot.
+func (sl *slot) collect(ctx context.Context, st *statement, q *query, o *inputs) error {
+	sl.rows = nil
+	return sl.each(st, q, sl.send(ctx, q, o), func(row []drivers.Value) error {
+		sl.rows = append(sl.rows, row...)
+		return nil
+	})
 }
 
 // readIn reads the rows of a list with one IN. Cassandra returns each row once, in
@@ -204,36 +184,32 @@ func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Valu
 	if len(list) == 0 {
 		return nil
 	}
-	c := s.call(st.queries[0])
-	err := s.collect(ctx, st, c, &inputs{args: args})
-	if err == nil {
-		err = s.yieldInListOrder(st, list, len(c.columns), yield)
+	q := st.queries[0]
+	defer func() { s.rows = nil }()
+	if err := s.collect(ctx, st, q, &inputs{args: args}); err != nil {
+		return err
 	}
-	c.done()
-	clear(s.rows)
-	clear(s.groups)
-	return err
-}
-
-// yieldInListOrder yields the collected rows in the order of the list.
-func (s *session) yieldInListOrder(st *statement, list []drivers.Value, width int, yield plan.Yield) error {
-	s.groups = s.groups[:0]
-	for row := 0; row < len(s.rows); row += width {
+	type group struct { // the rows of one element: rows[from:to]
+		element  drivers.Value
+		from, to int
+	}
+	var groups []group
+	for row := 0; row < len(s.rows); row += len(q.columns) {
 		element := s.rows[row+st.inAt]
-		if last := len(s.groups) - 1; last >= 0 && compare(s.groups[last].element, element) == 0 {
-			s.groups[last].to = row + width
+		if last := len(groups) - 1; last >= 0 && compare(groups[last].element, element) == 0 {
+			groups[last].to = row + len(q.columns)
 		} else {
-			s.groups = append(s.groups, group{element, row, row + width})
+			groups = append(groups, group{element, row, row + len(q.columns)})
 		}
 	}
-	slices.SortFunc(s.groups, func(a, b group) int { return compare(a.element, b.element) })
+	slices.SortFunc(groups, func(a, b group) int { return compare(a.element, b.element) })
 	for i := range list {
-		at, found := slices.BinarySearchFunc(s.groups, list[i],
+		at, found := slices.BinarySearchFunc(groups, list[i],
 			func(g group, v drivers.Value) int { return compare(g.element, v) })
 		if !found {
 			continue
 		}
-		for row := s.groups[at].from; row < s.groups[at].to; row += width {
+		for row := groups[at].from; row < groups[at].to; row += len(q.columns) {
 			if err := yield(s.rows[row : row+st.out]); err != nil {
 				return err
 			}
@@ -252,19 +228,17 @@ func (s *session) readPartitions(
 	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	q := st.queries[0]
 	plan.InOrder(len(list), len(slots), func(i, on int) error {
-		return slots[on].collect(ctx, st, slots[on].call(st.queries[0]), &inputs{args: args, element: list[i]})
+		return slots[on].collect(ctx, st, q, &inputs{args: args, element: list[i]})
 	}, func(_, on int, failed error) bool {
-		sl := slots[on]
-		c := sl.call(st.queries[0])
 		if err == nil {
 			err = failed
 		}
-		for row := 0; row < len(sl.rows) && err == nil; row += len(c.columns) {
-			err = yield(sl.rows[row : row+st.out])
+		for rows := slots[on].rows; len(rows) > 0 && err == nil; rows = rows[len(q.columns):] {
+			err = yield(rows[:st.out])
 		}
-		c.done()
-		clear(sl.rows)
+		slots[on].rows = nil
 		if err != nil {
 			cancel() // of the reads under way
 		}

@@ -225,14 +225,13 @@ func (c *cluster) serverSettings(ctx context.Context) (map[string]string, error)
 	for view, names := range map[string][]string{
 		"settings": serverSettingNames, "system_properties": serverPropertyNames,
 	} {
-		it := c.session.Query("SELECT name, value FROM system_views."+view+" WHERE name IN ?", names).WithContext(ctx).Iter()
 		var name, value string
-		for it.Scan(&name, &value) {
+		query := c.session.Query("SELECT name, value FROM system_views."+view+" WHERE name IN ?", names).WithContext(ctx)
+		if err := scan(query, func() {
 			if value != "" && value != "null" {
 				all[name] = value
 			}
-		}
-		if err := it.Close(); err != nil && !hidden(err) {
+		}, &name, &value); err != nil && !hidden(err) {
 			return nil, fmt.Errorf("read the %s of a node: %w", view, err)
 		}
 	}

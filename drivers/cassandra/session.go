@@ -13,56 +13,21 @@ import (
 // session runs statements for one worker.
 type session struct {
 	plan.Session[*statement]
-	slot           // for the worker's own requests
-	slots  []*slot // for requests that run in parallel
-	groups []group
-	order  plan.Order
+	slot          // for the worker's own requests
+	slots []*slot // for requests that run in parallel
+	order plan.Order
 }
 
-// slot sends requests for one goroutine, one at a time. It keeps the requests with
-// their values, and buffers for the results, from call to call. So a call allocates
-// only what gocql allocates.
+// slot sends requests for one goroutine, one at a time.
 type slot struct {
-	store  *calls
-	calls  []*call // by the query's number
-	retry  retries
-	rows   []drivers.Value // the rows of a read that collects all
-	batch  batch
-	answer []any // the targets for the columns of a conditional write's result
+	store *Store
+	retry retries
+	rows  []drivers.Value // the rows of a read that collects all
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All slots
 	// of a session share it.
 	tolerant *bool
 	tracer   gocql.Tracer // if nil, requests are not traced
 	requests int64        // sent since the last Take
-}
-
-// group is the rows of one element of a list: rows[from:to].
-type group struct {
-	element  drivers.Value
-	from, to int
-}
-
-// batch is a slot's batch request, with buffers for the values of its entries.
-type batch struct {
-	request    *gocql.Batch
-	bindValues []bindValue
-	vals       []any
-	key        []byte // the partition key of the current entry
-	before     []byte // the partition key of the previous entry
-}
-
-// call is a query in a slot, with its request and buffers. It can be sent many
-// times.
-type call struct {
-	*query
-	request    *gocql.Query
-	bindValues []bindValue
-	vals       []any // the bindValues, as gocql takes them
-	results    []resultValue
-	dest       []any // the cells, as gocql takes them
-	elems      []drivers.Value
-	row        []drivers.Value
-	key        []byte // the partition key, in the form that gocql hashes
 }
 
 var (
@@ -71,18 +36,18 @@ var (
 )
 
 // Session implements drivers.Store.
-func (c *calls) Session() (drivers.Session, error) {
-	if err := c.Enter(); err != nil {
+func (s *Store) Session() (drivers.Session, error) {
+	if err := s.Enter(); err != nil {
 		return nil, err
 	}
-	defer c.Leave()
-	s := &session{slot: c.slot()}
-	s.Init(c.Gate, s)
-	return s, nil
+	defer s.Leave()
+	se := &session{slot: s.slot()}
+	se.Init(s.Gate, se)
+	return se, nil
 }
 
-func (c *calls) slot() slot {
-	return slot{store: c, retry: retries{most: c.settings.retries}, tolerant: new(bool)}
+func (s *Store) slot() slot {
+	return slot{store: s, retry: retries{most: s.settings.retries}, tolerant: new(bool)}
 }
 
 // parallelSlots returns n slots for parallel requests.
@@ -116,96 +81,78 @@ func (sl *slot) take() drivers.Cost {
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.slots, s.groups = nil, nil
-	s.slot = slot{store: s.store}
+	s.slots, s.rows = nil, nil
 	return s.Session.Close()
 }
 
-// call returns the slot's call for a query.
-func (sl *slot) call(q *query) *call {
-	for q.id >= len(sl.calls) {
-		sl.calls = append(sl.calls, make([]*call, q.id+1-len(sl.calls))...)
-	}
-	if c := sl.calls[q.id]; c != nil {
-		return c
-	}
-	c := &call{
-		query: q, request: sl.store.session.Query(q.text).Consistency(sl.store.settings.consistency),
-		bindValues: make([]bindValue, len(q.binds)), vals: make([]any, len(q.binds)),
-		results: make([]resultValue, len(q.columns)), dest: make([]any, len(q.columns)),
-		row: make([]drivers.Value, len(q.columns)),
-	}
-	for i := range c.bindValues {
-		c.vals[i] = &c.bindValues[i]
-	}
-	for i := range c.results {
-		c.results[i] = resultValue{typ: q.columns[i].Type, elems: &c.elems, tolerant: sl.tolerant}
-		c.dest[i] = &c.results[i]
-	}
-	// A page must not be fetched ahead: gocql would read the call's values while
-	// the next call overwrites them.
-	c.request.Bind(c.vals...).Prefetch(0)
-	if sl.tracer != nil {
-		c.request.Trace(sl.tracer)
-	}
-	switch {
-	case q.conditional:
-		c.request.NoSkipMetadata() // the columns of the result depend on the outcome
-	case q.idempotent && len(q.lists) == 0:
-		sl.retry.allow(c.request, true)
-	}
-	sl.calls[q.id] = c
-	return c
-}
-
-// inputs are the sources of the values that a call binds.
+// inputs are the sources of the values that a request binds.
 type inputs struct {
 	args    []drivers.Value
 	limit   int64
 	element drivers.Value
 	time    int64      // the write's timestamp in µs; 0 if the node sets it
 	tokens  tokenRange // the tokens of a part of a scan
+	rows    int        // of a page; 0 is the setting page_size
+	state   []byte     // where the page begins, in the protocol's form
 }
 
-// send binds a call's values and sends it.
-func (sl *slot) send(ctx context.Context, c *call, o *inputs) *gocql.Iter {
-	for i, from := range c.binds {
+// send binds the values of a query and sends it.
+func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
+	values := make([]bindValue, len(q.binds))
+	for i, from := range q.binds {
 		switch from {
 		case bindLimit:
-			c.bindValues[i].v = drivers.Int(clamp(o.limit))
+			values[i].v = drivers.Int(clamp(o.limit))
 		case bindElement:
-			c.bindValues[i].v = o.element
+			values[i].v = o.element
 		case bindAfterToken:
-			c.bindValues[i].v = drivers.Bigint(o.tokens.after)
+			values[i].v = drivers.Bigint(o.tokens.after)
 		case bindToToken:
-			c.bindValues[i].v = drivers.Bigint(o.tokens.to)
+			values[i].v = drivers.Bigint(o.tokens.to)
 		case bindTime:
-			c.bindValues[i].v = drivers.Bigint(o.time)
+			values[i].v = drivers.Bigint(o.time)
 		default:
-			c.bindValues[i].v = o.args[from]
+			values[i].v = o.args[from]
 		}
 	}
-	for _, i := range c.optional {
-		if c.vals[i] = &c.bindValues[i]; absent(&c.bindValues[i].v) {
-			c.vals[i] = gocql.UnsetValue
-		}
+	// A page that is fetched ahead would be counted before it is read.
+	request := sl.store.session.Query(q.text, q.given(values)...).Consistency(sl.store.settings.consistency).Prefetch(0)
+	if sl.tracer != nil {
+		request.Trace(sl.tracer)
 	}
-	if c.route != nil {
-		c.key = c.partition(c.key[:0], c.bindValues)
-		c.request.RoutingKey(c.key)
+	if q.conditional {
+		request.NoSkipMetadata() // the columns of the result depend on the outcome
+	}
+	if q.route != nil {
+		request.RoutingKey(q.partition(nil, values))
 	}
 	if o.time != 0 {
-		c.request.WithTimestamp(o.time)
+		request.WithTimestamp(o.time)
 	}
-	if len(c.lists) > 0 {
-		sl.retry.allow(c.request, c.repeatable(o.args))
+	if o.rows > 0 {
+		request.PageSize(o.rows).PageState(o.state)
 	}
+	sl.retry.allow(request, q.repeatable(o.args))
 	sl.retry.begin(plainWrite) // other writes are sent once
 	sl.requests++
-	if ctx.Done() == nil {
-		return c.request.Iter()
+	if ctx.Done() != nil {
+		request = request.WithContext(ctx)
 	}
-	return c.request.WithContext(ctx).Iter()
+	return request.Iter()
+}
+
+// given returns the values as gocql takes them, without optional ones that are null or empty.
+func (q *query) given(values []bindValue) []any {
+	all := make([]any, len(values))
+	for i := range values {
+		all[i] = &values[i]
+	}
+	for _, i := range q.optional {
+		if absent(&values[i].v) {
+			all[i] = gocql.UnsetValue
+		}
+	}
+	return all
 }
 
 // absent reports whether a value is null or an empty collection, which Cassandra reads as null.
@@ -233,40 +180,18 @@ func (q *query) repeatable(args []drivers.Value) bool {
 // partition appends the partition key in the form that gocql hashes to find the
 // replicas. The key of one column is the value itself. In a key of several columns
 // each value has its length before it and a zero byte after it.
-func (q *query) partition(dst []byte, bindValues []bindValue) []byte {
+func (q *query) partition(dst []byte, values []bindValue) []byte {
 	if len(q.route) == 1 {
-		return appendValue(dst, bindValues[q.route[0]].v)
+		return appendValue(dst, values[q.route[0]].v)
 	}
 	for _, i := range q.route {
 		at := len(dst)
-		dst = appendValue(append(dst, 0, 0), bindValues[i].v)
+		dst = appendValue(append(dst, 0, 0), values[i].v)
 		n := len(dst) - at - 2
 		dst[at], dst[at+1] = byte(n>>8), byte(n)
 		dst = append(dst, 0)
 	}
 	return dst
-}
-
-// maxKeptBytes is the size in bytes of the largest buffer that a session keeps from call to call.
-const maxKeptBytes = 64 << 10
-
-// done drops the references to the caller's values and to the response.
-func (c *call) done() {
-	for i := range c.bindValues {
-		s := &c.bindValues[i]
-		s.v = drivers.Value{}
-		if cap(s.buf) > maxKeptBytes {
-			s.buf = nil
-		}
-	}
-	for i := range c.results {
-		c.results[i].v = drivers.Value{}
-	}
-	clear(c.elems)
-	clear(c.row)
-	if c.elems = c.elems[:0]; cap(c.elems) > maxKeptBytes/64 {
-		c.elems = nil
-	}
 }
 
 // clamp returns a limit as an int, the type of LIMIT in CQL. A negative one is no limit.

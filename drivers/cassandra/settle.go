@@ -22,24 +22,24 @@ const quietPolls = 5
 // Settle implements drivers.Settler. It writes the memtables of the applied schemas to
 // disk, and waits until no node has a flush or a compaction running or queued. A cluster
 // that does not show its thread pools to this user gives drivers.ErrUntold.
-func (ob *observer) Settle(ctx context.Context) error {
-	return ob.During("settle", func() error { return ob.settle(ctx) })
+func (s *Store) Settle(ctx context.Context) error {
+	return s.During("settle", func() error { return s.settle(ctx) })
 }
 
-func (ob *observer) settle(ctx context.Context) (err error) {
-	if tables := ob.tables(); !ob.ReadOnly && len(tables) > 0 {
-		defer func() { err = errors.Join(err, ob.endFlushing(ctx, tables)) }()
-		if err := ob.flush(ctx, tables); err != nil {
+func (s *Store) settle(ctx context.Context) (err error) {
+	if tables := s.tables(); !s.ReadOnly && len(tables) > 0 {
+		defer func() { err = errors.Join(err, s.endFlushing(ctx, tables)) }()
+		if err := s.flush(ctx, tables); err != nil {
 			return err
 		}
 	}
-	return ob.awaitQuiet(ctx)
+	return s.awaitQuiet(ctx)
 }
 
-func (ob *observer) awaitQuiet(ctx context.Context) error {
+func (s *Store) awaitQuiet(ctx context.Context) error {
 	quiet := 0
 	return poll(ctx, func() (bool, error) {
-		busy, err := ob.busy(ctx)
+		busy, err := s.busy(ctx)
 		if quiet++; busy > 0 {
 			quiet = 0
 		}
@@ -54,9 +54,9 @@ const flushEvery = 500 * time.Millisecond
 // nodetool needs JMX. But a table can have a flush period, and a node that learns of one flushes
 // a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). flush waits until
 // that must have begun. A cluster that has no such option goes on without it.
-func (ob *observer) flush(ctx context.Context, tables []string) error {
+func (s *Store) flush(ctx context.Context, tables []string) error {
 	for _, t := range tables {
-		if err := ob.setFlushPeriod(ctx, t, flushEvery); err != nil {
+		if err := s.setFlushPeriod(ctx, t, flushEvery); err != nil {
 			return err
 		}
 	}
@@ -73,17 +73,17 @@ func (ob *observer) flush(ctx context.Context, tables []string) error {
 const resetWithin = 30 * time.Second
 
 // endFlushing sets the flush period back to Cassandra's default, which is none.
-func (ob *observer) endFlushing(ctx context.Context, tables []string) error {
+func (s *Store) endFlushing(ctx context.Context, tables []string) error {
 	return drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) (err error) {
 		for _, t := range tables {
-			err = errors.Join(err, ob.setFlushPeriod(ctx, t, 0))
+			err = errors.Join(err, s.setFlushPeriod(ctx, t, 0))
 		}
 		return err
 	})
 }
 
-func (ob *observer) setFlushPeriod(ctx context.Context, table string, period time.Duration) error {
-	err := ob.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", table, period.Milliseconds()))
+func (s *Store) setFlushPeriod(ctx context.Context, table string, period time.Duration) error {
+	err := s.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", table, period.Milliseconds()))
 	if err != nil && !hidden(err) {
 		return fmt.Errorf("set the flush period of table %s to %v: %w", table, period, err)
 	}
@@ -91,8 +91,8 @@ func (ob *observer) setFlushPeriod(ctx context.Context, table string, period tim
 }
 
 // tables returns the applied schemas' tables, as statements name them.
-func (ob *observer) tables() (names []string) {
-	for t := range ob.compiler.applied.All() {
+func (s *Store) tables() (names []string) {
+	for t := range s.compiler.applied.All() {
 		names = append(names, t.qualified)
 	}
 	slices.Sort(names)
@@ -101,13 +101,13 @@ func (ob *observer) tables() (names []string) {
 
 // busy returns the number of flushes and compactions that run or wait, on all nodes
 // that can be reached. It asks them at the same time.
-func (ob *observer) busy(ctx context.Context) (int64, error) {
+func (s *Store) busy(ctx context.Context) (int64, error) {
 	var tasks atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	for _, h := range ob.nodes.reachable() {
+	for _, h := range s.nodes.reachable() {
 		g.Go(func() error {
 			return crash.Guard(func() error {
-				n, err := ob.busyNode(toNode(ctx, h))
+				n, err := s.busyNode(toNode(ctx, h))
 				tasks.Add(n)
 				if err != nil && !errors.Is(err, drivers.ErrUntold) {
 					err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
@@ -121,16 +121,11 @@ func (ob *observer) busy(ctx context.Context) (int64, error) {
 }
 
 // busyNode does the same for the node of the context.
-func (ob *observer) busyNode(ctx context.Context) (tasks int64, err error) {
-	it := ob.session.Query("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
-		[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"}).
-		WithContext(ctx).Consistency(gocql.One).Iter()
-	var name string
+func (s *Store) busyNode(ctx context.Context) (tasks int64, err error) {
 	var active, pending int64
-	for it.Scan(&name, &active, &pending) {
-		tasks += active + pending
-	}
-	err = it.Close()
+	query := s.session.Query("SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
+		[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
+	err = scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks += active + pending }, &active, &pending)
 	if hidden(err) {
 		err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUntold, err)
 	}

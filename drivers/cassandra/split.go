@@ -16,18 +16,18 @@ import (
 
 // Split implements drivers.Splitter. Its parts are token ranges of equal length of
 // the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
-func (c *calls) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return c.parts(ctx, scan, tokenRanges(n))
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	return s.parts(ctx, scan, tokenRanges(n))
 }
 
 // Range implements drivers.Ranger: the token before the first one, and the last one.
-func (c *calls) Range(part drivers.Statement) string {
+func (s *Store) Range(part drivers.Statement) string {
 	r := part.(*statement).tokens
 	return fmt.Sprintf("%d:%d", r.after, r.to)
 }
 
 // Within implements drivers.Ranger.
-func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+func (s *Store) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
 	all := make([]tokenRange, len(ranges))
 	for i, text := range ranges {
 		after, to, _ := strings.Cut(text, ":")
@@ -38,12 +38,12 @@ func (c *calls) Within(ctx context.Context, scan drivers.Statement, ranges []str
 			return nil, fmt.Errorf("%q is no range of tokens: %w", text, err)
 		}
 	}
-	return c.parts(ctx, scan, all)
+	return s.parts(ctx, scan, all)
 }
 
 // parts returns a scan of each range of tokens.
-func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
-	return plan.Parts(c.Gate, scan, func(st *statement) ([]*statement, error) {
+func (s *Store) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
+	return plan.Parts(s.Gate, scan, func(st *statement) ([]*statement, error) {
 		part := *st
 		part.queries[0] = part.selection(func(b *cql) {
 			token := "token(" + ddl.Quoted(part.table.Partition) + ")"
@@ -56,7 +56,7 @@ func (c *calls) parts(ctx context.Context, scan drivers.Statement, ranges []toke
 			one.tokens = r
 			parts[i] = &one
 		}
-		return parts, c.prepare(ctx, &part)
+		return parts, s.prepare(ctx, &part)
 	})
 }
 

@@ -28,8 +28,8 @@ type tracedSession struct {
 }
 
 // Traced implements drivers.Tracer.
-func (c *calls) Traced() (drivers.TracedSession, error) {
-	se, err := c.Session()
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	se, err := s.Session()
 	if err != nil {
 		return nil, err
 	}

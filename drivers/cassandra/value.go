@@ -10,12 +10,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// bindValue is the value of one bind marker. gocql asks it for its bytes and copies
-// them into the request. Each call of a slot reuses its bindValues.
-type bindValue struct {
-	v   drivers.Value
-	buf []byte
-}
+// bindValue is the value of one bind marker. gocql copies its bytes into the request.
+type bindValue struct{ v drivers.Value }
 
 // MarshalCQL implements gocql.Marshaler. The value's kind was checked before.
 func (s *bindValue) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
@@ -25,8 +21,7 @@ func (s *bindValue) MarshalCQL(gocql.TypeInfo) ([]byte, error) {
 	if b := s.v.Raw(); len(b) > 0 {
 		return b, nil
 	}
-	s.buf = appendValue(s.buf[:0], s.v)
-	return s.buf, nil
+	return appendValue(nil, s.v), nil
 }
 
 // empty is an empty text or blob. A nil slice would mean null.
@@ -68,9 +63,8 @@ func appendValue(dst []byte, v drivers.Value) []byte {
 // response, which gocql never reuses. So the value stays valid as long as somebody
 // holds it.
 type resultValue struct {
-	typ   schemas.Type
-	v     drivers.Value
-	elems *[]drivers.Value // a buffer for the elements of the row's collections
+	typ schemas.Type
+	v   drivers.Value
 	// tolerant is that of the session. If true, a value that cannot be decoded becomes a broken one.
 	tolerant *bool
 }
@@ -102,7 +96,7 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 	if c.typ.Kind == schemas.Map {
 		n *= 2
 	}
-	begin := len(*c.elems)
+	var elems []drivers.Value
 	for i := range n {
 		typ := c.typ.Elem
 		if c.typ.Kind == schemas.Map && i%2 == 0 {
@@ -120,10 +114,9 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		if err != nil {
 			return drivers.Value{}, err
 		}
-		*c.elems = append(*c.elems, e)
+		elems = append(elems, e)
 		data = data[end:]
 	}
-	elems := (*c.elems)[begin:len(*c.elems):len(*c.elems)]
 	switch c.typ.Kind {
 	case schemas.Set:
 		return drivers.SetOf(elems), nil

@@ -2,11 +2,12 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
-
-	"github.com/gocql/gocql"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // RunWrite implements plan.Runner.
@@ -21,8 +22,8 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 }
 
 // fits checks the size of a write before it is sent.
-func (c *calls) fits(st *statement, args []drivers.Value) error {
-	if n, most := st.sizeOf(args)+partitionOverhead, c.limits.mutation; n > most {
+func (s *Store) fits(st *statement, args []drivers.Value) error {
+	if n, most := st.sizeOf(args)+partitionOverhead, s.limits.mutation; n > most {
 		return fmt.Errorf("%d bytes, but the cluster accepts at most %d: %w", n, most, drivers.ErrTooLarge)
 	}
 	return nil
@@ -42,17 +43,15 @@ func (st *statement) sizeOf(args []drivers.Value) int64 {
 }
 
 // time returns the timestamp of a write, or 0 if the node sets it.
-func (c *calls) time(st *statement) int64 {
+func (s *Store) time(st *statement) int64 {
 	if !st.setsTimestamp() {
 		return 0
 	}
-	return c.clock.next(1)
+	return s.clock.next(1)
 }
 
 func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	c := sl.call(st.put(args, false))
-	err := sl.send(ctx, c, &inputs{args: args, time: time}).Close()
-	c.done()
+	err := sl.send(ctx, st.put(args, false), &inputs{args: args, time: time}).Close()
 	return writeError(err, st.writeKind(), sl.retry.uncertain)
 }
 
@@ -67,50 +66,32 @@ func (st *statement) writeKind() writeKind {
 	return plainWrite
 }
 
-// writeIf sends a conditional write. If it was not applied and there is a row,
-// Cassandra returns the present values of the compared columns.
-func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	c := s.call(st.queries[0])
-	it := s.send(ctx, c, &inputs{args: args})
-	r, err := s.conditionResult(st, it)
+// writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the
+// present values of the compared columns follow.
+func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
+	it := s.send(ctx, st.queries[0], &inputs{args: args})
+	columns, compared := it.Columns(), st.Pattern().If
+	present, answer := make([]resultValue, len(compared)), make([]any, len(columns)) // gocql skips a nil target
+	for i := range columns {
+		at := slices.IndexFunc(compared, func(c *schemas.Column) bool { return c.Name == columns[i].Name })
+		switch {
+		case columns[i].Name == "[applied]":
+			answer[i] = &r.Applied
+		case at >= 0:
+			present[at] = resultValue{typ: compared[at].Type, tolerant: s.tolerant}
+			answer[i] = &present[at]
+		}
+	}
+	if !it.Scan(answer...) {
+		err = errors.New("the answer to a conditional write is empty")
+	}
 	if cerr := it.Close(); cerr != nil {
 		err = cerr
 	}
-	c.done()
+	if err == nil && !r.Applied && len(columns) > 1 {
+		for _, p := range present {
+			r.Row = append(r.Row, p.v)
+		}
+	}
 	return r, writeError(err, paxosWrite, false)
-}
-
-// conditionResult reads the result of a conditional write: the column [applied],
-// and if that is false, the compared columns.
-func (s *session) conditionResult(st *statement, it *gocql.Iter) (drivers.Result, error) {
-	var r drivers.Result
-	columns := it.Columns()
-	s.answer, s.rows = s.answer[:0], s.rows[:0]
-	var present []resultValue
-	if len(columns) > 1 {
-		present = make([]resultValue, len(st.Pattern().If))
-	}
-	for i := range columns {
-		s.answer = append(s.answer, nil) // gocql skips a nil target
-		if columns[i].Name == "[applied]" {
-			s.answer[i] = &r.Applied
-			continue
-		}
-		for j, c := range st.Pattern().If {
-			if c.Name == columns[i].Name {
-				present[j].typ, present[j].tolerant = c.Type, s.tolerant
-				s.answer[i] = &present[j]
-			}
-		}
-	}
-	if !it.Scan(s.answer...) {
-		return r, fmt.Errorf("the answer to a conditional write is empty")
-	}
-	if !r.Applied && len(present) > 0 {
-		for i := range present {
-			s.rows = append(s.rows, present[i].v)
-		}
-		r.Row = s.rows
-	}
-	return r, nil
 }

@@ -25,11 +25,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 }
 
 func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
-	l, err := newLayout(sch, s.namespace, namespaceOf(s.namespace, sch.Name))
-	if err != nil {
-		return err
-	}
-	missing, err := s.missing(ctx, l, sch)
+	l, missing, err := s.missing(ctx, sch)
 	if err != nil {
 		return err
 	}
@@ -39,7 +35,7 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 				return fmt.Errorf("%w, at: %s", err, firstLine(statement))
 			}
 		}
-		if missing, err = s.missing(ctx, l, sch); err != nil {
+		if _, missing, err = s.missing(ctx, sch); err != nil {
 			return err
 		}
 		if len(missing) > 0 {
@@ -56,70 +52,52 @@ func firstLine(statement string) string {
 	return line
 }
 
-// missing returns the statements that create what the namespace lacks.
-func (s *Store) missing(ctx context.Context, l *layoutOf, sch *schemas.Schema) ([]string, error) {
-	n, err := s.readNamespace(ctx, l.namespace)
-	if err != nil {
-		return nil, err
+// missing returns the statements that create what a schema's namespace lacks.
+func (s *Store) missing(ctx context.Context, sch *schemas.Schema) (l *layoutOf, statements []string, err error) {
+	if l, err = newLayout(sch, s.namespace, s.place(sch.Name)); err != nil {
+		return nil, nil, err
 	}
-	return s.lacking(l, sch, n)
+	n, err := s.readNamespace(ctx, l.namespace)
+	if err == nil {
+		statements, err = l.lacking(n)
+	}
+	return l, statements, err
 }
 
 // lacking returns the statements that create what a namespace lacks; nil is one that is not there. It returns an
 // error if the namespace differs in any other way.
-func (s *Store) lacking(l *layoutOf, sch *schemas.Schema, n *liveNamespace) (statements []string, err error) {
+func (l *layoutOf) lacking(n *liveNamespace) (statements []string, err error) {
 	if n == nil {
 		statements = append(statements, "CREATE NAMESPACE IF NOT EXISTS "+l.namespace)
 		n = &liveNamespace{name: l.namespace}
 	}
-	if err := n.owned(s.namespace, sch.Name); err != nil {
+	if err := n.owned(l.run, l.schema.Name); err != nil {
 		return nil, err
 	}
-	own, err := stored(sch)
+	own, err := l.stored()
 	if err != nil {
 		return nil, err
 	}
-	changes, err := drivers.Missing(own, n.schema(sch.Name))
+	changes, err := drivers.Missing(own, n.schema(l.schema.Name))
 	if err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", l.namespace, err)
 	}
-	for _, d := range changes {
-		for _, statement := range l.statements(d) {
-			if !slices.Contains(statements, statement) { // tables may share a parent without rows
-				statements = append(statements, statement)
-			}
-		}
-	}
-	return statements, nil
-}
-
-func (t *liveTable) has(index string) bool {
-	for _, x := range t.Indexes {
-		if strings.EqualFold(x.Name, index) {
-			return true
-		}
-	}
-	return false
+	return append(statements, drivers.Statements(changes, l.statements)...), nil
 }
 
 // attach is Apply of a store that is open for reading only.
 func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
-	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
-	if err != nil {
-		return err
-	}
-	n, err := s.readNamespace(ctx, l.namespace)
+	l, n, err := s.find(ctx, sch)
 	if err == nil && n == nil {
 		err = &drivers.AbsentError{What: "namespace", Name: l.namespace, Where: "with tables"}
 	}
 	if err != nil {
 		return err
 	}
-	own, err := stored(sch)
+	own, err := l.stored()
 	if err != nil {
 		return err
 	}
-	n.markAs(l, sch.Name)
 	if err := drivers.Readable(own, n.schema(sch.Name)); err != nil {
 		return fmt.Errorf("namespace %s: %w", l.namespace, err)
 	}
@@ -132,14 +110,31 @@ func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// markAs gives tables without a mark the one that Apply would have written: somebody else made
-// the namespace.
-func (n *liveNamespace) markAs(l *layoutOf, schema string) {
-	for _, t := range l.all {
-		if live := n.tables[t.path]; live != nil && !live.marked {
-			live.mark, live.marked = t.mark("", schema), true
+func (t *liveTable) has(index string) bool {
+	for _, x := range t.Indexes {
+		if strings.EqualFold(x.Name, index) {
+			return true
 		}
 	}
+	return false
+}
+
+// find reads the namespace of a schema, which need not be mailbench's; nil if it has no tables. Tables without a mark
+// get the one that Apply would have written.
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*layoutOf, *liveNamespace, error) {
+	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := s.readNamespace(ctx, l.namespace)
+	if n != nil {
+		for _, t := range l.all {
+			if live := n.tables[t.path]; live != nil && !live.marked {
+				live.mark, live.marked = t.mark("", sch.Name), true
+			}
+		}
+	}
+	return l, n, err
 }
 
 // Time limits of a change of the schema, and the time between two checks of it.

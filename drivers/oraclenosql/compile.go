@@ -61,10 +61,11 @@ type statement struct {
 
 // layoutOf is the layout of a schema: its namespace and Oracle's table of each of its tables.
 type layoutOf struct {
-	run, schema string // the store's namespace and the schema, which marks name
-	namespace   string
-	all         []*table
-	tables      map[*schemas.Table]*table // the table of rows; its parent has the static columns
+	schema    *schemas.Schema
+	run       string // the store's namespace, which marks name
+	namespace string
+	all       []*table
+	tables    map[*schemas.Table]*table // the table of rows; its parent has the static columns
 }
 
 func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
@@ -72,7 +73,7 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	l := &layoutOf{run, s.Name, namespace, all, make(map[*schemas.Table]*table)}
+	l := &layoutOf{s, run, namespace, all, make(map[*schemas.Table]*table)}
 	for _, t := range all {
 		t.full = namespace + ":" + t.path
 		l.tables[t.of] = t // the table of rows, which follows that of their static columns

@@ -15,16 +15,20 @@ import (
 
 // Stored implements drivers.Store. Oracle keeps every table, and the indexes over columns
 // that it can index.
-func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch) }
-
-func stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	if _, err := newLayout(sch, "", ""); err != nil {
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	l, err := newLayout(sch, "", "")
+	if err != nil {
 		return nil, err
 	}
-	own := schemas.Canonical(sch)
+	return l.stored()
+}
+
+// stored returns the layout's schema as it is after Apply.
+func (l *layoutOf) stored() (*schemas.Schema, error) {
+	own := schemas.Canonical(l.schema)
 	for _, t := range own.Tables {
 		if err := checkHints(t); err != nil {
-			return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+			return nil, fmt.Errorf("schema %s: %w", l.schema.Name, err)
 		}
 		t.Hints = nil
 		t.Indexes = (&table{of: t, parent: &table{}}).kept()
@@ -161,38 +165,26 @@ func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 }
 
 func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
-	if err != nil {
-		return nil, err
-	}
-	n, err := s.readNamespace(ctx, l.namespace)
+	l, n, err := s.find(ctx, sch)
 	if err != nil {
 		return nil, err
 	}
 	if n == nil {
 		return nil, fmt.Errorf("no namespace %s with tables", l.namespace)
 	}
-	own, err := stored(sch)
+	own, err := l.stored()
 	if err != nil {
 		return nil, err
 	}
-	n.markAs(l, sch.Name)
-	c := &drivers.Comparison{
+	return &drivers.Comparison{
 		Where:  "namespace " + l.namespace,
-		Drifts: drivers.Drifts(schemas.Diff(own, n.schema(sch.Name))),
+		Drifts: sqlShell.Drifts(schemas.Diff(own, n.schema(sch.Name)), l.statements),
 		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
-	}
-	for i := range c.Drifts {
-		d := &c.Drifts[i]
-		for _, statement := range l.statements(d.Difference) {
-			if !strings.HasPrefix(statement, "#") {
-				statement += ";"
-			}
-			d.Mend = append(d.Mend, statement)
-		}
-	}
-	return c, nil
+	}, nil
 }
+
+// sqlShell is the shell that takes the statements.
+var sqlShell = drivers.Shell{Comment: "#", End: ";"}
 
 // statements returns the statements of a change. One that would remove data is a comment, and so is what no
 // statement does.
@@ -200,7 +192,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	at := slices.IndexFunc(l.all, func(t *table) bool { return t.of.Name == d.Table && !t.isStatic() })
 	if at < 0 {
 		if d.Kind == schemas.ExtraTable {
-			return []string{"# DROP TABLE removes its rows too"}
+			return []string{sqlShell.Unsafe("removes its rows", "DROP TABLE "+l.namespace+":"+d.Table)}
 		}
 		return nil
 	}
@@ -209,7 +201,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	case schemas.MissingTable: // with that of its static columns, and the parents that have no rows
 		for up := t; up != nil; up = up.parent {
 			if up.of == t.of || up.of.Header() {
-				all = append(all, up.create(render.Mark(up.mark(l.run, l.schema))))
+				all = append(all, up.create(render.Mark(up.mark(l.run, l.schema.Name))))
 			}
 		}
 		slices.Reverse(all)
@@ -233,7 +225,8 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 			}
 		}
 	case schemas.ExtraColumn:
-		return []string{fmt.Sprintf("# ALTER TABLE %s (DROP %s); removes its values", t.full, identifier(d.Part))}
+		statement := fmt.Sprintf("ALTER TABLE %s (DROP %s)", t.full, identifier(d.Part))
+		return []string{sqlShell.Unsafe("removes its values", statement)}
 	}
 	return []string{"# no statement changes this: re-create the table, and copy its rows"}
 }

@@ -77,7 +77,7 @@ func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	statements, err := st.lacking(l, s, nil)
+	statements, err := l.lacking(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

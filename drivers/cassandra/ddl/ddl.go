@@ -81,26 +81,34 @@ type Definition struct {
 
 // TableDefinition is a table that is not a row header.
 type TableDefinition struct {
-	Table   *schemas.Table
-	Name    string // in CQL
-	Comment string // the mark
-	options []option
-	Indexes []IndexDefinition
-	kind    string // kind of its indexes: legacy or sai
+	Table    *schemas.Table
+	Name     string // in CQL
+	Comment  string // the mark
+	settings map[string]string
+	Indexes  []IndexDefinition
 }
 
 // Define translates a schema into CQL.
-func Define(s *schemas.Schema, namespace string, r Replication) (*Definition, error) {
-	d := &Definition{Replication: r, namespace: namespace, types: s.Types, other: s.Other}
-	var err error
-	if d.Stored, err = Stored(s); err != nil {
-		return nil, err
-	}
+func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
+	d := &Definition{Replication: r, namespace: namespace, types: s.Types, other: s.Other, Stored: schemas.Canonical(s)}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
-	named := make(map[string]string) // CQL name → table
+	for _, u := range s.Types {
+		own := &schemas.UserType{Name: u.Name}
+		for _, c := range u.Fields {
+			own.Fields = append(own.Fields, &schemas.Column{Name: c.Name, Type: plainType(cqlType(c.Type))})
+		}
+		d.Stored.Types = append(d.Stored.Types, own)
+	}
+	named, indexed := make(map[string]string), make(map[string]string) // in CQL → table
 	for _, t := range s.Tables {
+		settings, err := settingsOf(t)
+		if err != nil {
+			return nil, err
+		}
+		stored := d.Stored.Table(t.Name)
+		d.store(t, stored, settings)
 		if t.Header() {
 			if len(t.Hints[EngineName]) > 0 {
 				return nil,
@@ -109,32 +117,78 @@ func Define(s *schemas.Schema, namespace string, r Replication) (*Definition, er
 			}
 			continue
 		}
-		td := TableDefinition{Table: t, Name: tableName(t), Comment: words.Mark(newMark(namespace, s.Name, t))}
+		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		td.Comment = words.Mark(newMark(namespace, s.Name, t))
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}
 		named[td.Name] = t.Name
-		if td.options, err = options(t); err != nil {
-			return nil, err
-		}
-		if td.kind, err = indexKind(t); err != nil {
-			return nil, err
-		}
-		td.Indexes = indexesOf(t)
-		d.Tables = append(d.Tables, td)
-	}
-	indexed := make(map[string]string) // index → table: an index's name is unique in a keyspace
-	for _, td := range d.Tables {
 		for _, x := range td.Indexes {
 			if other, taken := indexed[x.Name]; taken {
 				return nil,
 					fmt.Errorf("tables %s and %s both have an index %s, but a keyspace can have only one of that name: rename one",
-						other, td.Table.Name, x.Name)
+						other, t.Name, x.Name)
 			}
-			indexed[x.Name] = td.Table.Name
+			indexed[x.Name] = t.Name
 		}
+		d.Tables = append(d.Tables, td)
 	}
 	return d, nil
+}
+
+// store makes a table in canonical form the one that Inspect will return.
+func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
+	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
+		return !t.OneColumn(x) && (said.Imported == nil || len(x.Columns) > 1)
+	})
+	kinds := indexKind(said)
+	if said.Imported != nil {
+		kinds = asCQL(said, t.Indexes)
+	}
+	if t.Hints = nil; t.Header() {
+		return
+	}
+	own := map[string]string{schemas.ExpirySetting: "0"}
+	if len(t.Indexes) > 0 {
+		own[indexesHint] = kinds
+	}
+	for name, value := range settings {
+		if own[name] = value; strings.HasSuffix(name, ".class") {
+			own[name] = short(value)
+		}
+	}
+	t.Hints = map[string]map[string]string{EngineName: own}
+}
+
+// asCQL gives the indexes of an imported table the targets that CQL has, such as full(tags), and returns their
+// kinds. What schema import carries of an index is "TARGET USING 'CLASS'"; without it the kind is that of the hint.
+func asCQL(t *schemas.Table, indexes []*schemas.Index) string {
+	var kinds []string
+	for _, x := range indexes {
+		own := indexKind(t)
+		if c := x.Columns[0].Column; len(x.Columns) == 1 && c.Type.Collection() && c.Type.Foreign == "" {
+			x.Columns[0].Column = &schemas.Column{Name: "values(" + c.Name + ")"}
+		}
+		target, using, _ := strings.Cut(schemas.Carried(t.Other, "index "+x.Name), "USING ")
+		if target = strings.TrimSpace(target); strings.HasSuffix(target, ")") {
+			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
+		}
+		if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
+			own = IndexKindOf(customIndex, class)
+		}
+		kinds = append(kinds, own)
+	}
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), ", ")
+}
+
+var frozenTuple = regexp.MustCompile(`frozen<(tuple<(?:[^<>]|<[^<>]*>)*>)>`)
+
+// plainType returns the type of a field of a type, as the language writes what CQL has. Every tuple is frozen, and
+// system_schema says so.
+func plainType(text string) schemas.Type {
+	text = schemas.TypeOfCQL(strings.ReplaceAll(text, `"`, "")).String()
+	return schemas.Type{Foreign: frozenTuple.ReplaceAllString(text, "$1")}
 }
 
 // Qualified returns the name of a table with that of the keyspace.
@@ -211,8 +265,12 @@ func (d *Definition) createTable(td TableDefinition) string {
 		}
 		b.WriteString("CLUSTERING ORDER BY (" + strings.Join(order, ", ") + ")\n  AND ")
 	}
-	for _, o := range td.options {
-		b.WriteString(o.String() + "\n  AND ")
+	before := ""
+	for _, name := range slices.Sorted(maps.Keys(td.settings)) {
+		if option := optionOf(td.settings, name); option != before { // the fields of a map are neighbours
+			b.WriteString(option + "\n  AND ")
+			before = option
+		}
 	}
 	b.WriteString("comment = " + Literal(td.Comment) + d.ThrowAway)
 	return b.String()
@@ -221,7 +279,7 @@ func (d *Definition) createTable(td TableDefinition) string {
 func (d *Definition) createIndex(td TableDefinition, x IndexDefinition) string {
 	using := ""
 	switch {
-	case td.kind == sai:
+	case indexKind(td.Table) == sai:
 		using = " USING 'sai'"
 	case d.NamesLegacy:
 		using = " USING 'legacy_local_table'"
@@ -322,22 +380,6 @@ func foreign(text string) string {
 		return word
 	})
 	return strings.ReplaceAll(text, ",", ", ")
-}
-
-const (
-	legacyIndex = "legacy"
-	sai         = "sai"
-)
-
-func indexKind(t *schemas.Table) (string, error) {
-	switch kind := t.Hints[EngineName][indexesHint]; kind {
-	case "":
-		return legacyIndex, nil
-	case legacyIndex, sai:
-		return kind, nil
-	default:
-		return "", fmt.Errorf("table %s: hint %s: %q; expected legacy or sai", t.Name, indexesHint, kind)
-	}
 }
 
 // IndexDefinition is an index that Cassandra keeps.

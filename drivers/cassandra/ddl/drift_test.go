@@ -1,7 +1,9 @@
 package ddl
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,9 +44,11 @@ func TestDriftSaid(t *testing.T) {
 		}
 	}
 	live := func(replication, options map[string]string, durable bool, ttl int) *LiveKeyspace {
+		settings := maps.Clone(options)
+		settings["ttl"] = strconv.Itoa(ttl)
 		return &LiveKeyspace{Name: "shop", Replication: replication, Durable: durable, Tables: map[string]*LiveTable{"orders": {
 			Columns: []LiveColumn{{Name: "k", Type: "text", Kind: "partition_key"}, {Name: "v", Type: "text", Kind: "regular"}},
-			Mark:    mark{Table: "orders"}, Carried: options, Expiry: ttl,
+			Mark:    mark{Table: "orders"}, Settings: settings,
 		}}}
 	}
 	class := "org.apache.cassandra.locator.NetworkTopologyStrategy"

@@ -39,7 +39,7 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		case c.Column.Type.Collection():
 			complex++
 			body += vint(c.Count)
-			if newRows, _ := NewRows(r.Table); !newRows {
+			if !NewRows(r.Table) {
 				body += stamp + seconds // a put deletes the elements that were there: a complex deletion
 			}
 			body += c.Count * (1 + element(c))

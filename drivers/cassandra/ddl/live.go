@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -19,7 +18,7 @@ type LiveKeyspace struct {
 	Replication map[string]string
 	Durable     bool                  // writes go into the commit log
 	Tables      map[string]*LiveTable // by name
-	Types       []LiveType
+	Types       []*schemas.UserType
 }
 
 type LiveTable struct {
@@ -27,12 +26,10 @@ type LiveTable struct {
 	Mark    mark
 	Marked  bool
 	Columns []LiveColumn
-	Indexes map[string]string            // name → column
-	Kinds   map[string]bool              // the kinds of its indexes: legacy, sai, or another class
-	Numbers map[string]string            // the options that are numbers
-	Carried map[string]string            // those of CarriedOptions that the cluster knows
-	Fields  map[string]map[string]string // the options that are maps
-	Expiry  int                          // default_time_to_live: rows expire after so many seconds; 0 is never
+	Indexes map[string]string // name → column
+	Kinds   map[string]bool   // the kinds of its indexes: legacy, sai, or another class
+	// Settings are those of ReadSettings.
+	Settings map[string]string
 }
 
 type LiveColumn struct {
@@ -100,23 +97,13 @@ func (k *LiveKeyspace) factor(datacenter string) string {
 	return k.Replication["replication_factor"]
 }
 
-// class returns the keyspace's replication strategy.
-func (k *LiveKeyspace) class() string {
-	class := k.Replication["class"]
-	return class[strings.LastIndexByte(class, '.')+1:]
-}
-
-// more reports whether the keyspace has more copies of its rows than r.
-func (k *LiveKeyspace) more(r Replication) bool {
-	have, want := 0, 0
-	for _, n := range k.Replication {
-		copies, _ := strconv.Atoi(n) // the class is no number
-		have += copies
+// AddType adds a type that the keyspace defines, with the names and CQL types of its fields.
+func (k *LiveKeyspace) AddType(name string, fields, types []string) {
+	u := &schemas.UserType{Name: name}
+	for i, field := range fields {
+		u.Fields = append(u.Fields, &schemas.Column{Name: field, Type: plainType(types[i])})
 	}
-	for _, n := range r.All() {
-		want += n
-	}
-	return have > want
+	k.Types = append(k.Types, u)
 }
 
 func (t *LiveTable) Indexed(column string) bool {
@@ -147,10 +134,11 @@ func (k *LiveKeyspace) Schema(name string) *schemas.Schema {
 			inner.Parent, inner = outer, outer
 		}
 	}
-	return schemas.Canonical(&schemas.Schema{
-		Name: name, File: "keyspace " + k.Name,
-		Tables: slices.Collect(maps.Values(tables)),
+	own := schemas.Canonical(&schemas.Schema{
+		Name: name, File: "keyspace " + k.Name, Tables: slices.Collect(maps.Values(tables)),
 	})
+	own.Types = k.Types
+	return own
 }
 
 // within reports whether a table is another or nested in it.
@@ -163,17 +151,10 @@ func within(t, other *schemas.Table) bool {
 
 // table returns the table by its name in the schema. It is not yet nested in others.
 func (t *LiveTable) table() *schemas.Table {
-	settings := map[string]string{schemas.ExpirySetting: strconv.Itoa(t.Expiry)}
-	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex)
-	for name, number := range t.Numbers {
-		addSettings(settings, name, number, nil)
+	settings := map[string]string{
+		indexesHint: cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex),
 	}
-	for name, value := range t.Carried {
-		settings[name] = carriedOf(name).plain(value)
-	}
-	for name, fields := range t.Fields {
-		addSettings(settings, name, "", fields)
-	}
+	maps.Copy(settings, t.Settings)
 	own := &schemas.Table{
 		Name: t.Mark.Table, Hints: map[string]map[string]string{EngineName: settings},
 		Partition: t.roles("partition_key", schemas.Partition), Clustering: t.roles("clustering", schemas.Clustering),
@@ -225,23 +206,23 @@ func (t *LiveTable) typeOf(c LiveColumn) schemas.Type {
 	return schemas.TypeOfCQL(strings.ReplaceAll(c.Type, `"`, ""))
 }
 
-// Hints returns the table's options in the form of hints.
+// Hints returns the options that hints can set, but for ttl, in the form of hints.
 func (t *LiveTable) Hints() map[string]string {
-	hints := maps.Clone(t.Numbers)
-	for name, fields := range t.Fields {
-		var words []string
-		for _, k := range slices.Sorted(maps.Keys(fields)) {
-			if k != "class" {
-				words = append(words, k+"="+fields[k])
-			}
+	hints := make(map[string]string)
+	for _, setting := range slices.Sorted(maps.Keys(t.Settings)) {
+		name, field, isMap := strings.Cut(setting, ".")
+		switch value := t.Settings[setting]; {
+		case carried[name] != nil || name == schemas.ExpirySetting:
+		case !isMap:
+			hints[name] = value
+		case field == "class":
+			hints[name] = strings.TrimSpace(value + " " + hints[name])
+		default:
+			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
 		}
-		if class := fields["class"]; class != "" {
-			words = slices.Insert(words, 0, class[strings.LastIndexByte(class, '.')+1:])
-		}
-		if name == "compression" && fields["enabled"] == "false" {
-			words = []string{"none"}
-		}
-		hints[name] = strings.Join(words, " ")
+	}
+	if t.Settings[uncompressed] == "false" {
+		hints[compressionHint] = "none"
 	}
 	return hints
 }
@@ -274,7 +255,7 @@ type ancestor struct {
 
 func newMark(namespace, schema string, t *schemas.Table) mark {
 	m := mark{Namespace: namespace, Schema: schema, Table: t.Name}
-	if kind, err := indexKind(t); err == nil && kind != legacyIndex && len(t.Indexes) > 0 {
+	if kind := indexKind(t); kind != legacyIndex && len(t.Indexes) > 0 {
 		m.Kind = kind
 	}
 	for p := t.Parent; p != nil; p = p.Parent {

@@ -64,7 +64,7 @@ tables:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Stored(s)
+	d, err := Define(s, "", Replication{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,8 @@ tables:
 		Indexes: map[string]string{
 			"of_b": "b", "of_c": "c", "of_v": "v", "of_w": "w", "of_m": "keys(m)", "of_l": "full(l)", "of_n": "values(n)",
 		},
-		Kinds: map[string]bool{"legacy": true, "sai": true, sasi: true},
+		Kinds:    map[string]bool{"legacy": true, "sai": true, sasi: true},
+		Settings: map[string]string{"ttl": "0"},
 		Columns: []LiveColumn{
 			{Name: "a", Type: "text", Kind: "partition_key"},
 			{Name: "b", Type: "int", Kind: "partition_key", Position: 1},
@@ -85,16 +86,17 @@ tables:
 		},
 	}}}
 	k.MarkAs(nil)
-	for _, d := range schemas.Diff(want, k.Schema("s")) {
+	for _, d := range schemas.Diff(d.Stored, k.Schema("s")) {
 		if kind := d.Kind; kind != schemas.DifferentSetting || strings.Contains(d.String(), "indexes") {
 			t.Errorf("%s", d)
 		}
 	}
-	m := &comparison{Definition: &Definition{Keyspace: "k"}}
-	td := TableDefinition{Name: "x", Indexes: []IndexDefinition{{Name: "of_v", Column: s.Tables[0].Column("v")}}}
+	m := &changes{Definition: d}
 	for _, have := range []string{sasi, "legacy, " + sasi, "legacy, sai"} {
-		f := schemas.Difference{Want: "legacy", Have: have}
-		if stmts := strings.Join(m.setting(td, indexesHint, f), "\n"); strings.Contains(stmts, "DROP") {
+		f := schemas.Difference{
+			Kind: schemas.DifferentSetting, Table: "x", Part: "cassandra.indexes", Want: "legacy", Have: have,
+		}
+		if stmts := strings.Join(m.statements(f), "\n"); strings.Contains(stmts, "DROP") {
 			t.Errorf("for %s: %s", have, stmts)
 		}
 	}

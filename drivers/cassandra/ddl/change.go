@@ -1,0 +1,353 @@
+package ddl
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// cqlsh is the shell that takes the statements.
+var cqlsh = drivers.Shell{Comment: "--", End: ";"}
+
+// changes says which statements make a keyspace that of the definition.
+type changes struct {
+	*Definition
+	there *LiveKeyspace
+}
+
+// Compare compares a keyspace with the definition. there is nil if there is no keyspace; extra is
+// what was found next to its tables. exact says that more replicas than wanted are a difference too,
+// and strategy is the class of the nodes' default compaction, "" if they do not report one.
+func (d *Definition) Compare(
+	there *LiveKeyspace, extra []drivers.Drift, exact bool, strategy string,
+) (*drivers.Comparison, error) {
+	c := &drivers.Comparison{Where: "keyspace " + d.Keyspace}
+	m, want := &changes{d, there}, d.Stored // addDefaults may change it: define made it for this call
+	if there == nil {
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
+		m.there, want.Types = &LiveKeyspace{Name: d.Keyspace}, nil
+	} else {
+		drifts, err := m.keyspaceDrifts(exact)
+		if err != nil {
+			return nil, err
+		}
+		c.Drifts = drifts
+	}
+	foreign, lost := m.markDrifts()
+	have := m.there.Schema(want.Name)
+	extra = d.views(want, extra)
+	for _, t := range want.Tables {
+		h := have.Table(t.Name)
+		if h == nil || t.Header() {
+			continue
+		}
+		settings, live := t.Hints[EngineName], h.Hints[EngineName]
+		for _, name := range slices.Sorted(maps.Keys(carried)) {
+			if _, reported := live[name]; !reported && settings[name] != "" { // a node without CDC says nothing of cdc
+				delete(settings, name)
+				c.Unseen = append(c.Unseen,
+					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, t.Name))
+			}
+		}
+		addDefaults(settings, live, strategy)
+	}
+	c.Drifts = slices.Concat(c.Drifts, lost, cqlsh.Drifts(schemas.Diff(want, have), m.statements), extra)
+	for i := range c.Drifts {
+		if d := &c.Drifts[i]; d.Kind == schemas.DifferentFields && strings.HasPrefix(d.Have, d.Want+", ") {
+			d.Harm = drivers.OnlyThere
+		}
+	}
+	if len(foreign) > 0 {
+		c.Unseen = append(c.Unseen,
+			fmt.Sprintf("Without mailbench's mark Cassandra does not report how %s are nested, which bigint "+
+				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
+				strings.Join(foreign, ", ")))
+	}
+	return c, nil
+}
+
+// views takes the materialized views of an imported schema out of it, and those that are there out of what the
+// schema does not have.
+func (d *Definition) views(want *schemas.Schema, extra []drivers.Drift) []drivers.Drift {
+	for _, td := range d.Tables {
+		base := td.Table.View()
+		if base == "" {
+			continue
+		}
+		want.Tables = slices.DeleteFunc(want.Tables, func(t *schemas.Table) bool { return t.Name == td.Table.Name })
+		view := PartName(td.Name, "materialized view", base)
+		there := len(extra)
+		if extra = slices.DeleteFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); len(extra) == there {
+			extra = append(extra, drivers.Drift{
+				Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
+				Mend:       []string{"-- create it by the statement that was imported"},
+			})
+		}
+	}
+	return extra
+}
+
+// PartName is how differences name a materialized view or a trigger of a table.
+func PartName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
+
+// keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication that the schema
+// sets under "other", or else the store's own, of which more replicas than wanted are a difference only if exact.
+func (m *changes) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
+	want, err := replicationOf(m.other)
+	if err != nil {
+		return nil, err
+	}
+	said, statement := want != nil, cqlMap(want)
+	have := make(map[string]string)
+	maps.Copy(have, m.there.Replication)
+	have["class"] = short(have["class"])
+	if !said {
+		want, statement = map[string]string{"class": "NetworkTopologyStrategy"}, m.Replication.cql()
+		for dc, n := range m.Replication.All() {
+			want[dc], have[dc] = strconv.Itoa(n), m.there.factor(dc)
+		}
+	}
+	loses, more := false, 0 // more copies of a row than are wanted
+	for name, n := range m.there.Replication {
+		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
+		more += number(n)
+	}
+	for _, n := range want {
+		more -= number(n)
+	}
+	names := maps.Clone(want)
+	if said {
+		maps.Copy(names, have)
+	}
+	add := func(name, want, have string, mend ...string) {
+		d := drivers.Drift{Harm: drivers.RowsWrong, Mend: cqlsh.Lines(mend)}
+		d.Kind, d.Part, d.Want, d.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
+		all = append(all, d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if have[name] == want[name] || !said && !exact && number(have[name]) > number(want[name]) {
+			continue
+		}
+		add("replication."+name, want[name], have[name],
+			m.alterKeyspace("replication = "+statement, loses || more > 0, "removes copies of rows"),
+			"-- then, on every node: nodetool repair --full "+m.Keyspace)
+	}
+	on, err := strconv.ParseBool(schemas.Carried(m.other, "durable_writes"))
+	if on = on || err != nil; on != m.there.Durable { // without it acknowledged writes are lost with the process
+		text := strconv.FormatBool(on)
+		add("durable_writes", text, strconv.FormatBool(m.there.Durable),
+			m.alterKeyspace("durable_writes = "+text, !on, "acknowledged writes can be lost"))
+	}
+	return all, nil
+}
+
+// alterKeyspace returns a statement, as a comment with the reason if it loses something.
+func (m *changes) alterKeyspace(with string, loses bool, what string) string {
+	statement := fmt.Sprintf("ALTER KEYSPACE %s WITH %s", Quote(m.Keyspace), with)
+	if loses {
+		return cqlsh.Unsafe(what, statement)
+	}
+	return statement
+}
+
+// number returns a number of replicas; 0 if it is none.
+func number(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// markDrifts names the tables without mailbench's mark. In a keyspace of mailbench's they have lost it, and no run
+// uses them.
+func (m *changes) markDrifts() (foreign []string, all []drivers.Drift) {
+	for _, td := range m.Tables {
+		t := m.there.Tables[td.Name]
+		if t == nil || t.Marked {
+			continue
+		}
+		foreign = append(foreign, td.Name)
+		if strings.HasPrefix(m.Keyspace, drivers.Prefix) {
+			all = append(all, drivers.Drift{
+				Difference: schemas.Difference{
+					Kind: schemas.DifferentSetting, Table: td.Table.Name,
+					Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
+				},
+				Harm: drivers.CostsMore,
+				Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
+			})
+		}
+	}
+	slices.Sort(foreign)
+	return foreign, all
+}
+
+// statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
+// data is a comment, and so is what no statement does.
+func (m *changes) statements(f schemas.Difference) []string {
+	if f.Table == "" {
+		return m.typeStatements(f)
+	}
+	td := m.table(f.Table)
+	if td == nil { // the schema has no such table
+		name := f.Table
+		for cql, t := range m.there.Tables {
+			if t.Mark.Table == f.Table {
+				name = cql
+			}
+		}
+		return []string{cqlsh.Unsafe("removes its rows", "DROP TABLE "+m.Qualified(name))}
+	}
+	table, setting := m.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
+	switch f.Kind {
+	case schemas.MissingTable:
+		if m.there.Replication == nil {
+			return append([]string{m.createKeyspace()}, m.createAll(*td)...)
+		}
+		return m.createAll(*td)
+	case schemas.MissingColumn:
+		c, static := td.Table.Column(f.Part), ""
+		if c.Role == schemas.Static {
+			static = " STATIC"
+		}
+		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s %s%s", table, Quote(c.Name), cqlType(c.Type), static)}
+	case schemas.ExtraColumn:
+		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
+	case schemas.DifferentKey, schemas.DifferentOrder:
+		return m.recreate(*td, "the primary key of a table and its order cannot be changed")
+	case schemas.DifferentType, schemas.DifferentRole:
+		return m.recreate(*td, "the type of a column cannot be changed, nor whether it is static")
+	case schemas.ExtraIndex:
+		return []string{"DROP INDEX IF EXISTS " + m.Qualified(f.Part)}
+	case schemas.MissingIndex, schemas.DifferentIndex:
+		return m.index(*td, f)
+	case schemas.DifferentExpiry:
+		alter := fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, optionName(setting), f.Want)
+		want, have := number(f.Want), number(f.Have)
+		if want > 0 && (have == 0 || want < have) {
+			alter = cqlsh.Unsafe("new rows are lost after "+f.Want+" seconds", alter)
+		}
+		return []string{alter, "-- existing rows keep the time to live that they were written with"}
+	}
+	if setting == indexesHint {
+		return m.indexKinds(*td, f)
+	}
+	option, _, isMap := strings.Cut(setting, ".")
+	settings := maps.Clone(m.Stored.Table(td.Table.Name).Hints[EngineName])
+	if class := option + ".class"; isMap && settings[class] == "" && usual[class] != "" {
+		settings[class] = usual[class]
+	}
+	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s", table, optionOf(settings, setting))}
+	if option == compressionHint {
+		stmts = append(stmts,
+			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s", m.Keyspace, td.Name))
+	}
+	return stmts
+}
+
+// table returns the definition of a table, or nil.
+func (d *Definition) table(name string) *TableDefinition {
+	at := slices.IndexFunc(d.Tables, func(td TableDefinition) bool { return td.Table.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &d.Tables[at]
+}
+
+// typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
+// or changes its type.
+func (m *changes) typeStatements(f schemas.Difference) []string {
+	name, at := m.Qualified(f.Part), slices.IndexFunc(m.types, func(u *schemas.UserType) bool { return u.Name == f.Part })
+	switch {
+	case f.Kind == schemas.ExtraType:
+		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
+	case f.Kind == schemas.MissingType:
+		return m.createTypes()[at : at+1]
+	case strings.HasPrefix(f.Have, f.Want+", "):
+		return []string{"-- a field cannot be dropped from a type; it may stay"}
+	case !strings.HasPrefix(f.Want, f.Have+", "):
+		return []string{
+			"-- the fields of a type cannot be dropped, moved or given another type: make a new type, and copy the columns that have it",
+		}
+	}
+	var stmts []string
+	for _, c := range m.types[at].Fields[strings.Count(f.Have, ", ")+1:] {
+		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s %s", name, Quote(c.Name), cqlType(c.Type)))
+	}
+	return stmts
+}
+
+// recreate returns, as comments, the steps that create a table again and keep its rows.
+func (m *changes) recreate(td TableDefinition, why string) []string {
+	table := m.Qualified(td.Name)
+	stmts := []string{
+		"-- " + why + ": create the table again, with its rows",
+		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),
+		fmt.Sprintf("-- 2. removes them: DROP TABLE %s;", table),
+	}
+	for _, stmt := range m.createAll(td) {
+		stmts = append(stmts, "-- 3. "+strings.ReplaceAll(stmt, "\n", "\n-- ")+";")
+	}
+	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
+}
+
+// index returns the statements that create an index, after dropping one over other columns.
+func (m *changes) index(td TableDefinition, f schemas.Difference) (stmts []string) {
+	if f.Kind == schemas.DifferentIndex {
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(Name(f.Part)))
+	}
+	x := td.Table.Index(f.Part)
+	for _, made := range td.Indexes { // two indexes of a schema with the same last column are one in CQL
+		if made.Column == x.Columns[len(x.Columns)-1].Column {
+			stmts = append(stmts, m.createIndex(td, made))
+		}
+	}
+	return stmts
+}
+
+// indexKinds returns the statements that create a table's indexes again, of another kind.
+func (m *changes) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
+	for _, kind := range strings.Split(f.Want+", "+f.Have, ", ") {
+		if !slices.Contains(allowed[indexesHint], kind) || strings.Contains(f.Want+f.Have, ",") {
+			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}
+		}
+	}
+	for _, x := range td.Indexes {
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(x.Name), m.createIndex(td, x))
+	}
+	return stmts
+}
+
+// Missing returns the statements that create what the keyspace lacks. It returns
+// an error if the keyspace differs in any other way.
+func (d *Definition) Missing(there *LiveKeyspace) ([]string, error) {
+	if there == nil {
+		return d.Statements(), nil
+	}
+	if err := there.Owned(d.namespace, d.Stored.Name); err != nil {
+		return nil, err
+	}
+	for dc, want := range d.Replication.All() {
+		if there.factor(dc) != strconv.Itoa(want) {
+			return nil, fmt.Errorf("keyspace %s has %s, but replication is to be %s: drop the keyspace, or change the setting",
+				d.Keyspace, cqlMap(there.Replication), d.Replication)
+		}
+	}
+	missing, err := drivers.Missing(d.Stored, there.Schema(d.Stored.Name))
+	for _, c := range missing {
+		td := d.table(c.Table)
+		if td == nil || err != nil {
+			continue
+		}
+		if t := there.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
+			err = drivers.Conflict([]schemas.Difference{c})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keyspace %s: %w", d.Keyspace, err)
+	}
+	return drivers.Statements(missing, (&changes{d, there}).statements), nil
+}

@@ -1,0 +1,309 @@
+package ddl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// EngineName is the engine's name in the list of engines and in hints.
+const EngineName = "cassandra"
+
+// The hints of a table (hints: {cassandra: {NAME: VALUE}}) are options of the CQL table. A map is written as
+// words: first the class, then key=value. Examples:
+//
+//	compaction: LeveledCompactionStrategy sstable_size_in_mb=160
+//	compression: ZstdCompressor chunk_length_in_kb=16
+//	compression: none
+//	caching: keys=ALL rows_per_partition=NONE
+//	gc_grace_seconds: 3600
+//	bloom_filter_fp_chance: 0.01
+//	ttl: 2592000 (seconds; the option default_time_to_live)
+//
+// Three hints are no options. The hint indexes is the kind of the table's indexes: legacy or sai
+// (storage-attached indexes, Cassandra 5). The hint batches, if unlogged, makes a batch with
+// atomic none whose first part writes to the table one request, without a batch log. It is
+// several if the cluster takes no batch of that size, and deletes of other partitions come after
+// puts, in a request of their own.
+//
+// The hint puts, if new-rows, says that puts write rows that are not there yet, or the same row
+// again. Such a put deletes nothing: it leaves out what is null or empty, and adds the elements
+// of sets and maps. Otherwise Cassandra writes a tombstone for each null, and one for each
+// collection to delete its elements.
+//
+//	indexes: sai
+//	batches: unlogged
+//	puts: new-rows
+const (
+	batchesHint, unlogged         = "batches", "unlogged"
+	putsHint, newRows             = "puts", "new-rows"
+	indexesHint                   = "indexes"
+	legacyIndex, sai              = "legacy", "sai"
+	bloomHint, graceHint          = "bloom_filter_fp_chance", "gc_grace_seconds"
+	cachingHint                   = "caching"
+	compactionHint                = "compaction"
+	compressionHint, uncompressed = "compression", "compression.enabled"
+)
+
+// allowed are the values of the hints that are words.
+var allowed = map[string][]string{batchesHint: {unlogged}, putsHint: {newRows}, indexesHint: {legacyIndex, sai}}
+
+// classes are Cassandra's own compaction strategies and compressors. Another one is named with its package.
+var classes = map[string][]string{
+	compactionHint: {
+		"SizeTieredCompactionStrategy", "LeveledCompactionStrategy", "TimeWindowCompactionStrategy",
+		"UnifiedCompactionStrategy", "DateTieredCompactionStrategy",
+		"IncrementalCompactionStrategy", // ScyllaDB's
+	},
+	compressionHint: {"LZ4Compressor", "SnappyCompressor", "DeflateCompressor", "ZstdCompressor", "NoopCompressor"},
+}
+
+// carried are the options that are no hints, with what their values look like. A schema says them under "other".
+var carried = map[string]*regexp.Regexp{
+	"additional_write_policy":     regexp.MustCompile(`.`),
+	"cdc":                         regexp.MustCompile(`^(true|false)$`),
+	"memtable_flush_period_in_ms": regexp.MustCompile(`^[0-9]{1,9}$`),
+	"read_repair":                 regexp.MustCompile(`^(BLOCKING|NONE)$`),
+	"speculative_retry":           regexp.MustCompile(`.`),
+}
+
+// usual are the values that Cassandra 4.0 to 5.0 gives the settings of a table that a CREATE TABLE does not set
+// (org.apache.cassandra.schema.TableParams, CompressionParams, AbstractCompactionStrategy).
+var usual = map[string]string{
+	schemas.ExpirySetting: "0", bloomHint: "0.01", graceHint: "864000",
+	"caching.keys": "ALL", "caching.rows_per_partition": "NONE",
+	"compaction.class": "SizeTieredCompactionStrategy", "compaction.min_threshold": "4", "compaction.max_threshold": "32",
+	"compression.class": "LZ4Compressor", "compression.chunk_length_in_kb": "16",
+	"additional_write_policy": "99p", "cdc": "false", "memtable_flush_period_in_ms": "0", "read_repair": "BLOCKING",
+	"speculative_retry": "99p",
+}
+
+// CheckHints refuses hints of a table that Cassandra does not know (drivers.Engine).
+func CheckHints(t *schemas.Table) error {
+	_, err := settingsOf(t)
+	return err
+}
+
+// UnloggedBatches reports whether a table has the hint batches, and NewRows whether it has the hint puts.
+func UnloggedBatches(t *schemas.Table) bool { return t.Hints[EngineName][batchesHint] == unlogged }
+func NewRows(t *schemas.Table) bool         { return t.Hints[EngineName][putsHint] == newRows }
+
+// indexKind returns the kind of a table's indexes.
+func indexKind(t *schemas.Table) string { return cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex) }
+
+// settingsOf returns the settings that a table's hints set and what it says under "other": an option, or, if the
+// option is a map, each field by itself (compaction.class).
+func settingsOf(t *schemas.Table) (map[string]string, error) {
+	all, hints := make(map[string]string), t.Hints[EngineName]
+	for _, name := range slices.Sorted(maps.Keys(hints)) {
+		if err := readHint(all, name, hints[name]); err != nil {
+			return nil, fmt.Errorf("table %s: hint %s: %w", t.Name, name, err)
+		}
+	}
+	for _, s := range t.Other {
+		valid := carried[s.Name]
+		if valid == nil {
+			continue
+		}
+		if all[s.Name] = plain(s.Name, s.Text); !valid.MatchString(all[s.Name]) {
+			return nil, fmt.Errorf("table %s: %s under other is %s, which Cassandra does not have; its default is %s",
+				t.Name, s.Name, s.Text, usual[s.Name])
+		}
+	}
+	return all, nil
+}
+
+// readHint adds the settings of a hint.
+func readHint(all map[string]string, name, value string) error {
+	words := strings.Fields(value)
+	switch name {
+	case batchesHint, putsHint, indexesHint:
+		if !slices.Contains(allowed[name], value) {
+			return fmt.Errorf("%q; expected %s", value, strings.Join(allowed[name], " or "))
+		}
+		return nil
+	case graceHint, schemas.ExpirySetting:
+		n, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number of seconds", value)
+		}
+		all[name] = strconv.FormatUint(n, 10)
+		return nil
+	case bloomHint:
+		p, err := strconv.ParseFloat(value, 64)
+		if err != nil || p <= 0 || p > 1 {
+			return fmt.Errorf("%q; expected a number above 0 and up to 1 (no filter)", value)
+		}
+		all[name] = strconv.FormatFloat(p, 'g', -1, 64)
+		return nil
+	case compactionHint, compressionHint:
+		if name == compressionHint && value == "none" {
+			all[uncompressed] = "false"
+			return nil
+		}
+		if len(words) == 0 || strings.Contains(words[0], "=") {
+			return fmt.Errorf("%q does not begin with a class such as LeveledCompactionStrategy or LZ4Compressor", value)
+		}
+		class := strings.TrimPrefix(words[0], "org.apache.cassandra.db.compaction.")
+		if !strings.Contains(class, ".") && !slices.Contains(classes[name], class) {
+			return fmt.Errorf("unknown class %q; expected one of %s, or a class with its package",
+				words[0], strings.Join(classes[name], ", "))
+		}
+		all[name+".class"], words = words[0], words[1:]
+	case cachingHint: // has no class
+	default:
+		return errors.New("unknown; expected one of batches, bloom_filter_fp_chance, caching, compaction, compression, " +
+			"gc_grace_seconds, indexes, puts, ttl")
+	}
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		if !ok || k == "" || v == "" {
+			return fmt.Errorf("%q is not of the form key=value", w)
+		}
+		if name == cachingHint {
+			v = strings.ToUpper(v) // as Cassandra writes ALL and NONE
+		}
+		all[name+"."+k] = v
+	}
+	return nil
+}
+
+var trailingZeros = regexp.MustCompile(`([0-9])\.0+([^0-9]|$)`)
+
+// plain returns the value of a carried option in one form: Cassandra takes '99PERCENTILE', '99.0p' and '99p' for the
+// same.
+func plain(name, value string) string {
+	if value = strings.TrimSpace(value); len(value) > 1 && value[0] == '\'' && value[len(value)-1] == '\'' {
+		value = strings.ReplaceAll(value[1:len(value)-1], "''", "'")
+	}
+	if name == "read_repair" {
+		return strings.ToUpper(value)
+	}
+	value = strings.ToLower(value)
+	if name == "speculative_retry" || name == "additional_write_policy" {
+		value = strings.ReplaceAll(strings.ReplaceAll(value, " ", ""), "percentile", "p")
+		value = trailingZeros.ReplaceAllString(value, "$1$2")
+	}
+	return value
+}
+
+// short returns a class without its package: the engine names its own in full.
+func short(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
+
+// optionOf writes the option that a setting belongs to, with its name and its value in CQL.
+func optionOf(settings map[string]string, setting string) string {
+	name, _, isMap := strings.Cut(setting, ".")
+	if !isMap {
+		value := settings[name]
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
+			value = Literal(value)
+		}
+		return optionName(name) + " = " + value
+	}
+	fields := make(map[string]string)
+	for s, value := range settings {
+		if field, ok := strings.CutPrefix(s, name+"."); ok && value != "" {
+			fields[field] = value
+		}
+	}
+	if name == compressionHint && fields["enabled"] == "false" { // CQL takes no other field beside it
+		fields = map[string]string{"enabled": "false"}
+	}
+	return name + " = " + cqlMap(fields)
+}
+
+// optionName returns the option of CQL that a setting is.
+func optionName(setting string) string {
+	if setting == schemas.ExpirySetting {
+		return "default_time_to_live"
+	}
+	return setting
+}
+
+// ReadSettings returns the settings of a table, from its row of system_schema.tables.
+func ReadSettings(row map[string]any) map[string]string {
+	all := make(map[string]string)
+	for setting := range usual {
+		name, _, _ := strings.Cut(setting, ".")
+		switch value := row[optionName(name)].(type) {
+		case nil: // which options there are depends on the version
+		case map[string]string:
+			for field, v := range value {
+				if field == "class" {
+					v = short(v)
+				}
+				all[name+"."+field] = v
+			}
+		case float64:
+			all[name] = strconv.FormatFloat(value, 'g', -1, 64)
+		case string:
+			all[name] = plain(name, value)
+		default:
+			all[name] = fmt.Sprint(value)
+		}
+	}
+	return all
+}
+
+// cqlMap writes a map of strings in CQL, with "class" first.
+func cqlMap(fields map[string]string) string {
+	var words []string
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		words = append(words, Literal(k)+": "+Literal(fields[k]))
+		if k == "class" {
+			words = slices.Insert(words[:len(words)-1], 0, words[len(words)-1])
+		}
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// addDefaults adds to want, the settings that a table should have, Cassandra's defaults for
+// those that only have, the existing table's, contains. So Compare also finds a changed
+// setting that the schema does not set. strategy is the class of the nodes' default compaction, "" if it is
+// Cassandra's.
+func addDefaults(want, have map[string]string, strategy string) {
+	given := want["compaction.class"] != ""
+	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
+		if _, ok := want[name]; ok || want[uncompressed] == "false" && strings.HasPrefix(name, "compression.") {
+			continue
+		}
+		value, known := usual[name]
+		switch {
+		case name == "compaction.class" && strategy != "":
+			value = short(strategy)
+		case name == bloomHint && want["compaction.class"] == "LeveledCompactionStrategy":
+			value = "0.1"
+		// If a node has a default strategy of its own, the strategy may have parameters that the node does not show.
+		case !known && (name == indexesHint || !given && strategy != "" && strings.HasPrefix(name, "compaction.")):
+			continue
+		}
+		want[name] = value
+	}
+}
+
+// replicationOf returns the class and the replicas that a schema says under "other", or nil.
+func replicationOf(other []schemas.Setting) (map[string]string, error) {
+	text := schemas.Carried(other, "replication")
+	if text == "" {
+		return nil, nil
+	}
+	fields := make(map[string]string)
+	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
+		fields[m[1]] = m[2]
+	}
+	if fields["class"] == "" {
+		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
+			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
+	}
+	fields["class"] = short(fields["class"])
+	return fields, nil
+}
+
+var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
