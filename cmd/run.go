@@ -154,8 +154,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		if known, err = f.keyspace(cmd, known, schema, args); err != nil {
 			return err
 		}
-		if f.prove && !slices.ContainsFunc(f.probes, func(p probe) bool { return p.shows != byNothing }) {
-			return tellProof(cmd.OutOrStdout(), f.probes, &results.Run{Config: results.Config{Engines: f.engines}})
+		if f.prove && !slices.ContainsFunc(f.probes, func(p probe) bool { return p.shows != nil }) {
+			return tellUnproven(cmd.OutOrStdout(), f.probes)
 		}
 	}
 	if err := cmp.Or(
@@ -169,7 +169,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := f.fitsSchema(c, schema == "" && was == nil); err != nil {
+	if err := f.fitsSchema(c, name, schema == "" && was == nil); err != nil {
 		return err
 	}
 	if f.mail != "" {
@@ -248,6 +248,9 @@ func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error
 // finish saves and prints the results, whatever went wrong. RunErr is what failed in the run
 // besides measuring.
 func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.Run, runErr error) error {
+	if f.prove && result.Sweep != nil {
+		result.Findings = proof(f.probes, result.Config.Engines, result)
+	}
 	saveErr := dir.Commit(result)
 	if saveErr == nil {
 		saveErr = runErr
@@ -259,9 +262,6 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		printErr = results.WriteJSON(out, result)
 	} else {
 		printErr = printRun(out, result, f.view)
-	}
-	if f.prove {
-		printErr = cmp.Or(printErr, tellProof(notes, f.probes, result))
 	}
 	err := verdict(result, f.failOn)
 	if err == nil && printErr == nil && saveErr == nil && verdict(result, failures) != nil {

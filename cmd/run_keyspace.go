@@ -1,11 +1,12 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,18 +17,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
-)
-
-// Lines that tell a schema from a workload, and a workload that says how many rows there are.
-var (
-	schemaKey   = regexp.MustCompile(`(?m)^["']?schema["']?\s*:`)
-	variantKey  = regexp.MustCompile(`(?m)^variant of\s*:`)
-	patternsKey = regexp.MustCompile(`(?m)^patterns\s*:`)
-	rowsOfKey   = regexp.MustCompile(`(?m)^population\s*:\s*\{?\s*rows\b`)
-	rowsKey     = regexp.MustCompile(`(?m)^population\s*:`)
 )
 
 // schemaOf is the schema file whose access patterns the command runs, or "".
@@ -39,10 +32,7 @@ func (f *runFlags) schemaOf(args []string) (string, error) {
 	if err != nil {
 		return "", missing(fmt.Errorf("read workload: %w", err))
 	}
-	if rowsOfKey.Match(src) {
-		return "", usagef("%s has rows, so it is for the access patterns of a schema; name its file with --schema FILE", args[0])
-	}
-	if !schemaKey.Match(src) || variantKey.Match(src) {
+	if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "variant of") {
 		return "", nil
 	}
 	return args[0], nil
@@ -73,10 +63,14 @@ func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, arg
 	f.set = append([]string{"patterns=" + kindsOf(k, f.prove)}, f.set...)
 	if f.prove {
 		f.probes = probesOf(k, report)
-		f.text, f.textName = []byte(proveWorkload(k, f.probes)), file
+		levels, err := f.levels()
+		if err != nil {
+			return known, err
+		}
+		f.text, f.textName = []byte(proveWorkload(k, f.probes, levels)), file
 	} else if len(args) == 0 || args[0] == file {
 		f.text, f.textName = []byte(workloadOf(k)), file
-	} else if src, err := plainfile.Read(args[0], mostText); err == nil && !rowsKey.Match(src) {
+	} else if src, err := plainfile.Read(args[0], mostText); err == nil && !slices.Contains(strict.Keys(src), "population") {
 		f.set = append([]string{fmt.Sprintf("population={rows: %d}", k.Rows)}, f.set...)
 	}
 	known.models, f.models = []models.Model{k.Model()}, []string{k.Schema.Name}
@@ -106,7 +100,7 @@ func (r registry) keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, *lint.Repor
 
 // withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
 func (r registry) withKeyspace(was *results.Run) (registry, error) {
-	if !patternsKey.MatchString(was.Workload.Text) || len(was.Schemas) != 1 {
+	if !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") || len(was.Schemas) != 1 {
 		return r, nil
 	}
 	s, err := schemas.Parse("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
@@ -131,15 +125,23 @@ func tellKeyspace(w io.Writer, k *patterns.Keyspace, s *schemas.Schema) {
 
 // kindsOf are the patterns of a keyspace as the workload has them, with those that read whole partitions if wanted.
 func kindsOf(k *patterns.Keyspace, wholes bool) string {
-	var all []string
+	all := map[string]string{}
 	for _, p := range k.Schema.Patterns {
-		kind := "write"
-		if p.Kind.Reads() {
-			kind = "read"
-		}
 		if slices.Contains(k.Patterns, p) || wholes && strings.HasPrefix(p.Name, patterns.Whole) {
-			all = append(all, fmt.Sprintf("%q: %s", p.Name, kind))
+			all[p.Name] = "write"
+			if p.Kind.Reads() {
+				all[p.Name] = "read"
+			}
 		}
+	}
+	return flow(all)
+}
+
+// flow writes a mapping in one line.
+func flow(of map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, strconv.Quote(name)+": "+of[name])
 	}
 	return "{" + strings.Join(all, ", ") + "}"
 }
@@ -153,35 +155,23 @@ const (
 // defaultMix is the mix of a run of a schema: reads and writes evenly within their shares. Scans, which only audits
 // need, are left out, and patterns that run as a part or fallback of others.
 func defaultMix(k *patterns.Keyspace) string {
-	within := map[string]bool{}
+	within := map[*schemas.Pattern]bool{}
 	for _, p := range k.Patterns {
-		if p.Fallback != nil {
-			within[p.Fallback.Name] = true
-		}
+		within[p.Fallback] = true
 		for _, part := range p.Parts {
-			within[part.Pattern.Name] = true
+			within[part.Pattern] = true
 		}
 	}
-	var reads, writes []string
-	for _, p := range k.Patterns {
-		switch {
-		case within[p.Name] || p.Kind == schemas.Scan:
-		case p.Kind.Reads():
-			reads = append(reads, p.Name)
-		default:
-			writes = append(writes, p.Name)
+	mix := map[string]string{}
+	for share, reads := range map[float64]bool{readShare: true, writeShare: false} {
+		all := slices.DeleteFunc(slices.Clone(k.Patterns), func(p *schemas.Pattern) bool {
+			return within[p] || p.Kind == schemas.Scan || p.Kind.Reads() != reads
+		})
+		for _, p := range all {
+			mix[p.Name] = fmt.Sprintf("%.4g", share/float64(len(all)))
 		}
 	}
-	var all []string
-	for _, one := range []struct {
-		names []string
-		share float64
-	}{{reads, readShare}, {writes, writeShare}} {
-		for _, name := range one.names {
-			all = append(all, fmt.Sprintf("%q: %.4g", name, one.share/float64(len(one.names))))
-		}
-	}
-	return "{" + strings.Join(all, ", ") + "}"
+	return flow(mix)
 }
 
 // workloadOf is the workload of a schema for which nobody wrote one.
@@ -200,7 +190,7 @@ phases:
 }
 
 // fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
-func (f *runFlags) fitsSchema(c *run.Config, unnamed bool) error {
+func (f *runFlags) fitsSchema(c *run.Config, file string, unnamed bool) error {
 	if len(c.Workload.Patterns) == 0 {
 		return nil
 	}
@@ -211,23 +201,19 @@ func (f *runFlags) fitsSchema(c *run.Config, unnamed bool) error {
 	if err != nil {
 		return err
 	}
+	tables := map[string][]string{}
+	for _, t := range s.Tables {
+		tables[t.Name] = schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Workload.Values)) {
 		at := strings.LastIndexByte(name, '.')
-		t, column := s.Table(name[:at]), name[at+1:]
-		switch {
-		case t == nil:
-			return usage(fmt.Errorf("values: %w", unknown("table", name[:at], namesOfTables(s))))
-		case t.Column(column) == nil:
-			known := schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
-			return usage(fmt.Errorf("values of table %s: %w", t.Name, unknown("column", column, known)))
+		table, column := name[:at], name[at+1:]
+		where := c.Workload.Values[name].Pos.In(cmp.Or(f.textName, file))
+		if columns, ok := tables[table]; !ok {
+			return usage(fmt.Errorf("%s: values: %w", where, unknown("table", table, slices.Sorted(maps.Keys(tables)))))
+		} else if !slices.Contains(columns, column) {
+			return usage(fmt.Errorf("%s: values of table %s: %w", where, table, unknown("column", column, columns)))
 		}
 	}
 	return nil
-}
-
-func namesOfTables(s *schemas.Schema) (names []string) {
-	for _, t := range s.Tables {
-		names = append(names, t.Name)
-	}
-	return names
 }

@@ -1,15 +1,18 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -17,133 +20,202 @@ import (
 type probe struct {
 	finding lint.Finding
 	op      string // a pattern, or one that reads a whole partition
-	shows   growth
-	deletes string // the pattern that deletes the rows
-	unit    string // what the rows of its table are
-	why     string // it cannot be shown
+	shows   *growth
+	deletes string   // the pattern that deletes the rows
+	sized   []string // columns whose values grow
+	unit    string   // what the rows of its table are
+	why     string   // it cannot be shown
 }
 
-// growth is how cost shows a finding.
-type growth uint8
+// growth is how cost shows a finding: an operation has so much more of a cost, the more there is of something.
+type growth struct {
+	says, cost, over string
+	of               func(at *measuredAt) float64
+	least            float64 // share of the growth of what it is over
+}
 
-const (
-	byNothing growth = iota // more rows do not show it
-	byRows                  // the operation scans more rows the more rows there are
-	byPart                  // a whole partition does
-	byWaste                 // it scans more rows than it returns
-	byItems                 // it scans or writes more rows the more keys one call has
-	byDeletes               // it takes longer the more rows were deleted before
+func scanned(at *measuredAt) float64 { return at.scanned }
+
+var (
+	byRows    = &growth{"%s scans", "rows", "%s", scanned, 0.5}
+	byPart    = &growth{"a partition of %s has", "rows", "%s", scanned, 0.5}
+	byWaste   = &growth{"%s scans", "rows for each that it returns", "%s", func(at *measuredAt) float64 { return at.scanned / max(1, at.given) }, 0}
+	byItems   = &growth{"%s has", "rows", "keys of a call", scanned, 0.5}
+	byDeletes = &growth{"%s takes", "ms", "deleted %s", func(at *measuredAt) float64 { return at.ms }, 0.3}
+	bySize    = &growth{"%s reads", "bytes", "size of its collection or content", func(at *measuredAt) float64 { return at.bytes }, 0.5}
 )
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
-var shownBy = map[string]growth{
+var shownBy = map[string]*growth{
 	"unbounded-partition": byPart, "unbounded-row": byPart, "hot-partition-key": byPart, "large-partition": byPart,
 	"unbounded-read": byRows, "scan-filter": byRows, "scan-all": byRows, "count-all": byRows, "index-few-values": byRows,
 	"filter-reads-more": byWaste, "many-partitions": byItems, "batch-unbounded": byItems,
-	"queue": byDeletes, "tombstones-newest": byDeletes, "index-all-nodes": byNothing, "index-many-values": byNothing,
+	"queue": byDeletes, "tombstones-newest": byDeletes,
+	"collection-grows": bySize, "collection-listed": bySize, "list-reads-content": bySize, "content-in-one-cell": bySize,
+	"index-all-nodes": nil, "index-many-values": nil, "time-ordered-key": nil,
 }
 
-// notShown says with what the cost of some findings grows.
-var notShown = map[string]string{"index-all-nodes": "nodes", "index-many-values": "nodes"}
+// wasteful is how many rows a read scans for each that it returns, if it wastes them.
+const wasteful = 2
 
 // probesOf are the findings of a schema that a run of the keyspace can show.
 func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 	for _, f := range report.Findings {
 		shows, known := shownBy[f.Rule.ID]
-		if !known || f.Accepted != "" || f.Severity == lint.Note {
+		if !known || f.Accepted != "" || f.Severity == lint.Note && f.Rule.Severity != lint.Note {
 			continue
 		}
-		p := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows", why: notShown[f.Rule.ID]}
+		p := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows"}
+		if shows == nil {
+			p.why = "its cost grows with nodes, and this run changes rows only"
+		}
 		if t := report.Schema.Table(f.Table); t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
 			p.unit = t.Rows[0].Each + "s"
+		}
+		find := func(fits func(p *schemas.Pattern) bool) string {
+			for _, o := range k.Patterns {
+				if o.Table != nil && o.Table.Name == f.Table && fits(o) {
+					return o.Name
+				}
+			}
+			return ""
 		}
 		switch {
 		case shows == byPart:
 			p.op = patterns.Whole + strings.ReplaceAll(f.Table, ".", "_")
+		case shows == bySize:
+			t := k.Schema.Table(f.Table)
+			for _, c := range t.Columns {
+				if grows := strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection(); grows && schemas.Sized(c) &&
+					(f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)) {
+					p.sized = append(p.sized, c.Name)
+				}
+			}
+			reads := func(o *schemas.Pattern) bool {
+				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) })
+			}
+			if o := k.Schema.Pattern(p.op); o == nil || !reads(o) {
+				p.op = find(reads)
+			}
+		case shows == byDeletes:
+			p.deletes = find(func(o *schemas.Pattern) bool { return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow })
 		case f.Pattern == "": // of an index
-			i := slices.IndexFunc(k.Patterns, func(o *schemas.Pattern) bool { return o.Index != nil && o.Table.Name == f.Table })
-			if i >= 0 {
-				p.op = k.Patterns[i].Name
-			}
+			p.op = find(func(o *schemas.Pattern) bool { return o.Index != nil })
 		}
-		if shows == byDeletes {
-			i := slices.IndexFunc(k.Patterns, func(o *schemas.Pattern) bool {
-				return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow && o.Table.Name == f.Table
-			})
-			if i >= 0 {
-				p.deletes = k.Patterns[i].Name
-			}
-		}
-		if shows != byNothing && k.Schema.Pattern(p.op) == nil || shows == byDeletes && p.deletes == "" {
-			p.shows = byNothing
+		if p.why == "" && (k.Schema.Pattern(p.op) == nil || shows == byDeletes && p.deletes == "") {
+			p.shows, p.why = nil, "no pattern that would show it is measured"
 		}
 		all = append(all, p)
 	}
 	return all
 }
 
-// provePhase is the phase that measures the operations of the probes.
-const provePhase = "prove"
-
-// The sweep that shows findings: ten times the rows, and keys of a call.
 const (
+	// provePhase is the phase that measures the operations of the probes.
+	provePhase = "prove"
+	// proveFactor is by how much the sweep increases rows, keys of a call, deleted rows and sizes.
 	proveFactor = 10
-	proveItems  = 10
+	proveItems  = 10 // keys of a call at the first point
+	proveSize   = 10 // elements of a collection
+	proveBytes  = 200
 	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
 	provePercent = 90
-	// proveSlower is how many times as long such a read must take.
-	proveSlower = 3
 	// proveOps is how often each operation is measured at each point.
 	proveOps = 50
 )
 
-// proveWorkload is a workload that runs the operations of the probes at few and at many rows.
-func proveWorkload(k *patterns.Keyspace, probes []probe) string {
-	var mix, paths, deletes []string
-	small := max(proveFactor, k.Rows/proveFactor)
-	if slices.ContainsFunc(probes, func(p probe) bool { return p.shows == byDeletes }) {
-		small = k.Rows // few tombstones cost nothing that can be measured
+// levels are the numbers of rows that --sweep has for --prove, or nil. It changes no other key.
+func (f *runFlags) levels() (all []int, err error) {
+	if f.sweep == "" {
+		return nil, nil
 	}
-	for _, p := range probes {
-		if one := fmt.Sprintf("%q: 1", p.deletes); p.shows == byDeletes && !slices.Contains(deletes, one) {
-			deletes = append(deletes, one)
+	list, ok := strings.CutPrefix(f.sweep, "population.rows=")
+	for n := range strings.SplitSeq(list, ",") {
+		rows, err := strconv.Atoi(n)
+		if !ok || err != nil || rows < 1 {
+			return nil, usagef("--sweep %q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000",
+				f.sweep)
 		}
-		one := fmt.Sprintf("%q: {weight: 1, items: %d}", p.op, proveItems)
-		if p.shows == byNothing || slices.Contains(mix, one) {
+		all = append(all, rows)
+	}
+	f.sweep = ""
+	return all, nil
+}
+
+// proveWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two.
+func proveWorkload(k *patterns.Keyspace, probes []probe, levels []int) string {
+	if small := max(100, k.Rows/proveFactor); len(levels) == 0 {
+		levels = []int{small, proveFactor * small}
+	}
+	list := func(first int) string { // first, and as many times more at each level
+		var all []string
+		for _, n := range levels {
+			all = append(all, strconv.Itoa(first*n/levels[0]))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	mix, deletes, values := map[string]string{}, map[string]string{}, map[string]map[string]string{}
+	sweep := map[string]string{"population.rows": list(levels[0])}
+	for _, p := range probes {
+		if p.shows == nil {
 			continue
 		}
-		mix = append(mix, one)
-		if p.shows == byItems {
-			paths = append(paths, fmt.Sprintf(", phases.prove.mix.%s.items: [%d, %d]", p.op, proveItems, proveFactor*proveItems))
+		mix[p.op] = fmt.Sprintf("{weight: 1, items: %d}", proveItems)
+		t := k.Schema.Table(p.finding.Table)
+		value := func(column, said string) {
+			if values[t.Name] == nil {
+				values[t.Name] = map[string]string{}
+			}
+			values[t.Name][column] = said
+		}
+		switch p.shows {
+		case byItems:
+			sweep["phases.prove.mix."+p.op+".items"] = list(proveItems)
+		case byDeletes:
+			deletes[p.deletes] = "1"
+			for _, c := range t.Partition {
+				value(c.Name, "{distinct: 1}") // the deleted rows are in the partition that is read
+			}
+		case bySize:
+			for _, name := range p.sized {
+				size := proveBytes
+				if t.Column(name).Type.Collection() {
+					size = proveSize
+				}
+				value(name, fmt.Sprintf("{size: %d}", size))
+				sweep["values."+t.Name+"."+name+".size"] = list(size)
+			}
 		}
 	}
-	churn := ""
-	if n := len(deletes); n > 0 {
-		most := small * n * provePercent / 100
-		churn = fmt.Sprintf("  - measure: {name: delete, clients: 32, operations: %d, mix: {%s}}\n", most, strings.Join(deletes, ", "))
-		paths = append(paths, fmt.Sprintf(", phases.delete.operations: [%d, %d]", most, proveFactor*most))
+	columns, churn := map[string]string{}, ""
+	for name, of := range values {
+		columns[name] = flow(of)
+	}
+	if len(deletes) > 0 {
+		rows := levels[0] * len(deletes) * provePercent / 100
+		churn = fmt.Sprintf("\n  - measure: {name: delete, clients: 32, operations: %d, mix: %s}", rows, flow(deletes))
+		sweep["phases.delete.operations"] = list(rows)
 	}
 	return fmt.Sprintf(`version: 1
 name: %s
 doc: Lint findings of a schema, at few and at many rows
 population: {rows: %d}
 keys: {rows: uniform}
+values: %s
 phases:
   - load: {}
-  - settle: {}
-%s  - warmup: {operations: %d}
-  - measure: {name: prove, clients: 1, operations: %d, mix: {%s}}
-sweep: {population.rows: [%d, %d]%s}
+  - settle: {}%s
+  - warmup: {operations: %d}
+  - measure: {name: %s, clients: 1, operations: %d, mix: %s}
+sweep: %s
 trials: {count: 1}
-`, k.Schema.Name, small, churn, 10*len(mix), proveOps*len(mix), strings.Join(mix, ", "), small, proveFactor*small,
-		strings.Join(paths, ""))
+`, k.Schema.Name, levels[0], flow(columns), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix), flow(sweep))
 }
 
 // measuredAt is what an operation cost at a point of the sweep.
 type measuredAt struct {
-	point          string
-	scanned, given float64
-	p50            time.Duration
+	rows                      int // of the largest table
+	scanned, given, bytes, ms float64
 }
 
 // at is what the operation of a probe cost on an engine at each point, in their order.
@@ -151,12 +223,13 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		op, ok := c.Ops[p.op]
-		if c.Engine != engine || c.Phase != provePhase || !c.Measured() || !ok || op.Count == 0 {
+		point := slices.IndexFunc(r.Sweep.Points, func(s results.SweepPoint) bool { return s.Value == c.Point })
+		if c.Engine != engine || c.Phase != provePhase || !c.Measured() || !ok || op.Count == 0 || point < 0 {
 			continue
 		}
 		one := measuredAt{
-			point: c.Point, given: op.Store.RowsRead, scanned: op.Store.RowsRead + op.Store.RowsWritten,
-			p50: time.Duration(op.Service.P50),
+			rows: r.Sweep.Points[point].Messages, given: op.Store.RowsRead, scanned: op.Store.RowsRead + op.Store.RowsWritten,
+			bytes: op.Store.BytesRead, ms: float64(op.Service.P50) / float64(time.Millisecond),
 		}
 		if op.Store.RowsExamined != nil {
 			one.scanned = max(one.scanned, *op.Store.RowsExamined)
@@ -166,69 +239,64 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 	return all
 }
 
-// verdict says whether the measurement confirms the finding.
-func (p *probe) verdict(at []measuredAt) string {
-	if p.shows == byNothing && p.why == "" {
-		return "not shown: its pattern is not measured"
-	} else if p.shows == byNothing {
-		return fmt.Sprintf("not shown: its cost grows with %s, and this run changes rows only", p.why)
-	}
-	if len(at) < 2 {
-		return "not measured: no operation succeeded at each point"
+// Verdicts on a finding.
+const (
+	confirmed   = "confirmed"
+	notSeen     = "not seen"
+	notShown    = "not shown"
+	notMeasured = "not measured"
+)
+
+// verdict says whether the measurement confirms the finding, and with which numbers.
+func (p *probe) verdict(at []measuredAt) (verdict, why string) {
+	switch {
+	case p.shows == nil:
+		return notShown, p.why
+	case len(at) < 2:
+		return notMeasured, "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]
-	times := last.scanned / max(1, first.scanned)
-	what, over := p.op+" scans", p.unit
-	switch p.shows {
-	case byPart:
-		what = "a partition of " + p.finding.Table + " has"
-	case byItems:
-		over = "keys of a call"
-		if p.finding.Rule.ID == "batch-unbounded" {
-			what = p.op + " writes"
-		}
-	case byDeletes:
-		slower := float64(last.p50) / float64(max(1, first.p50))
-		if slower >= proveSlower {
-			return fmt.Sprintf("confirmed: %s takes %.3g× as long at %d× the deleted %s, p50 %s → %s ms", p.op, slower, proveFactor,
-				p.unit, msOf(first.p50), msOf(last.p50))
-		}
-		return fmt.Sprintf("not seen up to %s %s, of which %d%% were deleted (p50 %s → %s ms)", last.point, p.unit,
-			provePercent, msOf(first.p50), msOf(last.p50))
-	case byWaste:
-		if last.scanned >= 2*max(1, last.given) {
-			return fmt.Sprintf("confirmed: %s %.0f rows to return %.1f, p50 %s ms", what, last.scanned, last.given,
-				msOf(last.p50))
-		}
-		return fmt.Sprintf("not seen up to %s %s", last.point, p.unit)
+	g, who := p.shows, p.op
+	if g == byPart {
+		who = p.finding.Table
 	}
-	if times >= proveFactor/2 {
-		return fmt.Sprintf("confirmed: %s %.3g× the rows at %d× the %s (%.0f → %.0f), p50 %s → %s ms", what, times, proveFactor,
-			over, first.scanned, last.scanned, msOf(first.p50), msOf(last.p50))
+	is, was := g.of(&last), g.of(&first)
+	factor, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
+	over := strings.Replace(g.over, "%s", p.unit, 1)
+	says := fmt.Sprintf("%s %.3g× the %s at %.3g× the %s (%s → %s), p50 %.2g → %.2g ms",
+		fmt.Sprintf(g.says, who), times, g.cost, factor, over, words.Amount(was), words.Amount(is), first.ms, last.ms)
+	if g == byWaste {
+		says = fmt.Sprintf("%s %s %s, p50 %.2g ms", fmt.Sprintf(g.says, who), words.Amount(is), g.cost, last.ms)
 	}
-	return fmt.Sprintf("not seen up to %s %s (%.0f → %.0f rows)", last.point, p.unit, first.scanned,
-		last.scanned)
+	if times >= g.least*factor && (g != byWaste || is >= wasteful) {
+		return confirmed, says
+	}
+	return notSeen, fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
 }
 
-func msOf(d time.Duration) string { return fmt.Sprintf("%.2g", float64(d)/float64(time.Millisecond)) }
-
-// tellProof prints for each finding of lint whether the run has shown it.
-func tellProof(w io.Writer, probes []probe, r *results.Run) error {
-	var b strings.Builder
-	b.WriteString("\nLint findings, and whether growth shows them:\n")
-	if len(probes) == 0 {
-		b.WriteString("  lint warns of nothing that growth could show\n")
-	}
-	for _, engine := range r.Config.Engines {
+// proof is for each finding of lint and each engine whether the run has shown it.
+func proof(probes []probe, engines []string, r *results.Run) (all []results.Finding) {
+	for _, engine := range engines {
 		for i := range probes {
 			p := &probes[i]
-			where := p.finding.Table
-			if p.finding.Pattern != "" {
-				where = p.finding.Pattern
+			one := results.Finding{
+				Rule: p.finding.Rule.ID, Where: cmp.Or(p.finding.Pattern, p.finding.Table), Engine: engine,
+				Predicted: p.finding.Message,
 			}
-			fmt.Fprintf(&b, "  %s %s on %s: %s\n", p.finding.Rule.ID, where, engine, p.verdict(p.at(r, engine)))
+			one.Verdict, one.Measured = p.verdict(p.at(r, engine))
+			all = append(all, one)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	return all
+}
+
+// tellUnproven prints the findings of a schema of which a run shows none.
+func tellUnproven(w io.Writer, probes []probe) (err error) {
+	if len(probes) == 0 {
+		_, err = fmt.Fprintln(w, "lint warns of nothing that growth could show")
+	}
+	for _, p := range probes {
+		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", p.finding.Rule.ID, cmp.Or(p.finding.Pattern, p.finding.Table), notShown, p.why)
+	}
 	return err
 }

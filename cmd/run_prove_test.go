@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
@@ -14,54 +13,61 @@ import (
 
 // TestProof has a line for each way in which cost shows a finding.
 func TestProof(t *testing.T) {
-	at := func(scanned, given float64, p50 time.Duration) measuredAt {
-		return measuredAt{point: "1000", scanned: scanned, given: given, p50: p50}
+	at := func(rows int, scanned, given, bytes, ms float64) measuredAt {
+		return measuredAt{rows, scanned, given, bytes, ms}
 	}
-	few := at(10, 10, 100*time.Microsecond)
+	few := at(1000, 10, 10, 100, 0.1)
 	for _, tc := range []struct {
-		rule  string
-		shows growth
+		shows *growth
 		at    []measuredAt
 		want  string
 	}{
 		{
-			"unbounded-partition", byPart,
-			[]measuredAt{few, at(100, 100, time.Millisecond)},
+			byPart,
+			[]measuredAt{few, at(10000, 100, 100, 1000, 1)},
 			"confirmed: a partition of t has 10× the rows at 10× the orders (10 → 100), p50 0.1 → 1 ms",
 		},
-		{"unbounded-read", byRows, []measuredAt{few, at(49, 49, time.Millisecond)}, "not seen up to 1000 orders (10 → 49 rows)"},
 		{
-			"unbounded-read", byRows,
-			[]measuredAt{few, at(50, 50, time.Millisecond)},
+			byRows,
+			[]measuredAt{few, at(10000, 49, 49, 490, 1)},
+			"not seen: up to 10000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 0.1 → 1 ms",
+		},
+		{
+			byRows,
+			[]measuredAt{few, at(10000, 50, 50, 500, 1)},
 			"confirmed: page scans 5× the rows at 10× the orders (10 → 50), p50 0.1 → 1 ms",
 		},
 		{
-			"many-partitions", byItems,
-			[]measuredAt{few, at(100, 100, time.Millisecond)},
-			"confirmed: page scans 10× the rows at 10× the keys of a call (10 → 100), p50 0.1 → 1 ms",
+			byItems,
+			[]measuredAt{few, at(100000, 100, 100, 1000, 1)},
+			"not seen: up to 100000 orders, page has 10× the rows at 100× the keys of a call (10 → 100), p50 0.1 → 1 ms",
 		},
 		{
-			"filter-reads-more", byWaste,
-			[]measuredAt{few, at(100, 10, time.Millisecond)},
-			"confirmed: page scans 100 rows to return 10.0, p50 1 ms",
-		},
-		{"filter-reads-more", byWaste, []measuredAt{few, at(100, 60, time.Millisecond)}, "not seen up to 1000 orders"},
-		{
-			"queue", byDeletes,
-			[]measuredAt{few, at(10, 10, time.Millisecond)},
-			"confirmed: page takes 10× as long at 10× the deleted orders, p50 0.1 → 1 ms",
+			byWaste,
+			[]measuredAt{few, at(10000, 100, 10, 100, 1)},
+			"confirmed: page scans 10 rows for each that it returns, p50 1 ms",
 		},
 		{
-			"queue", byDeletes,
-			[]measuredAt{few, at(10, 10, 290*time.Microsecond)},
-			"not seen up to 1000 orders, of which 90% were deleted (p50 0.1 → 0.29 ms)",
+			byWaste,
+			[]measuredAt{few, at(10000, 100, 60, 100, 1)},
+			"not seen: up to 10000 orders, page scans 1.67 rows for each that it returns, p50 1 ms",
 		},
-		{"queue", byDeletes, []measuredAt{few}, "not measured: no operation succeeded at each point"},
-		{"queue", byNothing, nil, "not shown: its pattern is not measured"},
+		{
+			byDeletes,
+			[]measuredAt{few, at(10000, 10, 10, 100, 1)},
+			"confirmed: page takes 10× the ms at 10× the deleted orders (0.10 → 1), p50 0.1 → 1 ms",
+		},
+		{
+			bySize,
+			[]measuredAt{few, at(10000, 10, 10, 900, 0.2)},
+			"confirmed: page reads 9× the bytes at 10× the size of its collection or content (100 → 900), p50 0.1 → 0.2 ms",
+		},
+		{byDeletes, []measuredAt{few}, "not measured: no operation succeeded at each point"},
+		{nil, nil, "not shown: why"},
 	} {
-		p := probe{finding: lint.Finding{Rule: &lint.Rule{ID: tc.rule}, Table: "t"}, op: "page", shows: tc.shows, unit: "orders"}
-		if got := p.verdict(tc.at); got != tc.want {
-			t.Errorf("%s: %s\nwant %s", tc.rule, got, tc.want)
+		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, unit: "orders", why: "why"}
+		if verdict, measured := p.verdict(tc.at); verdict+": "+measured != tc.want {
+			t.Errorf("%s: %s\nwant %s", verdict, measured, tc.want)
 		}
 	}
 }
@@ -92,7 +98,7 @@ func TestProbes(t *testing.T) {
 		probes := probesOf(k, report)
 		flawed, can := strings.Contains(file, "flawed"), false
 		for _, p := range probes {
-			can = can || p.shows != byNothing
+			can = can || p.shows != nil
 			if rules, _, _ := strings.Cut(string(src), "\nschema:"); !flawed && !strings.Contains(rules, p.finding.Rule.ID) {
 				t.Errorf("%s: %s is accused of %s", file, p.finding.Table, p.finding.Rule.ID)
 			}
@@ -103,9 +109,9 @@ func TestProbes(t *testing.T) {
 		if flawed {
 			shown++
 		}
-		w, err := workloads.Parse(file, []byte(proveWorkload(k, probes)), "patterns="+kindsOf(k, true))
+		w, err := workloads.Parse(file, []byte(proveWorkload(k, probes, nil)), "patterns="+kindsOf(k, true))
 		if err != nil {
-			t.Errorf("%v\n%s", err, proveWorkload(k, probes))
+			t.Errorf("%v\n%s", err, proveWorkload(k, probes, nil))
 		} else if len(w.Sweep.Points) != 2 {
 			t.Errorf("%s: %d points", file, len(w.Sweep.Points))
 		}

@@ -278,6 +278,7 @@ type Runner interface {
 // Rows is what a user says of the rows of a Runner's tables.
 type Rows struct {
 	Seed     uint64
+	Count    int               // in the largest table after the load
 	Patterns []string          // the operations
 	Columns  map[string]Values // by TABLE.COLUMN
 }
@@ -285,7 +286,8 @@ type Rows struct {
 // Values are what a column holds. Zero values are the defaults.
 type Values struct {
 	Distinct uint64
-	Size     func(n uint64) int64 // bytes, or elements of a collection, of value n
+	Size     func(n uint64) int64                // bytes, or elements of a collection, of value n
+	Access   func(draw, among uint64) (n uint64) // which of its values a draw stands for; nil: all of them evenly
 }
 
 // Recounter counts an account's indexes again and corrects its counters

@@ -55,6 +55,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	} else {
 		add(v.first()...)
 	}
+	add(v.findings())
 	add(v.interrupted()...)
 	add(v.warnings())
 	add(v.thresholds(), v.costs(), v.unsupported())
@@ -216,6 +217,41 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Strong, "", text)
 	}
 	return s
+}
+
+// findings are what lint says of the schema, next to what the run shows of it.
+func (v *run) findings() document.Section {
+	s := document.Section{ID: "findings", Title: "Lint findings, and whether growth shows them"}
+	for _, f := range v.Findings {
+		style := document.Plain
+		if f.Verdict == "confirmed" {
+			style = document.Strong
+		}
+		s.Say(style, fmt.Sprintf("%s %s on %s", f.Rule, f.Where, f.Engine), f.Verdict+": "+f.Measured)
+		s.Say(document.Faint, "lint", f.Predicted)
+	}
+	if v.Sweep == nil || len(v.Findings) == 0 {
+		return s
+	}
+	first, last := v.Sweep.Points[0], v.Sweep.Points[len(v.Sweep.Points)-1]
+	for i, p := range last.Partitions {
+		if was, is := v.onDisk(p.Engine, first.Value), v.onDisk(p.Engine, last.Value); i < len(first.Partitions) && was > 0 && is > 0 {
+			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s → %s",
+				words.Size(first.Partitions[i].Files), words.Size(p.Files), words.Size(was), words.Size(is)))
+		}
+	}
+	return s
+}
+
+// onDisk are the bytes of the tables on an engine after the load of a point of the sweep, without the log; 0: unknown.
+func (v *run) onDisk(engine, point string) float64 {
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		if c.Kind == results.KindSettle && c.Engine == engine && c.Point == point && c.Engines != nil {
+			return float64(max(0, c.Engines.DiskBytes-c.Engines.LogBytes))
+		}
+	}
+	return 0
 }
 
 // setup says how the run was made.

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -75,6 +76,11 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	d.engines(f)
 	d.models(f)
 	d.mail(f)
+	if e, ok := f["population"]; ok && len(d.w.Patterns) == 0 && slices.Contains(strict.KeysOf(e.Value), "rows") {
+		d.Errs = nil // the names of patterns are unknown for the same reason
+		d.Fail(e.Value, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
+		return nil
+	}
 	d.population(f)
 	d.base = d.w.Keys
 	if _, ok := f["phases"]; !ok {
@@ -163,8 +169,22 @@ func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
 
 // Values are what a column holds.
 type Values struct {
+	Pos      strict.Pos
 	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
 	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
+	Access   random.Keys `key:"access" form:"choice" doc:"how often rows have each value, and patterns use each value of a partition key (default: evenly): uniform, zipf or latest"`
+}
+
+// Choose returns which of so many values a draw stands for; of latest it is mostly one of the last.
+func (v *Values) Choose(draw, among uint64) uint64 {
+	var draws random.Rand
+	draws.Seed(draw, 0, 0)
+	c := v.Access.Chooser(1)
+	n := uint64(c.Among(int(min(among, math.MaxInt32)), &draws))
+	if v.Access.Latest {
+		n = among - 1 - n
+	}
+	return n
 }
 
 // SizeOf returns the size of value n.
@@ -183,8 +203,9 @@ func (d *decoder) values(n *yaml.Node) map[string]*Values {
 	for _, t := range d.Mapping(n, "values") {
 		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
 			name := t.Name + "." + c.Name
-			all[name] = new(Values)
-			d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
+			all[name] = &Values{Pos: d.At(c.Key)}
+			f := d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
+			d.noLargest(f["access"], all[name].Access, "access of values."+name)
 		}
 	}
 	return all
@@ -315,12 +336,15 @@ func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
 	f := d.section(n, where, &k, all)
 	of := map[string]random.Keys{"folders": k.Folders, "messages": k.Messages, "rows": k.Messages}
 	for i := range all {
-		if e, ok := f[all[i].name]; ok && of[all[i].name].Largest {
-			d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest",
-				all[i].in(where))
-		}
+		d.noLargest(f[all[i].name], of[all[i].name], all[i].in(where))
 	}
 	return &k
+}
+
+func (d *decoder) noLargest(e strict.Entry, k random.Keys, what string) {
+	if k.Largest && e.Value != nil {
+		d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest", what)
+	}
 }
 
 // dist reads a distribution. A value that is constant must lie within the key's bounds; others are cut

@@ -193,6 +193,30 @@ func wrap(b *strings.Builder, head, text string) {
 // JSONSchema returns the JSON Schema of the language, for editors. What no schema can
 // say, such as that a phase has a rate or clients, only Parse checks.
 func JSONSchema() []byte {
+	const ofSchema = "schema."
+	defs, rows := definitions(false), object{"required": []string{"rows"}}
+	for name, def := range definitions(true) {
+		b, err := json.Marshal(def)
+		if err != nil {
+			panic(err) // strings, numbers and maps always encode
+		}
+		defs[ofSchema+name] = json.RawMessage(strings.ReplaceAll(string(b), ref("")["$ref"].(string), ref(ofSchema)["$ref"].(string)))
+	}
+	root := object{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "mailbench workload, version 1",
+		"if":   object{"required": []string{"population"}, "properties": object{"population": rows}},
+		"then": ref(ofSchema + "workload"), "else": ref("workload"), "$defs": defs,
+	}
+	b, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return append(b, '\n')
+}
+
+// definitions are the parts of the JSON Schema of workloads for mail, or of those for the access patterns of a
+// schema, whose operations have any name.
+func definitions(patterns bool) object {
 	defs := object{}
 	for _, s := range sections {
 		defs[s.name] = mapping(s.doc, s.keys())
@@ -211,16 +235,27 @@ func JSONSchema() []byte {
 		"uniform": fixed(object{}), "zipf": theta, "latest": theta, "largest": theta,
 	}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
-	for op := range Op(NumOps) {
+	for op := range Op(NumOps + 1) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
 		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
 		steps[op.String()] = mapping("", append(stepKeys(), howOf(op)...))
 	}
-	defs["mix"] = fixed(mix)
-	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
+	free, ops, name := Op(NumOps).String(), strings.Join(opNames[:], "|"), object{"enum": OpNames()}
+	freeMix, freeStep := mix[free], steps[free]
+	delete(mix, free)
+	delete(steps, free)
+	step := one(steps)
+	if defs["mix"] = fixed(mix); patterns {
+		defs["mix"] = object{"type": "object", "additionalProperties": freeMix}
+		ops, name = "[^.]+", object{"type": "string"}
+		step["additionalProperties"], step["properties"] = freeStep, object{"repeat": ref("repeat")}
+		defs["population"] = fixed(object{"rows": forms["whole"].schema}, "rows")
+		defs["keys"] = fixed(object{"rows": ref("choice")})
+	}
+	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(name, step)}
 	defs["warmup"] = defs["measure"]
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
-	defs["expect"] = expectSchema()
+	defs["expect"] = expectSchema(ops)
 	value := object{"type": []string{"number", "string"}}
 	limits := fixed(object{
 		"from": value, "to": value,
@@ -238,20 +273,12 @@ func JSONSchema() []byte {
 		}
 	}
 	defs["phase"] = anyOf(object{"enum": bare}, one(kinds))
-	root := object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "mailbench workload, version 1",
-		"$ref": "#/$defs/workload", "$defs": defs,
-	}
-	b, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		panic(err) // strings, numbers and maps always encode
-	}
-	return append(b, '\n')
+	return defs
 }
 
-// expectSchema is the schema of expect: figures of one operation or of all together, written as
+// expectSchema is the schema of expect: figures of one operation of those or of all together, written as
 // one key or as several, one below the other.
-func expectSchema() object {
+func expectSchema(ops string) object {
 	var whole, below []string // figures, and those behind a prefix such as lag
 	for _, f := range Figures {
 		whole = append(whole, strings.ReplaceAll(f.Name, ".", `\.`))
@@ -260,7 +287,7 @@ func expectSchema() object {
 		}
 	}
 	slices.Sort(below)
-	ops, figures := strings.Join(opNames[:], "|"), strings.Join(whole, "|")+"|(lag|service)\\.p999|p999"
+	figures := strings.Join(whole, "|") + "|(lag|service)\\.p999|p999"
 	few := strings.Join(slices.Compact(below), "|") + "|p999"
 	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
 	prefixed := object{"type": "object", "patternProperties": all(few, ref("bound")), "additionalProperties": false}

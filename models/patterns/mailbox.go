@@ -19,6 +19,7 @@ import (
 type bound struct {
 	tables   []*table
 	patterns []*pattern
+	count    uint64 // rows of the largest table after the load
 	loaded   atomic.Uint64
 	versions atomic.Uint64 // of values that updates write
 }
@@ -35,7 +36,7 @@ type pattern struct {
 
 func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	all := k.tables(o.Rows)
-	b := new(bound)
+	b := &bound{count: uint64(o.Rows.Count)}
 	for _, t := range k.Schema.Tables {
 		if t.Header() {
 			continue
@@ -101,7 +102,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 
 // mailbox runs patterns on one session.
 type mailbox struct {
-	nothing
+	models.Mailbox // none: a workload of patterns has no mail operations
 	*bound
 	s    drivers.Session
 	at   *pattern // prepared
@@ -142,31 +143,52 @@ func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	return true
 }
 
-// arguments are those of a pattern about one row. A delete takes the oldest row, so that a table of which rows are
-// written and deleted is a queue; one of more rows takes them from one partition, so that the others stay.
+// arguments are those of a pattern about one row. A delete takes the row that its table's order has first, the oldest
+// or the newest that was loaded, so that what reads find first is deleted; one of more rows takes them from one
+// partition, so that the others stay.
 func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
 	t := p.table
-	first, next := t.first.Load(), t.next.Load()
+	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
 	if p.inserts {
 		m.new = append(m.new, t)
 		return p.args(t.next.Add(1)-1, 0, limit, items), true
 	}
-	if next <= first {
+	if next <= first+cut {
 		return nil, false
 	}
-	row := next - 1 - uint64(pick(int(next-first)))
-	switch {
+	row := next - 1 - uint64(pick(int(next-first-cut)))
+	if row < loaded {
+		row -= cut
+	}
+	if by := t.columns[t.Partition[0]]; by.Access != nil {
+		row = by.among(row, next)
+	}
+	switch one := p.Scope == schemas.ScopeRow || t.partitions == 0; {
 	case p.Kind != schemas.Delete:
-	case p.Scope == schemas.ScopeRow || t.partitions == 0:
-		row = t.first.Add(1) - 1
-	default:
+	case !one:
 		row -= row % t.partitions
+	case len(t.Clustering) > 0 && t.Clustering[0].Desc && first+cut < loaded:
+		row = loaded - t.cut.Add(1)
+	default:
+		row = t.first.Add(1) - 1
 	}
 	version := uint64(0)
 	if !p.Kind.Reads() {
 		version = m.versions.Add(1)
 	}
 	return p.args(row, version, limit, items), true
+}
+
+// among is row k or, as its values of the partition key are not used evenly, one near it of another partition.
+func (c *column) among(k, next uint64) uint64 {
+	p := c.of.partitions
+	if p == 0 {
+		return c.Access(mix(k), next)
+	}
+	if k = k - k%p + c.Access(mix(k), min(p, next)); k >= next {
+		k -= p
+	}
+	return k
 }
 
 // deepPages is of how many pages one begins after a row of its partition. The others are first pages.
@@ -200,7 +222,11 @@ func (p *pattern) args(k, version uint64, limit, items int) (args []drivers.Valu
 	switch p.Kind {
 	case schemas.Append, schemas.Remove:
 		for _, c := range p.Columns {
-			args = append(args, drivers.ListOf(t.of(c).value(k, 0).Elems()[:1]))
+			n := mix(version) // so the collection grows
+			if p.Kind == schemas.Remove {
+				n = t.of(c).number(k, 0)
+			}
+			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, t.of(c).seed, n)}))
 		}
 	case schemas.Add:
 		for _, c := range p.Columns {
@@ -278,7 +304,7 @@ func (m *mailbox) Run(ctx context.Context) error {
 	}
 	m.rows = 0
 	err := m.s.Read(ctx, p.statement, m.args, m.row)
-	if err == nil && m.rows == 0 && p.Kind == schemas.Get && p.In == nil {
+	if err == nil && m.rows == 0 {
 		return models.ErrNotFound
 	}
 	return err
@@ -288,11 +314,12 @@ func (m *mailbox) Run(ctx context.Context) error {
 func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Folder, handles []models.Handle) error {
 	n := m.loaded.Add(1) - 1
 	for _, t := range m.tables {
-		for k := n * t.count / t.most; k < (n+1)*t.count/t.most; k++ {
+		for k := n * t.count / m.count; k < (n+1)*t.count/m.count; k++ {
 			if err := m.load(ctx, t, k); err != nil {
 				return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
 			}
 			t.next.Add(1)
+			t.loaded.Add(1)
 		}
 	}
 	binary.BigEndian.PutUint64(handles[0][:], n+1)
@@ -319,51 +346,12 @@ func (m *mailbox) CreateUser(_ context.Context, address string, folders []string
 	return a, nil
 }
 
-// nothing is the mail operations that no keyspace has.
-type nothing struct{}
-
-func (nothing) CreateFolder(context.Context, *models.Account, string) (*models.Folder, error) {
-	return nil, models.ErrNotOffered
-}
-
-func (nothing) Login(context.Context, string) (*models.Account, error) {
-	return nil, models.ErrNotOffered
-}
-
-func (nothing) Folders(context.Context, *models.Account, func(models.FolderInfo) error) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) List(context.Context, *models.Folder, models.Handle, int, func(*models.Entry) error) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) Open(context.Context, *models.Folder, models.Handle, *models.Opened) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+// Raw implements models.Mailbox.
+func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
 	return 0, models.ErrNotOffered
 }
 
-func (nothing) Attachment(context.Context, *models.Folder, models.Handle, string, io.Writer) (int64, error) {
+// Attachment implements models.Mailbox.
+func (m *mailbox) Attachment(context.Context, *models.Folder, models.Handle, string, io.Writer) (int64, error) {
 	return 0, models.ErrNotOffered
 }
-
-func (nothing) Flag(context.Context, *models.Folder, models.Handle, models.Flag, bool) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) Move(context.Context, *models.Folder, *models.Folder, []models.Handle, []models.Handle) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) Delete(context.Context, *models.Folder, []models.Handle) error {
-	return models.ErrNotOffered
-}
-
-func (nothing) Stats(context.Context, *models.Folder) (models.Stats, error) {
-	return models.Stats{}, models.ErrNotOffered
-}
-
-func (nothing) Audit(context.Context) (models.Audit, error) { return models.Audit{}, nil }

@@ -52,6 +52,11 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 	}
 	k := &Keyspace{declared: s}
 	k.plain(own)
+	for _, t := range own.Tables {
+		if !t.Header() {
+			t.Rows = k.rows(t)
+		}
+	}
 	k.add(own)
 	if k.Schema, err = schemas.Parse(s.File, schemas.Format(own)); err != nil {
 		return nil, fmt.Errorf("schema %s cannot be run: %w", s.Name, err)
@@ -63,8 +68,13 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 		}
 	}
 	if len(k.Patterns) == 0 {
-		return nil, fmt.Errorf("schema %s has no access pattern that can run: declare some, such as patterns: {page: "+
-			"{slice: %s}}, or import the statements with schema import --queries FILE", s.Name, s.Tables[0].Name)
+		t := s.Tables[0]
+		add := "{get: " + t.Name + "}"
+		if len(t.Clustering) > 0 {
+			add = fmt.Sprintf("{slice: %s, by: [%s], limit: arg}", t.Name, strings.Join(schemas.Names(t.Partition), ", "))
+		}
+		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: %s}, or import the "+
+			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, add)
 	}
 	k.Rows = DefaultRows
 	if most := k.counts(); most > 0 {

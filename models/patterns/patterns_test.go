@@ -1,7 +1,9 @@
 package patterns
 
 import (
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,13 +11,17 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/hbase"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// open loads so many rows of a schema file into an embedded engine.
-func open(t *testing.T, file string, rows int, said map[string]models.Values) (*Keyspace, *mailbox) {
+// open loads so many rows of a schema file into an engine.
+func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string]models.Values) (*Keyspace, *mailbox) {
 	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -30,11 +36,15 @@ func open(t *testing.T, file string, rows int, said map[string]models.Values) (*
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	store, err := pebble.Engine().Open(ctx, drivers.Options{Dir: filepath.Join(t.TempDir(), "store"), Durability: drivers.Memory})
-	if err != nil {
+	var store drivers.Store
+	if e.Remote {
+		o := drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: "p" + strings.ToLower(rand.Text()[:15])}
+		store = drivertest.OpenLive(t, e, o)
+	} else if store, err = e.Open(ctx, drivers.Options{Dir: filepath.Join(t.TempDir(), "store"), Durability: drivers.Memory}); err != nil {
 		t.Fatal(err)
+	} else {
+		t.Cleanup(func() { store.Close() })
 	}
-	t.Cleanup(func() { store.Close() })
 	if err := store.Apply(ctx, k.Schema); err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +52,13 @@ func open(t *testing.T, file string, rows int, said map[string]models.Values) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := models.Options{Rows: models.Rows{Seed: 1, Columns: said}}
+	options := models.Options{Rows: models.Rows{Seed: 1, Count: rows, Columns: said}}
 	for _, p := range k.Schema.Patterns {
 		if !strings.HasPrefix(p.Name, load) {
-			o.Rows.Patterns = append(o.Rows.Patterns, p.Name)
+			options.Rows.Patterns = append(options.Rows.Patterns, p.Name)
 		}
 	}
-	b, err := k.Model().Bind(ctx, prepared, o)
+	b, err := k.Model().Bind(ctx, prepared, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,33 +89,100 @@ func TestPatterns(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
-			k, m := open(t, file, 300, nil)
-			order := slices.Clone(k.Patterns)
-			slices.SortStableFunc(order, func(a, b *schemas.Pattern) int { return int(a.Kind) - int(b.Kind) }) // deletes last
-			for _, p := range order {
-				i := slices.IndexFunc(m.patterns, func(o *pattern) bool { return o.Name == p.Name })
-				if i < 0 {
-					continue // the embedded engine has no way to run it, and reports say so
-				}
-				found := 0
-				for n := range 20 {
-					if !m.Prepare(i, func(rows int) int { return n * 7 % rows }, 10, 5) {
-						t.Errorf("%s: no row to choose from", p.Name)
-					}
-					err := m.Run(t.Context())
-					deleted := errors.Is(err, models.ErrNotFound) && slices.ContainsFunc(k.Patterns, func(o *schemas.Pattern) bool {
-						return o.Kind == schemas.Delete && o.Table == p.Table
-					})
-					if err != nil && !deleted {
-						t.Errorf("%s: %v", p.Name, err)
-					}
-					found += m.rows
-				}
-				if p.Kind.Reads() && found < 10 {
-					t.Errorf("20 times %s finds %d rows", p.Name, found)
-				}
-			}
+			runAll(t, pebble.Engine(), file)
 		})
+	}
+}
+
+// TestLive runs the patterns of three keyspaces on engines over the network.
+func TestLive(t *testing.T) {
+	for _, e := range []drivers.Engine{cassandra.Engine(), hbase.Engine()} {
+		for _, name := range []string{"killrvideo", "sensors", "discord"} {
+			t.Run(e.Name+"/"+name, func(t *testing.T) {
+				runAll(t, e, "../../schemas/lint/testdata/corpus/good/"+name+".yaml")
+			})
+		}
+	}
+}
+
+// runAll runs each pattern of a keyspace: reads find rows, writes are applied.
+func runAll(t *testing.T, e drivers.Engine, file string) {
+	k, m := open(t, e, file, 300, nil)
+	order := slices.Clone(k.Patterns)
+	slices.SortStableFunc(order, func(a, b *schemas.Pattern) int { return int(a.Kind) - int(b.Kind) }) // deletes last
+	for _, p := range order {
+		i := slices.IndexFunc(m.patterns, func(o *pattern) bool { return o.Name == p.Name })
+		if i < 0 {
+			continue // the engine has no way to run it, and reports say so
+		}
+		hits := 0
+		for n := range 20 {
+			if !m.Prepare(i, func(rows int) int { return n * 7 % rows }, 10, 5) {
+				t.Errorf("%s: no row to choose from", p.Name)
+			}
+			switch err := m.Run(t.Context()); {
+			case err == nil:
+				hits++
+			case !errors.Is(err, models.ErrNotFound):
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+		if hits < 18 {
+			t.Errorf("%d of 20 times %s finds rows", hits, p.Name)
+		}
+	}
+}
+
+// TestRefers holds the values of columns that refer to rows of another table against those rows.
+func TestRefers(t *testing.T) {
+	s, err := schemas.Parse("refers.yaml", []byte(`schema: 1
+name: refers
+tables:
+  customers: {partition: [customer uuid], columns: {name: text}, rows: [{each: customer, count: 50, sizes: {name: 12}}]}
+  orders:
+    partition: [buyer uuid]
+    clustering: [at timeuuid desc]
+    columns: {city: text}
+    refers: {buyer: {to: customers, from: {buyer: '{c}'}, at: {customer: '{c}'}}, city: {to: cities, by: city}}
+  lines:
+    partition: [line uuid]
+    columns: {buyer: uuid, at: timeuuid}
+    refers: {order: {to: orders, by: [buyer, at]}}
+  cities: {partition: [country text], clustering: [city text], rows: [{each: city, count: 30, partition: {of: 3}, sizes: {country: 2, city: 9}}]}
+patterns: {page: {slice: orders, by: buyer, limit: arg}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := Of(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest := models.Values{Access: func(_, among uint64) uint64 { return among - 1 }}
+	all := k.tables(models.Rows{Count: 1000, Columns: map[string]models.Values{"orders.city": latest}})
+	row := func(table string, n uint64, columns ...string) (text string) {
+		of := all[k.Schema.Table(table)]
+		for _, c := range columns {
+			v := of.of(of.Column(c)).value(n, 0)
+			text += fmt.Sprintf("%x %s ", v.UUIDBytes(), v.Raw())
+		}
+		return text
+	}
+	for _, tc := range []struct{ from, by, to, at string }{
+		{"orders", "buyer", "customers", "customer"}, {"orders", "city", "cities", "city"}, {"lines", "buyer at", "orders", "buyer at"},
+	} {
+		there := map[string]bool{}
+		for n := range all[k.Schema.Table(tc.to)].count {
+			there[row(tc.to, n, strings.Fields(tc.at)...)] = true
+		}
+		for n := range uint64(1000) {
+			if got := row(tc.from, n, strings.Fields(tc.by)...); !there[got] {
+				t.Fatalf("row %d of %s has %s %s, and %s no such row", n, tc.from, tc.by, got, tc.to)
+			}
+		}
+	}
+	if a, b := row("orders", 3, "city"), row("cities", all[k.Schema.Table("cities")].count-1, "city"); a != b {
+		t.Errorf("the latest city is %s, not %s", b, a)
 	}
 }
 
@@ -130,7 +207,7 @@ patterns:
 	if err := os.WriteFile(file, []byte(shop), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, m := open(t, file, 500, map[string]models.Values{"orders.state": {Distinct: 4}})
+	k, m := open(t, pebble.Engine(), file, 500, map[string]models.Values{"orders.state": {Distinct: 4}})
 	if k.Rows != 500 {
 		t.Errorf("%d rows, as the schema says 500", k.Rows)
 	}

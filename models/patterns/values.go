@@ -20,37 +20,37 @@ import (
 type table struct {
 	*schemas.Table
 	load, static drivers.Statement
-	count        uint64 // of each most rows of the largest table, how many it has
-	most         uint64
+	count        uint64 // rows after the load
 	partitions   uint64 // 0: each row is a partition
 	perBucket    uint64 // rows of a partition before the next bucket begins; 0: it has none
 	period       time.Duration
 	columns      map[*schemas.Column]*column
 
-	next, first atomic.Uint64 // rows first to next-1 are there
+	// Rows first to next-1 are there, but for the last cut ones of the loaded.
+	next, first, cut, loaded atomic.Uint64
 }
 
 // column is how the values of a column follow from the number of a row.
 type column struct {
 	*schemas.Column
+	models.Values
 	of       *table
-	seed     uint64 // of its domain: columns of one domain have equal values
+	seed     uint64
 	kind     numbering
-	distinct uint64 // 0: no bound
-	size     func(n uint64) int64
-	layout   string // of a bucket that is a text
-	period   time.Duration
+	period   period  // of a bucket
+	refers   *column // the column whose values it has
+	referred uint64  // in so many rows of that table, from the first
 }
 
-// numbering says which number a value has in its domain.
+// numbering says which number a value has among those of its column.
 type numbering uint8
 
 const (
 	byRow       numbering = iota // a value for each row
 	byPartition                  // one for each partition
 	byBucket                     // one for each bucket
-	mixed                        // one of distinct, all of them in each partition
-	changing                     // one of distinct, drawn for each row and version
+	mixed                        // one of the distinct ones, all of them in each partition
+	changing                     // one of them, drawn for each row and version
 )
 
 // Sizes of values if nobody says.
@@ -68,30 +68,104 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // tables are the tables of the keyspace, each with its rule for values.
 func (k *Keyspace) tables(rows models.Rows) map[*schemas.Table]*table {
 	all := map[*schemas.Table]*table{}
-	most := cmp.Or(k.counts(), 1)
 	for _, t := range k.Schema.Tables {
-		one := &table{
-			Table: t, count: uint64(most), most: uint64(most), columns: map[*schemas.Column]*column{}, period: 24 * time.Hour,
+		one := k.table(t, rows.Count)
+		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+			one.columns[c] = k.column(one, c, rows)
 		}
-		if len(t.Clustering) > 0 {
-			one.partitions = DefaultPartitions
-		}
-		one.declared(k.declared.Table(t.Name))
 		all[t] = one
 	}
 	for _, t := range k.Schema.Tables {
-		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-			all[t].columns[c] = k.column(all, all[t], c, rows)
+		for _, r := range k.declared.Table(t.Name).Refers {
+			all[t].refer(all[k.Schema.Table(r.To.Name)], r)
+		}
+		for _, c := range all[t].columns {
+			if owner := k.owner(all, c.Column); c.refers == nil && owner != nil && owner != all[t] && c.kind != byBucket {
+				c.to(owner.columns[owner.Partition[0]], false)
+			}
 		}
 	}
 	return all
 }
 
+// table is a table with so many rows if it is the largest, and else its share by what the schema says.
+func (k *Keyspace) table(t *schemas.Table, largest int) *table {
+	d := k.declared.Table(t.Name)
+	one := &table{Table: t, count: uint64(largest), columns: map[*schemas.Column]*column{}, period: 24 * time.Hour}
+	if n := countOf(d); n > 0 {
+		one.count = max(1, uint64(n)*uint64(largest)/uint64(k.counts()))
+	}
+	if len(t.Clustering) > 0 {
+		one.partitions = DefaultPartitions
+	}
+	one.declared(d)
+	return one
+}
+
+// rows are the rows of a table as a forecast needs them.
+func (k *Keyspace) rows(t *schemas.Table) []*schemas.Rows {
+	one, d := k.table(t, cmp.Or(k.counts(), DefaultRows)), k.declared.Table(t.Name)
+	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(one.count), Of: int(one.partitions), Busiest: 1}}
+	if one.perBucket > 0 {
+		r.Growth.Of *= int(max(1, one.count/max(1, one.partitions)/one.perBucket))
+	}
+	for _, c := range slices.Concat(t.Key(), t.Columns) {
+		if n := float64(sizeOf(d, c)); c.Type.Collection() {
+			r.Sizes = append(r.Sizes, schemas.ColumnSize{
+				Column: c, Cells: schemas.Sum{{Times: n}}, Bytes: schemas.Sum{{Times: n * defaultSize / 2}},
+			})
+		} else if schemas.Sized(c) {
+			r.Sizes = append(r.Sizes, schemas.ColumnSize{Column: c, Bytes: schemas.Sum{{Times: n}}})
+		}
+	}
+	return []*schemas.Rows{r}
+}
+
+// refer lets the columns of a declared reference have the values of rows that exist, if each is one whole value.
+func (t *table) refer(to *table, r *schemas.Reference) {
+	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, func(m schemas.Match) bool { return m.Column.Role != schemas.Partition })
+	for _, from := range r.From {
+		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
+		if i < 0 || t.of(from.Column).Type.String() != to.of(r.At[i].Column).Type.String() {
+			continue
+		}
+		if whole && from.Column.Role == schemas.Partition && to.partitions > 0 {
+			t.partitions = to.partitions // rows of one partition refer to rows of one
+		}
+		t.of(from.Column).to(to.of(r.At[i].Column), whole)
+	}
+}
+
+// to lets a column have the values of another: of its partitions or, if whole, of the same row for each column of a
+// reference.
+func (c *column) to(target *column, whole bool) {
+	for of := target; of != nil; of = of.refers {
+		if of == c {
+			return // in a circle, one column has values of its own
+		}
+	}
+	rows, partitions := target.of.count, target.of.partitions
+	c.refers, c.referred = target, rows
+	if partitions > 0 && target.Role == schemas.Partition {
+		c.referred = partitions
+	}
+	switch {
+	case whole:
+		c.kind, c.referred = byRow, rows
+		if partitions > 0 && rows > partitions {
+			c.referred -= rows % partitions
+		}
+	case c.Role == schemas.Partition:
+		c.kind = byPartition
+	case c.referred == rows && rows >= c.of.count && c.Access == nil:
+		c.kind = byRow
+	default:
+		c.kind = mixed
+	}
+}
+
 // declared takes what the schema says of the rows of a table.
 func (t *table) declared(d *schemas.Table) {
-	if n := countOf(d); n > 0 {
-		t.count = uint64(n)
-	}
 	for _, r := range d.Rows {
 		if g := r.Growth; g != nil && !r.Static && g.Of > 0 && t.partitions > 0 {
 			t.partitions = uint64(g.Of)
@@ -105,8 +179,8 @@ func (t *table) declared(d *schemas.Table) {
 		t.partitions, t.perBucket = 1, uint64(24*time.Hour/time.Millisecond) // what happens at a time is in one partition
 	}
 	for i, c := range buckets {
-		if p := periodOf(c.Name); i == 0 || p < t.period {
-			t.period = p
+		if p := periodOf(c.Name); i == 0 || p.length < t.period {
+			t.period = p.length
 		}
 	}
 	for _, r := range d.Rows {
@@ -118,11 +192,14 @@ func (t *table) declared(d *schemas.Table) {
 	}
 }
 
-// periods are the periods of buckets by what their names have, with their form as text.
-var periods = []struct {
+// period is how long a bucket is, with its form as text.
+type period struct {
 	word, layout string
 	length       time.Duration
-}{
+}
+
+// periods are found by what the name of a bucket has.
+var periods = []period{
 	{"minute", "2006-01-02T15:04", time.Minute},
 	{"hour", "2006-01-02T15", time.Hour},
 	{"week", "2006-01-02", 7 * 24 * time.Hour},
@@ -132,77 +209,37 @@ var periods = []struct {
 	{"", "2006-01-02", 24 * time.Hour},
 }
 
-func periodOf(name string) time.Duration {
-	return periods[slices.IndexFunc(periods[:], named(name))].length
+func periodOf(name string) period {
+	return periods[slices.IndexFunc(periods, func(p period) bool { return strings.Contains(strings.ToLower(name), p.word) })]
 }
 
-func named(name string) func(p struct {
-	word, layout string
-	length       time.Duration
-}) bool {
-	return func(p struct {
-		word, layout string
-		length       time.Duration
-	},
-	) bool {
-		return strings.Contains(strings.ToLower(name), p.word)
-	}
-}
-
-// column finds the rule for the values of a column.
-func (k *Keyspace) column(all map[*schemas.Table]*table, t *table, c *schemas.Column, rows models.Rows) *column {
-	said := rows.Columns[t.Name+"."+c.Name]
-	v := &column{Column: c, of: t, distinct: said.Distinct, size: said.Size}
-	domain := c.Name + " " + c.Type.String()
-	if c.Role != schemas.Partition && c.Role != schemas.Clustering && k.owner(all, c) == nil {
-		domain = t.Name + "." + domain
-	}
-	v.seed = xxhash.Sum64String(domain) ^ rows.Seed
+// column finds the rule for the values of a column of its own.
+func (k *Keyspace) column(t *table, c *schemas.Column, rows models.Rows) *column {
+	v := &column{Column: c, of: t, Values: rows.Columns[t.Name+"."+c.Name], period: periodOf(c.Name), kind: changing}
+	v.seed = xxhash.Sum64String(c.Name+" "+c.Type.String()) ^ rows.Seed
 	d := k.declared.Table(t.Name)
-	bucket := slices.ContainsFunc(d.Purposes[schemas.Bucket], func(b *schemas.Column) bool { return b.Name == c.Name })
-	owner := k.owner(all, c)
+	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
+		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
+	})
 	switch {
-	case bucket:
+	case slices.ContainsFunc(d.Purposes[schemas.Bucket], func(b *schemas.Column) bool { return b.Name == c.Name }):
 		v.kind = byBucket
-		p := periods[slices.IndexFunc(periods[:], named(c.Name))]
-		v.period, v.layout = p.length, p.layout
 	case c.Role == schemas.Partition || c.Role == schemas.Static:
 		v.kind = byPartition
-	case c.Role == schemas.Clustering:
-		if owner != nil && owner != t {
-			v.bound(owner)
-		}
-	case owner != nil && owner != t:
-		v.bound(owner)
-	case slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
-		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
-	}):
-		v.kind = changing
-		v.distinct = cmp.Or(v.distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
-	case slices.ContainsFunc(k.Schema.Patterns, func(p *schemas.Pattern) bool { return slices.Contains(p.Filter, c) }):
-		v.kind, v.distinct = changing, cmp.Or(v.distinct, defaultDistinct)
-	default:
-		v.kind = changing
-	}
-	if said.Distinct > 0 && v.kind == byRow {
+	case c.Role == schemas.Clustering && v.Distinct > 0:
 		v.kind = mixed
+	case c.Role == schemas.Clustering:
+		v.kind = byRow
+	case indexed:
+		v.Distinct = cmp.Or(v.Distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
+	case slices.ContainsFunc(k.Schema.Patterns, func(p *schemas.Pattern) bool { return slices.Contains(p.Filter, c) }):
+		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
 	}
-	if v.size == nil {
+	if v.Size == nil {
 		n := sizeOf(d, c)
-		v.size = func(uint64) int64 { return n }
+		v.Size = func(uint64) int64 { return n }
 	}
 	return v
-}
-
-// bound lets a column have the values that the key of its owner has.
-func (c *column) bound(owner *table) {
-	n := owner.partitions
-	if n == 0 && owner.count < c.of.count {
-		n = owner.count
-	}
-	if n > 0 {
-		c.kind, c.distinct = mixed, cmp.Or(c.distinct, n)
-	}
 }
 
 // owner is the table whose partition key is the column, by name and type, or nil: the one with a row for each value,
@@ -275,8 +312,16 @@ func (c *column) number(k, version uint64) uint64 {
 	if c.Type.Kind == schemas.Boolean {
 		n %= 2
 	}
-	if c.distinct > 0 {
-		n %= c.distinct
+	among := c.Distinct
+	if c.referred > 0 && (among == 0 || c.referred < among) {
+		among = c.referred
+	}
+	switch {
+	case among == 0:
+	case c.Access != nil && c.kind >= mixed:
+		n = c.Access(mix(n+k), among)
+	default:
+		n %= among
 	}
 	return n
 }
@@ -292,6 +337,8 @@ func (t *table) at(k uint64) time.Time {
 func (c *column) value(k, version uint64) drivers.Value {
 	n := c.number(k, version)
 	switch kind := c.Type.Kind; {
+	case c.refers != nil:
+		return c.refers.value(n, 0)
 	case c.kind == byBucket:
 		return c.bucket(k)
 	case kind == schemas.Timestamp && (c.kind == byRow || c.kind == changing):
@@ -301,20 +348,26 @@ func (c *column) value(k, version uint64) drivers.Value {
 	case kind == schemas.TimeUUID && c.kind == byRow:
 		return timeUUID(c.of.at(k), n)
 	default:
-		return scalar(c.Type, c.seed, n, c.size(n))
+		return scalar(c.Type, c.seed, n, c.Size(n))
 	}
 }
 
 // bucket is the bucket of the time of row k.
 func (c *column) bucket(k uint64) drivers.Value {
-	at := c.of.at(k)
+	at, length := c.of.at(k), c.period.length
+	if c.Distinct > 0 {
+		at = epoch.Add(at.Sub(epoch) / length % time.Duration(c.Distinct) * length)
+	}
 	switch c.Type.Kind {
 	case schemas.Timestamp:
-		return drivers.Timestamp(at.Truncate(c.period).UnixMicro())
+		return drivers.Timestamp(at.Truncate(length).UnixMicro())
 	case schemas.Int, schemas.Bigint:
-		return drivers.Number(c.Type.Kind, at.Unix()/int64(c.period/time.Second))
+		return drivers.Number(c.Type.Kind, at.Unix()/int64(length/time.Second))
 	}
-	return drivers.Text(at.Truncate(min(c.period, 24*time.Hour)).Format(c.layout))
+	if c.period.word == "week" {
+		at = at.Truncate(length)
+	}
+	return drivers.Text(at.Format(c.period.layout))
 }
 
 // scalar is value n of a domain, of so many bytes or elements.
@@ -353,7 +406,7 @@ func collection(t schemas.Type, seed, n uint64, size int64) drivers.Value {
 		if t.Kind == schemas.Map {
 			elems = append(elems, scalar(*t.Key, seed, i, defaultSize/2))
 		}
-		elems = append(elems, scalar(*t.Elem, seed, n+i, defaultSize/2))
+		elems = append(elems, element(t, seed, n+i))
 	}
 	switch t.Kind {
 	case schemas.Map:
@@ -363,6 +416,11 @@ func collection(t schemas.Type, seed, n uint64, size int64) drivers.Value {
 	}
 	slices.SortFunc(elems, compare)
 	return drivers.SetOf(slices.CompactFunc(elems, func(a, b drivers.Value) bool { return compare(a, b) == 0 }))
+}
+
+// element is element n of a collection.
+func element(t schemas.Type, seed, n uint64) drivers.Value {
+	return scalar(*t.Elem, seed, n, defaultSize/2)
 }
 
 // compare orders values of one type as engines do, but for identifiers, of which any order will do.

@@ -74,6 +74,17 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 	return doc.Content[0]
 }
 
+// Keys returns the keys of a file's top level in their order, or nil if it is no mapping.
+func Keys(src []byte) []string { return KeysOf(new(Decoder).Document(src, "")) }
+
+// KeysOf returns the keys of a mapping in their order, or nil of any other node and of none.
+func KeysOf(n *yaml.Node) (names []string) {
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		names = append(names, n.Content[i].Value)
+	}
+	return names
+}
+
 // mostNodes is how many keys and values a document may have. It bounds what a reader does with each pair of them.
 const mostNodes = 200_000
 

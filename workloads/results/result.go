@@ -50,6 +50,7 @@ type Run struct {
 	Phases      []Phase           `json:"phases"`
 	Objectives  []Objective       `json:"objectives,omitempty"`
 	Answer      []string          `json:"answer,omitempty"` // sentences of the workload; package answer fills them in
+	Findings    []Finding         `json:"findings,omitempty"`
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Searches    []Search          `json:"searches,omitempty"`
 	Sweep       *Sweep            `json:"sweep,omitempty"`
@@ -58,6 +59,16 @@ type Run struct {
 	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
 	LatencyLog  *LogDigest        `json:"latency_log,omitempty"`
 	Cells       []Cell            `json:"cells"`
+}
+
+// Finding is a lint finding of the schema of a run, and whether the run shows it.
+type Finding struct {
+	Rule      string `json:"rule"`
+	Where     string `json:"where"` // the pattern or table
+	Engine    string `json:"engine"`
+	Predicted string `json:"predicted"` // what lint says
+	Verdict   string `json:"verdict"`   // confirmed, not seen, not shown or not measured
+	Measured  string `json:"measured"`  // the numbers, or why there are none
 }
 
 // LogDigest says what latency.hlog is. While the run goes on, the file may have more than that.

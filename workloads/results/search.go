@@ -111,6 +111,7 @@ type Partition struct {
 	Engine string  `json:"engine"`
 	Table  string  `json:"table"`
 	Bytes  float64 `json:"bytes"`
+	Files  float64 `json:"files,omitempty"` // of all tables
 }
 
 // Growth is how one figure of one operation of a model on an engine grows over a sweep.

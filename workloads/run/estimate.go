@@ -267,15 +267,21 @@ func (at *point) files(
 	if err != nil {
 		return nil, nil, nil // the engine does not run the schema, and the run will say so
 	}
-	p, err := population.Of(ctx, at.workload, at.source, sampled)
-	if err != nil {
-		return nil, nil, err
+	var p *forecast.Population
+	if !forecast.Own(s) {
+		if p, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
+			return nil, nil, err
+		}
 	}
 	f, err := forecast.Make(s, p, files)
 	if err != nil {
 		return nil, nil, nil // a model outside of this repository may not say what its rows are
 	}
-	return f.Report(p, 1, []float64{0}), files, nil
+	r := f.Report(p, 1, []float64{0})
+	if len(at.workload.Patterns) > 0 {
+		r.Scale(float64(at.census.Messages()))
+	}
+	return r, files, nil
 }
 
 // partition is the largest partition that a model has on an engine after the load. Its Bytes
@@ -286,6 +292,7 @@ func (at *point) partition(ctx context.Context, m models.Model, engine drivers.E
 	if err != nil || report == nil {
 		return part, err
 	}
+	part.Files = report.Space.Files[0]
 	for _, g := range report.Partitions {
 		if len(g.Largest) > 0 && g.Largest[0].Bytes > part.Bytes {
 			part.Table, part.Bytes = g.Table, g.Largest[0].Bytes
@@ -297,8 +304,12 @@ func (at *point) partition(ctx context.Context, m models.Model, engine drivers.E
 // WriteText prints the estimate.
 func (e *Estimate) WriteText(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
-		words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
+	if len(e.at.workload.Patterns) > 0 {
+		fmt.Fprintf(&b, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
+	} else {
+		fmt.Fprintf(&b, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
+			words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
+	}
 	for _, p := range e.Phases {
 		fmt.Fprintf(&b, "  %-14s", p.Name)
 		switch {

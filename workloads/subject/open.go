@@ -107,7 +107,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 // rows is what the workload says of the rows of a schema that is run by its patterns.
 func (t *Target) rows() models.Rows {
 	w := t.Workload
-	r := models.Rows{Seed: w.Seed, Columns: map[string]models.Values{}}
+	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Columns: map[string]models.Values{}}
 	for _, p := range w.Patterns {
 		r.Patterns = append(r.Patterns, p.Name)
 	}
@@ -115,6 +115,9 @@ func (t *Target) rows() models.Rows {
 		of := models.Values{Distinct: v.Distinct}
 		if v.Size != nil {
 			of.Size = v.SizeOf(w.Seed)
+		}
+		if v.Access.Theta > 0 {
+			of.Access = v.Choose
 		}
 		r.Columns[name] = of
 	}
