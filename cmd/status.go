@@ -14,6 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
@@ -88,7 +89,12 @@ func exitStatus(err error) int {
 }
 
 // unknown is the error for a word that is not known. It says which known word was probably meant.
-func unknown(what, word string, known []string) error { return strict.Unknown(what, word, known...) }
+func unknown(what, word string, known []string) error {
+	if why := schemas.Withdrawn[word]; why != "" {
+		return fmt.Errorf("%s %s: %s", what, word, why)
+	}
+	return strict.Unknown(what, word, known...)
+}
 
 // told is an error that has been printed.
 type told struct{ error }

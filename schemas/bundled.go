@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"embed"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -41,11 +42,20 @@ func bundledFiles() []string {
 	return names
 }
 
+// Withdrawn are variants of earlier versions of mailbench, with the reason and the remedy.
+var Withdrawn = map[string]string{
+	"james@one-family": "it was withdrawn on 2026-11-27, and its data on HBase cannot be read; its values are in " +
+		"docs/internals/decisions/0009-one-family.md; load the messages again as james",
+}
+
 // Bundled returns the schema of that name that mailbench brings along. The
 // file is named for its schema.
 func Bundled(name string) (*Schema, error) {
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)
+	if why := Withdrawn[name]; why != "" {
+		return nil, fmt.Errorf("schema %s: %s", name, why)
+	}
 	if err != nil {
 		known := bundledFiles()
 		if base := BaseOf(name); slices.Contains(known, base) {

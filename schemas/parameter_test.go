@@ -86,10 +86,9 @@ func TestParametersWrong(t *testing.T) {
 // TestBundledParameters: the values of the documents, or ours where they have none.
 func TestBundledParameters(t *testing.T) {
 	for name, want := range map[string]map[string]int{
-		"james":            {"chunk_size": 1 << 20},
-		"james@one-family": {"chunk_size": 1 << 20},
-		"datastax":         {"chunk_size": 1000 << 10, "overflow_after": 10000, "parallel": 4},
-		"elasticinbox":     {"block_size": 128 << 10, "blob_threshold": 128 << 10, "blob_store": 1},
+		"james":        {"chunk_size": 1 << 20},
+		"datastax":     {"chunk_size": 1000 << 10, "overflow_after": 10000, "parallel": 4},
+		"elasticinbox": {"block_size": 128 << 10, "blob_threshold": 128 << 10, "blob_store": 1},
 	} {
 		s, err := Bundled(name)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // schema that it names.
 const variantKey = "variant of"
 
-// BaseOf returns the name of a variant's base: "james" for "james@one-family". It
+// BaseOf returns the name of a variant's base: "james" for "james@one-lwt". It
 // returns "" if the name is not a variant's.
 func BaseOf(name string) string {
 	base, _, ok := strings.Cut(name, "@")

@@ -319,7 +319,6 @@ func Topics() []Topic {
 		{"isolation", isolation},
 		{"statics", random("statics.yaml")},
 		{"nested", random("nested.yaml")},
-		{"family", random("family.yaml")},
 		{"ties", ties},
 		{"indexes", random("indexes.yaml", fallbacks)},
 		{"sessions", sessions},

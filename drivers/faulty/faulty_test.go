@@ -55,7 +55,7 @@ var sees = map[string][]string{
 	"replaces-rows":       {"rows", "collections"},
 	"put-merges":          {"collections"},
 	"deletes-children":    {"nested"},
-	"prefix-too-short":    {"composite", "nested", "family", "indexes"},
+	"prefix-too-short":    {"composite", "nested", "indexes"},
 	"retries-adds":        {"counters", "collections"},
 	"stale-counters":      {"counters"},
 	"returns-old":         {"counters"},

@@ -30,31 +30,9 @@ func (w *writing) atomicBatch(ctx context.Context, st *statement, parts []driver
 			return err
 		}
 	}
-	if only, alone := st.alone(e, parts); only != nil {
-		if !alone {
-			return fmt.Errorf("part %s must first read which cells it deletes: it is atomic only with a delete of table %s",
-				only.Pattern().Name, only.table.host.schema.Name)
-		}
-		return w.deleteFound(ctx, only, parts[0].Args)
-	}
 	e.mergeChanges()
 	_, err := w.slot.apply(ctx, e, nil, &w.cluster.wal)
 	return err
-}
-
-// alone returns a part that deletes rows of a table in a shared family, if the edit does not
-// also delete the row of the table that the family belongs to. Such a part must search for
-// its cells. alone is true if all parts are that one.
-func (st *statement) alone(e *edit, parts []drivers.Call) (only *statement, alone bool) {
-	at := slices.IndexFunc(parts, func(c drivers.Call) bool {
-		t := st.parts[c.Part].table
-		return t.host != nil && st.parts[c.Part].deletesRow() && !e.deletesRow(t)
-	})
-	if at < 0 {
-		return nil, false
-	}
-	part := parts[at].Part
-	return st.parts[part], !slices.ContainsFunc(parts, func(c drivers.Call) bool { return c.Part != part })
 }
 
 // join adds a part to an edit. The part must write the same HBase row.
@@ -201,11 +179,7 @@ func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
 	edits := 1 // w.edits[0] is for deleteFound
 	for i := range parts {
 		part, args := st.parts[parts[i].Part], parts[i].Args
-		with, err := w.deletesWithHost(part, args)
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
-		}
-		if part.searches() && !with {
+		if part.searches() {
 			w.steps = append(w.steps, step{search: part, args: args})
 			continue
 		}
@@ -228,6 +202,7 @@ func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
 			last.kinds |= next.kinds
 			continue
 		}
+		var err error
 		if next.conditions, err = part.conditions(e, args); err != nil {
 			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
@@ -240,20 +215,6 @@ func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
 		}
 	}
 	return w.steps, nil
-}
-
-// deletesWithHost reports whether the part deletes rows of a nested table in a shared family,
-// and the last step deletes the row that they are nested in (see deletedWith).
-func (w *writing) deletesWithHost(part *statement, args []drivers.Value) (ok bool, err error) {
-	t := part.table
-	if t.host == nil || !part.deletesRow() || len(w.steps) == 0 || w.steps[len(w.steps)-1].search != nil {
-		return false, nil
-	}
-	last := &w.edits[w.steps[len(w.steps)-1].edit]
-	if w.key, err = appendKey(w.key[:0], t.row, args[:len(t.row)]); err != nil {
-		return false, err
-	}
-	return bytes.Equal(last.table, t.hbase) && bytes.Equal(last.row, w.key) && last.deletesRow(t), nil
 }
 
 // joinable returns the last step if the edit can join it, else nil.
@@ -319,7 +280,7 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 		return errors.New("HBase changes only one row atomically")
 	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
 		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
-	case st.searches() && !slices.ContainsFunc(parts, st.deletedWith):
+	case st.searches():
 		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
 	case p.Kind == schemas.PutIf || p.ReturnsNew:
 		return fmt.Errorf("part %s depends on the stored row", p.Name)
@@ -357,14 +318,6 @@ func (st *statement) deletesRow() bool {
 	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
 }
 
-// deletedWith reports whether one deletion of a family does what both statements do: st
-// deletes all rows of a nested table below a row, other deletes that row, and both tables
-// share the family. Without other, st would have to search for its cells.
-func (st *statement) deletedWith(other *statement) bool {
-	return st.table.host != nil && st.table.host == other.table && st.deletesRow() && other.deletesRow() &&
-		!other.searches()
-}
-
 // searches reports whether the write must first find what it deletes. One delete of HBase
 // removes a column, a family or a whole row, but not several rows.
 func (st *statement) searches() bool {
@@ -373,7 +326,7 @@ func (st *statement) searches() bool {
 	case schemas.Remove:
 		return true
 	case schemas.Delete:
-		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.host == nil && t.isWideRow(len(p.By))) {
+		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.isWideRow(len(p.By))) {
 			return false
 		}
 		return p.Scope != schemas.ScopeRow

@@ -63,20 +63,20 @@ patterns:
 	}
 	for name, st := range patterns {
 		tb, p := st.table, drivers.Text("p")
-		lead, parts, fixed := "", tb.row, []drivers.Value{p}
+		parts, fixed := tb.row, []drivers.Value{p}
 		if tb.wide() {
-			lead, parts, fixed = tb.lead, tb.rest, nil
+			parts, fixed = tb.rest, nil
 		}
 		fromOpen, toOpen := st.Pattern().From.Open, st.Pattern().To.Open
 		for _, from := range ends {
 			for _, to := range ends {
 				var b bounds
-				if err := b.set(st, lead, parts, fixed, []drivers.Value{p, from, to}); err != nil {
+				if err := b.set(st, parts, fixed, []drivers.Value{p, from, to}); err != nil {
 					t.Fatal(err)
 				}
 				for _, v := range values {
 					key := slices.Concat(fixed, []drivers.Value{drivers.Int(v), drivers.Int(7)})
-					k, err := appendKey([]byte(lead), parts, key[:len(parts)])
+					k, err := appendKey(nil, parts, key[:len(parts)])
 					if err != nil {
 						t.Fatal(err)
 					}

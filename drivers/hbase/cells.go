@@ -185,7 +185,7 @@ func (k *cellSink) yieldCell(c cell) (err error) {
 		}
 		k.row = c.row
 	}
-	if k.arena, err = decodeKey(t.rest, c.qualifier[len(t.lead):], k.keyVals[rows:], k.arena[:0]); err != nil {
+	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0]); err != nil {
 		if !k.tolerant {
 			return err
 		}

@@ -24,8 +24,6 @@ func (w *writing) deleteFound(ctx context.Context, st *statement, args []drivers
 		return f.removeElements()
 	case st.table.wide() && len(f.by) >= len(st.table.row):
 		err = f.cells()
-	case st.table.host != nil:
-		err = f.cellsOfRows()
 	default:
 		err = f.rows()
 	}
@@ -48,20 +46,19 @@ type finder struct {
 	deleted  int
 }
 
-// scanFor sends the cells of the table between two rows to a sink. If the table shares the
-// family of another one, the filter must drop that one's cells.
+// scanFor sends the cells of the table between two rows to a sink.
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
 	r := &f.scan.r
 	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
 	r.reversed, r.skipStart, r.uncached = false, false, false
-	r.columns, r.filter = f.st.table.cells(), filter
+	r.columns, r.filter = []*pb.Column{{Family: []byte(f.st.table.family)}}, filter
 	f.scan.sink = to
 	return f.scan.run(f.ctx, f.st.table.hbase)
 }
 
 // rows deletes the rows of a range.
 func (f *finder) rows() error {
-	if err := f.bounds.set(f.st, "", f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
 		return err
 	}
 	found := &foundRows{finder: f}
@@ -77,7 +74,7 @@ func (f *finder) cells() error {
 	if err := f.rowKey(t.row, f.by[:len(t.row)]); err != nil {
 		return err
 	}
-	if err := f.bounds.set(f.st, t.lead, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
 		return err
 	}
 	filter := keysOnly()
@@ -86,20 +83,6 @@ func (f *finder) cells() error {
 	}
 	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
 	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
-		return err
-	}
-	return found.delete()
-}
-
-// cellsOfRows deletes the table's cells in a range of HBase rows. The table shares the family
-// of another one, so the rows themselves stay.
-func (f *finder) cellsOfRows() error {
-	t := f.st.table
-	if err := f.bounds.set(f.st, "", t.row, f.by, f.args); err != nil || f.bounds.empty() {
-		return err
-	}
-	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
-	if err := f.scanFor(found, f.bounds.lower, f.bounds.upper, allOf(wideView(t).filter, keysOnly())); err != nil {
 		return err
 	}
 	return found.delete()
@@ -186,7 +169,7 @@ func (f *foundRows) delete() error {
 	m.begin()
 	for _, row := range f.keys {
 		e := edit{table: f.st.table.hbase, row: row, counted: f.st.table.counted}
-		e.deleteRow(f.st.table)
+		e.deleteAll(f.st.table.family)
 		m.next().encode(&e, nil, &f.cluster.wal)
 	}
 	f.keys = f.keys[:0]

@@ -6,8 +6,7 @@
 // and a writing; both send calls through slots.
 //
 // Layout: an HBase table is a root table of the schema with all tables nested in it,
-// each in a family of its own, or, with the hint "family", in that of the table it is
-// nested in (docs/internals/decisions/0009-one-family.md). If a table has several plain columns or a collection,
+// each in a family of its own. If a table has several plain columns or a collection,
 // each of its rows is an HBase row, whose key is the primary key. If it has one plain
 // column or none, each of its rows is a cell of a wide row: the row key is that of the
 // table it is nested in, or the partition key, and the rest of the primary key is the

@@ -115,25 +115,6 @@ func (e *edit) deleteAll(family string) {
 	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: at, to: at, beyond: e.counted})
 }
 
-// deleteRow deletes the row of a table whose rows are HBase rows.
-func (e *edit) deleteRow(t *table) {
-	if !t.shared {
-		e.deleteAll(t.family)
-		return
-	}
-	e.delete(t.family, e.beginQualifier(markerName))
-	for _, c := range t.columns {
-		e.delete(t.family, e.beginQualifier(c.Name))
-	}
-}
-
-// deletesRow reports whether the edit deletes the row of a table whose family is shared.
-func (e *edit) deletesRow(t *table) bool {
-	return slices.ContainsFunc(e.ops, func(o op) bool {
-		return o.action == deleteCell && o.family == t.family && string(e.qualifier(&o)) == markerName
-	})
-}
-
 func (e *edit) add(family string, from int, delta int64) {
 	e.ops = append(e.ops, op{action: addToCell, family: family, from: from, to: len(e.arena), delta: delta})
 }

@@ -3,7 +3,6 @@ package hbase
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -45,13 +44,6 @@ func (st *statement) Explain() ([]string, error) {
 	}
 	family, _ := st.family()
 	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(whole), st.table.hbase, family, keys)
-	switch whole := len(fixed) >= len(st.table.row); {
-	case p.Static, !p.Kind.Reads() && p.Kind != schemas.Delete:
-	case st.table.shared:
-		line += ", its own columns by their names"
-	case st.table.host != nil && !whole:
-		line += fmt.Sprintf(", cells that begin with %x", st.table.lead)
-	}
 	if st.backward {
 		line += ", from the last"
 	}
@@ -74,7 +66,7 @@ func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whol
 	}
 	n := min(len(fixed), len(parts))
 	var b bounds
-	if err := b.set(st, "", parts, fixed[:n], args); err != nil {
+	if err := b.set(st, parts, fixed[:n], args); err != nil {
 		return "", false, err
 	}
 	if n < len(parts) {
@@ -82,7 +74,7 @@ func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whol
 	}
 	keys = fmt.Sprintf("row %x", b.lower)
 	if st.table.wide() && !st.Pattern().Static {
-		if err := b.set(st, st.table.lead, st.table.rest, fixed[n:], args); err != nil {
+		if err := b.set(st, st.table.rest, fixed[n:], args); err != nil {
 			return "", false, err
 		}
 		keys += ", cells " + span(&b)
@@ -134,12 +126,8 @@ func (st *statement) explainBatch() ([]string, error) {
 		return nil, err
 	}
 	lines := []string{head}
-	for i, part := range st.parts {
-		lines = append(lines, parts[i]...)
-		if host := slices.IndexFunc(st.parts, part.deletedWith); host >= 0 {
-			lines = append(lines, fmt.Sprintf("    after %s of the same row: one Delete of the family for both",
-				st.parts[host].Pattern().Name))
-		}
+	for _, part := range parts {
+		lines = append(lines, part...)
 	}
 	return lines, nil
 }

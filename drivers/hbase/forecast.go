@@ -52,7 +52,7 @@ func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
 			v = valueBytes(r.Cells[0].Bytes)
 		}
 		s.Cells = 1
-		s.Bytes = cellBytes(row, t.family, float64(len(t.lead))+keyBytes(t.rest, r.Key[len(t.row):]), v)
+		s.Bytes = cellBytes(row, t.family, keyBytes(t.rest, r.Key[len(t.row):]), v)
 		return e.blocks(s)
 	}
 	s.Cells = 1
@@ -132,9 +132,6 @@ const fileBytes = 4096 + 1000
 
 // Table implements forecast.Engine.
 func (e forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
-	if tb := e.tables[t]; tb != nil && tb.host != nil {
-		return 0 // its cells are in the other table's files
-	}
 	files := 1.0
 	if len(t.Static) > 0 {
 		files++

@@ -258,21 +258,18 @@ type bounds struct {
 	none                          bool // the range is empty
 }
 
-// set sets the range to the keys that begin with lead and the fixed columns, within the
+// set sets the range to the keys that begin with the fixed columns, within the
 // call's from, to and after. If after has more columns than the key, the caller
 // must compare the others.
-func (b *bounds) set(st *statement, lead string, parts []keyPart, fixed, args []drivers.Value) (err error) {
+func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value) (err error) {
 	n := len(fixed)
-	if b.prefix, err = appendKey(append(b.prefix[:0], lead...), parts, fixed); err != nil {
+	if b.prefix, err = appendKey(b.prefix[:0], parts, fixed); err != nil {
 		return err
 	}
 	b.none = false
 	b.lower = append(b.lower[:0], b.prefix...)
 	b.upper = append(b.upper[:0], b.prefix...)
 	b.upper = keyAfter(b.upper, parts, n)
-	if n == 0 { // also in a shared family: nothing sorts after the keys that begin with lead
-		b.upper = b.upper[:0]
-	}
 	p := st.Pattern()
 	if n == len(parts) {
 		return nil

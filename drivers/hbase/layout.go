@@ -2,7 +2,6 @@ package hbase
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 const (
 	rowFamily    = "m" // family of a root table's rows, unless a hint names another
 	staticFamily = "s" // family of the static columns; their row key is the partition key
-	// sharedLead begins the qualifiers of a nested table that shares the family of the table
-	// it is nested in. No column's name contains it, and it sorts after all of them.
-	sharedLead = "~"
 )
 
 // table is the layout of a schema's table in HBase. The package comment has the
@@ -34,18 +30,13 @@ type table struct {
 	// or a cell of an added column.
 	columns []*schemas.Column
 	added   []int
-	// counted is true if a pattern adds to a cell of the table, or of one that shares its family.
+	// counted is true if a pattern adds to a cell of the table.
 	counted bool
 	statics []*schemas.Column
 	static  []keyPart // row key of the static columns: the partition columns
 
 	descriptor familySettings // the settings of family
 
-	// host is the table that this one is nested in and whose family it shares; nil if it
-	// shares none. Qualifiers then begin with lead.
-	host   *table
-	lead   string
-	shared bool // a nested table shares this one's family
 	// noMarker is true if any cell makes a row exist (hint marker: none): another program
 	// writes the rows, and mailbench only reads them.
 	noMarker bool
@@ -172,8 +163,10 @@ func (l *layout) name(tb *table, r *root, h hints) error {
 	if h.name != "" {
 		tb.family = h.name
 	}
-	if host := l.tables[t.Parent]; host != nil && h.name == host.family {
-		return tb.share(host, h)
+	if host := l.tables[t.Parent]; host != nil && host.family == tb.family {
+		return fmt.Errorf("its family %s is that of table %s, too: mailbench stores each table in a family of its own since "+
+			"james@one-family was withdrawn (decision 9); name another by the hint family, and load the data again",
+			tb.family, host.schema.Name)
 	}
 	if _, taken := r.families[tb.family]; taken {
 		return fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
@@ -185,26 +178,6 @@ func (l *layout) name(tb *table, r *root, h hints) error {
 		}
 		r.families[staticFamily] = h.family
 	}
-	return nil
-}
-
-// share puts a table into the family of the one that it is nested in.
-func (t *table) share(host *table, h hints) error {
-	in := fmt.Sprintf("hint family: %s is the family of table %s", host.family, host.schema.Name)
-	switch {
-	case host.noMarker:
-		return fmt.Errorf("%s, which has the hint marker: none, so that its cells cannot be distinguished from others", in)
-	case !t.wide() || len(t.row) != len(host.key):
-		return fmt.Errorf("%s: this needs a table whose rows are cells of its parent's rows", in)
-	case slices.ContainsFunc(host.columns, func(c *schemas.Column) bool { return c.Type.Collection() }):
-		return fmt.Errorf("%s, which has a collection: the driver could not name all cells of its rows", in)
-	case host.shared:
-		return fmt.Errorf("%s, which shares it with another table", in)
-	case !maps.Equal(h.family, defaults):
-		return fmt.Errorf("%s, which has the settings of the family", in)
-	}
-	t.host, t.lead, t.descriptor = host, sharedLead, host.descriptor
-	host.shared = true
 	return nil
 }
 
@@ -220,9 +193,6 @@ func (l *layout) countAdded() {
 			continue
 		}
 		tb.counted = true
-		if tb.host != nil {
-			tb.host.counted = true
-		}
 		if tb.wide() {
 			continue
 		}
@@ -232,9 +202,6 @@ func (l *layout) countAdded() {
 			}
 		}
 		slices.Sort(tb.added)
-	}
-	for _, tb := range l.tables {
-		tb.counted = tb.counted || tb.host != nil && tb.host.counted
 	}
 }
 

@@ -91,7 +91,7 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = newView(staticFamily, t.statics, statics, nil, false, false)
+		st.statics = newView(staticFamily, t.statics, statics, nil, false)
 	}
 	if p.Element != nil {
 		if !slices.Contains(columns, p.Element) {
@@ -102,14 +102,14 @@ func (st *statement) compileRead() error {
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	if t.wide() && !p.Static {
-		st.view = wideView(t)
+		st.view = view{family: t.family, n: len(t.columns), ask: []*pb.Column{{Family: []byte(t.family)}}}
 		return st.checkBackward()
 	}
 	added := t.added
 	if p.Static {
 		added = nil
 	}
-	st.view = newView(family, columns, need, added, !p.Static && !t.noMarker, !p.Static && t.shared)
+	st.view = newView(family, columns, need, added, !p.Static && !t.noMarker)
 	if t.noMarker && !p.Static { // any cell says that the row exists
 		st.view.ask, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
 	}
@@ -186,8 +186,8 @@ type wanted struct {
 
 // newView returns a view of the columns at the positions need. added are the positions of the
 // columns whose cells make a row exist, as its marker cell does. row says that rows have
-// markers; shared says that the family also has cells of another table.
-func newView(family string, columns []*schemas.Column, need, added []int, row, shared bool) view {
+// markers.
+func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
 	v := view{family: family, row: row, n: len(columns)}
 	collections := 0
 	for at, c := range columns {
@@ -209,7 +209,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row, s
 	ask := &pb.Column{Family: []byte(family)}
 	v.ask = []*pb.Column{ask}
 	switch {
-	case len(v.want) == len(columns) && !shared:
+	case len(v.want) == len(columns):
 		// all of the family
 	case collections > 0:
 		v.filter = wantedRanges(v.want, row)
@@ -222,28 +222,6 @@ func newView(family string, columns []*schemas.Column, need, added []int, row, s
 		}
 	}
 	return v
-}
-
-// wideView is the view of a table whose rows are cells.
-func wideView(t *table) view {
-	v := view{family: t.family, n: len(t.columns), ask: t.cells()}
-	if t.host != nil {
-		v.filter = columnRange([]byte(t.lead), nil)
-	}
-	return v
-}
-
-// cells asks for all cells of the table's rows. In a shared family it names the columns, so
-// that the region server does not send the cells of the nested table.
-func (t *table) cells() []*pb.Column {
-	ask := &pb.Column{Family: []byte(t.family)}
-	if t.shared {
-		ask.Qualifier = append(ask.Qualifier, []byte(markerName))
-		for _, c := range t.columns {
-			ask.Qualifier = append(ask.Qualifier, []byte(c.Name))
-		}
-	}
-	return []*pb.Column{ask}
 }
 
 // compiler knows the schemas that were applied to a store, and compiles their patterns.

@@ -49,7 +49,7 @@ func (r *reading) readRows() error {
 // slice scans the rows that begin with the fixed columns.
 func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	st := r.st
-	if err := r.bounds.set(st, "", parts, fixed, r.args); err != nil {
+	if err := r.bounds.set(st, parts, fixed, r.args); err != nil {
 		return err
 	}
 	r.bounds.part(st)
@@ -72,7 +72,7 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 func (r *reading) sliceMany(parts []keyPart, fixed, list []drivers.Value) (done bool, err error) {
 	ranges := make([]*pb.RowRange, len(list))
 	for i, v := range list {
-		if err := r.bounds.set(r.st, "", parts, append(fixed, v), r.args); err != nil {
+		if err := r.bounds.set(r.st, parts, append(fixed, v), r.args); err != nil {
 			return false, err
 		}
 		if r.bounds.empty() || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {

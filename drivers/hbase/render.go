@@ -50,7 +50,7 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 	}
 	where := fmt.Sprintf("Family %s: row key %s", tb.family, partNames(tb.row, tb.key))
 	if tb.wide() {
-		where += ", a cell for each row, with the qualifier " + qualifierNames(tb)
+		where += ", a cell for each row, with the qualifier " + partNames(tb.rest, tb.key[len(tb.row):])
 	}
 	t.Comment(where + " →" + columnNames(tb) + ".")
 	if !tb.wide() && !tb.noMarker {
@@ -86,15 +86,6 @@ func partNames(ps []keyPart, cs []*schemas.Column) string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ‖ ")
-}
-
-// qualifierNames writes the parts of the qualifiers of a table whose rows are cells.
-func qualifierNames(t *table) string {
-	names := partNames(t.rest, t.key[len(t.row):])
-	if t.lead != "" {
-		return fmt.Sprintf("%q ‖ %s", t.lead, names)
-	}
-	return names
 }
 
 func columnNames(t *table) string {

@@ -61,9 +61,7 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 			continue
 		}
 		settings := l.settings(tb)
-		if tb.host == nil { // the settings of a shared family belong to its host
-			addSettings(settings, "", live[tb.family])
-		}
+		addSettings(settings, "", live[tb.family])
 		if len(t.Static) > 0 {
 			known[string(tb.hbase)+":"+staticFamily] = true
 			addSettings(settings, staticFamilyHint, live[staticFamily])

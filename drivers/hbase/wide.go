@@ -45,7 +45,7 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 	if err := r.rowKey(st.table.row, fixed[:rows]); err != nil {
 		return err
 	}
-	if err := r.bounds.set(st, st.table.lead, st.table.rest, fixed[rows:], r.args); err != nil {
+	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil {
 		return err
 	}
 	if r.bounds.empty() {
@@ -116,7 +116,7 @@ func (r *reading) valueFilter() *pb.Filter {
 // severalRows scans rows for cells: the row keys begin with the fixed columns.
 func (r *reading) severalRows(fixed []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
-	if err := r.bounds.set(st, "", st.table.row, fixed, r.args); err != nil {
+	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil {
 		return err
 	}
 	r.bounds.part(st)
@@ -129,7 +129,7 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
 		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
-		if r.cells.skip, err = appendKey(append(r.cells.skip[:0], st.table.lead...), st.table.rest, after[n:]); err != nil {
+		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {
 			return err
 		}
 		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
@@ -158,7 +158,7 @@ func (r *reading) wideMany(list []drivers.Value) error {
 		for _, v := range list[:n] {
 			var err error
 			at := len(r.rest)
-			if r.rest, err = appendKey(append(r.rest, st.table.lead...), st.table.rest, below); err != nil {
+			if r.rest, err = appendKey(r.rest, st.table.rest, below); err != nil {
 				return err
 			}
 			if r.rest, err = st.table.rest[len(below)].append(r.rest, v); err != nil {

@@ -146,7 +146,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	p := st.Pattern()
 	family, _ := st.family()
 	if p.Kind == schemas.Delete {
-		e.deleteRow(st.table)
+		e.deleteAll(family)
 		return nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
@@ -219,10 +219,10 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
-		e.deleteAll(t.family) // in a shared family only if the other table's row goes too: see deletedWith
+		e.deleteAll(t.family)
 		return nil
 	}
-	at := e.beginQualifier(t.lead)
+	at := e.beginQualifier("")
 	if e.arena, err = appendKey(e.arena, t.rest, args[len(t.row):len(t.key)]); err != nil {
 		return err
 	}

@@ -325,7 +325,7 @@ func Keyspace(namespace, schema string) (string, error) {
 }
 
 // Name turns the name of a schema, table or index into letters, digits and
-// underscores: "users.folder" becomes users_folder, "james@one-family" james_one_family.
+// underscores: "users.folder" becomes users_folder, "james@one-lwt" james_one_lwt.
 func Name(name string) string {
 	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
 }
