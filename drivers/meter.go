@@ -149,11 +149,18 @@ func size(vs []Value) int64 {
 	return int64(n)
 }
 
-// begin notes when a call begins.
-func (m *Meter) begin() {
+// begin notes when a call begins, and returns the additions of its pattern. They are kept for each pattern: the second
+// call of one allocates nothing.
+func (m *Meter) begin(p *schemas.Pattern) *additions {
+	a := m.added[p]
+	if a == nil {
+		a = newAdditions(p)
+		m.added[p] = a
+	}
 	if m.Clock != nil {
 		m.began = m.Clock()
 	}
+	return a
 }
 
 // ran takes what a call cost the session.
@@ -177,8 +184,7 @@ func (m *Meter) ran(st Statement) {
 
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	m.yield, m.reading = yield, m.additionsOf(st.Pattern())
-	m.begin()
+	m.yield, m.reading = yield, m.begin(st.Pattern())
 	err := m.Session.Read(ctx, st, args, m.count)
 	m.ran(st)
 	return err
@@ -186,13 +192,12 @@ func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func
 
 // Write implements Session.
 func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, error) {
-	m.begin()
+	a := m.begin(st.Pattern())
 	r, err := m.Session.Write(ctx, st, args)
 	m.ran(st)
 	if err == nil && r.Applied {
 		m.cost.RowsWritten++
 		m.cost.BytesWritten += size(args)
-		a := m.additionsOf(st.Pattern())
 		m.cost.BytesAdded += a.of(a.args, args)
 	}
 	return r, err
@@ -200,15 +205,14 @@ func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, 
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	m.begin()
+	all := m.begin(st.Pattern())
 	err := m.Session.Batch(ctx, st, parts)
 	m.ran(st)
 	if err == nil {
 		m.cost.RowsWritten += int64(len(parts))
-		of := st.Pattern().Parts
 		for i := range parts {
 			m.cost.BytesWritten += size(parts[i].Args)
-			a := m.additionsOf(of[parts[i].Part].Pattern)
+			a := all.parts[parts[i].Part]
 			m.cost.BytesAdded += a.of(a.args, parts[i].Args)
 		}
 	}
@@ -219,17 +223,8 @@ func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
 // all if the pattern or its table is one, else those of columns that are.
 type additions struct {
 	all        bool
-	rows, args []int // positions of the columns
-}
-
-// additionsOf is kept for each pattern: the second call of one allocates nothing.
-func (m *Meter) additionsOf(p *schemas.Pattern) *additions {
-	a := m.added[p]
-	if a == nil {
-		a = newAdditions(p)
-		m.added[p] = a
-	}
-	return a
+	rows, args []int        // positions of the columns
+	parts      []*additions // of the parts of a batch
 }
 
 func newAdditions(p *schemas.Pattern) *additions {
@@ -254,6 +249,9 @@ func newAdditions(p *schemas.Pattern) *additions {
 		a.rows = at
 	} else {
 		a.args = at
+	}
+	for _, part := range p.Parts {
+		a.parts = append(a.parts, newAdditions(part.Pattern))
 	}
 	return a
 }

@@ -80,7 +80,7 @@ patterns:
 					if err != nil {
 						t.Fatal(err)
 					}
-					got := !b.empty() && bytes.Compare(k, b.lower) >= 0 && (len(b.upper) == 0 || bytes.Compare(k, b.upper) < 0)
+					got := !b.none && bytes.Compare(k, b.lower) >= 0 && (len(b.upper) == 0 || bytes.Compare(k, b.upper) < 0)
 					want := (from.IsNull() || int64(v) > from.Int64() || int64(v) == from.Int64() && !fromOpen) &&
 						(to.IsNull() || int64(v) < to.Int64() || int64(v) == to.Int64() && !toOpen)
 					if got != want {

@@ -122,7 +122,8 @@ func (c *cluster) newSlot() *slot {
 // askMaster sends a request to the master.
 func (c *cluster) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
 	sl := newSlot(c.master, c.timeout)
-	call := sl.request(method, nil, nil)
+	call := sl.call
+	call.begin(method, nil, nil)
 	call.request, call.response = request, answer
 	err := sl.send(ctx)
 	if call.conn != nil {

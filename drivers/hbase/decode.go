@@ -22,15 +22,15 @@ import (
 // In lists the client's processTag follows it.
 const elements = 0
 
-// rowDecoder makes columns of the cells of one HBase row.
+// rowDecoder makes columns of the cells of one HBase row. Its user sets view and vals for a read.
 type rowDecoder struct {
 	view *view
 	vals []drivers.Value
 
 	tolerant bool // a value that cannot be decoded becomes a broken one
 
-	exists bool // the row exists
-	cells  bool // the HBase row has some cell
+	key    []byte // row key of the current row; nil between rows
+	exists bool   // the row exists
 
 	// The collection whose cells take is reading.
 	at    *wanted
@@ -41,17 +41,13 @@ type rowDecoder struct {
 	arena []byte
 }
 
-// begin starts a row. vals is where its columns go.
-func (d *rowDecoder) begin(v *view, vals []drivers.Value) {
-	d.view, d.vals = v, vals
-	clear(vals)
-	d.exists, d.cells, d.at = false, false, nil
-	d.elems, d.arena = d.elems[:0], d.arena[:0]
-}
-
 // take takes the next cell of the row.
 func (d *rowDecoder) take(c cell, stamp uint64) error {
-	d.cells = true
+	if d.key == nil {
+		clear(d.vals)
+		d.key, d.exists, d.at = c.row, !d.view.row, nil
+		d.elems, d.arena = d.elems[:0], d.arena[:0]
+	}
 	if string(c.qualifier) == markerName {
 		d.exists = true
 		return nil
@@ -64,8 +60,8 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 		}
 		switch collection := w.typ.Collection(); {
 		case len(c.qualifier) == n && collection:
-			d.collection(w)
-			d.stamp, d.since = stamp, 0
+			d.begin(w)
+			d.stamp = stamp
 			if len(c.value) == 8 {
 				d.since = binary.BigEndian.Uint64(c.value)
 			}
@@ -73,12 +69,11 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 		case len(c.qualifier) == n:
 			d.exists = d.exists || w.exists
 			var err error
-			d.vals[w.at], err = d.value(w.typ.Kind, c.value)
+			d.vals[w.at], err = decodeValue(w.typ.Kind, c.value, d.tolerant)
 			return err
 		case collection && c.qualifier[n] == elements:
 			if d.at != w {
-				d.collection(w)
-				d.stamp, d.since = 0, 0
+				d.begin(w)
 			}
 			return d.element(c.qualifier[n+1:], c.value, stamp)
 		}
@@ -86,36 +81,26 @@ func (d *rowDecoder) take(c cell, stamp uint64) error {
 	return nil
 }
 
-// value decodes a value that is no collection.
-func (d *rowDecoder) value(k schemas.Kind, stored []byte) (drivers.Value, error) {
-	v, err := decodeValue(k, stored)
-	if err != nil && d.tolerant {
-		return drivers.Broken(stored), nil
-	}
-	return v, err
+// begin begins the cells of a collection.
+func (d *rowDecoder) begin(w *wanted) {
+	d.endCollection()
+	d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
 }
 
-// collection ends the current collection and begins the next one.
-func (d *rowDecoder) collection(w *wanted) {
-	if at := d.at; at != nil {
-		if elems := d.elems[d.from:]; len(elems) > 0 {
-			switch at.typ.Kind {
-			case schemas.Set:
-				d.vals[at.at] = drivers.SetOf(elems)
-			case schemas.List:
-				d.vals[at.at] = drivers.ListOf(elems)
-			default:
-				d.vals[at.at] = drivers.MapOf(elems)
-			}
-		}
+// endCollection sets the column of the current collection, if there is one.
+func (d *rowDecoder) endCollection() {
+	at := d.at
+	if at == nil || len(d.elems) == d.from {
+		return
 	}
-	d.at, d.from = w, len(d.elems)
-}
-
-// finish ends the row.
-func (d *rowDecoder) finish() {
-	d.collection(nil)
-	d.exists = d.exists || d.cells && !d.view.row
+	switch elems := d.elems[d.from:]; at.typ.Kind {
+	case schemas.Set:
+		d.vals[at.at] = drivers.SetOf(elems)
+	case schemas.List:
+		d.vals[at.at] = drivers.ListOf(elems)
+	default:
+		d.vals[at.at] = drivers.MapOf(elems)
+	}
 }
 
 var errElement = errors.New("an element of a collection that mailbench did not write")
@@ -141,86 +126,61 @@ func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
 		return nil
 	}
 	if t.Kind == schemas.List {
-		v, err := d.value(t.Elem.Kind, value)
+		v, err := decodeValue(t.Elem.Kind, value, d.tolerant)
 		d.elems = append(d.elems, v)
 		return err
 	}
-	v, _, arena, err := elementPart(t).decode(key, d.arena)
-	d.arena = arena
-	if err != nil && d.tolerant {
-		v, err = drivers.Broken(key), nil
-	}
-	if err != nil {
-		return err
-	}
-	d.elems = append(d.elems, v)
-	if t.Kind == schemas.Map {
-		v, err = d.value(t.Elem.Kind, value[8:])
+	at := len(d.elems)
+	d.elems = append(d.elems, drivers.Value{})
+	var err error
+	d.arena, err = decodeKey(elementParts(t), key, d.elems[at:], d.arena, d.tolerant)
+	if err == nil && t.Kind == schemas.Map {
+		var v drivers.Value
+		v, err = decodeValue(t.Elem.Kind, value[8:], d.tolerant)
 		d.elems = append(d.elems, v)
 	}
 	return err
 }
 
-// elementPart returns how a qualifier ends with an element of a set or a key of a map.
-func elementPart(t schemas.Type) keyPart {
+// elementParts returns how a qualifier ends with an element of a set or a key of a map.
+func elementParts(t schemas.Type) []keyPart {
 	kind := t.Elem.Kind
 	if t.Kind == schemas.Map {
 		kind = t.Key.Kind
 	}
-	return keyPart{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}
+	return []keyPart{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
 }
 
-// rowSink yields rows that are HBase rows.
+// rowSink yields rows that are HBase rows, or the static columns of partitions.
 type rowSink struct {
-	*reading
-	decoder rowDecoder
-	key     []byte // row key of the current row; nil between rows
-	static  bool   // the rows are static columns: their key is the partition key
-}
-
-func (k *rowSink) take(c cell, stamp uint64) error {
-	if k.key == nil {
-		k.key = c.row
-		k.decoder.begin(&k.st.view, k.vals)
-	}
-	return k.decoder.take(c, stamp)
+	rowDecoder
+	r     *reading
+	parts []keyPart // of the row keys
 }
 
 func (k *rowSink) restartRow() { k.key = nil }
 
-func (k *rowSink) rowLimit() uint32 {
-	left := k.calls.Left()
-	if left < 0 || left >= maxFetch {
-		return 0
-	}
-	return uint32(left)
-}
-
 // end yields the current row, if it exists.
 func (k *rowSink) end() (err error) {
-	if k.key == nil {
+	key, r := k.key, k.r
+	if key == nil {
 		return nil
 	}
-	key := k.key
 	k.key = nil
-	if len(k.st.filters) == 0 {
-		k.examined(1)
+	if len(r.st.filters) == 0 { // else HBase's scan metrics count them
+		r.slot.cost.Cost.RowsExamined++
 	}
-	if k.decoder.finish(); !k.decoder.exists {
-		if k.tolerant && k.decoder.cells {
-			k.skip(key)
+	if !k.exists {
+		if k.tolerant {
+			r.skip(key)
 		}
 		return nil
 	}
-	parts := k.st.table.row
-	if k.static {
-		parts = k.st.table.static
+	if k.at != nil {
+		k.endCollection()
 	}
-	if k.arena, err = decodeKey(parts, key, k.keyVals, k.arena[:0]); err != nil {
-		if !k.tolerant {
-			return err
-		}
-		breakAll(k.keyVals, key)
+	if r.arena, err = decodeKey(k.parts, key, r.keyVals, r.arena[:0], k.tolerant); err != nil {
+		return err
 	}
-	return k.emit()
+	return r.emit()
 }

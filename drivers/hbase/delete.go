@@ -16,7 +16,6 @@ import (
 // deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
 // their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
 func (w *writing) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
-	w.find.prepareRow(st)
 	f := finder{reading: w.find, w: w, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
 	var err error
 	switch {
@@ -48,17 +47,14 @@ type finder struct {
 
 // scanFor sends the cells of the table between two rows to a sink.
 func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
-	r := &f.scan.r
-	r.start, r.stop = append(r.start[:0], start...), append(r.stop[:0], stop...)
-	r.reversed, r.skipStart, r.uncached = false, false, false
-	r.columns, r.filter = []*pb.Column{{Family: []byte(f.st.table.family)}}, filter
-	f.scan.sink = to
-	return f.scan.run(f.ctx, f.st.table.hbase)
+	t := f.st.table
+	family := []*pb.Column{{Family: []byte(t.family)}}
+	return f.scan.run(f.ctx, t.hbase, scanRange{start: start, stop: stop, columns: family, filter: filter}, to)
 }
 
 // rows deletes the rows of a range.
 func (f *finder) rows() error {
-	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.none {
 		return err
 	}
 	found := &foundRows{finder: f}
@@ -74,12 +70,12 @@ func (f *finder) cells() error {
 	if err := f.rowKey(t.row, f.by[:len(t.row)]); err != nil {
 		return err
 	}
-	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.empty() {
+	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.none {
 		return err
 	}
 	filter := keysOnly()
 	if len(f.bounds.lower)+len(f.bounds.upper) > 0 {
-		filter = allOf(columnRange(nilIfEmpty(f.bounds.lower), nilIfEmpty(f.bounds.upper)), filter)
+		filter = allOf(columnRange(f.bounds.lower, f.bounds.upper), filter)
 	}
 	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
 	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
@@ -108,18 +104,18 @@ func (f *finder) removeElements() error {
 		return err
 	}
 	family, _ := st.family()
-	c := f.slot.request("Get", st.table.hbase, e.row)
-	c.asGet(e.row, []*pb.Column{{Family: []byte(family)}}, wantedRanges(st.lists, false), 0)
+	c := f.slot.call
+	c.asGet(st.table.hbase, e.row, []*pb.Column{{Family: []byte(family)}}, wantedRanges(st.lists, false), 0)
 	if err := f.slot.send(f.ctx); err != nil {
 		return err
 	}
-	f.examined(1)
+	f.slot.cost.Cost.RowsExamined++
 	err := c.eachCell(func(c cell, _ uint64) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
 				continue
 			}
-			v, err := decodeValue(w.typ.Elem.Kind, c.value)
+			v, err := decodeValue(w.typ.Elem.Kind, c.value, false)
 			if err != nil {
 				return err
 			}
@@ -156,15 +152,14 @@ func (f *foundRows) end() error {
 	return f.delete()
 }
 
-func (f *foundRows) restartRow()      {}
-func (f *foundRows) rowLimit() uint32 { return 0 }
+func (f *foundRows) restartRow() {}
 
 // delete deletes the rows, by one request to each region server.
 func (f *foundRows) delete() error {
 	if len(f.keys) == 0 {
 		return nil
 	}
-	f.examined(len(f.keys))
+	f.slot.cost.Cost.RowsExamined += int64(len(f.keys))
 	m := f.w.multiAt(0)
 	m.begin()
 	for _, row := range f.keys {
@@ -192,7 +187,7 @@ func (f *foundCells) take(c cell, _ uint64) error {
 		}
 		f.edit.row = append(f.edit.row[:0], c.row...)
 	}
-	f.examined(1)
+	f.slot.cost.Cost.RowsExamined++
 	from := f.edit.beginQualifier("")
 	f.edit.arena = append(f.edit.arena, c.qualifier...)
 	f.edit.delete(f.st.table.family, from)
@@ -202,9 +197,8 @@ func (f *foundCells) take(c cell, _ uint64) error {
 	return f.delete()
 }
 
-func (f *foundCells) end() error       { return nil }
-func (f *foundCells) restartRow()      {}
-func (f *foundCells) rowLimit() uint32 { return 0 }
+func (f *foundCells) end() error  { return nil }
+func (f *foundCells) restartRow() {}
 
 func (f *foundCells) delete() error {
 	n := len(f.edit.ops)

@@ -306,9 +306,13 @@ func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
 // cellIs is the condition that a cell has the value, or that it is absent if
 // that is nil.
 func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condition {
+	is, err := bytesOf(value).ConstructPBComparator()
+	if err != nil {
+		panic(err) // bytes can always be written
+	}
 	return &pb.Condition{
 		Row: row, Family: []byte(family), Qualifier: qualifier,
-		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value),
+		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: is,
 	}
 }
 

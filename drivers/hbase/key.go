@@ -38,53 +38,6 @@ type keyPart struct {
 	salt, salted int
 }
 
-// append appends one column of a key.
-func (p keyPart) append(dst []byte, v drivers.Value) ([]byte, error) {
-	if v.Kind() != p.kind {
-		return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
-	}
-	switch {
-	case p.raw:
-		b := v.Raw()
-		if p.filled && (len(b) == 0 || b[0] == 0) {
-			dst = append(dst, 0)
-		}
-		return append(dst, b...), nil
-	case p.unsigned:
-		n := v.Int64()
-		if n < 0 {
-			return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", n)
-		}
-		if p.desc {
-			n = ^n
-		}
-		return binary.BigEndian.AppendUint64(dst, uint64(n)), nil
-	}
-	return keys.Append(dst, v, p.desc)
-}
-
-// decode decodes the first column of a key. The value shares the bytes of the key or of buf,
-// which decode extends and returns.
-func (p keyPart) decode(src, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
-	switch {
-	case p.raw:
-		if p.filled && len(src) > 0 && src[0] == 0 {
-			src = src[1:]
-		}
-		return drivers.Bytes(p.kind, src), nil, buf, nil
-	case p.unsigned:
-		if len(src) < 8 {
-			return v, nil, buf, keys.ErrCorrupt
-		}
-		n := binary.BigEndian.Uint64(src)
-		if p.desc {
-			n = ^n
-		}
-		return drivers.Bigint(int64(n)), src[8:], buf, nil
-	}
-	return keys.Decode(src, p.kind, p.desc, buf)
-}
-
 // appendKey appends the first columns of a key, as many as there are values.
 func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, err error) {
 	salted, at := len(vals) > 0 && parts[0].salt > 0, len(dst)
@@ -94,9 +47,30 @@ func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, e
 		}
 		dst = append(dst, 0)
 	}
-	for i := range vals {
-		if dst, err = parts[i].append(dst, vals[i]); err != nil {
-			return dst, err
+	for i, v := range vals {
+		p := &parts[i]
+		switch {
+		case v.Kind() != p.kind:
+			return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
+		case p.raw:
+			b := v.Raw()
+			if p.filled && (len(b) == 0 || b[0] == 0) {
+				dst = append(dst, 0)
+			}
+			dst = append(dst, b...)
+		case p.unsigned:
+			n := v.Int64()
+			if n < 0 {
+				return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", n)
+			}
+			if p.desc {
+				n = ^n
+			}
+			dst = binary.BigEndian.AppendUint64(dst, uint64(n))
+		default:
+			if dst, err = keys.Append(dst, v, p.desc); err != nil {
+				return dst, err
+			}
 		}
 		if salted && i+1 == parts[0].salted {
 			dst[at] = byte(xxhash.Sum64(dst[at+1:]) % uint64(parts[0].salt))
@@ -107,24 +81,49 @@ func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, e
 
 var errSalt = errors.New("the rows of a salted table are found only by all columns of its partition")
 
-// decodeKey decodes a whole key.
-func decodeKey(parts []keyPart, src []byte, vals []drivers.Value, buf []byte) ([]byte, error) {
-	var err error
+// decodeKey decodes a whole key. The values share the bytes of the key or of buf, which decodeKey extends and returns.
+// If it is tolerant, the values of a key that mailbench did not write are broken ones.
+func decodeKey(parts []keyPart, key []byte, vals []drivers.Value, buf []byte, tolerant bool) (grown []byte, err error) {
+	src := key
 	if len(parts) > 0 && parts[0].salt > 0 {
 		if len(src) == 0 || int(src[0]) >= parts[0].salt {
-			return buf, fmt.Errorf("a key that mailbench did not write: %w", keys.ErrCorrupt)
-		}
-		src = src[1:]
-	}
-	for i, p := range parts {
-		if vals[i], src, buf, err = p.decode(src, buf); err != nil {
-			return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
+			err = keys.ErrCorrupt
+		} else {
+			src = src[1:]
 		}
 	}
-	if len(src) > 0 {
-		return buf, fmt.Errorf("a key that mailbench did not write: %w", keys.ErrCorrupt)
+	for i := 0; i < len(parts) && err == nil; i++ {
+		switch p := &parts[i]; {
+		case p.raw:
+			if p.filled && len(src) > 0 && src[0] == 0 {
+				src = src[1:]
+			}
+			vals[i], src = drivers.Bytes(p.kind, src), nil
+		case !p.unsigned:
+			vals[i], src, buf, err = keys.Decode(src, p.kind, p.desc, buf)
+		case len(src) < 8:
+			err = keys.ErrCorrupt
+		default:
+			n := binary.BigEndian.Uint64(src)
+			if p.desc {
+				n = ^n
+			}
+			vals[i], src = drivers.Bigint(int64(n)), src[8:]
+		}
 	}
-	return buf, nil
+	if err == nil && len(src) > 0 {
+		err = keys.ErrCorrupt
+	}
+	if err == nil {
+		return buf, nil
+	}
+	if tolerant {
+		for i := range parts {
+			vals[i] = drivers.Broken(key)
+		}
+		return buf, nil
+	}
+	return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
 }
 
 // keyAfter turns a key of n columns into the smallest key after all keys that begin
@@ -213,40 +212,33 @@ func valueLen(v drivers.Value) int {
 
 func escaped(b []byte) bool { return len(b) >= len(escape) && string(b[:len(escape)]) == escape }
 
-// decodeValue undoes appendValue. The value shares src's bytes.
-func decodeValue(kind schemas.Kind, src []byte) (drivers.Value, error) {
-	if escaped(src) {
-		switch rest := src[len(escape):]; {
-		case string(rest) == "n":
-			return drivers.Value{}, nil
-		case kind != schemas.Text && kind != schemas.Blob:
-		case string(rest) == "e":
-			return drivers.Bytes(kind, rest[:0]), nil
-		case bytes.HasPrefix(rest, []byte("v")):
-			return drivers.Bytes(kind, rest[1:]), nil
-		}
+// decodeValue undoes appendValue. The value shares src's bytes. If decodeValue is tolerant, a value that mailbench did
+// not write is a broken one.
+func decodeValue(kind schemas.Kind, src []byte, tolerant bool) (drivers.Value, error) {
+	text := kind == schemas.Text || kind == schemas.Blob
+	rest, isEscaped := bytes.CutPrefix(src, []byte(escape))
+	switch {
+	case isEscaped && string(rest) == "n":
+		return drivers.Value{}, nil
+	case isEscaped && text && string(rest) == "e":
+		return drivers.Bytes(kind, rest[:0]), nil
+	case isEscaped && text && bytes.HasPrefix(rest, []byte("v")):
+		return drivers.Bytes(kind, rest[1:]), nil
+	case text && len(src) > 0 && !isEscaped:
+		return drivers.Bytes(kind, src), nil
+	case text:
+	case kind == schemas.Int && len(src) == 4:
+		return drivers.Int(int32(binary.BigEndian.Uint32(src))), nil
+	case kind == schemas.Boolean && len(src) == 1:
+		return drivers.Boolean(src[0] != 0), nil
+	case (kind == schemas.UUID || kind == schemas.TimeUUID) && len(src) == 16:
+		return drivers.ID(kind, [16]byte(src)), nil
+	case kind == schemas.Int, kind == schemas.Boolean, kind == schemas.UUID, kind == schemas.TimeUUID:
+	case len(src) == 8:
+		return drivers.Number(kind, int64(binary.BigEndian.Uint64(src))), nil
 	}
-	switch kind {
-	case schemas.Text, schemas.Blob:
-		if len(src) > 0 && !escaped(src) {
-			return drivers.Bytes(kind, src), nil
-		}
-	case schemas.Int:
-		if len(src) == 4 {
-			return drivers.Int(int32(binary.BigEndian.Uint32(src))), nil
-		}
-	case schemas.Boolean:
-		if len(src) == 1 {
-			return drivers.Boolean(src[0] != 0), nil
-		}
-	case schemas.UUID, schemas.TimeUUID:
-		if len(src) == 16 {
-			return drivers.ID(kind, [16]byte(src)), nil
-		}
-	default:
-		if len(src) == 8 {
-			return drivers.Number(kind, int64(binary.BigEndian.Uint64(src))), nil
-		}
+	if tolerant {
+		return drivers.Broken(src), nil
 	}
 	return drivers.Value{}, fmt.Errorf("%w: %d bytes for a %s", errValue, len(src), kind)
 }
@@ -255,79 +247,55 @@ func decodeValue(kind schemas.Kind, src []byte) (drivers.Value, error) {
 // excludes upper; an empty upper is no end.
 type bounds struct {
 	lower, upper, prefix, scratch []byte
-	none                          bool // the range is empty
+	none                          bool // nothing can be in the range
 }
 
-// set sets the range to the keys that begin with the fixed columns, within the
-// call's from, to and after. If after has more columns than the key, the caller
-// must compare the others.
+// set sets the range to the keys that begin with the fixed columns, within the call's from, to and after, and within
+// the part of a scan that the statement is. If after has more columns than the key, the caller must compare the others.
 func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value) (err error) {
-	n := len(fixed)
+	p, n, at := st.Pattern(), len(fixed), &st.Layout
 	if b.prefix, err = appendKey(b.prefix[:0], parts, fixed); err != nil {
 		return err
 	}
 	b.none = false
 	b.lower = append(b.lower[:0], b.prefix...)
-	b.upper = append(b.upper[:0], b.prefix...)
-	b.upper = keyAfter(b.upper, parts, n)
-	p := st.Pattern()
-	if n == len(parts) {
-		return nil
-	}
-	if p.From != nil && !args[st.Layout.From].IsNull() {
-		if err := b.narrowTo(parts, n, args[st.Layout.From], !parts[n].desc, p.From.Open); err != nil {
-			return err
+	b.upper = keyAfter(append(b.upper[:0], b.prefix...), parts, n)
+	if free := len(parts) - n; free > 0 {
+		first := !parts[n].desc // from is the first end
+		if p.From != nil && !args[at.From].IsNull() {
+			err = b.bound(parts, n, args[at.From:at.From+1], first, first == p.From.Open)
+		}
+		if err == nil && p.To != nil && !args[at.To].IsNull() {
+			err = b.bound(parts, n, args[at.To:at.To+1], !first, !first == p.To.Open)
+		}
+		after := args[at.After : at.After+len(p.After)] // none or all are null
+		if err == nil && len(after) > 0 && !after[0].IsNull() {
+			err = b.bound(parts, n, after[:min(len(after), free)], !st.backward, !st.backward && len(after) <= free)
 		}
 	}
-	if p.To != nil && !args[st.Layout.To].IsNull() {
-		if err := b.narrowTo(parts, n, args[st.Layout.To], parts[n].desc, p.To.Open); err != nil {
-			return err
-		}
+	if st.from != nil {
+		b.narrow(st.from, true)
 	}
-	if len(p.After) > 0 {
-		return b.after(st, parts, n, args[st.Layout.After:st.Layout.After+len(p.After)])
+	if st.to != nil {
+		b.narrow(st.to, false)
 	}
-	return nil
+	b.none = b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
+	return err
 }
 
-// narrowTo moves the first or the last end of the range to v, a value of column n. A closed
-// end keeps the keys with v itself.
-func (b *bounds) narrowTo(parts []keyPart, n int, v drivers.Value, first, open bool) (err error) {
-	if b.scratch, err = parts[n].append(append(b.scratch[:0], b.prefix...), v); err != nil {
+// bound moves the first or the last end of the range to the keys that begin with the prefix and the values of the
+// columns from n on, or past these keys.
+func (b *bounds) bound(parts []keyPart, n int, vs []drivers.Value, first, past bool) (err error) {
+	if b.scratch, err = appendKey(append(b.scratch[:0], b.prefix...), parts[n:], vs); err != nil {
 		return err
 	}
-	if first == open { // the end is after the keys with v
-		b.scratch = keyAfter(b.scratch, parts, n+1)
-		if len(b.scratch) == 0 {
+	if past {
+		if b.scratch = keyAfter(b.scratch, parts, n+len(vs)); len(b.scratch) == 0 {
 			b.none = b.none || first
 			return nil
 		}
 	}
 	b.narrow(b.scratch, first)
-	return nil
-}
-
-// after narrows the range to the keys that follow, in reading order, those that
-// begin with the values.
-func (b *bounds) after(st *statement, parts []keyPart, n int, vs []drivers.Value) (err error) {
-	if vs[0].IsNull() { // so are all
-		return nil
-	}
-	over := len(vs) > len(parts)-n
-	if over {
-		vs = vs[:len(parts)-n]
-	}
-	if b.scratch, err = appendKey(append(b.scratch[:0], b.prefix...), parts[n:], vs); err != nil {
-		return err
-	}
-	if !st.backward && !over {
-		b.scratch = keyAfter(b.scratch, parts, n+len(vs))
-		if len(b.scratch) == 0 {
-			b.none = true
-			return nil
-		}
-	}
-	b.narrow(b.scratch, !st.backward)
 	return nil
 }
 
@@ -340,19 +308,4 @@ func (b *bounds) narrow(key []byte, first bool) {
 		b.upper = append(b.upper[:0], key...)
 		b.none = b.none || len(key) == 0
 	}
-}
-
-// part narrows the range to that of a part of a scan.
-func (b *bounds) part(st *statement) {
-	if st.from != nil {
-		b.narrow(st.from, true)
-	}
-	if st.to != nil {
-		b.narrow(st.to, false)
-	}
-}
-
-// empty reports whether nothing can be in the range.
-func (b *bounds) empty() bool {
-	return b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
 }

@@ -58,7 +58,7 @@ func TestJamesKeys(t *testing.T) {
 		}
 		before = key
 		got := make([]drivers.Value, 2)
-		if _, err := decodeKey(messages.row, key, got, nil); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
+		if _, err := decodeKey(messages.row, key, got, nil, false); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
 			t.Errorf("row key %s decodes to %v, %v", c.key, got, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRawKeys(t *testing.T) {
 			t.Errorf("behind row key %q is %q", key, next)
 		}
 		got := make([]drivers.Value, 1)
-		if _, err := decodeKey(tb.row, key, got, nil); err != nil || got[0].Str() != c.text {
+		if _, err := decodeKey(tb.row, key, got, nil, false); err != nil || got[0].Str() != c.text {
 			t.Errorf("row key %q decodes to %v, %v", key, got, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestValues(t *testing.T) {
 		if c.v.IsNull() {
 			kind = schemas.Text
 		}
-		back, err := decodeValue(kind, got)
+		back, err := decodeValue(kind, got, false)
 		if err != nil || back.Kind() != c.v.Kind() || fmt.Sprint(back) != fmt.Sprint(c.v) && len(back.Raw())+len(c.v.Raw()) > 0 {
 			t.Errorf("%x of a %s is read as %v, %v; expected %v", got, kind, back, err, c.v)
 		}
@@ -154,7 +154,7 @@ func TestValues(t *testing.T) {
 	for kind, wrong := range map[schemas.Kind]string{
 		schemas.Int: "12345", schemas.Bigint: "1", schemas.Boolean: "", schemas.UUID: "short", schemas.Text: "", schemas.Blob: escape,
 	} {
-		if v, err := decodeValue(kind, []byte(wrong)); !errors.Is(err, errValue) {
+		if v, err := decodeValue(kind, []byte(wrong), false); !errors.Is(err, errValue) {
 			t.Errorf("%q of a %s is read as %v, %v", wrong, kind, v, err)
 		}
 	}

@@ -49,6 +49,7 @@ func (c *call) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dura
 	c.asMutation(condition)
 	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
 	// conditional edit may not: its first sending may have changed whether the condition holds.
+	c.batchable = c.mutate.n == 1 && condition == nil && c.mutate.types[0] != pb.MutationProto_INCREMENT
 	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
 }
 
@@ -86,17 +87,12 @@ func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
 		sl.again = false
 	}()
 	for {
-		sl.request("", e.table, e.row).encode(e, condition, d)
+		sl.call.encode(e, condition, d)
 		m := &sl.call.mutate
 		if m.n > 1 && again.attempts == 0 {
 			again.deadline = time.Now().Add(sl.timeout)
 		}
-		if m.n == 1 && condition == nil && m.types[0] != pb.MutationProto_INCREMENT {
-			err = sl.sendBatched(ctx)
-		} else {
-			err = sl.send(ctx)
-		}
-		if err != nil {
+		if err := sl.send(ctx); err != nil {
 			return false, err
 		}
 		if !sl.again && (condition != nil || sl.call.increments()) {
@@ -166,9 +162,7 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 // awaitRegion gets the row of the slot's call: that makes gohbase find its region and wait
 // for it.
 func (sl *slot) awaitRegion(ctx context.Context) error {
-	table, key := sl.call.table, sl.call.key
-	c := sl.request("Get", table, key)
-	c.asGet(key, nil, nil, 1)
+	sl.call.asGet(sl.call.table, sl.call.key, nil, nil, 1)
 	return sl.send(ctx)
 }
 
@@ -209,7 +203,7 @@ func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err e
 		return 0, nil
 	}
 	calls := m.calls[:m.n]
-	bounded, stop := sl.bounded(ctx)
+	bounded, stop := sl.begin(ctx)
 	defer stop(nil)
 	m.batch = m.batch[:0]
 	for _, c := range calls {
@@ -217,7 +211,6 @@ func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err e
 		c.sent, c.answered, c.conn, c.block, c.sendings = true, false, nil, nil, 0 // gohbase's own goroutine will send it
 		m.batch = append(m.batch, batchable{c, anyBatchable})
 	}
-	sl.counts()
 	results, ok := c.client.SendBatch(bounded, m.batch)
 	clear(m.batch)
 	if ok {

@@ -2,7 +2,9 @@ package hbase
 
 import (
 	"math/rand/v2"
+	"slices"
 
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -28,14 +30,15 @@ type getCall struct {
 }
 
 // asGet makes the call a Get of a row, of at most limit cells of each family; 0 is no limit.
-func (c *call) asGet(row []byte, columns []*pb.Column, filter *pb.Filter, limit uint32) {
+func (c *call) asGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32) {
+	c.begin("Get", table, row)
 	g := &c.get
-	g.get.Row, g.get.Column, g.get.Filter, g.get.StoreLimit = row, columns, filter, nil
+	g.get.Row, g.get.Column, g.get.Filter, g.get.StoreLimit = row, columns, passes, nil
 	if g.limit = limit; limit > 0 {
 		g.get.StoreLimit = &g.limit
 	}
 	g.request.Get, g.request.Region = &g.get, &g.place
-	c.request, c.response, c.place = &g.request, &g.response, &g.place
+	c.request, c.response, c.place, c.batchable = &g.request, &g.response, &g.place, true
 }
 
 // scanCall is one step of a scan: open a scanner and fetch, fetch, or close it.
@@ -48,7 +51,6 @@ type scanCall struct {
 	scanner, size uint64
 	rows          uint32
 	reversed      bool
-	metrics       bool         // HBase is to tell how many rows it reads
 	counted       []*pb.Column // the columns of a scan whose rows HBase counts
 	nameless      []*pb.Column // those of them that have one without a name in front
 	unknown       []byte       // encoded field of the request that gohbase lacks: limit_of_rows
@@ -68,15 +70,49 @@ type scanRange struct {
 	reversed    bool // HBase reads from the last row to the first; only then is stop in the range
 	columns     []*pb.Column
 	filter      *pb.Filter
-	limit       uint32 // number of rows after which HBase closes the scanner; 0 is no limit
-	uncached    bool   // HBase keeps the blocks that it reads out of its cache
-	told        bool   // HBase tells how many rows it reads: the filter drops some of them
+	left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
+	uncached    bool         // HBase keeps the blocks that it reads out of its cache
+	told        bool         // HBase tells how many rows it reads: the filter drops some of them
 }
 
-// asScan makes the call open a scanner and fetch from it. If counts, HBase tells how many rows it reads.
-func (c *call) asScan(r *scanRange, counts bool) {
+// The fields of a scan that gohbase lacks.
+var (
+	withoutStart = varint(fieldIncludeStartRow, 0)
+	withStop     = varint(fieldIncludeStopRow, 1)
+	limitOfRows  = protowire.AppendTag(nil, fieldLimitOfRows, protowire.VarintType)
+)
+
+func varint(field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), n)
+}
+
+// asScan makes the call fetch at most limit rows of a scan; 0 is no limit. If scanner is nil, the call first opens a
+// scanner on the range. If counts, HBase returns how many rows it reads.
+func (c *call) asScan(table []byte, r *scanRange, scanner *uint64, limit uint32, counts bool) {
+	key := r.start
+	if r.reversed {
+		key = r.lastKey()
+	}
+	c.begin("Scan", table, key)
 	s := &c.scan
-	s.size, s.reversed, s.cache, s.metrics = maxResultSize, r.reversed, !r.uncached, counts
+	c.request, c.response, c.place = &s.request, &s.response, &s.place
+	q := &s.request
+	q.Region, q.NumberOfRows, q.ClientHandlesPartials, q.ClientHandlesHeartbeats = &s.place, &s.rows, yes, yes
+	q.Scan, q.ScannerId, q.CloseScanner, q.TrackScanMetrics = nil, nil, nil, nil
+	s.rows, s.unknown = maxFetch, s.unknown[:0]
+	if limit > 0 {
+		s.rows, s.unknown = limit, protowire.AppendVarint(append(s.unknown, limitOfRows...), uint64(limit))
+	}
+	q.ProtoReflect().SetUnknown(s.unknown)
+	if counts {
+		q.TrackScanMetrics = yes
+	}
+	if scanner != nil {
+		s.scanner, q.ScannerId = *scanner, &s.scanner
+		return
+	}
+	s.size, s.reversed, s.cache = maxResultSize, r.reversed, !r.uncached
+	q.Scan = &s.scan
 	s.scan.StartRow, s.scan.StopRow, s.scan.Column, s.scan.Filter = r.start, r.stop, r.columns, r.filter
 	if counts {
 		s.scan.Column = s.withNameless(r.columns)
@@ -84,15 +120,12 @@ func (c *call) asScan(r *scanRange, counts bool) {
 	s.scan.MaxResultSize, s.scan.Reversed, s.scan.CacheBlocks = &s.size, &s.reversed, &s.cache
 	s.unknownScan = s.unknownScan[:0]
 	if r.skipStart {
-		s.unknownScan = appendVarint(s.unknownScan, fieldIncludeStartRow, 0)
+		s.unknownScan = append(s.unknownScan, withoutStart...)
 	}
 	if r.reversed && len(r.stop) > 0 {
-		s.unknownScan = appendVarint(s.unknownScan, fieldIncludeStopRow, 1)
+		s.unknownScan = append(s.unknownScan, withStop...)
 	}
 	s.scan.ProtoReflect().SetUnknown(s.unknownScan)
-	s.request.Scan, s.request.ScannerId, s.request.CloseScanner = &s.scan, nil, nil
-	s.step(r.limit)
-	c.request, c.response, c.place = &s.request, &s.response, &s.place
 }
 
 // withNameless returns the columns with one more in each family that lists its columns: one without
@@ -116,41 +149,10 @@ func (s *scanCall) withNameless(columns []*pb.Column) []*pb.Column {
 	return s.counted
 }
 
-// asNext makes the call fetch from an open scanner.
-func (c *call) asNext(scanner uint64, limit uint32) {
-	s := &c.scan
-	s.scanner = scanner
-	s.request.Scan, s.request.ScannerId, s.request.CloseScanner = nil, &s.scanner, nil
-	s.step(limit)
-	c.request, c.response, c.place = &s.request, &s.response, &s.place
-}
-
-// asClose makes the call close a scanner.
-func (c *call) asClose(scanner uint64) {
-	c.asNext(scanner, 0)
-	c.scan.request.CloseScanner = proto.Bool(true)
-	c.scan.rows = 0
-}
-
 // maxFetch is how many rows one step fetches at most if there is no limit.
 const maxFetch = 1<<31 - 1
 
-func (s *scanCall) step(limit uint32) {
-	s.unknown = s.unknown[:0]
-	if s.rows = maxFetch; limit > 0 {
-		s.rows = limit
-		s.unknown = appendVarint(s.unknown, fieldLimitOfRows, uint64(limit))
-	}
-	s.request.ProtoReflect().SetUnknown(s.unknown)
-	s.request.NumberOfRows, s.request.Region = &s.rows, &s.place
-	s.request.ClientHandlesPartials, s.request.ClientHandlesHeartbeats = yes, yes
-}
-
 var yes = proto.Bool(true)
-
-func appendVarint(dst []byte, field protowire.Number, n uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), n)
-}
 
 // mutateCall changes one row: by one mutation (Mutate), or by several of
 // different types that take effect at once or not at all (Multi with atomic).
@@ -214,39 +216,19 @@ func (c *call) asMutation(condition *pb.Condition) {
 	c.request, c.response = &m.multi, &m.several
 }
 
-// The filters of HBase that the driver uses. A filter is the name of its class and a message
-// of that class.
-
-const filterPackage = "org.apache.hadoop.hbase.filter."
-
-var (
-	rangeClass     = filterPackage + "ColumnRangeFilter"
-	qualifierClass = filterPackage + "QualifierFilter"
-	rowsClass      = filterPackage + "MultiRowRangeFilter"
-	prefixesClass  = filterPackage + "MultipleColumnPrefixFilter"
-	listClass      = filterPackage + "FilterList"
-	columnClass    = filterPackage + "SingleColumnValueFilter"
-	valueClass     = filterPackage + "ValueFilter"
-	keyClass       = filterPackage + "KeyOnlyFilter"
-	firstClass     = filterPackage + "FirstKeyOnlyFilter"
-	binaryClass    = filterPackage + "BinaryComparator"
-)
-
-// newFilter returns a filter of a class. Marshal cannot fail: the message has only bytes and
-// numbers.
-func newFilter(class *string, m proto.Message) *pb.Filter {
-	b, err := proto.Marshal(m)
+// must returns a filter as a request has it. Marshaling cannot fail: the message has only bytes and numbers.
+func must(f filter.Filter) *pb.Filter {
+	m, err := f.ConstructPBFilter()
 	if err != nil {
 		panic(err)
 	}
-	return &pb.Filter{Name: class, SerializedFilter: b}
+	return m
 }
 
-// columnRange lets cells pass with first <= qualifier < last. A nil end means no bound.
+// columnRange lets cells pass with first <= qualifier < last. An empty end means no bound.
 func columnRange(first, last []byte) *pb.Filter {
-	return newFilter(&rangeClass, &pb.ColumnRangeFilter{
-		MinColumn: first, MinColumnInclusive: yes, MaxColumn: last, MaxColumnInclusive: proto.Bool(false),
-	})
+	first, last = append([]byte(nil), first...), append([]byte(nil), last...)
+	return must(filter.NewColumnRangeFilter(first, last, true, false))
 }
 
 // wantedRanges lets the cells of the wanted columns pass. For a collection these are
@@ -263,7 +245,7 @@ func wantedRanges(want []wanted, marker bool) *pb.Filter {
 		}
 		ranges = append(ranges, columnRange([]byte(w.name), last))
 	}
-	return anyOf(ranges)
+	return list(filter.MustPassOne, ranges)
 }
 
 // wantedNames lets the same cells pass as wantedRanges. It is for scans that read rows
@@ -272,58 +254,38 @@ func wantedRanges(want []wanted, marker bool) *pb.Filter {
 func wantedNames(want []wanted, marker bool) *pb.Filter {
 	var ranges []*pb.Filter
 	if marker {
-		ranges = append(ranges, qualifierIs(pb.CompareType_EQUAL, []byte(markerName)))
+		ranges = append(ranges, qualifierIs(filter.Equal, []byte(markerName)))
 	}
 	for _, w := range want {
 		if !w.typ.Collection() {
-			ranges = append(ranges, qualifierIs(pb.CompareType_EQUAL, []byte(w.name)))
+			ranges = append(ranges, qualifierIs(filter.Equal, []byte(w.name)))
 			continue
 		}
 		last := append([]byte(w.name), elements+1)
-		ranges = append(ranges, allOf(qualifierIs(pb.CompareType_GREATER_OR_EQUAL, []byte(w.name)),
-			qualifierIs(pb.CompareType_LESS, last)))
+		ranges = append(ranges, allOf(qualifierIs(filter.GreaterOrEqual, []byte(w.name)), qualifierIs(filter.Less, last)))
 	}
-	return anyOf(ranges)
+	return list(filter.MustPassOne, ranges)
 }
 
 // qualifierIs lets cells pass whose qualifier compares with the given one as how says.
-func qualifierIs(how pb.CompareType, qualifier []byte) *pb.Filter {
-	return newFilter(&qualifierClass, &pb.QualifierFilter{CompareFilter: &pb.CompareFilter{
-		CompareOp: how.Enum(), Comparator: equalTo(qualifier),
-	}})
+func qualifierIs(how filter.CompareType, qualifier []byte) *pb.Filter {
+	return must(filter.NewQualifierFilter(filter.NewCompareFilter(how, bytesOf(qualifier))))
 }
-
-// columnPrefixes lets cells pass whose qualifier begins with one of prefixes.
-func columnPrefixes(prefixes [][]byte) *pb.Filter {
-	return newFilter(&prefixesClass, &pb.MultipleColumnPrefixFilter{SortedPrefixes: prefixes})
-}
-
-// rowRanges lets rows pass that are in one of the ranges, which are in the order of keys.
-func rowRanges(ranges []*pb.RowRange) *pb.Filter {
-	return newFilter(&rowsClass, &pb.MultiRowRangeFilter{RowRangeList: ranges})
-}
-
-func anyOf(fs []*pb.Filter) *pb.Filter { return list(pb.FilterList_MUST_PASS_ONE, fs) }
 
 // allOf lets cells pass that all filters let pass; nil is a filter that lets all pass.
 func allOf(fs ...*pb.Filter) *pb.Filter {
-	var some []*pb.Filter
-	for _, f := range fs {
-		if f != nil {
-			some = append(some, f)
-		}
-	}
+	some := slices.DeleteFunc(fs, func(f *pb.Filter) bool { return f == nil })
 	switch len(some) {
 	case 0:
 		return nil
 	case 1:
 		return some[0]
 	}
-	return list(pb.FilterList_MUST_PASS_ALL, some)
+	return list(filter.MustPassAll, some)
 }
 
-func list(op pb.FilterList_Operator, fs []*pb.Filter) *pb.Filter {
-	return newFilter(&listClass, &pb.FilterList{Operator: &op, Filters: fs})
+func list(how filter.ListOperator, fs []*pb.Filter) *pb.Filter {
+	return must(&filter.List{Operator: pb.FilterList_Operator(how).Enum(), Filters: fs})
 }
 
 // columnIs lets rows pass whose column has the value, or none if it is null.
@@ -332,33 +294,17 @@ func columnIs(family, column string, v drivers.Value) *pb.Filter {
 	if !v.IsNull() {
 		value = appendValue(nil, v)
 	}
-	return newFilter(&columnClass, &pb.SingleColumnValueFilter{
-		ColumnFamily: []byte(family), ColumnQualifier: []byte(column),
-		CompareOp: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(value),
-		FilterIfMissing: proto.Bool(!v.IsNull()), LatestVersionOnly: yes,
-	})
-}
-
-// valueIs lets cells pass that have the value.
-func valueIs(v drivers.Value) *pb.Filter {
-	return newFilter(&valueClass, &pb.ValueFilter{CompareFilter: &pb.CompareFilter{
-		CompareOp: pb.CompareType_EQUAL.Enum(), Comparator: equalTo(appendValue(nil, v)),
-	}})
-}
-
-// keysOnly drops the values of cells.
-func keysOnly() *pb.Filter {
-	return newFilter(&keyClass, &pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
+	return must(filter.NewSingleColumnValueFilter([]byte(family), []byte(column), filter.Equal, bytesOf(value),
+		!v.IsNull(), true))
 }
 
 // firstOnly lets the first cell of each row pass.
-func firstOnly() *pb.Filter { return newFilter(&firstClass, &pb.FirstKeyOnlyFilter{}) }
+func firstOnly() *pb.Filter { return must(filter.NewFirstKeyOnlyFilter()) }
 
-// equalTo compares with bytes.
-func equalTo(value []byte) *pb.Comparator {
-	b, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
-	if err != nil {
-		panic(err) // bytes can always be written
-	}
-	return &pb.Comparator{Name: &binaryClass, SerializedComparator: b}
+// keysOnly drops the values of cells.
+func keysOnly() *pb.Filter { return must(filter.NewKeyOnlyFilter(false)) }
+
+// bytesOf compares with bytes.
+func bytesOf(value []byte) *filter.BinaryComparator {
+	return filter.NewBinaryComparator(filter.NewByteArrayComparable(value))
 }

@@ -17,21 +17,21 @@ type sink interface {
 	end() error
 	// restartRow says that the current row will come again, from its first cell.
 	restartRow()
-	// rowLimit returns how many more HBase rows the sink wants; 0 is no limit.
-	rowLimit() uint32
 }
 
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
-	slot *slot
-	r    scanRange
-	sink sink
+	slot  *slot
+	table []byte
+	r     scanRange
+	sink  sink
 
 	row         []byte // key of the current HBase row, or of the last one
 	open        bool   // more cells of row may come
 	id          uint64 // the number of the region server's scanner
 	scannerOpen bool   // the region server's scanner is open
 	rows        uint32 // number of rows that this scanner of the region server has returned
+	counts      bool   // HBase returns how many rows it reads
 	lost        int    // number of scanners lost since the last cell
 }
 
@@ -45,13 +45,15 @@ const maxLost = 10
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
-// run scans until the range or the sink is at its end.
-func (s *scanner) run(ctx context.Context, table []byte) error {
+// run scans a range of a table until the range or the sink is at its end.
+func (s *scanner) run(ctx context.Context, table []byte, r scanRange, to sink) error {
+	r.start, r.stop = append(s.r.start[:0], r.start...), append(s.r.stop[:0], r.stop...)
+	s.table, s.r, s.sink, s.counts = table, r, to, r.told || s.slot.tally != nil
 	s.row, s.open, s.scannerOpen, s.lost = s.row[:0], false, false, 0
 	for {
-		done, err := s.region(ctx, table)
+		done, err := s.region(ctx)
 		if s.scannerOpen {
-			s.close(ctx, table)
+			s.close(ctx)
 		}
 		switch {
 		case err != nil && s.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
@@ -78,19 +80,19 @@ func (s *scanner) resume() {
 }
 
 // region scans one region. done is true if the scan ends there.
-func (s *scanner) region(ctx context.Context, table []byte) (done bool, err error) {
-	s.rows = 0
-	for step := 0; ; step++ {
+func (s *scanner) region(ctx context.Context) (done bool, err error) {
+	var opened *uint64
+	for s.rows = 0; ; {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		c := s.slot.request("Scan", table, s.key())
-		s.r.limit = s.sink.rowLimit()
-		if step == 0 {
-			c.asScan(&s.r, s.r.told || s.slot.tally != nil)
-		} else {
-			c.asNext(s.id, s.r.limit)
+		c, limit := s.slot.call, uint32(0)
+		if s.r.left != nil {
+			if left := s.r.left(); left > 0 && left < maxFetch {
+				limit = uint32(left)
+			}
 		}
+		c.asScan(s.table, &s.r, opened, limit, s.counts)
 		err := s.slot.send(ctx)
 		s.slot.again = false
 		if err != nil {
@@ -100,8 +102,8 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if s.r.told {
 			s.count(answer)
 		}
-		if step == 0 {
-			s.id, s.scannerOpen = answer.GetScannerId(), answer.ScannerId != nil
+		if opened == nil {
+			s.id, s.scannerOpen, opened = answer.GetScannerId(), answer.ScannerId != nil, &s.id
 		}
 		region := c.region
 		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
@@ -123,7 +125,7 @@ func (s *scanner) region(ctx context.Context, table []byte) (done bool, err erro
 		if !inRegion {
 			return s.nextRegion(region.StartKey(), region.StopKey()), nil
 		}
-		if s.r.limit == 0 || s.rows == 0 {
+		if limit == 0 || s.rows == 0 {
 			return true, nil
 		}
 		s.resume() // the scanner stopped at its limit, but the sink still wants rows
@@ -195,20 +197,20 @@ func (s *scanner) nextRegion(first, last []byte) (done bool) {
 	return false
 }
 
-// key returns a row of the region where the scan begins. A reversed scan that excludes
-// its start begins in the region of the row just before.
-func (s *scanner) key() []byte {
-	if !s.r.reversed || !s.r.skipStart || len(s.r.start) == 0 {
-		if s.r.reversed && len(s.r.start) == 0 {
-			return lastKey
-		}
-		return s.r.start
+// lastKey returns a row of the region where a reversed scan begins. If the scan excludes its start, that is
+// the region of the row just before.
+func (r *scanRange) lastKey() []byte {
+	switch {
+	case len(r.start) == 0:
+		return lastRow
+	case r.skipStart:
+		return keyBefore(r.start)
 	}
-	return keyBefore(s.r.start)
+	return r.start
 }
 
-// lastKey sorts after every row.
-var lastKey = bytes.Repeat([]byte{0xFF}, 64)
+// lastRow sorts after every row.
+var lastRow = bytes.Repeat([]byte{0xFF}, 64)
 
 // keyBefore returns a key so close before another that no region begins between them.
 func keyBefore(key []byte) []byte {
@@ -218,14 +220,16 @@ func keyBefore(key []byte) []byte {
 	}
 	near := append(make([]byte, 0, len(key)+16), key...)
 	near[last]--
-	return append(near, lastKey[:16]...)
+	return append(near, lastRow[:16]...)
 }
 
 // close closes the scanner on the region server, even if ctx has ended.
-func (s *scanner) close(ctx context.Context, table []byte) {
+func (s *scanner) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	s.scannerOpen = false
-	s.slot.request("Scan", table, s.key()).asClose(s.id)
+	c := s.slot.call
+	c.asScan(s.table, &s.r, &s.id, 0, s.counts)
+	c.scan.request.CloseScanner, c.scan.rows = yes, 0
 	_ = s.slot.send(ctx) // if this fails, HBase closes the scanner after a minute
 }

@@ -92,7 +92,7 @@ func (f *fakeServer) begin(scan *pb.Scan) {
 			f.at--
 		}
 	}
-	skip := bytes.Contains(scan.ProtoReflect().GetUnknown(), appendVarint(nil, fieldIncludeStartRow, 0))
+	skip := bytes.Contains(scan.ProtoReflect().GetUnknown(), withoutStart)
 	if skip && f.at >= 0 && f.rows[f.at] == start {
 		f.next()
 	}
@@ -120,8 +120,7 @@ func (k *collector) end() error {
 	return nil
 }
 
-func (k *collector) restartRow()      { k.row, k.anews = nil, k.anews+1 }
-func (k *collector) rowLimit() uint32 { return 0 }
+func (k *collector) restartRow() { k.row, k.anews = nil, k.anews+1 }
 
 // TestScanner reads rows that come in pieces, from a server that loses its
 // scanners between any two of them: each row comes once, and whole.
@@ -133,8 +132,8 @@ func TestScanner(t *testing.T) {
 			for lost := 0; lost <= 12; lost++ {
 				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
 				k := &collector{}
-				s := scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: k, r: scanRange{reversed: reversed}}
-				if err := s.run(t.Context(), []byte("t")); err != nil {
+				s := scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
+				if err := s.run(t.Context(), []byte("t"), scanRange{reversed: reversed}, k); err != nil {
 					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 				}
 				expected := slices.Clone(want)
@@ -152,20 +151,20 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	s := scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: k}
-	if err := s.run(t.Context(), []byte("t")); err != nil || len(k.got) != 2 || f.open {
+	s := scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
+	if err := s.run(t.Context(), []byte("t"), scanRange{}, k); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	s = scanner{slot: newSlot(sendFunc(f.send), time.Minute), sink: &collector{}}
-	if err := s.run(t.Context(), []byte("t")); err == nil || !scannerLost(err) {
+	s = scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
+	if err := s.run(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !scannerLost(err) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	s = scanner{slot: newSlot(sendFunc(func(*call) error { return broken }), time.Minute), sink: &collector{}}
-	if err := s.run(t.Context(), []byte("t")); err == nil || !strings.Contains(err.Error(), "disk") {
+	s = scanner{slot: newSlot(sendFunc(func(*call) error { return broken }), time.Minute)}
+	if err := s.run(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }

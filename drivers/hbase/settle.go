@@ -192,7 +192,8 @@ func (sv *server) each(
 	defer conn.Close()
 	sl := newSlot(onConn{conn}, timeout)
 	for _, name := range sv.regions {
-		c := sl.request(method, nil, nil)
+		c := sl.call
+		c.begin(method, nil, nil)
 		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer
 		if err := sl.send(ctx); err != nil {
 			return fmt.Errorf("region server %s: %s: %w", sv.addr, method, err)

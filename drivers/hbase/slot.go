@@ -30,48 +30,21 @@ type slot struct {
 }
 
 func newSlot(rpc gohbase.RPCClient, timeout time.Duration) *slot {
-	return &slot{rpc: rpc, timeout: timeout}
+	return &slot{rpc: rpc, timeout: timeout, call: newCall()}
 }
 
-// request prepares the slot's call. The caller sets its request, response and
-// region specifier.
-func (sl *slot) request(method string, table, key []byte) *call {
-	if sl.call == nil {
-		sl.call = newCall()
-	}
-	sl.call.begin(method, table, key)
-	return sl.call
-}
-
-// send sends the slot's call and waits for its answer, at most for the timeout.
-// The slot drops a failed call with its buffers, because gohbase may still
-// write to them.
-func (sl *slot) send(ctx context.Context) error { return sl.sendAs(ctx, nil) }
-
-// sendBatched sends a get, put or delete. If batching is on, gohbase may put it
-// into one request with the calls of other goroutines.
-func (sl *slot) sendBatched(ctx context.Context) error {
-	if !sl.batched {
-		return sl.sendAs(ctx, nil)
-	}
-	return sl.sendAs(ctx, batchable{sl.call, anyBatchable})
-}
-
-func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
+// send sends the slot's call, which the caller has prepared, and waits for its answer, at most for the timeout. If
+// batching is on, gohbase may put a get, put or delete into one request with the calls of other goroutines. The slot
+// drops a failed call with its buffers, because gohbase may still write to them.
+func (sl *slot) send(ctx context.Context) error {
 	c := sl.call
-	c.ctx, c.stop = sl.bounded(ctx)
+	c.ctx, c.stop = sl.begin(ctx)
 	defer c.stop(nil)
-	c.sent, c.answered, c.conn, c.block, c.sendings = false, false, nil, nil, 0
-	c.scan.request.TrackScanMetrics = nil
-	if sl.tally != nil || c.scan.metrics {
-		c.scan.request.TrackScanMetrics = yes
+	var as hrpc.Call = c
+	if c.sent = sl.batched && c.batchable; c.sent { // gohbase's own goroutine will send it
+		as = batchable{c, anyBatchable}
 	}
-	sl.counts()
-	if as == nil {
-		as = c
-	} else {
-		c.sent = true // gohbase's own goroutine will send it
-	}
+	c.answered, c.conn, c.block, c.sendings = false, nil, nil, 0
 	_, err := sl.rpc.SendRPC(as)
 	if err == nil {
 		sl.cost.Cost.Retries += max(0, c.sendings-1)
@@ -81,17 +54,8 @@ func (sl *slot) sendAs(ctx context.Context, as hrpc.Call) error {
 		return nil
 	}
 	err = explain(ctx, c, err)
-	sl.call = nil
+	sl.call = newCall()
 	return err
-}
-
-// counts counts a request that is about to be sent.
-func (sl *slot) counts() {
-	if sl.again {
-		sl.cost.Cost.Retries++
-	} else {
-		sl.cost.Cost.Calls++
-	}
 }
 
 // countBatch counts calls that were answered together: one request to each region server. The
@@ -113,8 +77,14 @@ func (sl *slot) countBatch(calls []*call) {
 	}
 }
 
-// bounded returns a context that ends after the timeout: gohbase itself would look for a region for ever.
-func (sl *slot) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// begin counts a request that is about to be sent. It returns a context that ends after the timeout: gohbase
+// itself would look for a region for ever.
+func (sl *slot) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	if sl.again {
+		sl.cost.Cost.Retries++
+	} else {
+		sl.cost.Cost.Calls++
+	}
 	timeout := sl.timeout
 	if !sl.last.IsZero() {
 		timeout = time.Until(sl.last)
@@ -170,10 +140,6 @@ func (s *slots) Take() drivers.Cost {
 	return c
 }
 
-// examined counts rows that HBase has read. They are those that it returned, unless a filter has
-// dropped some: see scanRange.told.
-func (s *slots) examined(rows int) { s.slot.cost.Cost.RowsExamined += int64(rows) }
-
 // call is one request to a region server or to the master. It implements gohbase's
 // interface for calls: gohbase finds the region, sends the request and waits.
 // gohbase's own calls allocate an object for each cell, and lack what this driver
@@ -200,12 +166,13 @@ type call struct {
 	mutate   mutateCall
 	cellsBuf []byte
 
-	once     bool                    // it must not be sent twice, because it could take effect twice
-	sent     bool                    // it was sent
-	sendings int64                   // how often gohbase has sent it
-	answered bool                    // a response arrived, not an exception
-	conn     hrpc.RegionClient       // the connection it was last sent over
-	stop     context.CancelCauseFunc // ends ctx
+	batchable bool                    // gohbase may put it into one request with other calls
+	once      bool                    // it must not be sent twice, because it could take effect twice
+	sent      bool                    // it was sent
+	sendings  int64                   // how often gohbase has sent it
+	answered  bool                    // a response arrived, not an exception
+	conn      hrpc.RegionClient       // the connection it was last sent over
+	stop      context.CancelCauseFunc // ends ctx
 }
 
 var _ hrpc.Call = (*call)(nil)
@@ -220,7 +187,7 @@ func newCall() *call { return &call{result: make(chan hrpc.RPCResult, 1)} }
 // begin prepares the call for a request to the region of a row.
 func (c *call) begin(method string, table, key []byte) {
 	c.method, c.table, c.key = method, table, key
-	c.cells, c.once, c.place = nil, false, nil
+	c.cells, c.once, c.batchable, c.place = nil, false, false, nil
 }
 
 // Table implements hrpc.Call, as do the methods below.
@@ -262,16 +229,13 @@ func (c *call) ToProto() proto.Message {
 	return c.request
 }
 
+// CellBlocksEnabled reports whether cells follow the request.
+func (c *call) CellBlocksEnabled() bool { return len(c.cells) > 0 }
+
 // SerializeCellBlocks returns the request and appends the cells that follow it.
 func (c *call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
-	if len(c.cells) > 0 {
-		blocks = append(blocks, c.cells)
-	}
-	return c.ToProto(), blocks, uint32(len(c.cells))
+	return c.ToProto(), append(blocks, c.cells), uint32(len(c.cells))
 }
-
-// CellBlocksEnabled reports that cells follow their request.
-func (c *call) CellBlocksEnabled() bool { return true }
 
 // NewResponse returns what the response is read into.
 func (c *call) NewResponse() proto.Message {

@@ -53,7 +53,7 @@ func TestSentTwice(t *testing.T) {
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
 		e.put("m", e.beginQualifier("q"), drivers.Text("v"))
-		sl.request("", e.table, e.row).encode(&e, nil, new(pb.MutationProto_Durability))
+		sl.call.encode(&e, nil, new(pb.MutationProto_Durability))
 		sl.call.once = c.once
 		err := sl.send(t.Context())
 		if c.want == nil && (err != nil || sendings != 2) {
@@ -82,7 +82,7 @@ func TestTimeout(t *testing.T) {
 		send, unknown bool
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
-		sl.request(c.method, []byte("t"), []byte("r"))
+		sl.call.begin(c.method, []byte("t"), []byte("r"))
 		err := sl.send(t.Context())
 		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
@@ -92,7 +92,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	send = true
 	go cancel()
-	sl.request("Mutate", []byte("t"), []byte("r"))
+	sl.call.begin("Mutate", []byte("t"), []byte("r"))
 	if err := sl.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a write that was cancelled on its way: %v", err)
 	}

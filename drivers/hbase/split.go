@@ -51,12 +51,10 @@ type edge struct {
 // none. A nil key stands for the start of the table, or with before for its end.
 func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error) {
 	e.row = nil
-	e.r = scanRange{
-		start: append([]byte{}, key...), reversed: before, skipStart: before && key != nil,
+	err := e.run(ctx, e.st.table.hbase, scanRange{
+		start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
 		columns: []*pb.Column{{Family: []byte(e.st.view.family)}}, filter: firstOnly(),
-	}
-	e.sink = e
-	err := e.run(ctx, e.st.table.hbase)
+	}, e)
 	return e.row, err
 }
 
@@ -65,6 +63,5 @@ func (e *edge) take(c cell, _ uint64) error {
 	return errDone
 }
 
-func (e *edge) end() error       { return nil }
-func (e *edge) restartRow()      {}
-func (e *edge) rowLimit() uint32 { return 1 }
+func (e *edge) end() error  { return nil }
+func (e *edge) restartRow() {}

@@ -1,6 +1,11 @@
 package hbase
 
 import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -13,12 +18,11 @@ const maxStoreLimit = 1000
 // readCells reads rows that are cells of wide HBase rows.
 func (r *reading) readCells() error {
 	st := r.st
-	r.cells.reading, r.cells.row, r.cells.skipRow = r, nil, r.cells.skipRow[:0]
-	r.staticOf = nil
+	r.cells.row, r.cells.skipRow = nil, r.cells.skipRow[:0]
+	r.whole.left = nil       // the cells of a row may be many rows
 	if len(st.filters) > 0 { // HBase does not tell how many cells a filter drops
 		r.slot.cost.Cost.Untold++
 	}
-	r.fixed = append(r.fixed[:0], r.args[:len(st.Pattern().By)]...)
 	rows := len(st.table.row)
 	if st.Layout.In < 0 {
 		return r.wideSlice(r.fixed)
@@ -45,11 +49,8 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 	if err := r.rowKey(st.table.row, fixed[:rows]); err != nil {
 		return err
 	}
-	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil {
+	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil || r.bounds.none {
 		return err
-	}
-	if r.bounds.empty() {
-		return nil
 	}
 	return r.oneRow(len(fixed) == len(st.table.key))
 }
@@ -59,50 +60,38 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 // a row's cells backwards, so a reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(exact bool) error {
 	st := r.st
-	ask, filter := st.view.ask, r.valueFilter()
+	ask, passes := st.view.ask, r.valueFilter()
 	switch {
 	case exact:
-		ask = r.askFor(r.bounds.lower)
+		ask = r.askFor(st.table.family, r.bounds.lower)
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
-		filter = allOf(r.rangeFilter(), filter)
+		passes = allOf(columnRange(r.bounds.lower, r.bounds.upper), passes)
 	}
 	r.cells.buffered = st.backward && !exact
 	r.cells.kept = r.cells.kept[:0]
-	if left := r.calls.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		c := r.slot.request("Get", st.table.hbase, r.key)
-		c.asGet(r.key, ask, filter, uint32(max(left, 0)))
-		if err := r.slot.sendBatched(r.ctx); err != nil {
+	if left := r.left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
+		c := r.slot.call
+		c.asGet(st.table.hbase, r.key, ask, passes, uint32(max(left, 0)))
+		if err := r.slot.send(r.ctx); err != nil {
 			return err
 		}
 		return c.eachCell(r.cells.take)
 	}
-	s := &r.scan.r
-	s.start, s.stop = append(s.start[:0], r.key...), append(append(s.stop[:0], r.key...), 0)
-	s.reversed, s.skipStart, s.columns, s.filter = false, false, ask, filter
-	r.scan.sink = &r.cells
-	if err := r.scan.run(r.ctx, st.table.hbase); err != nil || !r.cells.buffered {
+	scan := r.whole
+	r.rest = append(append(r.rest[:0], r.key...), 0)
+	scan.start, scan.stop, scan.columns, scan.filter = r.key, r.rest, ask, passes
+	if err := r.scan.run(r.ctx, st.table.hbase, scan, &r.cells); err != nil || !r.cells.buffered {
 		return err
 	}
 	return r.emitBackward(r.cells.kept)
 }
 
-func (r *reading) askFor(qualifier []byte) []*pb.Column {
-	r.element.Family = append(r.element.Family[:0], r.st.table.family...)
-	r.element.Qualifier = append(r.element.Qualifier[:0], qualifier)
+// askFor returns some columns of a family, as a request has them.
+func (r *reading) askFor(family string, qualifiers ...[]byte) []*pb.Column {
+	r.element.Family = append(r.element.Family[:0], family...)
+	r.element.Qualifier = append(r.element.Qualifier[:0], qualifiers...)
 	r.elementAsk = append(r.elementAsk[:0], &r.element)
 	return r.elementAsk
-}
-
-// rangeFilter lets the qualifiers within the bounds pass.
-func (r *reading) rangeFilter() *pb.Filter {
-	return columnRange(nilIfEmpty(r.bounds.lower), nilIfEmpty(r.bounds.upper))
-}
-
-func nilIfEmpty(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
 }
 
 // valueFilter returns the filter on the cells' values.
@@ -110,18 +99,15 @@ func (r *reading) valueFilter() *pb.Filter {
 	if len(r.st.filters) == 0 {
 		return nil
 	}
-	return valueIs(r.args[r.st.Layout.Filter])
+	return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal,
+		bytesOf(appendValue(nil, r.args[r.st.Layout.Filter])))))
 }
 
 // severalRows scans rows for cells: the row keys begin with the fixed columns.
 func (r *reading) severalRows(fixed []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
-	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil {
+	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil || r.bounds.none {
 		return err
-	}
-	r.bounds.part(st)
-	if r.bounds.empty() {
-		return nil
 	}
 	r.cells.buffered = false
 	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
@@ -134,12 +120,9 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		}
 		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
 	}
-	s := &r.scan.r // forwards: HBase reads the cells of a row in one order only
-	s.start, s.stop = append(s.start[:0], r.bounds.lower...), append(s.stop[:0], r.bounds.upper...)
-	s.reversed, s.skipStart = false, false
-	s.columns, s.filter = st.view.ask, allOf(st.view.filter, r.valueFilter())
-	r.scan.sink = &r.cells
-	return r.scan.run(r.ctx, st.table.hbase)
+	scan := r.whole // forwards: HBase reads the cells of a row in one order only
+	scan.start, scan.stop, scan.filter = r.bounds.lower, r.bounds.upper, r.valueFilter()
+	return r.scan.run(r.ctx, st.table.hbase, scan, &r.cells)
 }
 
 // wideMany reads the cells of one row for each element of a list, in the list's order. One Get
@@ -150,21 +133,19 @@ func (r *reading) wideMany(list []drivers.Value) error {
 	if err := r.rowKey(st.table.row, r.fixed[:rows]); err != nil {
 		return err
 	}
-	below := r.fixed[rows:]
+	at := len(r.fixed)
 	whole := len(r.fixed)+1 == len(st.table.key)
 	for len(list) > 0 {
 		n := min(len(list), maxTogether)
 		r.rest, r.prefixes = r.rest[:0], r.prefixes[:0]
 		for _, v := range list[:n] {
 			var err error
-			at := len(r.rest)
-			if r.rest, err = appendKey(r.rest, st.table.rest, below); err != nil {
+			from := len(r.rest)
+			r.fixed = append(r.fixed[:at], v)
+			if r.rest, err = appendKey(r.rest, st.table.rest, r.fixed[rows:]); err != nil {
 				return err
 			}
-			if r.rest, err = st.table.rest[len(below)].append(r.rest, v); err != nil {
-				return err
-			}
-			r.prefixes = append(r.prefixes, r.rest[at:len(r.rest):len(r.rest)])
+			r.prefixes = append(r.prefixes, r.rest[from:len(r.rest):len(r.rest)])
 		}
 		if err := r.getPrefixes(whole); err != nil {
 			return err
@@ -175,6 +156,124 @@ func (r *reading) wideMany(list []drivers.Value) error {
 			}
 		}
 		list = list[n:]
+	}
+	return nil
+}
+
+// cellSink yields rows that are cells.
+type cellSink struct {
+	*reading
+	row      []byte // the HBase row whose key is decoded
+	rowArena []byte
+	last     cell // the last cell that was taken
+
+	// skip is the qualifier of the first cell to yield of the HBase row skipRow. If skip is
+	// empty, take skips the whole row.
+	skipRow, skip []byte
+	// buffered is true if take keeps the cells in kept and does not yield them.
+	buffered bool
+	kept     []cell
+}
+
+func (k *cellSink) take(c cell, _ uint64) (err error) {
+	k.slot.cost.Cost.RowsExamined++
+	if len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) &&
+		(len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0) {
+		return nil
+	}
+	k.last = c
+	if k.buffered {
+		k.kept = append(k.kept, c)
+		if n := int(k.left()); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
+			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
+		}
+		return nil
+	}
+	return k.yieldCell(c)
+}
+
+func (k *cellSink) end() error { return nil }
+
+// restartRow makes the sink skip the cells of the row that it has taken.
+func (k *cellSink) restartRow() {
+	k.skipRow = append(k.skipRow[:0], k.last.row...)
+	k.skip = append(append(k.skip[:0], k.last.qualifier...), 0)
+}
+
+// yieldCell yields one cell as a row.
+func (k *cellSink) yieldCell(c cell) (err error) {
+	t, rows := k.st.table, len(k.st.table.row)
+	if k.row == nil || !bytes.Equal(k.row, c.row) {
+		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
+			return err
+		}
+		k.row = c.row
+	}
+	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
+		return err
+	}
+	if len(t.columns) > 0 {
+		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value, k.tolerant); err != nil {
+			return err
+		}
+	}
+	return k.emit()
+}
+
+// emitBackward yields kept cells from the last to the first.
+func (r *reading) emitBackward(kept []cell) error {
+	for _, c := range slices.Backward(kept) {
+		if err := r.cells.yieldCell(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getPrefixes reads the cells of the HBase row r.key whose qualifiers begin with one of
+// r.prefixes into r.cells.kept. If whole, the prefixes are whole qualifiers.
+func (r *reading) getPrefixes(whole bool) error {
+	st := r.st
+	r.sorted = append(r.sorted[:0], r.prefixes...)
+	slices.SortFunc(r.sorted, bytes.Compare)
+	r.sorted = slices.CompactFunc(r.sorted, bytes.Equal)
+	ask, passes := st.view.ask, r.valueFilter()
+	if whole {
+		ask = r.askFor(st.table.family, r.sorted...)
+	} else {
+		passes = allOf(must(filter.NewMultipleColumnPrefixFilter(r.sorted)), passes)
+	}
+	r.cells.kept = r.cells.kept[:0]
+	c := r.slot.call
+	c.asGet(st.table.hbase, r.key, ask, passes, 0)
+	if err := r.slot.send(r.ctx); err != nil {
+		return err
+	}
+	return c.eachCell(r.cells.keepCell)
+}
+
+func (k *cellSink) keepCell(c cell, _ uint64) error {
+	k.slot.cost.Cost.RowsExamined++
+	k.kept = append(k.kept, c)
+	return nil
+}
+
+// emitPrefix yields the kept cells whose qualifiers begin with one prefix.
+func (r *reading) emitPrefix(prefix []byte, whole bool) error {
+	kept := r.cells.kept
+	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })
+	to := from
+	for to < len(kept) && bytes.HasPrefix(kept[to].qualifier, prefix) && (!whole ||
+		len(kept[to].qualifier) == len(prefix)) {
+		to++
+	}
+	if r.st.backward {
+		return r.emitBackward(kept[from:to])
+	}
+	for _, c := range kept[from:to] {
+		if err := r.cells.yieldCell(c); err != nil {
+			return err
+		}
 	}
 	return nil
 }

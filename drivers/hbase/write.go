@@ -202,7 +202,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 			e.put(family, from, elems[i])
 			continue
 		}
-		if e.arena, err = elementPart(t).append(e.arena, elems[i]); err != nil {
+		if e.arena, err = appendKey(e.arena, elementParts(t), elems[i:i+1]); err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
 		switch t.Kind {

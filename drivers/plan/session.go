@@ -168,32 +168,39 @@ var (
 	errNotBatch = errors.New("it is not a batch: run it with Read, or Write")
 )
 
-// enter returns the statement of a call. It must be followed by begin.
-func (s *Session[S]) enter(stmt drivers.Statement) (S, *Plan, error) {
-	st, err := Own[S](s.gate, stmt)
-	if err != nil {
+// enter begins a call, which must end with the gate's Leave. It checks all that an engine need not check;
+// parts are those of a batch.
+func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, is func(schemas.PatternKind) bool, isNot error,
+	args []drivers.Value, parts []drivers.Call,
+) (st S, p *Plan, err error) {
+	if st, err = Own[S](s.gate, stmt); err != nil {
 		return st, nil, err
 	}
-	p := st.base()
-	if s.closed {
-		return st, p, p.Named(fmt.Errorf("session: %w", drivers.ErrClosed))
+	p = st.base()
+	switch {
+	case s.closed:
+		err = fmt.Errorf("session: %w", drivers.ErrClosed)
+	case !is(p.pattern.Kind):
+		err = isNot
+	case len(parts) > 0:
+		err = p.checkParts(parts)
+	default:
+		err = p.check(args)
 	}
-	return st, p, nil
+	if err == nil {
+		if err := ctx.Err(); err != nil {
+			return st, p, err
+		}
+		err = s.gate.Enter()
+	}
+	if err != nil {
+		err = p.Named(err)
+	}
+	return st, p, err
 }
 
-// begin begins a call whose arguments were checked. It must end with the gate's Leave.
-func (s *Session[S]) begin(ctx context.Context, p *Plan, checked error) error {
-	if checked != nil {
-		return p.Named(checked)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.gate.Enter(); err != nil {
-		return p.Named(err)
-	}
-	return nil
-}
+func isWrite(k schemas.PatternKind) bool { return !k.Reads() && k != schemas.Batch }
+func isBatch(k schemas.PatternKind) bool { return k == schemas.Batch }
 
 // failed returns the error of a call that the engine ran.
 func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
@@ -206,14 +213,8 @@ const checkEvery = 256
 
 // Read implements drivers.Session.
 func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield Yield) error {
-	st, p, err := s.enter(stmt)
+	st, p, err := s.enter(ctx, stmt, schemas.PatternKind.Reads, errNotRead, args, nil)
 	if err != nil {
-		return err
-	}
-	if !p.pattern.Kind.Reads() {
-		return p.Named(errNotRead)
-	}
-	if err := s.begin(ctx, p, p.check(args)); err != nil {
 		return err
 	}
 	defer s.gate.Leave()
@@ -256,14 +257,8 @@ func (s *Session[S]) Left() int64 {
 
 // Write implements drivers.Session.
 func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, p, err := s.enter(stmt)
+	st, p, err := s.enter(ctx, stmt, isWrite, errNotWrite, args, nil)
 	if err != nil {
-		return drivers.Result{}, err
-	}
-	if p.pattern.Kind.Reads() || p.pattern.Kind == schemas.Batch {
-		return drivers.Result{}, p.Named(errNotWrite)
-	}
-	if err := s.begin(ctx, p, p.check(args)); err != nil {
 		return drivers.Result{}, err
 	}
 	defer s.gate.Leave()
@@ -276,14 +271,8 @@ func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []d
 
 // Batch implements drivers.Session. All parts are checked before any runs.
 func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, p, err := s.enter(stmt)
+	st, p, err := s.enter(ctx, stmt, isBatch, errNotBatch, nil, parts)
 	if err != nil {
-		return err
-	}
-	if p.pattern.Kind != schemas.Batch {
-		return p.Named(errNotBatch)
-	}
-	if err := s.begin(ctx, p, p.checkParts(parts)); err != nil {
 		return err
 	}
 	defer s.gate.Leave()

@@ -3,7 +3,6 @@ package james
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,8 +15,6 @@ import (
 // mailboxID is a mailbox's UUID: the Ref of a folder. It holds the time of creation,
 // so the oldest mailbox of an account is the inbox.
 type mailboxID [16]byte
-
-func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)) }
 
 // CreateUser implements models.Mailbox. The empty name claims the address.
 func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
@@ -141,21 +138,6 @@ func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield fu
 	}
 	return m.Failed("subscriptions", a, err)
 }
-
-// A handle is the UID and the size of the message, both big-endian. The size never
-// changes, so a variant's flags can be conditional on it.
-
-func handleOf(uid, size int64) (h models.Handle) {
-	binary.BigEndian.PutUint64(h[:], uint64(uid))
-	binary.BigEndian.PutUint64(h[8:], uint64(size))
-	return h
-}
-
-func uidOf(h models.Handle) int64  { return int64(binary.BigEndian.Uint64(h[:])) }
-func sizeOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[8:])) }
-
-// UID implements models.UIDs.
-func (m *mailbox) UID(h models.Handle) uint64 { return uint64(uidOf(h)) }
 
 // Positions of the mailbox row's numbers in the pattern "numbers".
 const (

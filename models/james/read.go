@@ -2,6 +2,7 @@ package james
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,23 @@ import (
 
 // known is the set of fields in metadata. The headers are in the data.
 const known = models.KnowDate | models.KnowSize | models.KnowSeen
+
+// A handle is the UID and the size of the message, both big-endian. The size never
+// changes, so a variant's flags can be conditional on it.
+
+func handleOf(uid, size int64) (h models.Handle) {
+	binary.BigEndian.PutUint64(h[:], uint64(uid))
+	binary.BigEndian.PutUint64(h[8:], uint64(size))
+	return h
+}
+
+func uidOf(h models.Handle) int64  { return int64(binary.BigEndian.Uint64(h[:])) }
+func sizeOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[8:])) }
+
+// UID implements models.UIDs.
+func (m *mailbox) UID(h models.Handle) uint64 { return uint64(uidOf(h)) }
+
+func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)) }
 
 // List implements models.Mailbox: one scan of the metadata family.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
