@@ -33,7 +33,7 @@ func TestBytesAdded(t *testing.T) {
 		for i := range values {
 			values[i] = Text("x")
 		}
-		if got := a.of(added, values); got != want {
+		if _, got := a.sizes(added, values); got != want {
 			t.Errorf("%s: %d of %d values are additions, want %d", name, got, n, want)
 		}
 	}

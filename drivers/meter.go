@@ -134,19 +134,12 @@ func (m *Meter) Blob(read, written int64) {
 
 func (m *Meter) row(row []Value) error {
 	if !m.repeating {
+		all, added := m.reading.sizes(m.reading.rows, row)
 		m.cost.RowsRead++
-		m.cost.BytesRead += size(row)
-		m.cost.BytesAdded += m.reading.of(m.reading.rows, row)
+		m.cost.BytesRead += all
+		m.cost.BytesAdded += added
 	}
 	return m.yield(row)
-}
-
-func size(vs []Value) int64 {
-	n := 0
-	for i := range vs {
-		n += vs[i].Size()
-	}
-	return int64(n)
 }
 
 // begin notes when a call begins, and returns the additions of its pattern. They are kept for each pattern: the second
@@ -197,23 +190,25 @@ func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, 
 	m.ran(st)
 	if err == nil && r.Applied {
 		m.cost.RowsWritten++
-		m.cost.BytesWritten += size(args)
-		m.cost.BytesAdded += a.of(a.args, args)
+		all, added := a.sizes(a.args, args)
+		m.cost.BytesWritten += all
+		m.cost.BytesAdded += added
 	}
 	return r, err
 }
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	all := m.begin(st.Pattern())
+	batch := m.begin(st.Pattern())
 	err := m.Session.Batch(ctx, st, parts)
 	m.ran(st)
 	if err == nil {
 		m.cost.RowsWritten += int64(len(parts))
 		for i := range parts {
-			m.cost.BytesWritten += size(parts[i].Args)
-			a := all.parts[parts[i].Part]
-			m.cost.BytesAdded += a.of(a.args, parts[i].Args)
+			a := batch.parts[parts[i].Part]
+			all, added := a.sizes(a.args, parts[i].Args)
+			m.cost.BytesWritten += all
+			m.cost.BytesAdded += added
 		}
 	}
 	return err
@@ -256,16 +251,18 @@ func newAdditions(p *schemas.Pattern) *additions {
 	return a
 }
 
-// of is the size of those of the values that are additions, which are at these positions.
-func (a *additions) of(at []int, vs []Value) int64 {
-	if a.all {
-		return size(vs)
+// sizes returns the size of values, and that of the additions among them, which are at these positions.
+func (a *additions) sizes(at []int, vs []Value) (all, added int64) {
+	for i := range vs {
+		all += int64(vs[i].Size())
 	}
-	n := 0
+	if a.all {
+		return all, all
+	}
 	for _, i := range at {
 		if i < len(vs) { // a put may lack its last columns
-			n += vs[i].Size()
+			added += int64(vs[i].Size())
 		}
 	}
-	return int64(n)
+	return all, added
 }

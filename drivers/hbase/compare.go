@@ -10,19 +10,20 @@ import (
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // compare compares the tables with a schema, and with HBase's defaults what the schema does not set.
-func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	prefix := c.prefix(sch.Name)
+func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
+	prefix := a.prefix(sch.Name)
 	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.find(ctx, l)
+	there, err := a.find(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Co
 		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
 	}))
-	m := &mender{layout: l, foundTables: there, namespace: c.namespaceFor(sch.Name)}
+	p := a.planner(l, there)
 	for i := range found.Drifts {
 		d := &found.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
@@ -41,15 +42,17 @@ func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Co
 		if strings.HasSuffix(d.Part, "."+schemas.ExpirySetting) {
 			d.Harm = drivers.RowsWrong
 		}
-		d.Mend = m.mend(d.Difference)
+		for _, c := range p.commands(d.Difference) {
+			d.Mend = append(d.Mend, c.text)
+		}
 	}
 	for _, r := range l.roots {
 		d, ok := there.tables[r.name]
 		if !ok {
 			continue
 		}
-		found.Drifts = append(found.Drifts, m.descriptorDrifts(r, d)...)
-		state, err := c.stateOf(ctx, r.name)
+		found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
+		state, err := a.stateOf(ctx, r.name)
 		if err != nil {
 			return nil, err
 		}
@@ -70,13 +73,13 @@ func (c *catalog) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Co
 
 // namespaceFor returns the namespace that the marks of the schema's tables name: that of the
 // keyspace, if the user named one of mailbench's, else the store's.
-func (c *catalog) namespaceFor(schema string) string {
-	if own, ok := strings.CutPrefix(c.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
+func (a *admin) namespaceFor(schema string) string {
+	if own, ok := strings.CutPrefix(a.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
 		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
 			return before
 		}
 	}
-	return c.namespace
+	return a.namespace
 }
 
 func setting(r *root, name, want, have string) schemas.Difference {
@@ -110,8 +113,8 @@ var (
 
 // descriptorDrifts compares those parts of a descriptor that the schema does not set: the
 // attributes of the table and further settings of its families.
-func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
-	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(m.unmarked, r.name) {
+func (p *planner) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
+	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(p.there.unmarked, r.name) {
 		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
 		if lost.Have == markVersion {
 			lost = setting(r, attrTables, "that of the schema", "damaged")
@@ -119,7 +122,7 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 		all = append(all, drivers.Drift{
 			Difference: lost, Harm: drivers.CostsMore,
 			Mend: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
-				metadata(m.layout.descriptor(r, m.namespace)))},
+				metadata(p.descriptor(r, p.namespace)))},
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
@@ -160,12 +163,12 @@ func (m *mender) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dr
 
 // stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
 // TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
-func (c *catalog) stateOf(ctx context.Context, table string) (string, error) {
+func (a *admin) stateOf(ctx context.Context, table string) (string, error) {
 	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
 	if err != nil {
 		return "", err
 	}
-	r, err := c.client.Get(get)
+	r, err := a.client.Get(get)
 	if errors.Is(err, gohbase.TableNotFound) {
 		return "", nil
 	}
@@ -179,78 +182,104 @@ func (c *catalog) stateOf(ctx context.Context, table string) (string, error) {
 	return states[min(int(r.Cells[0].Value[1]), len(states)-1)], nil
 }
 
-// mender knows the commands of the HBase shell that mend a difference.
-type mender struct {
+// planner knows the commands of the HBase shell that change the tables of a schema as a difference needs it: Apply runs
+// those that create tables, schema diff prints them, and schema render prints those of a store without tables.
+type planner struct {
 	*layout
-	*foundTables
-	namespace string // the namespace in marks
+	there     *foundTables
+	namespace string   // the namespace in marks
+	regions   int      // that a new table begins with
+	users     []string // a sample, which divides addresses among regions
 }
 
-// mend returns the commands that would mend a difference. A command that would remove data is
-// written as a comment.
-func (m *mender) mend(f schemas.Difference) []string {
-	t := m.layout.schema.Table(f.Table)
+func (a *admin) planner(l *layout, there *foundTables) *planner {
+	return &planner{l, there, a.namespaceFor(l.schema.Name), a.preSplit, a.users}
+}
+
+// tableCommand is a command of the HBase shell. One that would remove data is a comment, and so is what no command does.
+type tableCommand struct {
+	text   string
+	table  string                 // the HBase table
+	create *pb.CreateTableRequest // the same as a request, if it creates the table; else nil
+}
+
+// commands returns the commands of a change.
+func (p *planner) commands(f schemas.Difference) []tableCommand {
+	t := p.schema.Table(f.Table)
 	if t == nil {
-		return m.remove(f.Table)
+		return p.remove(f.Table)
 	}
-	tb, r := m.layout.tables[t], m.rootOf(t)
+	tb, r := p.tables[t], p.rootOf(t)
 	switch f.Kind {
 	case schemas.MissingTable:
-		if _, ok := m.foundTables.tables[r.name]; !ok {
-			return []string{create(m.descriptor(r, m.namespace), nil)}
+		if _, ok := p.there.tables[r.name]; !ok {
+			return []tableCommand{p.create(r)}
 		}
-		return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(tb.family, r.families[tb.family]))}
+		return r.commands(alterFamily(r, tb.family))
 	case schemas.MissingColumn:
-		if d := m.foundTables.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
-			return []string{fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(staticFamily, r.families[staticFamily]))}
+		if d := p.there.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
+			return r.commands(alterFamily(r, staticFamily))
 		}
-		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
+		return r.commands("# HBase has no columns to create: existing rows have no value in this one")
 	case schemas.ExtraColumn:
-		return []string{"# HBase has no columns to remove: cells of this name are not read"}
+		return r.commands("# HBase has no columns to remove: cells of this name are not read")
 	case schemas.DifferentSetting, schemas.DifferentExpiry:
 		name := strings.TrimPrefix(f.Part, engineName+".")
-		for _, of := range layoutSettings {
-			if of == f.Part {
-				return m.recreate(r, "rows are stored with another "+name)
-			}
+		if slices.Contains(layoutSettings, f.Part) {
+			return p.recreate(r, "rows are stored with another "+name)
 		}
-		return m.set(r, tb, name)
+		return r.commands(set(r, tb, name)...)
 	}
-	return m.recreate(r, "rows are stored under other keys, or with other types")
+	return p.recreate(r, "rows are stored under other keys, or with other types")
+}
+
+// commands returns commands that change the table.
+func (r *root) commands(texts ...string) (all []tableCommand) {
+	for _, text := range texts {
+		all = append(all, tableCommand{text: text, table: r.name})
+	}
+	return all
+}
+
+// create returns the command that creates a table.
+func (p *planner) create(r *root) tableCommand {
+	d, splits := p.descriptor(r, p.namespace), r.splits(p.regions, p.users)
+	return tableCommand{
+		text: create(d, splits), table: r.name,
+		create: &pb.CreateTableRequest{TableSchema: d.message(), SplitKeys: splits},
+	}
 }
 
 func (l *layout) rootOf(t *schemas.Table) *root {
-	for _, r := range l.roots {
-		if r.schema == t.Root() {
-			return r
-		}
-	}
-	return nil
+	return l.roots[slices.IndexFunc(l.roots, func(r *root) bool { return r.schema == t.Root() })]
 }
 
 // remove returns the commands that remove what HBase has and the schema does not: a table, or
 // a family if the name is "table:family".
-func (m *mender) remove(name string) []string {
+func (p *planner) remove(name string) []tableCommand {
 	table, family, isFamily := strings.Cut(name, ":")
-	for _, r := range m.roots {
+	for _, r := range p.roots {
 		if isFamily && r.schema.Name == table {
-			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
-				ruby(r.name), ruby(family))}
+			return r.commands(fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
+				ruby(r.name), ruby(family)))
 		}
 	}
-	for _, other := range m.others {
+	for _, other := range p.there.others {
 		if strings.HasSuffix(other, name) {
 			name = other
 		}
 	}
-	return []string{
-		fmt.Sprintf("# removes its rows: disable %s", ruby(name)),
-		fmt.Sprintf("# removes its rows: drop %s", ruby(name)),
-	}
+	r := &root{name: name}
+	return r.commands("# removes its rows: disable "+ruby(name), "# removes its rows: drop "+ruby(name))
 }
 
-// set sets a setting of a family.
-func (m *mender) set(r *root, tb *table, name string) []string {
+// alterFamily returns the command that adds a family.
+func alterFamily(r *root, family string) string {
+	return fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(family, r.families[family]))
+}
+
+// set returns the commands that set a setting of a family.
+func set(r *root, tb *table, name string) []string {
 	family := tb.family
 	if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {
 		family, name = staticFamily, own
@@ -263,18 +292,14 @@ func (m *mender) set(r *root, tb *table, name string) []string {
 		familyWord(setting, tb.descriptor[setting]))}
 	switch setting {
 	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
-		commands = append(commands, fmt.Sprintf("# existing files keep the old setting until: major_compact %s",
-			ruby(r.name)))
+		commands = append(commands, "# existing files keep the old setting until: major_compact "+ruby(r.name))
 	}
 	return commands
 }
 
-// recreate returns, as comments, the commands that drop a table and create it recreate.
-func (m *mender) recreate(r *root, why string) []string {
-	return []string{
-		"# " + why + ": write the rows again into a new table",
-		fmt.Sprintf("# removes them: disable %s", ruby(r.name)),
-		fmt.Sprintf("# removes them: drop %s", ruby(r.name)),
-		"# " + strings.ReplaceAll(create(m.descriptor(r, m.namespace), nil), "\n", "\n# "),
-	}
+// recreate returns, as comments, the commands that drop a table and create it again.
+func (p *planner) recreate(r *root, why string) []tableCommand {
+	return r.commands("# "+why+": write the rows again into a new table",
+		"# removes them: disable "+ruby(r.name), "# removes them: drop "+ruby(r.name),
+		"# "+strings.ReplaceAll(p.create(r).text, "\n", "\n# "))
 }

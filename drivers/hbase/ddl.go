@@ -17,9 +17,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// admin creates, compares and drops the tables of schemas.
-type admin struct{ catalog }
-
 // apply creates the schema's tables that are missing, or with ReadOnly only compares them.
 // Several clients may apply a schema at the same time: each table is created by one of them,
 // and all of them compare the result.
@@ -60,49 +57,41 @@ func (a *admin) create(ctx context.Context, l *layout) error {
 		return err
 	}
 	var g errgroup.Group
-	for _, r := range missing {
-		g.Go(func() error {
-			return crash.Guard(func() error {
-				err := a.createTable(ctx, l, r, r.splits(a.preSplit, a.users))
-				if isClass(err, "TableExistsException") {
-					return a.await(ctx, r.name) // another client creates it
-				}
-				return err
-			})
-		})
+	for _, c := range missing {
+		g.Go(func() error { return crash.Guard(func() error { return a.createTable(ctx, c) }) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	if missing, err = a.missing(ctx, l); err == nil && len(missing) > 0 {
-		err = fmt.Errorf("somebody else dropped table %s while it was being created", missing[0].name)
+		err = fmt.Errorf("somebody else dropped table %s while it was being created", missing[0].table)
 	}
 	return err
 }
 
-// missing returns the HBase tables that do not exist. It returns an error if an
+// missing returns the commands that create the HBase tables that do not exist. It returns an error if an
 // existing one differs in any way, or lacks a family.
-func (a *admin) missing(ctx context.Context, l *layout) ([]*root, error) {
+func (a *admin) missing(ctx context.Context, l *layout) (all []tableCommand, err error) {
 	there, err := a.inspect(ctx, l.schema.Name)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := drivers.Missing(l.stored(), there)
+	changes, err := drivers.Missing(l.stored(), there.schema)
 	if err != nil {
 		return nil, err
 	}
-	var roots []*root
-	for _, m := range tables {
-		t := l.schema.Table(m.Table).Root()
-		if slices.ContainsFunc(there.Tables, func(o *schemas.Table) bool { return o.Root().Name == t.Name }) {
-			return nil, drivers.Conflict([]schemas.Difference{m})
-		}
-		r := l.roots[slices.IndexFunc(l.roots, func(r *root) bool { return r.schema == t })]
-		if !slices.Contains(roots, r) {
-			roots = append(roots, r)
+	p := a.planner(l, there)
+	for _, d := range changes {
+		for _, c := range p.commands(d) {
+			if c.create == nil { // the table exists without a family
+				return nil, drivers.Conflict([]schemas.Difference{d})
+			}
+			if !slices.ContainsFunc(all, func(o tableCommand) bool { return o.table == c.table }) {
+				all = append(all, c)
+			}
 		}
 	}
-	return roots, nil
+	return all, nil
 }
 
 // await waits until HBase knows a table.
@@ -120,16 +109,18 @@ func (a *admin) await(ctx context.Context, name string) error {
 	}
 }
 
-// createTable creates one table. Its second and later regions begin at splits.
-func (a *admin) createTable(ctx context.Context, l *layout, r *root, splits [][]byte) error {
+// createTable runs a command that creates a table, or waits until another client has created it.
+func (a *admin) createTable(ctx context.Context, c tableCommand) error {
 	var answer pb.CreateTableResponse
-	request := &pb.CreateTableRequest{TableSchema: l.descriptor(r, a.namespace).message(), SplitKeys: splits}
-	err := a.askMaster(ctx, "CreateTable", request, &answer)
+	err := a.askMaster(ctx, "CreateTable", c.create, &answer)
 	if err == nil {
 		err = a.procedure(ctx, answer.GetProcId())
 	}
+	if isClass(err, "TableExistsException") {
+		return a.await(ctx, c.table)
+	}
 	if err != nil {
-		return fmt.Errorf("create table %s: %w", r.name, err)
+		return fmt.Errorf("create table %s: %w", c.table, err)
 	}
 	return nil
 }

@@ -273,11 +273,11 @@ func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value
 			err = b.bound(parts, n, after[:min(len(after), free)], !st.backward, !st.backward && len(after) <= free)
 		}
 	}
-	if st.from != nil {
-		b.narrow(st.from, true)
+	if bytes.Compare(st.from, b.lower) > 0 {
+		b.lower = append(b.lower[:0], st.from...)
 	}
-	if st.to != nil {
-		b.narrow(st.to, false)
+	if st.to != nil && (len(b.upper) == 0 || bytes.Compare(st.to, b.upper) < 0) {
+		b.upper = append(b.upper[:0], st.to...)
 	}
 	b.none = b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
 	return err
@@ -295,17 +295,12 @@ func (b *bounds) bound(parts []keyPart, n int, vs []drivers.Value, first, past b
 			return nil
 		}
 	}
-	b.narrow(b.scratch, first)
-	return nil
-}
-
-// narrow moves one end of the range inwards to the key.
-func (b *bounds) narrow(key []byte, first bool) {
-	switch {
+	switch key := b.scratch; {
 	case first && bytes.Compare(key, b.lower) > 0:
 		b.lower = append(b.lower[:0], key...)
 	case !first && (len(b.upper) == 0 || bytes.Compare(key, b.upper) < 0):
 		b.upper = append(b.upper[:0], key...)
 		b.none = b.none || len(key) == 0
 	}
+	return nil
 }

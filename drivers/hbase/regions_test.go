@@ -96,7 +96,9 @@ patterns:
 		return key
 	}
 	splits := [][]byte{at(10), append(at(20), 0), at(30), at(31), at(900), []byte("q")}
-	if err := st.admin.createTable(t.Context(), l, l.roots[0], splits); err != nil {
+	made := st.admin.planner(l, new(foundTables)).create(l.roots[0])
+	made.create.SplitKeys = splits
+	if err := st.admin.createTable(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(t.Context(), s); err != nil {

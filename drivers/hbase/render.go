@@ -11,8 +11,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// renderShell writes the commands of the HBase shell that create what Apply creates. Both use
-// the same descriptors.
+// renderShell writes the commands of the HBase shell that Apply runs.
 func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	set, err := newSettings(o)
 	if err == nil {
@@ -25,6 +24,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("schema %s: %w", s.Name, err)
 	}
+	p := &planner{l, new(foundTables), o.Namespace, set.preSplit, o.Users}
 	t := render.New("#")
 	t.Head(s,
 		fmt.Sprintf("The commands of the HBase shell that create the tables of the schema %s as mailbench does. A table's "+
@@ -36,7 +36,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 				l.comments(t, of)
 			}
 		}
-		t.Statement(create(l.descriptor(r, o.Namespace), r.splits(set.preSplit, o.Users)))
+		t.Statement(p.create(r).text)
 	}
 	return t.String(), nil
 }

@@ -90,7 +90,7 @@ func newStore(c *cluster, o drivers.Options) *Store {
 	a := new(compiler)
 	return &Store{
 		cluster: c, compiler: a, fleet: &fleet{cluster: c, compiler: a},
-		admin: &admin{catalog{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace}},
+		admin: &admin{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace},
 	}
 }
 
@@ -139,11 +139,14 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 // Inspect implements drivers.Store.
 func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	return plan.Call(&s.Gate, "inspect schema "+name, func() (*schemas.Schema, error) {
-		sch, err := s.admin.inspect(ctx, name)
-		if err == nil && len(sch.Tables) == 0 {
+		there, err := s.admin.inspect(ctx, name)
+		if err == nil && len(there.tables) == 0 {
 			err = fmt.Errorf("HBase has no table that begins with %s", s.admin.prefix(name))
 		}
-		return sch, err
+		if err != nil {
+			return nil, err
+		}
+		return there.schema, nil
 	})
 }
 

@@ -133,8 +133,8 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 	}
 }
 
-// catalog reads which tables an HBase has.
-type catalog struct {
+// admin creates, compares and drops the tables of schemas.
+type admin struct {
 	*cluster
 	namespace string
 	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
@@ -143,42 +143,42 @@ type catalog struct {
 
 // findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
 // names of tables. It is a namespace if there is one with tables, or neither.
-func (c *catalog) findDotted(ctx context.Context) error {
-	if c.keyspace == "" || c.keyspace == hbaseNamespace || strings.HasPrefix(c.keyspace, drivers.Prefix) {
+func (a *admin) findDotted(ctx context.Context) error {
+	if a.keyspace == "" || a.keyspace == hbaseNamespace || strings.HasPrefix(a.keyspace, drivers.Prefix) {
 		return nil
 	}
-	in, err := c.describe(ctx, c.keyspace+":")
+	in, err := a.describe(ctx, a.keyspace+":")
 	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
 		return err
 	}
-	begin, err := c.describe(ctx, c.keyspace+".")
-	c.dotted = len(begin) > 0
+	begin, err := a.describe(ctx, a.keyspace+".")
+	a.dotted = len(begin) > 0
 	return err
 }
 
 // prefix returns how the names of a schema's HBase tables begin in this store.
-func (c *catalog) prefix(schema string) string {
+func (a *admin) prefix(schema string) string {
 	switch {
-	case c.keyspace == "":
-		return prefixOf(c.namespace, schema)
-	case c.keyspace == hbaseNamespace:
+	case a.keyspace == "":
+		return prefixOf(a.namespace, schema)
+	case a.keyspace == hbaseNamespace:
 		return ""
-	case strings.HasPrefix(c.keyspace, drivers.Prefix) || c.dotted:
-		return c.keyspace + "."
+	case strings.HasPrefix(a.keyspace, drivers.Prefix) || a.dotted:
+		return a.keyspace + "."
 	}
-	return c.keyspace + ":"
+	return a.keyspace + ":"
 }
 
 // describe returns the descriptors of all tables whose names begin with prefix, by
 // their names. Those of the default namespace are named without it.
-func (c *catalog) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
+func (a *admin) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
 	var answer pb.GetTableDescriptorsResponse
 	in := tableName(prefix)
 	request := &pb.GetTableDescriptorsRequest{
 		Regex:     proto.String(regexp.QuoteMeta(string(in.Qualifier)) + ".*"),
 		Namespace: proto.String(string(in.Namespace)),
 	}
-	if err := c.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
+	if err := a.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
 		return nil, err
 	}
 	all := make(map[string]TableDescription)
@@ -199,11 +199,10 @@ func (c *catalog) describe(ctx context.Context, prefix string) (map[string]Table
 	return all, nil
 }
 
-// inspect inspects a schema. If no table of it exists, it returns a schema without
-// tables.
-func (c *catalog) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	prefix := c.prefix(name)
-	there, err := c.describe(ctx, prefix)
+// inspect inspects the tables of a schema, which must be mailbench's.
+func (a *admin) inspect(ctx context.Context, name string) (*foundTables, error) {
+	prefix := a.prefix(name)
+	there, err := a.describe(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -213,11 +212,12 @@ func (c *catalog) inspect(ctx context.Context, name string) (*schemas.Schema, er
 			return nil, err
 		}
 		of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]
-		if c.keyspace == "" && (of != name || in != c.namespace) {
+		if a.keyspace == "" && (of != name || in != a.namespace) {
 			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
 		}
 	}
-	return c.read(name, prefix, there)
+	sch, err := a.read(name, prefix, there)
+	return &foundTables{schema: sch, tables: there}, err
 }
 
 // foundTables are the HBase tables whose names begin with the store's prefix for a schema.
@@ -230,9 +230,9 @@ type foundTables struct {
 
 // find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
 // families, so find assumes that a table without a mark is laid out as the schema says.
-func (c *catalog) find(ctx context.Context, l *layout) (*foundTables, error) {
-	prefix := c.prefix(l.schema.Name)
-	there, err := c.describe(ctx, prefix)
+func (a *admin) find(ctx context.Context, l *layout) (*foundTables, error) {
+	prefix := a.prefix(l.schema.Name)
+	there, err := a.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (c *catalog) find(ctx context.Context, l *layout) (*foundTables, error) {
 		f.unmarked = append(f.unmarked, table)
 		d.Attributes[attrTables] = l.tablesText(l.roots[i])
 	}
-	if f.schema, err = c.read(l.schema.Name, prefix, there); err != nil {
+	if f.schema, err = a.read(l.schema.Name, prefix, there); err != nil {
 		return nil, err
 	}
 	for _, table := range f.others {
@@ -274,7 +274,7 @@ func (d TableDescription) marks(name string) bool {
 }
 
 // read reads the tables of a schema out of their descriptors.
-func (c *catalog) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
+func (a *admin) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
 	if len(there) == 0 {
 		return &schemas.Schema{Name: name}, nil
 	}
@@ -284,7 +284,7 @@ func (c *catalog) read(name, prefix string, there map[string]TableDescription) (
 		text += there[table].Attributes[attrTables]
 		families[table] = there[table].Families
 	}
-	sch, err := schemas.Parse("HBase at "+c.contact[0], []byte(text))
+	sch, err := schemas.Parse("HBase at "+a.contact[0], []byte(text))
 	if err != nil {
 		return nil, err
 	}
@@ -308,8 +308,8 @@ func dropIndexes(s *schemas.Schema) {
 }
 
 // namespaces returns the namespaces of all tables that mailbench made.
-func (c *catalog) namespaces(ctx context.Context) ([]string, error) {
-	all, err := c.describe(ctx, drivers.Prefix)
+func (a *admin) namespaces(ctx context.Context) ([]string, error) {
+	all, err := a.describe(ctx, drivers.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -325,14 +325,14 @@ func (c *catalog) namespaces(ctx context.Context) ([]string, error) {
 
 // absent is the error for tables of which none exists. It names the namespaces that do, and what names of
 // tables begin with, up to their first dot, as Options.Keyspace takes them.
-func (c *catalog) absent(ctx context.Context, schema string) error {
-	name := c.keyspace
+func (a *admin) absent(ctx context.Context, schema string) error {
+	name := a.keyspace
 	if name == "" {
-		name = strings.TrimSuffix(c.prefix(schema), ".")
+		name = strings.TrimSuffix(a.prefix(schema), ".")
 	}
 	var answer pb.GetTableNamesResponse
 	request := &pb.GetTableNamesRequest{Regex: proto.String(".*")}
-	if err := c.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
+	if err := a.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
 		return fmt.Errorf("list tables: %w", err)
 	}
 	there := make(map[string]bool)
@@ -344,7 +344,7 @@ func (c *catalog) absent(ctx context.Context, schema string) error {
 		there[in] = true
 	}
 	return &drivers.AbsentError{
-		What: "namespace", Name: name, Where: "with tables at " + strings.Join(c.contact, ", "),
+		What: "namespace", Name: name, Where: "with tables at " + strings.Join(a.contact, ", "),
 		There: slices.Sorted(maps.Keys(there)),
 	}
 }
