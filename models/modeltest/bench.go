@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,55 +16,45 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // bench is a model on an engine with one account.
 type bench struct {
-	testing.TB
-	store   drivers.Store
-	bound   models.Bound
-	mb      models.Mailbox
-	folders []*models.Folder // INBOX, Work
-	handle  [1]models.Handle
+	*World
+	*call
+	bound    models.Bound
+	messages []*mail.Message // to deliver
+	all      []models.Handle // delivered before
+	first    [1]models.Handle
+	discards bool
 }
 
 func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
 	b.Helper()
-	ctx := b.Context()
-	var st drivers.Store
-	var err error
-	if e.Remote {
-		st = drivertest.OpenLive(b, e, drivers.Options{Contact: []string{live.Contact(b, e.Name)}, Namespace: newNamespace()})
-	} else {
-		st, err = e.Open(ctx, drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
+	w := newWorld(b, m, func(b testing.TB, s *schemas.Schema) drivers.Store {
+		if e.Remote {
+			o := drivers.Options{Contact: []string{live.Contact(b, e.Name)}, Namespace: newNamespace()}
+			st := drivertest.OpenLive(b, e, o)
+			must(b, st.Apply(b.Context(), s))
+			return st
+		}
+		st, err := e.Open(b.Context(), drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
 		must(b, err)
 		b.Cleanup(func() { st.Close() })
-	}
-	schema, err := m.Schema()
-	must(b, err)
-	must(b, st.Apply(ctx, schema))
-	p, err := drivers.PrepareAll(ctx, st, schema)
-	must(b, err)
-	bound, err := m.Bind(ctx, p, models.Options{})
-	must(b, err)
-	s, err := st.Session()
-	must(b, err)
-	b.Cleanup(func() { s.Close() })
+		must(b, st.Apply(b.Context(), s))
+		return st
+	})
+	x := &bench{World: w, bound: w.Bind(models.Options{Now: time.Now}), discards: w.Store.Capabilities().Discards}
+	s := w.Session()
 	if wrap != nil {
 		s = wrap(s)
 	}
-	x := &bench{TB: b, store: st, bound: bound, mb: bound.Mailbox(s)}
-	a, err := x.mb.CreateUser(ctx, "ann@example.org", []string{"INBOX", "Work"})
+	mb := x.bound.Mailbox(s)
+	a, err := mb.CreateUser(b.Context(), "ann@example.org", []string{"INBOX", "Work"})
 	must(b, err)
-	x.folders = a.Folders
+	x.call = newCall(context.Background(), mb, a)
 	return x
-}
-
-func must(b testing.TB, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
 }
 
 // mailOf returns n messages of about size bytes, whose text compresses about 2:1.
@@ -91,81 +80,57 @@ func mailOf(size, n int) []*mail.Message {
 }
 
 func (x *bench) deliver(m *mail.Message) models.Handle {
-	must(x.TB, x.mb.Deliver(context.Background(), m, x.folders[:1], x.handle[:]))
-	return x.handle[0]
+	x.m, x.made = m, x.first[:]
+	must(x.TB, the("deliver").run(x.call))
+	return x.made[0]
+}
+
+// fill delivers n messages.
+func (x *bench) fill(n int) {
+	for i := range n {
+		x.all = append(x.all, x.deliver(x.messages[i%len(x.messages)]))
+	}
+}
+
+// benched are the operations that Bench and testAllocations run.
+var benched = []string{"deliver", "list", "open", "raw", "flag", "move", "delete", "stats"}
+
+// run runs an operation for the i-th time. Messages take turns. All of them move to the other folder one by
+// one, and then back; the null engine stores nothing, so nothing has moved there.
+func (x *bench) run(op *operation, i int) error {
+	at, round := i%len(x.all), i/len(x.all)%2
+	x.m, x.hs, x.on = x.messages[i%len(x.messages)], x.all[at:at+1], round == 0
+	x.in, x.to, x.made = x.a.Folders[0], x.a.Folders[1], x.first[:]
+	if op.name == "move" && !x.discards {
+		x.in, x.to, x.made = x.a.Folders[round], x.a.Folders[1-round], x.hs
+	}
+	return op.run(x.call)
 }
 
 // Bench measures each operation on one worker: on the null engine the model's own CPU and
 // allocations, on the embedded engine both together.
 func (s Suite) Bench(b *testing.B) {
 	for _, e := range []drivers.Engine{null.Engine(), pebble.Engine()} {
-		for _, op := range operations {
-			b.Run(fmt.Sprintf("Model/%s/%s/%s", e.Name, s.Model.Name, op.name), func(b *testing.B) {
+		for _, name := range benched {
+			op := the(name)
+			b.Run(fmt.Sprintf("Model/%s/%s/%s", e.Name, s.Model.Name, name), func(b *testing.B) {
 				x := open(b, s.Model, e, nil)
-				messages := mailOf(8<<10, 64)
-				var hs []models.Handle
-				for i := range max(100, op.needs(b.N)) {
-					hs = append(hs, x.deliver(messages[i%len(messages)]))
+				x.messages = mailOf(8<<10, 64)
+				if x.fill(100); name == "delete" {
+					x.fill(max(0, b.N-100))
 				}
-				if op.name == "raw" && errors.Is(op.run(x, 0, hs, messages), models.ErrNotOffered) {
+				if name == "raw" && errors.Is(x.run(op, 0), models.ErrNotOffered) {
 					b.Skip("the model has no whole messages")
 				}
-				if s, ok := x.store.(drivers.Settler); ok {
+				if s, ok := x.Store.(drivers.Settler); ok {
 					must(b, s.Settle(b.Context()))
 				}
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
-					must(b, op.run(x, i, hs, messages))
+					must(b, x.run(op, i))
 				}
 			})
 		}
 	}
 }
-
-var opened models.Opened
-
-// operations are the operations that Bench and testAllocations run. needs returns how
-// many messages n runs need.
-var operations = []struct {
-	name  string
-	needs func(n int) int
-	run   func(x *bench, i int, hs []models.Handle, messages []*mail.Message) error
-}{
-	{"deliver", none, func(x *bench, i int, _ []models.Handle, messages []*mail.Message) error {
-		return x.mb.Deliver(context.Background(), messages[i%len(messages)], x.folders[:1], x.handle[:])
-	}},
-	{"list", none, func(x *bench, i int, _ []models.Handle, _ []*mail.Message) error {
-		return x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard)
-	}},
-	{"open", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
-		return x.mb.Open(context.Background(), x.folders[0], hs[i%len(hs)], &opened)
-	}},
-	{"raw", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
-		_, err := x.mb.Raw(context.Background(), x.folders[0], hs[i%len(hs)], io.Discard)
-		return err
-	}},
-	{"flag", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
-		return x.mb.Flag(context.Background(), x.folders[0], hs[i%len(hs)], models.Seen, i/len(hs)%2 == 0)
-	}},
-	{"move", none, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
-		if x.store.Capabilities().Discards { // nothing is kept, so nothing has moved
-			return x.mb.Move(context.Background(), x.folders[0], x.folders[1], hs[i%len(hs):i%len(hs)+1], x.handle[:])
-		}
-		// All messages move to the other folder one by one, and then back.
-		from := i / len(hs) % 2
-		h := hs[i%len(hs) : i%len(hs)+1]
-		return x.mb.Move(context.Background(), x.folders[from], x.folders[1-from], h, h)
-	}},
-	{"delete", func(n int) int { return n }, func(x *bench, i int, hs []models.Handle, _ []*mail.Message) error {
-		return x.mb.Delete(context.Background(), x.folders[0], hs[i:i+1])
-	}},
-	{"stats", none, func(x *bench, i int, _ []models.Handle, _ []*mail.Message) error {
-		_, err := x.mb.Stats(context.Background(), x.folders[0])
-		return err
-	}},
-}
-
-func none(int) int { return 0 }
-
-func discard(*models.Entry) error { return nil }

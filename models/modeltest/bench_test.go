@@ -133,7 +133,7 @@ func benchVersusBare(b *testing.B, m models.Model) {
 		for i := range n {
 			x.deliver(messages[i%len(messages)])
 		}
-		must(b, x.store.(drivers.Settler).Settle(b.Context()))
+		must(b, x.Store.(drivers.Settler).Settle(b.Context()))
 		between := time.Now()
 		for range n {
 			loop.deliver(b, rec.batches, payload)
@@ -205,7 +205,7 @@ func benchPageGrowth(b *testing.B, m models.Model) {
 }
 
 func (x *bench) page() {
-	must(x.TB, x.mb.List(context.Background(), x.folders[0], models.Handle{}, 25, discard))
+	must(x.TB, x.mb.List(context.Background(), x.a.Folders[0], models.Handle{}, 25, x.entry))
 }
 
 // filled opens a model with n messages in its inbox, settled. Over a network several workers
@@ -220,7 +220,7 @@ func filled(b *testing.B, m models.Model, e drivers.Engine, messages []*mail.Mes
 	begin := time.Now()
 	var group errgroup.Group
 	for w := range workers {
-		s, err := x.store.Session()
+		s, err := x.Store.Session()
 		must(b, err)
 		group.Go(func() error {
 			defer s.Close()
@@ -229,7 +229,7 @@ func filled(b *testing.B, m models.Model, e drivers.Engine, messages []*mail.Mes
 				msg := *messages[i%len(messages)]
 				msg.Date = messages[0].Date.Add(time.Duration(i) * time.Second)
 				msg.Arrived = msg.Date // a label of datastax is in use for hours, not for half a second
-				if err := mb.Deliver(context.Background(), &msg, x.folders[:1], handles); err != nil {
+				if err := mb.Deliver(context.Background(), &msg, x.a.Folders[:1], handles); err != nil {
 					return err
 				}
 			}
@@ -237,7 +237,7 @@ func filled(b *testing.B, m models.Model, e drivers.Engine, messages []*mail.Mes
 		})
 	}
 	must(b, group.Wait())
-	if s, ok := x.store.(drivers.Settler); ok {
+	if s, ok := x.Store.(drivers.Settler); ok {
 		must(b, s.Settle(b.Context()))
 	}
 	b.Logf("%s: %d messages in %v", m.Name, n, time.Since(begin).Round(time.Second))

@@ -32,18 +32,17 @@ func testCalls(t *testing.T, s *suite) {
 // of one kind begin with its name.
 type script struct {
 	*fixture
+	*call
 	out   strings.Builder
 	meter *drivers.Meter
 	calls []string // patterns run since the last step
-	mb    models.Mailbox
 
-	ann, bob, cat *models.Account
-	in, work      *models.Folder  // ann's inbox and Work
-	hs            []models.Handle // messages of ann's inbox after all deliveries, newest first
+	users []*models.Account // ann, bob and cat
+	sent  []models.Handle   // messages of ann's inbox after all deliveries, newest first
 }
 
 func newScript(f *fixture) *script {
-	sc := &script{fixture: f, meter: drivers.NewMeter(f.session())}
+	sc := &script{fixture: f, meter: drivers.NewMeter(f.Session())}
 	sc.meter.Trace = func(st drivers.Statement, calls int64) {
 		name := st.Pattern().Name
 		switch p := st.Emulates(); {
@@ -57,13 +56,13 @@ func newScript(f *fixture) *script {
 		}
 		sc.calls = append(sc.calls, name)
 	}
-	sc.mb = f.bound.Mailbox(sc.meter)
+	sc.call = newCall(f.ctx, f.bound.Mailbox(sc.meter), &models.Account{Address: "nobody@example.org"})
 	return sc
 }
 
 // step runs one operation and writes down what it cost.
 func (sc *script) step(name string, op func() error) {
-	sc.t.Helper()
+	sc.TB.Helper()
 	sc.clock.advance(time.Second)
 	sc.calls = sc.calls[:0]
 	sc.meter.Take()
@@ -76,7 +75,7 @@ func (sc *script) step(name string, op func() error) {
 	case errors.Is(err, models.ErrExists):
 		name += " (exists)"
 	case err != nil:
-		sc.t.Fatalf("%s: %v", name, err)
+		sc.TB.Fatalf("%s: %v", name, err)
 	}
 	c := sc.meter.Take()
 	fmt.Fprintf(&sc.out, "%s: calls=%d rows_examined=%d rows_read=%d rows_written=%d bytes_read=%d bytes_written=%d\n",
@@ -95,240 +94,172 @@ func (sc *script) step(name string, op func() error) {
 	}
 }
 
-func (sc *script) deliver(name string, d Draft, to ...*models.Folder) {
-	sc.t.Helper()
-	hs := make([]models.Handle, len(to))
-	sc.step("deliver "+name, func() error { return sc.mb.Deliver(sc.ctx, d.Message(), to, hs) })
+// do is a step for an operation, if the model has it.
+func (sc *script) do(name, operation string, hs ...models.Handle) {
+	sc.TB.Helper()
+	if op := the(operation); op.in(sc.mb) {
+		sc.hs = hs
+		sc.step(name, func() error { return op.run(sc.call) })
+	}
 }
 
 func (sc *script) run() {
-	sc.t.Helper()
+	sc.TB.Helper()
 	sc.accounts()
 	sc.deliveries()
 	sc.reads()
 	sc.changes()
 	sc.optional()
-	sc.step("stats", func() error {
-		_, err := sc.mb.Stats(sc.ctx, sc.in)
-		return err
-	})
-	sc.step("folders", func() error {
-		return sc.mb.Folders(sc.ctx, sc.ann, func(models.FolderInfo) error { return nil })
-	})
-	sc.step("audit", func() error {
-		_, err := sc.mb.Audit(sc.ctx)
-		return err
-	})
+	sc.in, sc.a = sc.users[0].Folders[0], sc.users[0]
+	for _, op := range []string{"stats", "folders", "audit"} {
+		sc.do(op, op)
+	}
 }
 
 func (sc *script) accounts() {
-	for _, u := range []struct {
-		address string
-		a       **models.Account
-	}{{"ann@example.org", &sc.ann}, {"bob@example.org", &sc.bob}, {"cat@example.org", &sc.cat}} {
-		sc.step("create user with 2 folders", func() (err error) {
-			*u.a, err = sc.mb.CreateUser(sc.ctx, u.address, []string{"INBOX", "Work"})
+	for _, address := range []string{"ann@example.org", "bob@example.org", "cat@example.org"} {
+		sc.step("create user with 2 folders", func() error {
+			a, err := sc.mb.CreateUser(sc.ctx, address, []string{"INBOX", "Work"})
+			sc.users = append(sc.users, a)
 			return err
 		})
 	}
+	nobody, ann := sc.a, sc.users[0]
+	sc.a = ann
+	sc.in, sc.to = ann.Folders[0], ann.Folder("Work")
 	sc.step("create user", func() error {
-		_, err := sc.mb.CreateUser(sc.ctx, "ann@example.org", []string{"INBOX"})
+		_, err := sc.mb.CreateUser(sc.ctx, ann.Address, []string{"INBOX"})
 		return err
 	})
-	sc.step("create folder", func() error {
-		_, err := sc.mb.CreateFolder(sc.ctx, sc.ann, "Archive")
-		return err
-	})
-	sc.step("login", func() error {
-		_, err := sc.mb.Login(sc.ctx, "ann@example.org")
-		return err
-	})
-	sc.step("login", func() error {
-		_, err := sc.mb.Login(sc.ctx, "nobody@example.org")
-		return err
-	})
-	sc.in, sc.work = sc.ann.Folders[0], sc.ann.Folder("Work")
+	sc.do("create folder", "create folder")
+	sc.do("login", "login")
+	sc.a = nobody
+	sc.do("login", "login")
+	sc.a = ann
 }
 
 func (sc *script) deliveries() {
-	sc.deliver("1 recipient, no attachment", sample(0), sc.in)
-	sc.deliver("3 recipients, no attachment", sample(1), sc.in, sc.bob.Folders[0], sc.cat.Folders[0])
-	files := sample(2)
+	files, big := sample(2), sample(3)
 	files.Files = []File{
 		{Name: "a.txt", Type: "text/plain", Encoding: mail.QuotedPrintable, Content: []byte("Grüße\n")},
 		{Name: "b.bin", Encoding: mail.Base64, Content: noise(3000, 2)},
 	}
-	sc.deliver("2 recipients, 2 small attachments", files, sc.in, sc.bob.Folders[0])
-	big := sample(3)
 	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(2_416_000, 3)}}
-	sc.deliver("1 recipient, attachment of 2416 KB", big, sc.in)
+	for _, d := range []struct {
+		name string
+		Draft
+		recipients int
+	}{
+		{"1 recipient, no attachment", sample(0), 1},
+		{"3 recipients, no attachment", sample(1), 3},
+		{"2 recipients, 2 small attachments", files, 2},
+		{"1 recipient, attachment of 2416 KB", big, 1},
+	} {
+		sc.m, sc.folders = d.Message(), nil
+		for _, a := range sc.users[:d.recipients] {
+			sc.folders = append(sc.folders, a.Folders[0])
+		}
+		sc.do("deliver "+d.name, "deliver")
+	}
 	for n := 4; n < 30; n++ {
 		sc.clock.advance(time.Second)
-		if err := sc.mb.Deliver(sc.ctx, sample(n).Message(), []*models.Folder{sc.in}, make([]models.Handle, 1)); err != nil {
-			sc.t.Fatalf("deliver: %v", err)
-		}
+		sc.Must(sc.mb.Deliver(sc.ctx, sample(n).Message(), []*models.Folder{sc.in}, sc.made))
 	}
-	if err := sc.mb.List(sc.ctx, sc.in, models.Handle{}, 100, func(e *models.Entry) error {
-		sc.hs = append(sc.hs, e.Handle)
+	sc.Must(sc.mb.List(sc.ctx, sc.in, models.Handle{}, 100, func(e *models.Entry) error {
+		sc.sent = append(sc.sent, e.Handle)
 		return nil
-	}); err != nil {
-		sc.t.Fatalf("list: %v", err)
-	}
+	}))
 }
 
 func (sc *script) reads() {
-	var last models.Handle
-	keep := func(e *models.Entry) error {
-		last = e.Handle
-		return nil
-	}
-	sc.step("list the first 25 of 30", func() error { return sc.mb.List(sc.ctx, sc.in, models.Handle{}, 25, keep) })
-	sc.step("list the other 5", func() error { return sc.mb.List(sc.ctx, sc.in, last, 25, keep) })
-	sc.step("list an empty folder", func() error { return sc.mb.List(sc.ctx, sc.work, models.Handle{}, 25, keep) })
+	ctx := sc.ctx
+	sc.do("list the first 25 of 30", "list")
+	sc.step("list the other 5", func() error { return sc.mb.List(ctx, sc.in, sc.sent[24], 25, sc.entry) })
+	sc.step("list an empty folder", func() error { return sc.mb.List(ctx, sc.to, models.Handle{}, 25, sc.entry) })
 
-	var o models.Opened
-	var withFiles, withBig models.Handle
-	for _, h := range sc.hs {
-		if err := sc.mb.Open(sc.ctx, sc.in, h, &o); err != nil {
-			sc.t.Fatalf("open: %v", err)
-		}
-		switch len(o.Attachments) {
-		case 1:
-			withBig = h
-		case 2:
-			withFiles = h
-		}
+	var by [3]models.Handle // the newest without attachments, and those with one and two
+	for _, h := range slices.Backward(sc.sent) {
+		sc.Must(sc.mb.Open(ctx, sc.in, h, &sc.opened))
+		by[len(sc.opened.Attachments)] = h
 	}
-	plain := sc.hs[slices.IndexFunc(sc.hs, func(h models.Handle) bool { return h != withFiles && h != withBig })]
 	for _, m := range []struct {
 		name, file string
 		h          models.Handle
-	}{{"without attachments", "", plain}, {"with 2 attachments", "b.bin", withFiles}, {
-		"with an attachment of 2416 KB",
-		"big.bin", withBig,
-	}} {
-		sc.step("open "+m.name, func() error { return sc.mb.Open(sc.ctx, sc.in, m.h, &o) })
-		sc.step("raw "+m.name, func() error {
-			_, err := sc.mb.Raw(sc.ctx, sc.in, m.h, io.Discard)
-			return err
-		})
+	}{
+		{"without attachments", "", by[0]},
+		{"with 2 attachments", "b.bin", by[2]},
+		{"with an attachment of 2416 KB", "big.bin", by[1]},
+	} {
+		sc.do("open "+m.name, "open", m.h)
+		sc.do("raw "+m.name, "raw", m.h)
 		if m.file != "" {
 			sc.step("attachment "+m.file, func() error {
-				_, err := sc.mb.Attachment(sc.ctx, sc.in, m.h, m.file, io.Discard)
+				_, err := sc.mb.Attachment(ctx, sc.in, m.h, m.file, io.Discard)
 				return err
 			})
 		}
 	}
 	if r, ok := sc.mb.(models.RangeReader); ok {
 		sc.step("raw range of 1000 bytes at 2000000", func() error {
-			_, err := r.RawRange(sc.ctx, sc.in, withBig, 2_000_000, 1000, io.Discard)
+			_, err := r.RawRange(ctx, sc.in, by[1], 2_000_000, 1000, io.Discard)
 			return err
 		})
 	}
 }
 
 func (sc *script) changes() {
-	h := sc.hs
-	for _, flag := range []struct {
-		name string
-		flag models.Flag
-		on   bool
-	}{{"seen", models.Seen, true}, {"seen again", models.Seen, true}, {"unseen", models.Seen, false}, {
-		"answered",
-		models.Answered, true,
-	}} {
-		sc.step("flag "+flag.name, func() error { return sc.mb.Flag(sc.ctx, sc.in, h[0], flag.flag, flag.on) })
+	h := sc.sent
+	sc.do("flag seen", "flag", h[0])
+	sc.do("flag seen again", "flag", h[0])
+	sc.on = false
+	sc.do("flag unseen", "flag", h[0])
+	sc.on, sc.flag = true, models.Answered
+	sc.do("flag answered", "flag", h[0])
+	sc.flag = models.Seen
+	sc.do("move 1", "move", h[1])
+	sc.do("move 3", "move", h[2:5]...)
+	sc.do("delete 1", "delete", h[5])
+	sc.do("delete 3", "delete", h[6:9]...)
+	for _, op := range []string{"open", "flag", "move", "delete"} {
+		sc.do(op, op, h[5])
 	}
-	moved := make([]models.Handle, 3)
-	sc.step("move 1", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[1:2], moved) })
-	sc.step("move 3", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[2:5], moved) })
-	sc.step("delete 1", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[5:6]) })
-	sc.step("delete 3", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[6:9]) })
-	var o models.Opened
-	sc.step("open", func() error { return sc.mb.Open(sc.ctx, sc.in, h[5], &o) })
-	sc.step("flag", func() error { return sc.mb.Flag(sc.ctx, sc.in, h[5], models.Seen, true) })
-	sc.step("move", func() error { return sc.mb.Move(sc.ctx, sc.in, sc.work, h[5:6], moved) })
-	sc.step("delete", func() error { return sc.mb.Delete(sc.ctx, sc.in, h[5:6]) })
 }
 
 func (sc *script) optional() {
-	h := sc.hs
-	if l, ok := sc.mb.(models.Labeler); ok {
-		for _, step := range []struct {
-			name string
-			on   bool
-		}{{"label", true}, {"label again", true}, {"unlabel", false}} {
-			sc.step(step.name, func() error {
-				_, err := l.Label(sc.ctx, sc.in, h[10], sc.work, step.on)
-				return err
-			})
-		}
+	h := sc.sent
+	sc.do("label", "label", h[10])
+	sc.do("label again", "label", h[10])
+	sc.on = false
+	sc.do("unlabel", "label", h[10])
+	sc.on = true
+	sc.do("restore", "restore", h[6])
+	sc.until = sc.clock.now().Add(time.Second)
+	sc.do("purge 3", "purge")
+	for _, op := range []string{"recount", "all mail", "totals", "nested"} {
+		sc.do(op, op)
 	}
-	if p, ok := sc.mb.(models.Purger); ok {
-		sc.step("restore", func() error { return p.Restore(sc.ctx, sc.ann, h[6]) })
-		sc.step("purge 3", func() error {
-			_, err := p.Purge(sc.ctx, sc.ann, sc.clock.now())
-			return err
-		})
+	ann := sc.in
+	sc.do("expunge 3", "expunge", h[11:14]...)
+	sc.in = sc.users[1].Folders[0]
+	sc.do("expunge all", "expunge")
+	sc.in = ann
+	if has[models.UserFlagger](sc.mb) {
+		sc.flag = models.Deleted
+		sc.do("flag deleted", "flag", h[16])
 	}
-	if r, ok := sc.mb.(models.Recounter); ok {
-		sc.step("recount", func() error { return r.Recount(sc.ctx, sc.ann) })
+	sc.do("user flag", "user flag", h[16])
+	sc.do("subscribe", "subscribe")
+	sc.do("subscriptions", "subscriptions")
+	sc.who, sc.until = "ann1@sender.example", start.Add(20*time.Second)
+	for _, op := range []string{"by sender in a folder", "by sender everywhere", "slice"} {
+		sc.do(op, op)
 	}
-	if l, ok := sc.mb.(models.AllMailer); ok {
-		sc.step("all mail", func() error {
-			return sc.mb.List(sc.ctx, l.AllMail(sc.ann), models.Handle{}, 25, func(*models.Entry) error { return nil })
-		})
-		sc.step("totals", func() error {
-			_, err := sc.mb.Stats(sc.ctx, l.AllMail(sc.ann))
-			return err
-		})
-	}
-	if n, ok := sc.mb.(models.Nester); ok {
-		sc.step("nested", func() error {
-			return n.Nested(sc.ctx, sc.ann, func(string, *models.Entry) error { return nil })
-		})
-	}
-	if u, ok := sc.mb.(models.UIDs); ok {
-		sc.step("expunge 3", func() error {
-			_, err := u.Expunge(sc.ctx, sc.in, u.UID(h[13]), u.UID(h[11]))
-			return err
-		})
-		sc.step("expunge all", func() error {
-			_, err := u.Expunge(sc.ctx, sc.bob.Folders[0], 0, 0)
-			return err
-		})
-	}
-	if u, ok := sc.mb.(models.UserFlagger); ok {
-		sc.step("flag deleted", func() error { return sc.mb.Flag(sc.ctx, sc.in, h[16], models.Deleted, true) })
-		sc.step("user flag", func() error { return u.UserFlag(sc.ctx, sc.in, h[16], "$Forwarded", true) })
-	}
-	if s, ok := sc.mb.(models.Subscriber); ok {
-		sc.step("subscribe", func() error { return s.Subscribe(sc.ctx, sc.ann, "Work", true) })
-		sc.step("subscriptions", func() error {
-			return s.Subscriptions(sc.ctx, sc.ann, func(string) error { return nil })
-		})
-	}
-	yield := func(*models.Entry) error { return nil }
-	if s, ok := sc.mb.(models.SenderSearcher); ok {
-		sc.step("by sender in a folder", func() error { return s.BySender(sc.ctx, sc.in, "ann1@sender.example", 25, yield) })
-		sc.step("by sender everywhere", func() error { return s.BySender(sc.ctx, nil, "ann1@sender.example", 25, yield) })
-	}
-	if s, ok := sc.mb.(models.Slicer); ok {
-		sc.step("slice", func() error { return s.Slice(sc.ctx, sc.in, start, start.Add(20*time.Second), 25, yield) })
-	}
-	if s, ok := sc.mb.(models.Seer); ok {
-		sc.step("seen", func() error { return s.Seen(sc.ctx, sc.in, h[12], "bob@example.org") })
-		sc.step("seen by", func() error { return s.SeenBy(sc.ctx, sc.in, h[12], func(string) error { return nil }) })
-	}
-	if p, ok := sc.mb.(models.Poster); ok {
-		var joined *models.Folder
-		sc.step("join", func() error {
-			f, err := p.Join(sc.ctx, &models.Account{Address: "dan@example.org"}, sc.work)
-			joined = f
-			return err
-		})
-		sc.step("leave", func() error { return p.Leave(sc.ctx, joined) })
-	}
+	sc.who = "bob@example.org"
+	sc.do("seen", "seen", h[12])
+	sc.do("seen by", "seen by", h[12])
+	sc.who = "dan@example.org"
+	sc.do("join", "join")
+	sc.do("leave", "leave")
 }
 
 // Patterns checks that a model asks for every pattern that its schema declares, and for no

@@ -18,81 +18,49 @@ type tb interface {
 	Logf(format string, args ...any)
 }
 
-// differential runs each operation on a model's mailbox (got) and on the reference
-// (ref). It fails the test if they differ.
+// differential runs each operation on a model's mailbox (got), and makes the same change to the
+// reference. It fails the test if they differ.
 type differential struct {
 	t   tb
 	ctx context.Context
-	Traits
 	domain
 	clock *clock
 	tick  time.Duration // how far the clock advances before each operation
 	got   models.Mailbox
-	ref   *reference
+	*reference
 
-	accounts []*account
-	handles  map[models.Handle]models.Handle // from the reference's to the model's
-	lastUID  map[*folder]uint64
+	accounts []*account // those that it has created
 	// leftovers says that deliveries have failed halfway. They may have left unreferenced
 	// bodies. An audit counts those, but they are no fault.
 	leftovers bool
 	opened    models.Opened // reused, as callers do
 }
 
-// account and folder hold the account and the folder of both sides.
-type account struct {
-	got, ref *models.Account
-	folders  []*folder
-}
-
-type folder struct {
-	got, ref *models.Folder
-	in       *account
-}
-
-// message is a message in a folder: its handles on both sides.
-type message struct {
-	in       *folder
-	got, ref models.Handle
-}
-
 func (f *fixture) differential() *differential {
-	return f.differentialOf(newReference(f.Traits, f.clock.now), f.mailbox())
+	return f.differentialOf(&reference{Traits: f.Traits}, f.mailbox())
 }
 
 // differentialOf returns a differential of a mailbox and a reference that others may share.
 func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differential {
-	ref.posts = has[models.Poster](got)
 	return &differential{
-		t: f.t, ctx: f.ctx, Traits: f.Traits, domain: f.domain, clock: f.clock, tick: time.Second,
-		got: got, ref: ref,
-		handles: map[models.Handle]models.Handle{},
-		lastUID: map[*folder]uint64{},
+		t: f.TB, ctx: f.ctx, domain: f.domain, clock: f.clock, tick: time.Second, got: got, reference: ref,
 	}
 }
 
-// agree fails the test unless both sides succeeded or failed for the same reason. It
-// returns that reason.
-func (diff *differential) agree(what string, got, ref error) error {
+// agree fails the test unless the model succeeded, or failed for the reason wanted. It returns that reason.
+func (diff *differential) agree(what string, got, want error) error {
 	diff.t.Helper()
-	if ref == nil {
-		if got != nil {
-			diff.t.Fatalf("%s: %v", what, got)
-		}
-		return nil
-	}
-	for _, reason := range []error{models.ErrNotFound, models.ErrExists, context.Canceled} {
-		if errors.Is(ref, reason) {
-			if !errors.Is(got, reason) {
-				diff.t.Fatalf("%s: error is %v, want %q", what, got, reason)
-			}
-			return reason
+	reason := want
+	for _, r := range []error{models.ErrNotFound, models.ErrExists} {
+		if errors.Is(want, r) {
+			reason = r
 		}
 	}
-	if got == nil {
-		diff.t.Fatalf("%s: no error, want %v", what, ref)
+	known := reason == models.ErrNotFound || reason == models.ErrExists
+	if (got == nil) != (want == nil) || known && !errors.Is(got, reason) {
+		diff.t.Fatalf("%s: error is %v, want %v", what, got, reason)
 	}
-	return ref
+	return reason
 }
 
 func (diff *differential) user(address string, folders ...string) *account {
@@ -107,149 +75,148 @@ func (diff *differential) user(address string, folders ...string) *account {
 func (diff *differential) createUser(address string, folders ...string) (*account, error) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
+	var want error
+	switch {
+	case diff.account(address) != nil:
+		want = models.ErrExists
+	case len(folders) > 0 || !has[models.Poster](diff.got):
+		want = models.CheckFolders(folders)
+	}
 	got, err := diff.got.CreateUser(diff.ctx, address, folders)
-	ref, refErr := diff.ref.CreateUser(diff.ctx, address, folders)
-	if err := diff.agree("create user "+address, err, refErr); err != nil {
+	if err := diff.agree("create user "+address, err, want); err != nil {
 		return nil, err
 	}
-	a := diff.pair(got, ref)
+	a := &account{address: address}
+	for _, name := range folders {
+		a.add(name)
+	}
+	diff.pair(got, a)
+	a.use(got)
+	diff.reference.accounts = append(diff.reference.accounts, a)
 	diff.accounts = append(diff.accounts, a)
 	return a, nil
 }
 
-// pair pairs the account of both sides, folder by folder.
-func (diff *differential) pair(got, ref *models.Account) *account {
+// pair compares an account that the model returned, folder by folder.
+func (diff *differential) pair(got *models.Account, a *account) {
 	diff.t.Helper()
-	if got.Address != ref.Address || len(got.Folders) != len(ref.Folders) {
-		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), ref.Address,
-			len(ref.Folders))
+	if got.Address != a.address || len(got.Folders) != len(a.folders) {
+		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), a.address, len(a.folders))
 	}
-	if len(got.Folders) > 0 && got.Folders[0].Name != ref.Folders[0].Name {
-		diff.t.Fatalf("account %q: the first folder is %q, not its inbox %q", got.Address, got.Folders[0].Name,
-			ref.Folders[0].Name)
+	if len(got.Folders) > 0 && got.Folders[0].Name != a.folders[0].name {
+		diff.t.Fatalf("account %q: the first folder is %q, not its inbox", got.Address, got.Folders[0].Name)
 	}
-	a := &account{got: got, ref: ref}
-	for _, r := range ref.Folders {
-		g := got.Folder(r.Name)
+	for _, f := range a.folders {
+		g := got.Folder(f.name)
 		if g == nil {
-			diff.t.Fatalf("account %q has no folder %q", got.Address, r.Name)
+			diff.t.Fatalf("account %q has no folder %q", got.Address, f.name)
 		}
 		if g.Account != got {
-			diff.t.Fatalf("folder %q of %q does not name its account", r.Name, got.Address)
+			diff.t.Fatalf("folder %q of %q does not name its account", f.name, got.Address)
 		}
-		a.folders = append(a.folders, &folder{g, r, a})
 	}
-	return a
 }
 
 func (diff *differential) createFolder(a *account, name string) (*folder, error) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
+	var want error
+	if a.folder(name) != nil {
+		want = models.ErrExists
+	}
 	got, err := diff.got.CreateFolder(diff.ctx, a.got, name)
-	ref, refErr := diff.ref.CreateFolder(diff.ctx, a.ref, name)
-	if err := diff.agree("create folder "+name, err, refErr); err != nil {
+	if err := diff.agree("create folder "+name, err, want); err != nil {
 		return nil, err
 	}
-	f := &folder{got, ref, a}
-	a.folders = append(a.folders, f)
+	f := a.add(name)
+	f.got = got
 	return f, nil
-}
-
-// live returns the messages that the reference has in a folder, newest first.
-func (diff *differential) live(f *folder) []message {
-	diff.t.Helper()
-	var ms []message
-	err := diff.ref.List(context.Background(), f.ref, models.Handle{}, 1<<30, func(e *models.Entry) error {
-		ms = append(ms, message{f, diff.handles[e.Handle], e.Handle})
-		return nil
-	})
-	if err != nil {
-		diff.t.Fatalf("list reference: %v", err)
-	}
-	return ms
 }
 
 // lives reports whether the model's handle names a message of the folder now. A
 // message that came back may have its earlier handle.
 func (diff *differential) lives(m message) bool {
-	for _, l := range diff.live(m.in) {
-		if l.got == m.got {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.in.entries, func(e *entry) bool { return e.got == m.got })
 }
 
-// learn records that two handles name the same message.
-func (diff *differential) learn(f *folder, got, ref models.Handle) message {
+// learn takes the handle that the model gave to a message in f. Where UIDs are kept, one that came has a new one.
+func (diff *differential) learn(f *folder, e *entry, got models.Handle, came bool) message {
 	diff.t.Helper()
 	if got.IsZero() {
-		diff.t.Fatalf("a message in %q of %s was given the zero handle", f.ref.Name, f.in.ref.Address)
+		diff.t.Fatalf("a message in %q of %s was given the zero handle", f.name, f.in.address)
 	}
-	diff.handles[ref] = got
-	return message{f, got, ref}
+	if u, ok := diff.got.(models.UIDs); ok && came {
+		uid := u.UID(got)
+		if uid <= f.uid {
+			diff.t.Fatalf("UID %d in %q after %d was given: UIDs ascend and are never used again", uid, f.name, f.uid)
+		}
+		f.uid = uid
+	}
+	e.got = got
+	return message{e, f}
 }
 
 // deliver delivers a message, and returns it as it is in each folder.
 func (diff *differential) deliver(m *mail.Message, to ...*folder) []message {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
-	got, ref := make([]*models.Folder, len(to)), make([]*models.Folder, len(to))
-	for i, f := range to {
-		got[i], ref[i] = f.got, f.ref
+	var folders []*models.Folder
+	for _, f := range to {
+		folders = append(folders, f.got)
 	}
-	gh, rh := make([]models.Handle, len(to)), make([]models.Handle, len(to))
-	err := diff.got.Deliver(diff.ctx, m, got, gh)
-	diff.agree("deliver", err, diff.ref.Deliver(diff.ctx, m, ref, rh))
-	mails := make([]message, len(to))
+	handles, mails := make([]models.Handle, len(to)), make([]message, len(to))
+	diff.agree("deliver", diff.got.Deliver(diff.ctx, m, folders, handles), nil)
+	at, number := models.Arrival(m, diff.clock.now), diff.number()
+	diff.delivered++
 	for i, f := range to {
-		mails[i] = diff.learn(f, gh[i], rh[i])
-		diff.newUID(mails[i])
+		if !diff.KeepsBodies && i > 0 {
+			number = diff.number()
+		}
+		e := f.put(&state{Message: m, at: at, number: number})
+		f.in.mail = append(f.in.mail, e)
+		mails[i] = diff.learn(f, e, handles[i], true)
 	}
 	return mails
 }
 
-// newUID checks the rule of UIDs on a message that has just come into a folder.
-func (diff *differential) newUID(m message) {
-	diff.t.Helper()
-	if u, ok := diff.got.(models.UIDs); ok {
-		uid := u.UID(m.got)
-		if uid <= diff.lastUID[m.in] {
-			diff.t.Fatalf("UID %d in %q after %d was given: UIDs ascend and are never used again", uid, m.in.ref.Name,
-				diff.lastUID[m.in])
-		}
-		diff.lastUID[m.in] = uid
-	}
-}
-
 var allFlags = []models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
 
-// userFlag does nothing if the model stores no flags of users.
-func (diff *differential) userFlag(m message, name string, on bool) {
-	diff.t.Helper()
-	if u, ok := diff.got.(models.UserFlagger); ok {
-		diff.clock.advance(diff.tick)
-		diff.agree("user flag", u.UserFlag(diff.ctx, m.in.got, m.got, name, on),
-			diff.ref.UserFlag(diff.ctx, m.in.ref, m.ref, name, on))
-	}
-}
-
-// flag returns false if the model does not store the flag.
-func (diff *differential) flag(m message, flag models.Flag, on bool) (bool, error) {
+// flag does nothing if the model does not store the flag.
+func (diff *differential) flag(m message, flag models.Flag, on bool) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	err := diff.got.Flag(diff.ctx, m.in.got, m.got, flag, on)
 	if errors.Is(err, models.ErrNotOffered) && flag != models.Seen {
-		return false, nil
+		return
 	}
-	return true, diff.agree("flag", err, diff.ref.Flag(diff.ctx, m.in.ref, m.ref, flag, on))
+	if diff.agree("flag", err, m.in.has([]message{m})) == nil {
+		if m.flags &^= flag; on {
+			m.flags |= flag
+		}
+	}
 }
 
-func bothHandles(ms []message) (got, ref []models.Handle) {
-	for _, m := range ms {
-		got, ref = append(got, m.got), append(ref, m.ref)
+// userFlag does nothing if the model stores no flags of users.
+func (diff *differential) userFlag(m message, name string, on bool) {
+	diff.t.Helper()
+	u, ok := diff.got.(models.UserFlagger)
+	if !ok {
+		return
 	}
-	return got, ref
+	diff.clock.advance(diff.tick)
+	if diff.agree("user flag", u.UserFlag(diff.ctx, m.in.got, m.got, name, on), m.in.has([]message{m})) == nil {
+		m.named = slices.DeleteFunc(slices.Clone(m.named), func(n string) bool { return n == name })
+		if on {
+			m.named = append(m.named, name)
+		}
+	}
+}
+
+func handlesOf(ms []message) (hs []models.Handle) {
+	for _, m := range ms {
+		hs = append(hs, m.got)
+	}
+	return hs
 }
 
 // few is how many messages every engine must be able to change at once.
@@ -275,22 +242,20 @@ func inSteps(ms []message, change func(ms ...message) error) {
 func (diff *differential) move(from, to *folder, ms ...message) ([]message, error) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
-	got, ref := bothHandles(ms)
-	gh, rh := make([]models.Handle, len(ms)), make([]models.Handle, len(ms))
-	err := diff.got.Move(diff.ctx, from.got, to.got, got, gh)
+	handles := make([]models.Handle, len(ms))
+	err := diff.got.Move(diff.ctx, from.got, to.got, handlesOf(ms), handles)
 	if tooMany(err, ms) {
 		return nil, err
 	}
-	if err := diff.agree("move", err, diff.ref.Move(diff.ctx, from.ref, to.ref, ref, rh)); err != nil {
+	if err := diff.agree("move", err, from.has(ms)); err != nil {
 		return nil, err
 	}
 	moved := make([]message, len(ms))
-	for i := range ms {
-		_, there := diff.handles[rh[i]] // the folder shows the message already
-		moved[i] = diff.learn(to, gh[i], rh[i])
-		if !there && from != to {
-			diff.newUID(moved[i])
-		}
+	for i, m := range ms {
+		from.drop(m.entry)
+		came := to.came
+		e := to.put(m.state)
+		moved[i] = diff.learn(to, e, handles[i], to.came > came)
 	}
 	return moved, nil
 }
@@ -298,73 +263,97 @@ func (diff *differential) move(from, to *folder, ms ...message) ([]message, erro
 func (diff *differential) delete(f *folder, ms ...message) error {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
-	got, ref := bothHandles(ms)
-	err := diff.got.Delete(diff.ctx, f.got, got)
+	err := diff.got.Delete(diff.ctx, f.got, handlesOf(ms))
 	if tooMany(err, ms) {
 		return err
 	}
-	return diff.agree("delete", err, diff.ref.Delete(diff.ctx, f.ref, ref))
+	want := f.has(ms)
+	if want == nil {
+		for _, m := range ms {
+			diff.reference.delete(m, diff.clock.now())
+		}
+	}
+	return diff.agree("delete", err, want)
 }
 
-func (diff *differential) label(m message, label *folder, on bool) (message, error) {
+func (diff *differential) label(m message, label *folder, on bool) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	got, err := diff.got.(models.Labeler).Label(diff.ctx, m.in.got, m.got, label.got, on)
-	ref, refErr := diff.ref.Label(diff.ctx, m.in.ref, m.ref, label.ref, on)
-	if err := diff.agree("label", err, refErr); err != nil || !on {
-		return message{}, err
+	if diff.agree("label", err, m.in.has([]message{m})) != nil {
+		return
 	}
-	return diff.learn(label, got, ref), nil
+	if !on {
+		if e := label.entry(m.state); e != nil {
+			label.drop(e)
+		}
+		return
+	}
+	st := m.state
+	if !diff.OneMessage {
+		c := *st
+		st = &c
+	}
+	diff.learn(label, label.put(st), got, false)
 }
 
 func (diff *differential) purge(a *account, before time.Time) int {
 	diff.t.Helper()
 	got, err := diff.got.(models.Purger).Purge(diff.ctx, a.got, before)
-	ref, refErr := diff.ref.Purge(diff.ctx, a.ref, before)
-	diff.agree("purge", err, refErr)
-	if got != ref {
-		diff.t.Fatalf("purge removed %d messages, want %d", got, ref)
+	diff.agree("purge", err, nil)
+	n := len(a.deleted)
+	a.deleted = slices.DeleteFunc(a.deleted, func(d deletion) bool { return d.at.Before(before) })
+	if want := n - len(a.deleted); got != want {
+		diff.t.Fatalf("purge removed %d messages, want %d", got, want)
 	}
 	return got
 }
 
-func (diff *differential) expungeUIDs(f *folder, gotRange, refRange [2]uint64) {
+// expunge deletes a range of UIDs; to is 0 if it has no upper bound.
+func (diff *differential) expunge(f *folder, from, to uint64) {
 	diff.t.Helper()
-	got, err := diff.got.(models.UIDs).Expunge(diff.ctx, f.got, gotRange[0], gotRange[1])
-	ref, refErr := diff.ref.Expunge(diff.ctx, f.ref, refRange[0], refRange[1])
-	diff.agree("expunge", err, refErr)
-	if got != ref {
-		diff.t.Fatalf("expunge of UIDs %d to %d in %q removed %d, want %d", gotRange[0], gotRange[1], f.ref.Name, got, ref)
+	u := diff.got.(models.UIDs)
+	got, err := u.Expunge(diff.ctx, f.got, from, to)
+	diff.agree("expunge", err, nil)
+	n := len(f.entries)
+	f.entries = slices.DeleteFunc(f.entries, func(e *entry) bool {
+		return u.UID(e.got) >= from && (to == 0 || u.UID(e.got) <= to)
+	})
+	if want := n - len(f.entries); got != want {
+		diff.t.Fatalf("expunge of UIDs %d to %d in %q removed %d, want %d", from, to, f.name, got, want)
 	}
 }
 
 func (diff *differential) subscribe(a *account, folder string, on bool) {
 	diff.t.Helper()
-	diff.agree("subscribe", diff.got.(models.Subscriber).Subscribe(diff.ctx, a.got, folder, on),
-		diff.ref.Subscribe(diff.ctx, a.ref, folder, on))
+	diff.agree("subscribe", diff.got.(models.Subscriber).Subscribe(diff.ctx, a.got, folder, on), nil)
+	a.subs = slices.DeleteFunc(a.subs, func(s string) bool { return s == folder })
+	if on {
+		a.subs = append(a.subs, folder)
+	}
 }
 
 func (diff *differential) seen(m message, who string) {
 	diff.t.Helper()
-	diff.agree("seen", diff.got.(models.Seer).Seen(diff.ctx, m.in.got, m.got, who),
-		diff.ref.Seen(diff.ctx, m.in.ref, m.ref, who))
+	err := diff.got.(models.Seer).Seen(diff.ctx, m.in.got, m.got, who)
+	if diff.agree("seen", err, m.in.has([]message{m})) == nil {
+		m.seenBy = append(m.seenBy, who)
+	}
 }
 
 // join adds a folder of another account to a.
 func (diff *differential) join(a *account, f *folder) {
 	diff.t.Helper()
 	got, err := diff.got.(models.Poster).Join(diff.ctx, a.got, f.got)
-	ref, refErr := diff.ref.Join(diff.ctx, a.ref, f.ref)
-	if diff.agree("join", err, refErr) == nil {
-		a.folders = append(a.folders, &folder{got, ref, a})
-	}
+	diff.agree("join", err, nil)
+	a.folders = append(a.folders, &folder{f.box, f.name, got, a})
 }
 
 // leave leaves a folder that others keep, and again.
 func (diff *differential) leave(f *folder) {
 	diff.t.Helper()
 	for range 2 {
-		diff.agree("leave", diff.got.(models.Poster).Leave(diff.ctx, f.got), diff.ref.Leave(diff.ctx, f.ref))
+		diff.agree("leave", diff.got.(models.Poster).Leave(diff.ctx, f.got), nil)
 	}
 	f.in.folders = slices.DeleteFunc(f.in.folders, func(x *folder) bool { return x == f })
 }

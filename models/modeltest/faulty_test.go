@@ -89,8 +89,7 @@ func TestFaults(t *testing.T) {
 
 // look runs the rule that is to see a fault.
 func (s detector) look(t *testing.T, f faulty.Fault) {
-	i := slices.IndexFunc(suites, func(x Suite) bool { return x.Model.Name == s.model })
-	on := suites[i].on(func(t testing.TB, schema *schemas.Schema) drivers.Store {
+	on := s.suite().on(func(t testing.TB, schema *schemas.Schema) drivers.Store {
 		return faulty.Wrap(openEmbedded(t, schema), f)
 	})
 	if s.rule == "calls" {
@@ -98,5 +97,13 @@ func (s detector) look(t *testing.T, f faulty.Fault) {
 		t.Run("calls", func(t *testing.T) { testCalls(t, on) })
 		return
 	}
-	on.run(t, slices.DeleteFunc(all(), func(r rule) bool { return r.name != s.rule }))
+	on.run(t, s.rules())
+}
+
+func (s detector) suite() Suite {
+	return suites[slices.IndexFunc(suites, func(x Suite) bool { return x.Model.Name == s.model })]
+}
+
+func (s detector) rules() []rule {
+	return slices.DeleteFunc(all(), func(r rule) bool { return r.name != s.rule })
 }

@@ -173,7 +173,7 @@ func leastHeap(t *testing.T, f *fixture, what string, call func(mb models.Mailbo
 func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	f := s.start(t, models.Options{})
 	h := &heap{every: measureEvery}
-	mb := f.bound.Mailbox(&thinSession{f.session(), h})
+	mb := f.bound.Mailbox(&thinSession{f.Session(), h})
 	a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX"})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 	opaque.Attachments[0].Content = struct{ mail.Content }{m.Attachments[0].Content}
 	*h = *newHeap()
 	err = mb.Deliver(f.ctx, &opaque, a.Folders, make([]models.Handle, 1))
-	fits := models.NewRowLimit(f.store.Capabilities()).Check(m.Raw, nil) == nil
+	fits := models.NewRowLimit(f.Store.Capabilities()).Check(m.Raw, nil) == nil
 	if err != nil && (fits || !errors.Is(err, drivers.ErrTooLarge)) {
 		t.Fatalf("deliver 25 MB: %v", err)
 	}
@@ -195,26 +195,21 @@ func testDeliveryHeap(t *testing.T, s *suite, m *mail.Message) {
 // which stores nothing, so all allocations are the model's.
 func testAllocations(t *testing.T, m models.Model) {
 	const warm, runs = 100, 200
-	for _, op := range operations {
-		t.Run(op.name, func(t *testing.T) {
-			x := open(t, m, null.Engine(), nil)
-			messages := mailOf(8<<10, 4)
-			var hs []models.Handle
-			for i := range warm + runs + 1 {
-				hs = append(hs, x.deliver(messages[i%len(messages)]))
-			}
+	for _, name := range benched {
+		t.Run(name, func(t *testing.T) {
+			x, op := open(t, m, null.Engine(), nil), the(name)
+			x.messages = mailOf(8<<10, 4)
+			x.fill(warm + runs + 1)
 			var err error
 			i := 0
 			next := func() {
-				if e := op.run(x, i, hs, messages); e != nil {
-					err = e
-				}
+				err = errors.Join(err, x.run(op, i))
 				i++
 			}
 			for range warm { // until buffers have grown
 				next()
 			}
-			if op.name == "raw" && errors.Is(err, models.ErrNotOffered) {
+			if name == "raw" && errors.Is(err, models.ErrNotOffered) {
 				return // the model has no whole messages
 			}
 			if n := testing.AllocsPerRun(runs, next); n != 0 || err != nil {
@@ -251,7 +246,7 @@ func testGigabyte(t *testing.T, s *suite) {
 	for _, attached := range []bool{false, true} {
 		f := s.start(t, models.Options{})
 		h := &heap{every: 64 << 20}
-		mb := f.bound.Mailbox(&thinSession{f.session(), h})
+		mb := f.bound.Mailbox(&thinSession{f.Session(), h})
 		a, err := mb.CreateUser(f.ctx, f.at("ann"), []string{"INBOX"})
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +275,7 @@ func testGigabyte(t *testing.T, s *suite) {
 			t.Logf("%s of a gigabyte: %.1f MB of heap", what, float64(grown)/(1<<20))
 		}
 		if refuses {
-			for _, table := range f.schema.Tables {
+			for _, table := range f.Schema.Tables {
 				for _, row := range f.scan(table) {
 					for _, v := range row {
 						if v.Size() > 1000 {

@@ -52,12 +52,13 @@ const randomChunk = 512
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
 	f := s.start(t, Sized(randomChunk, 4))
-	second := *f
+	second, world := *f, *f.World
+	second.World = &world
 	second.opts.Node += 1 << 16
 	if s.second != nil {
-		second.store = s.second
+		second.Store = s.second
 	}
-	processes := []models.Mailbox{f.mailbox(), second.mailboxOf(second.bind(second.opts))}
+	processes := []models.Mailbox{f.mailbox(), second.Bind(second.opts).Mailbox(second.Session())}
 	all := f.differential()
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -65,7 +66,7 @@ func testRandom(t *testing.T, s *suite) {
 			return
 		}
 		m := &machine{
-			differential: f.differentialOf(all.ref, processes[0]), rt: rt, processes: processes,
+			differential: f.differentialOf(all.reference, processes[0]), rt: rt, processes: processes,
 			name: fmt.Sprintf("ann%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
 		}
 		m.t = rt
@@ -173,7 +174,7 @@ func (m *machine) drawFolder(a *account) *folder {
 	return pick(m, "folder", slices.DeleteFunc(slices.Clone(a.folders), (*folder).shared))
 }
 
-func (f *folder) shared() bool { return f.ref.Name == plans }
+func (f *folder) shared() bool { return f.name == plans }
 
 // onMails is an action on up to limit messages of one folder. It does nothing if all are empty.
 func (m *machine) onMails(limit int, do func(*folder, []message)) func() {
@@ -181,7 +182,7 @@ func (m *machine) onMails(limit int, do func(*folder, []message)) func() {
 		var full []*folder
 		for _, a := range m.accounts {
 			for _, f := range a.folders {
-				if len(m.live(f)) > 0 {
+				if len(f.entries) > 0 {
 					full = append(full, f)
 				}
 			}
@@ -190,7 +191,7 @@ func (m *machine) onMails(limit int, do func(*folder, []message)) func() {
 			return
 		}
 		f := pick(m, "folder", full)
-		ms := m.live(f)
+		ms := m.list(f)
 		at := m.int("message", 0, len(ms)-1)
 		do(f, ms[at:at+m.int("messages", 1, min(limit, len(ms)-at))])
 	}
@@ -203,7 +204,7 @@ func (m *machine) randomDeliver() {
 	var to []*folder
 	for range m.int("recipients", 1, 3) {
 		f := pick(m, "folder", m.drawAccount().folders)
-		if !slices.ContainsFunc(to, func(x *folder) bool { return x.ref.Ref == f.ref.Ref }) {
+		if !slices.ContainsFunc(to, func(x *folder) bool { return x.box == f.box }) {
 			to = append(to, f)
 		}
 	}
@@ -284,7 +285,7 @@ func (m *machine) randomDelete(f *folder, ms []message) {
 			m.agree("delete one message twice in a call", err, models.ErrNotFound)
 			return
 		}
-		m.agree("delete", nil, m.ref.Delete(m.ctx, f.ref, []models.Handle{ms[0].ref}))
+		m.reference.delete(ms[0], m.clock.now())
 	} else if m.delete(f, ms...) != nil {
 		return
 	}
@@ -294,7 +295,7 @@ func (m *machine) randomDelete(f *folder, ms []message) {
 // drawStale picks a message that has gone, or none at all.
 func (m *machine) drawStale() message {
 	if m.int("zero", 0, 5) == 0 || len(m.stale) == 0 {
-		return message{in: m.drawFolder(m.drawAccount())}
+		return message{&entry{}, m.drawFolder(m.drawAccount())}
 	}
 	return pick(m, "stale", m.stale)
 }
@@ -305,16 +306,27 @@ func (m *machine) useStale() {
 	if m.lives(x) { // it is back, under the handle it had
 		return
 	}
-	to := m.drawFolder(x.in.in)
-	for what, err := range callsWith(m.differential, x.in, to, x.got) {
-		if has[models.Keeper](m.got) && (what == "open" || what == "attachment") && !x.got.IsZero() && err == nil {
-			continue
-		}
-		if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrNotOffered) {
-			m.t.Fatalf("%s with a stale handle (zero: %v): error is %v, want %q", what, x.got.IsZero(), err, models.ErrNotFound)
+	c := newCall(m.ctx, m.got, x.in.in.got)
+	c.in, c.to, c.hs = x.in.got, m.drawFolder(x.in.in).got, []models.Handle{x.got}
+	for _, name := range []string{
+		"open", "raw", "attachment", "flag", "move", "delete", "label", "range", "user flag", "seen", "seen by",
+	} {
+		for _, c.on = range []bool{true, false} {
+			op := the(name)
+			if !op.in(m.got) {
+				break
+			}
+			err := op.run(c)
+			if has[models.Keeper](m.got) && (name == "open" || name == "attachment") && !x.got.IsZero() && err == nil {
+				continue
+			}
+			if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrNotOffered) {
+				m.t.Fatalf("%s with a stale handle (zero: %v): error is %v, want %q", name, x.got.IsZero(), err, models.ErrNotFound)
+			}
 		}
 	}
-	ms := append(m.live(x.in)[:min(2, len(m.live(x.in)))], x)
+	to := m.drawFolder(x.in.in)
+	ms := append(m.list(x.in)[:min(2, len(x.in.entries))], x)
 	m.move(x.in, to, ms...)
 	m.delete(x.in, ms...)
 }
@@ -363,10 +375,7 @@ func (m *machine) randomProcess() {
 	m.last = nil
 	m.got = pick(m, "process", m.processes)
 	for _, a := range m.accounts {
-		a.got = m.checkLogin(a.ref.Address)
-		for _, f := range a.folders {
-			f.got = a.got.Folder(f.ref.Name)
-		}
+		a.use(m.checkLogin(a.address))
 	}
 }
 
@@ -384,11 +393,11 @@ func (m *machine) randomLabel(f *folder, ms []message) {
 
 func (m *machine) randomRestore() {
 	x := m.drawStale()
-	refErr := m.ref.Restore(m.ctx, x.in.in.ref, x.ref)
-	if refErr != nil && !x.got.IsZero() && !m.lives(x) {
+	want := x.in.in.restore(x.entry)
+	if want != nil && !x.got.IsZero() && !m.lives(x) {
 		return // moved, or purged
 	}
-	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got), refErr)
+	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got), want)
 }
 
 func (m *machine) randomPurge() {
@@ -396,22 +405,20 @@ func (m *machine) randomPurge() {
 }
 
 func (m *machine) randomExpunge(f *folder, ms []message) {
-	g, r := m.got.(models.UIDs), m.ref
-	from, to := ms[len(ms)-1], ms[0]
+	u := m.got.(models.UIDs)
+	from, to := u.UID(ms[len(ms)-1].got), u.UID(ms[0].got)
 	switch m.int("range", 0, 5) {
 	case 0:
-		m.expungeUIDs(f, [2]uint64{}, [2]uint64{0, 0})
+		from, to = 0, 0
 	case 1:
-		m.expungeUIDs(f, [2]uint64{0, g.UID(to.got)}, [2]uint64{0, r.UID(to.ref)})
+		from = 0
 	case 2: // nothing: beyond what is there
-		m.expungeUIDs(f, [2]uint64{1 << 40, 1 << 41}, [2]uint64{1 << 40, 1 << 41})
+		m.expunge(f, 1<<40, 1<<41)
 		return
 	case 3: // one, or nothing: the range is empty
 		from, to = to, from
-		fallthrough
-	default:
-		m.expungeUIDs(f, [2]uint64{g.UID(from.got), g.UID(to.got)}, [2]uint64{r.UID(from.ref), r.UID(to.ref)})
 	}
+	m.expunge(f, from, to)
 	m.stale = append(m.stale, ms...)
 }
 

@@ -1,19 +1,12 @@
 package modeltest
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
-	"sync"
-	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // Order is what a model sorts a folder by, newest first.
@@ -46,303 +39,241 @@ type Traits struct {
 	MoveReads string
 }
 
-// reference is the simplest mailbox that keeps every rule: slices in memory, searched
-// from end to end. It implements the operations of all models.
+// reference is the mail that a store must hold: slices in memory, searched from end to end. The
+// methods of a differential change it as they change the model's mailbox.
 type reference struct {
 	Traits
-	now      func() time.Time
-	mu       sync.Mutex // held by every method: one reference serves all workers
-	accounts []*refAccount
-	mails    []*refMail
-	all      []*refEntry // all entries, also those no longer in a folder
-	last     uint64      // last number given to a state or an entry
-	posts    bool        // it is used as a models.Poster
+	accounts  []*account
+	delivered int    // messages, each counted once
+	last      uint64 // number of the last state
 }
 
-type refAccount struct {
+type account struct {
+	got     *models.Account
 	address string
-	folders []*refFolder
+	folders []*folder
 	subs    []string
-	deleted []refDeleted
-	mail    []*refEntry // all that is not deleted, whichever folders show it: as it came
+	mail    []*entry // all that is not deleted, whichever folders show it: as it came
+	deleted []deletion
 }
 
-type refFolder struct {
-	name    string
-	entries []*refEntry
-	uid     uint64 // last UID given
+// folder is a folder of an account. Accounts that share one share its box.
+type folder struct {
+	*box
+	name string
+	got  *models.Folder
+	in   *account
 }
 
-// refEntry is a message in a folder. Handles are never used twice.
-type refEntry struct {
-	number uint64
-	uid    uint64
-	state  *refState
+type box struct {
+	entries []*entry
+	came    uint64 // number of entries that have come
+	uid     uint64 // the last UID that the model gave
 }
 
-// refState has the flags and viewers of a message: of one entry, or of all entries of the
-// message.
-type refState struct {
-	mail   *refMail
+// entry is a message in a folder.
+type entry struct {
+	*state
+	got   models.Handle
+	place uint64 // ascends in the order in which entries come into the box
+}
+
+// state is a message with its flags and viewers: of one entry, or of all entries of the message.
+type state struct {
+	*mail.Message
+	at     time.Time
 	number uint64 // ascends in the order of delivery
 	flags  models.Flag
 	named  []string // flags that users name
 	seenBy []string
 }
 
-// refMail is one delivery, however many folders took it.
-type refMail struct {
-	*mail.Message
-	at time.Time
+// message is an entry and the folder whose entry it is or was.
+type message struct {
+	*entry
+	in *folder
 }
 
-type refDeleted struct {
-	state   *refState
-	came    *refEntry // of the account's mail
+type deletion struct {
 	at      time.Time
-	folders []*refFolder
-	entries []*refEntry
+	came    *entry // of the account's mail
+	folders []*folder
+	entries []*entry
 }
-
-func newReference(tr Traits, now func() time.Time) *reference {
-	return &reference{Traits: tr, now: now}
-}
-
-var _ models.Mailbox = (*reference)(nil)
 
 func (r *reference) number() uint64 {
 	r.last++
 	return r.last
 }
 
-func (e *refEntry) handle() (h models.Handle) {
-	binary.BigEndian.PutUint64(h[:], e.number)
-	return h
-}
-
-func (r *reference) account(a *models.Account) *refAccount { return a.Ref.(*refAccount) }
-func (r *reference) folder(f *models.Folder) *refFolder    { return f.Ref.(*refFolder) }
-
-func (r *reference) find(f *models.Folder, h models.Handle) (*refEntry, error) {
-	for _, e := range r.folder(f).entries {
-		if e.handle() == h {
-			return e, nil
-		}
+// account returns the account of an address, or nil.
+func (r *reference) account(address string) *account {
+	i := slices.IndexFunc(r.accounts, func(a *account) bool { return a.address == address })
+	if i < 0 {
+		return nil
 	}
-	return nil, fmt.Errorf("message %x in folder %s: %w", h[:8], f.Name, models.ErrNotFound)
+	return r.accounts[i]
 }
 
-func (r *reference) findAll(f *models.Folder, hs []models.Handle) ([]*refEntry, error) {
-	es := make([]*refEntry, len(hs))
-	for i, h := range hs {
-		var err error
-		if es[i], err = r.find(f, h); err != nil {
-			return nil, err
-		}
-		if slices.Contains(es[:i], es[i]) {
-			return nil, fmt.Errorf("message %x is named twice: %w", h[:8], models.ErrNotFound)
-		}
+func (a *account) folder(name string) *folder {
+	i := slices.IndexFunc(a.folders, func(f *folder) bool { return f.name == name })
+	if i < 0 {
+		return nil
 	}
-	return es, nil
+	return a.folders[i]
 }
 
-// put adds an entry to a folder. If the folder shows the same message already, put returns
-// that entry.
-func (r *reference) put(f *refFolder, st *refState) *refEntry {
-	if e := f.entry(st); e != nil {
+func (a *account) add(name string) *folder {
+	f := &folder{&box{}, name, nil, a}
+	a.folders = append(a.folders, f)
+	return f
+}
+
+// use makes later calls use the model's account got.
+func (a *account) use(got *models.Account) {
+	a.got = got
+	for _, f := range a.folders {
+		f.got = got.Folder(f.name)
+	}
+}
+
+// put adds an entry to a box. If it shows the same message already, put returns that entry.
+func (b *box) put(st *state) *entry {
+	if e := b.entry(st); e != nil {
 		return e
 	}
-	f.uid++
-	e := &refEntry{number: r.number(), uid: f.uid, state: st}
-	f.entries = append(f.entries, e)
-	r.all = append(r.all, e)
+	b.came++
+	e := &entry{state: st, place: b.came}
+	b.entries = append(b.entries, e)
 	return e
 }
 
-// entry returns the folder's entry of the same message, or nil.
-func (f *refFolder) entry(st *refState) *refEntry {
-	for _, e := range f.entries {
-		if e.state == st || e.state.number == st.number {
-			return e
+// entry returns the entry of the same message, or nil.
+func (b *box) entry(st *state) *entry {
+	i := slices.IndexFunc(b.entries, func(e *entry) bool { return e.number == st.number })
+	if i < 0 {
+		return nil
+	}
+	return b.entries[i]
+}
+
+func (b *box) drop(e *entry) {
+	b.entries = slices.DeleteFunc(b.entries, func(x *entry) bool { return x == e })
+}
+
+// has returns ErrNotFound if a message is not in the box, or is named twice.
+func (b *box) has(ms []message) error {
+	for i, m := range ms {
+		twice := slices.ContainsFunc(ms[:i], func(x message) bool { return x.entry == m.entry })
+		if twice || !slices.Contains(b.entries, m.entry) {
+			return models.ErrNotFound
 		}
 	}
 	return nil
 }
 
-func (f *refFolder) drop(e *refEntry) {
-	f.entries = slices.DeleteFunc(f.entries, func(x *refEntry) bool { return x == e })
-}
+func (b *box) stats() models.Stats { return statsOf(b.entries) }
 
-// sorted returns the folder's entries in the model's own order.
-func (r *reference) sorted(f *refFolder) []*refEntry {
-	es := slices.Clone(f.entries)
-	slices.SortFunc(es, r.compare)
-	return es
-}
-
-func (r *reference) compare(a, b *refEntry) int {
-	switch r.Order {
-	case ByDate:
-		if c := b.state.mail.Date.Compare(a.state.mail.Date); c != 0 {
-			return c
-		}
-	case ByArrival:
-		return int(int64(b.uid) - int64(a.uid))
-	default:
-		if c := b.state.mail.at.Compare(a.state.mail.at); c != 0 {
-			return c
+func statsOf(es []*entry) models.Stats {
+	s := models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes, Messages: int64(len(es))}
+	for _, e := range es {
+		s.Bytes += e.Raw.Size()
+		if e.flags&models.Seen == 0 {
+			s.Unread++
 		}
 	}
-	return int(int64(b.state.number) - int64(a.state.number))
-}
-
-// World is a model on an embedded engine of its own, for tests of one model that know
-// its tables. Its clock stands still unless a test advances it.
-type World struct {
-	testing.TB
-	Schema *schemas.Schema
-	Store  drivers.Store  // a test may put another in its place before Bind
-	Meter  *drivers.Meter // counts the calls of the last Mailbox
-
-	model models.Model
-	clock *clock
-}
-
-// NewWorld applies the model's schema to a new store.
-func NewWorld(t testing.TB, m models.Model) *World {
-	t.Helper()
-	w := &World{TB: t, model: m, clock: newClock()}
-	var err error
-	w.Schema, err = m.Schema()
-	w.Must(err)
-	w.Store = openEmbedded(t, w.Schema)
-	return w
-}
-
-// Must fails the test if there is an error.
-func (w *World) Must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-// Now returns the time of the model's clock.
-func (w *World) Now() time.Time { return w.clock.now() }
-
-// Advance advances the clock, or sets it back.
-func (w *World) Advance(d time.Duration) { w.clock.advance(d) }
-
-// Bind binds the model to the store, as another process would. The model has the
-// world's clock.
-func (w *World) Bind(o models.Options) models.Bound {
-	w.Helper()
-	o.Now = w.Now
-	p, err := drivers.PrepareAll(w.Context(), w.Store, w.Schema)
-	w.Must(err)
-	b, err := w.model.Bind(w.Context(), p, o)
-	w.Must(err)
-	return b
-}
-
-// Session opens a session that the end of the test closes.
-func (w *World) Session() drivers.Session {
-	w.Helper()
-	s, err := w.Store.Session()
-	w.Must(err)
-	w.Cleanup(func() { s.Close() })
 	return s
 }
 
-// Mailbox returns the mailbox of one more worker, whose calls Meter counts.
-func (w *World) Mailbox(b models.Bound) models.Mailbox {
-	w.Helper()
-	w.Meter = drivers.NewMeter(w.Session())
-	return b.Mailbox(w.Meter)
+// list returns the messages of a folder in the model's own order.
+func (r *reference) list(f *folder) (ms []message) {
+	for _, e := range slices.SortedFunc(slices.Values(f.entries), r.compare) {
+		ms = append(ms, message{e, f})
+	}
+	return ms
 }
 
-// Rows reads a table without the model. The columns are those of schemas.ScanOf.
-func (w *World) Rows(table string) (rows [][]drivers.Value) {
-	w.Helper()
-	st, err := w.Store.Prepare(w.Context(), schemas.ScanOf(w.Schema.Table(table)))
-	w.Must(err)
-	w.Must(w.Session().Read(w.Context(), st, nil, func(row []drivers.Value) error {
-		rows = append(rows, drivers.ListOf(row).Clone().Elems())
-		return nil
-	}))
-	return rows
+// compare orders entries of a folder, the newest first.
+func (r *reference) compare(a, b *entry) int {
+	first := 0
+	switch r.Order {
+	case ByDate:
+		first = b.Date.Compare(a.Date)
+	case ByArrival:
+		return cmp.Compare(b.place, a.place)
+	default:
+		first = b.at.Compare(a.at)
+	}
+	return cmp.Or(first, cmp.Compare(b.number, a.number))
 }
 
-// dump writes down every row of every table, sorted. Long values are shown by
-// length and digest.
-func (f *fixture) dump() string {
-	var b strings.Builder
-	for _, table := range f.schema.Tables {
-		if !table.Header() {
-			f.dumpRows(&b, table, schemas.ScanOf(table))
+// delete removes a message from a folder, or from all folders if it is one message in all of them.
+func (r *reference) delete(m message, at time.Time) {
+	if !r.OneMessage {
+		m.in.drop(m.entry)
+		return
+	}
+	a, d := m.in.in, deletion{at: at, came: m.entry}
+	a.mail = slices.DeleteFunc(a.mail, func(x *entry) bool {
+		if x.state == m.state {
+			d.came = x
 		}
-		if len(table.Static) > 0 {
-			f.dumpRows(&b, table, schemas.StaticScanOf(table))
+		return x.state == m.state
+	})
+	for _, f := range a.folders {
+		if x := f.entry(m.state); x != nil {
+			f.drop(x)
+			d.folders, d.entries = append(d.folders, f), append(d.entries, x)
 		}
 	}
-	return b.String()
+	a.deleted = append(a.deleted, d)
 }
 
-func (f *fixture) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pattern) {
-	f.t.Helper()
-	var rows []string
-	err := f.session().Read(f.ctx, f.prepare(p), nil, func(row []drivers.Value) error {
-		var cells []string
-		for i, c := range p.Columns {
-			if !row[i].IsNull() {
-				cells = append(cells, c.Name+"="+show(row[i]))
+// restore takes back the deletion of an entry, or returns ErrNotFound.
+func (a *account) restore(e *entry) error {
+	i := slices.IndexFunc(a.deleted, func(d deletion) bool { return slices.Contains(d.entries, e) })
+	if i < 0 {
+		return models.ErrNotFound
+	}
+	d := a.deleted[i]
+	for j, f := range d.folders {
+		f.entries = append(f.entries, d.entries[j])
+	}
+	a.deleted, a.mail = slices.Delete(a.deleted, i, i+1), append(a.mail, d.came)
+	return nil
+}
+
+// boxes yields each box of all accounts once.
+func (r *reference) boxes(yield func(*box) bool) {
+	var yielded []*box
+	for _, a := range r.accounts {
+		for _, f := range a.folders {
+			if slices.Contains(yielded, f.box) {
+				continue
+			}
+			if yielded = append(yielded, f.box); !yield(f.box) {
+				return
 			}
 		}
-		rows = append(rows, strings.Join(cells, " "))
-		return nil
-	})
-	if err != nil {
-		f.t.Fatalf("scan %s: %v", table.Name, err)
-	}
-	slices.Sort(rows)
-	static := ""
-	if p.Static {
-		static = " (static)"
-	}
-	fmt.Fprintf(b, "%s%s: %d rows\n", table.Name, static, len(rows))
-	for _, r := range rows {
-		fmt.Fprintf(b, "\t%s\n", r)
 	}
 }
 
-// show writes a value for people. Texts and blobs of more than 60 bytes become length and
-// digest.
-func show(v drivers.Value) string {
-	const most = 60
-	switch v.Kind() {
-	case schemas.Text, schemas.Blob:
-		switch raw := v.Raw(); {
-		case len(raw) > most:
-			return fmt.Sprintf("%d bytes %.4x", len(raw), sha256.Sum256(raw))
-		case v.Kind() == schemas.Blob:
-			return fmt.Sprintf("0x%x", raw)
-		default:
-			return fmt.Sprintf("%q", raw)
-		}
-	case schemas.UUID, schemas.TimeUUID:
-		u := v.UUIDBytes()
-		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
-	case schemas.Boolean:
-		return fmt.Sprint(v.Bool())
-	case schemas.Timestamp:
-		return v.Time().Format("2006-01-02T15:04:05.000000Z")
-	case schemas.Set, schemas.List, schemas.Map:
-		var elems []string
-		for _, e := range v.Elems() {
-			elems = append(elems, show(e))
-		}
-		return "[" + strings.Join(elems, ", ") + "]"
-	default:
-		return fmt.Sprint(v.Int64())
+// audit is what a verification of the store must count.
+func (r *reference) audit() models.Audit {
+	a := models.Audit{Accounts: int64(len(r.accounts))}
+	shown := map[uint64]bool{}
+	for _, x := range r.accounts {
+		a.Deleted += int64(len(x.deleted))
 	}
+	for b := range r.boxes {
+		a.Folders++
+		a.Messages += int64(len(b.entries))
+		for _, e := range b.entries {
+			shown[e.number] = true
+		}
+	}
+	if r.KeepsBodies {
+		a.Unreferenced = int64(r.delivered - len(shown))
+	}
+	return a
 }

@@ -21,7 +21,6 @@
 package modeltest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,8 +82,8 @@ func (s Suite) RunConcurrent(t *testing.T) {
 func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
 	t.Run("embedded", func(t *testing.T) { check(t, s.on(openEmbedded)) })
-	for _, e := range limitedEngines() {
-		t.Run("as "+e.name, func(t *testing.T) { check(t, s.on(e.open)) })
+	for _, e := range limitedEngines {
+		t.Run("as "+e.Name, func(t *testing.T) { check(t, s.on(e.open)) })
 	}
 }
 
@@ -163,11 +162,13 @@ func concurrent() []rule {
 		{"workers", inProcess, testWorkers},
 		{"workers on one folder", onNodes, testWorkersOneFolder},
 		{"account race", onEngines, testAccountRace},
-		{"two clients", onEngines, testTwoClients},
 	}
 }
 
-func all() []rule { return slices.Concat(rules(), concurrent()) }
+func all() []rule {
+	// In this process, "races" interleaves two clients in more ways.
+	return slices.Concat(rules(), concurrent(), []rule{{"two clients", onEngines, testTwoClients}})
+}
 
 // rulesOn returns the rules that are run on engines of kind w.
 func rulesOn(w where) []rule {
@@ -214,15 +215,11 @@ func (d domain) at(local string) string { return local + "@" + string(d) }
 
 // fixture is the model on tables that hold nothing else.
 type fixture struct {
-	t testing.TB
+	*World
 	*suite
 	domain
-	ctx    context.Context
-	schema *schemas.Schema
-	store  drivers.Store
-	bound  models.Bound
-	opts   models.Options
-	clock  *clock
+	bound models.Bound
+	opts  models.Options
 }
 
 // Sized are options with chunks or blocks of so many bytes, and labels of so many messages. 0 is
@@ -231,10 +228,6 @@ func Sized(chunk, overflow int) models.Options {
 	return models.Options{Values: map[string]int{"chunk_size": chunk, "block_size": chunk, "overflow_after": overflow}}
 }
 
-// ruleTimeout bounds a rule, so that a call that never ends fails its rule and not the
-// whole run. Every engine needs far less.
-const ruleTimeout = 3 * time.Minute
-
 // start opens a store and binds the model to it. It sets the clock and the node, so
 // that every run stores the same.
 //
@@ -242,9 +235,7 @@ const ruleTimeout = 3 * time.Minute
 // cannot use a deleted counter again.
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)
-	t.Cleanup(cancel)
-	f := &fixture{t: t, suite: s, domain: "example.org", ctx: ctx, clock: newClock()}
+	f := &fixture{World: newWorld(t, s.Model, s.open), suite: s, domain: "example.org"}
 	o.Node = 1
 	if len(s.Values) > 0 {
 		o.Blobs = t.TempDir()
@@ -256,47 +247,13 @@ func (s *suite) start(t testing.TB, o models.Options) *fixture {
 		s.starts++
 		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.starts)), uint64(s.starts)
 	}
-	schema, err := s.Model.Schema()
-	if err != nil {
-		t.Fatalf("schema of %s: %v", s.Model.Name, err)
-	}
-	f.schema, f.store = schema, s.open(t, schema)
-	o.Now = f.clock.now
 	f.opts = o
-	f.bound = f.bind(o)
+	f.bound = f.Bind(o)
 	return f
 }
 
-// bind binds the model once more to the same store, as another process would.
-func (f *fixture) bind(o models.Options) models.Bound {
-	f.t.Helper()
-	p, err := drivers.PrepareAll(f.ctx, f.store, f.schema)
-	if err != nil {
-		f.t.Fatalf("prepare %s: %v", f.Model.Name, err)
-	}
-	b, err := f.Model.Bind(f.ctx, p, o)
-	if err != nil {
-		f.t.Fatalf("bind %s: %v", f.Model.Name, err)
-	}
-	return b
-}
-
 // mailbox returns the mailbox of one more worker.
-func (f *fixture) mailbox() models.Mailbox { return f.mailboxOf(f.bound) }
-
-func (f *fixture) mailboxOf(b models.Bound) models.Mailbox {
-	f.t.Helper()
-	s, err := f.store.Session()
-	if err != nil {
-		f.t.Fatalf("open session: %v", err)
-	}
-	f.t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			f.t.Errorf("close session: %v", err)
-		}
-	})
-	return b.Mailbox(s)
-}
+func (f *fixture) mailbox() models.Mailbox { return f.bound.Mailbox(f.Session()) }
 
 // start is the time at which every rule begins: a whole second, well inside the range of every
 // engine's timestamps.

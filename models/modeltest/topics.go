@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +41,7 @@ func testOddMail(t *testing.T, s *suite) {
 		diff.delete(a.folders[0], m)
 	}
 	for _, f := range a.folders {
-		diff.delete(f, diff.live(f)...)
+		diff.delete(f, diff.list(f)...)
 	}
 	diff.check()
 }
@@ -52,7 +51,7 @@ func testOddMail(t *testing.T, s *suite) {
 // and no part of the message is anywhere.
 func testTooLarge(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
-	c := f.store.Capabilities()
+	c := f.Store.Capabilities()
 	limit := c.MaxCellBytes
 	if limit == 0 || c.MaxRowBytes > 0 && c.MaxRowBytes < limit {
 		limit = c.MaxRowBytes
@@ -88,7 +87,7 @@ func testTooLarge(t *testing.T, s *suite) {
 func testMany(t *testing.T, s *suite) {
 	many := 270
 	f := s.start(t, Sized(1000, 7))
-	if s.shared && f.store.Capabilities().MaxSpreadBytes == 0 {
+	if s.shared && f.Store.Capabilities().MaxSpreadBytes == 0 {
 		many /= 2
 	}
 	diff := f.differential()
@@ -102,7 +101,7 @@ func testMany(t *testing.T, s *suite) {
 		diff.checkFolder(in, page)
 	}
 	diff.checkAudit()
-	moved, err := diff.move(in, work, diff.live(in)[1:101]...)
+	moved, err := diff.move(in, work, diff.list(in)[1:101]...)
 	if err != nil {
 		t.Fatalf("move 100 messages: %v", err)
 	}
@@ -111,7 +110,7 @@ func testMany(t *testing.T, s *suite) {
 		t.Fatalf("delete 100 messages: %v", err)
 	}
 	moved = nil
-	inSteps(diff.live(in), func(ms ...message) error {
+	inSteps(diff.list(in), func(ms ...message) error {
 		to, err := diff.move(in, work, ms...)
 		moved = append(moved, to...)
 		diff.checkFolder(in, 300)
@@ -119,7 +118,7 @@ func testMany(t *testing.T, s *suite) {
 	})
 	diff.check()
 	if has[models.UIDs](diff.got) && !has[models.Purger](diff.got) {
-		diff.expungeUIDs(work, [2]uint64{}, [2]uint64{})
+		diff.expunge(work, 0, 0)
 	} else {
 		inSteps(moved, func(ms ...message) error { return diff.delete(work, ms...) })
 	}
@@ -152,11 +151,11 @@ func testDeliveryFails(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testCancelled makes every call with a cancelled context. Nothing changes.
+// testCancelled runs every operation with a canceled context. Nothing changes.
 func testCancelled(t *testing.T, s *suite) {
 	diff := s.start(t, Sized(1000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	in, work := a.folders[0], a.folders[1]
+	in := a.folders[0]
 	d := sample(1)
 	d.Text = noise(3300, 1)
 	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
@@ -164,68 +163,25 @@ func testCancelled(t *testing.T, s *suite) {
 
 	done, cancel := context.WithCancel(diff.ctx)
 	cancel()
-	hs, one := []models.Handle{m.got}, make([]models.Handle, 1)
-	var o models.Opened
-	calls := map[string]func(ctx context.Context, mb models.Mailbox) error{
-		"create user": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.CreateUser(ctx, diff.at("bob"), []string{"INBOX"})
-			return err
-		},
-		"create folder": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.CreateFolder(ctx, a.got, "More")
-			return err
-		},
-		"login": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Login(ctx, diff.at("ann"))
-			return err
-		},
-		"folders": func(ctx context.Context, mb models.Mailbox) error {
-			return mb.Folders(ctx, a.got, func(models.FolderInfo) error { return nil })
-		},
-		"deliver": func(ctx context.Context, mb models.Mailbox) error {
-			return mb.Deliver(ctx, sample(2).Message(), []*models.Folder{in.got}, one)
-		},
-		"list": func(ctx context.Context, mb models.Mailbox) error {
-			return mb.List(ctx, in.got, models.Handle{}, 25, func(*models.Entry) error { return nil })
-		},
-		"open": func(ctx context.Context, mb models.Mailbox) error { return mb.Open(ctx, in.got, m.got, &o) },
-		"raw": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Raw(ctx, in.got, m.got, io.Discard)
-			return err
-		},
-		"attachment": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Attachment(ctx, in.got, m.got, "f", io.Discard)
-			return err
-		},
-		"flag": func(ctx context.Context, mb models.Mailbox) error {
-			return mb.Flag(ctx, in.got, m.got, models.Seen, true)
-		},
-		"move":   func(ctx context.Context, mb models.Mailbox) error { return mb.Move(ctx, in.got, work.got, hs, one) },
-		"delete": func(ctx context.Context, mb models.Mailbox) error { return mb.Delete(ctx, in.got, hs) },
-		"stats": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Stats(ctx, in.got)
-			return err
-		},
-		"audit": func(ctx context.Context, mb models.Mailbox) error {
-			_, err := mb.Audit(ctx)
-			return err
-		},
-	}
-	for name, call := range calls {
-		err := call(done, diff.got)
-		if !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
-			t.Errorf("%s with a cancelled context: error is %v, want %q", name, err, context.Canceled)
+	c := newCall(done, diff.got, a.got)
+	c.m, c.hs = sample(2).Message(), []models.Handle{m.got}
+	for _, op := range operations {
+		if !op.in(diff.got) {
+			continue
+		}
+		if err := op.run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
+			t.Errorf("%s with a canceled context: error is %v, want %q", op.name, err, context.Canceled)
 		}
 	}
 	diff.leftovers = true
 	diff.check()
 
-	// If the call is cancelled while the message is read, all of it is there, or nothing.
+	// If the call is canceled while the message is read, all of it is there, or nothing.
 	midway, cancel := context.WithCancel(diff.ctx)
 	broken := breakContent(d.Message(), func() error { cancel(); return nil })
-	if err := diff.got.Deliver(midway, broken, []*models.Folder{in.got}, one); err == nil {
-		if err := diff.got.Delete(diff.ctx, in.got, one); err != nil {
-			t.Fatalf("delete what was acknowledged: %v", err)
+	if err := diff.got.Deliver(midway, broken, c.folders, c.made); err == nil {
+		if err := diff.got.Delete(diff.ctx, in.got, c.made[:1]); err != nil {
+			t.Fatalf("delete an acknowledged message: %v", err)
 		}
 		diff.leftovers = true
 		if has[models.Purger](diff.got) {
@@ -246,104 +202,41 @@ func testStopEarly(t *testing.T, s *suite) {
 	for range 5 {
 		diff.deliver(d.Message(), in)
 	}
-	h := diff.live(in)[0].got
-	for name, read := range readers(diff, a, diff.live(in)[0], d.From.Address) {
-		n := 0
-		err := read(func() error {
-			if n++; n == 2 {
-				return errBroken
-			}
-			return nil
-		})
-		if !errors.Is(err, errBroken) || err == errBroken || n != 2 {
+	m := diff.list(in)[0]
+	if has[models.Seer](diff.got) {
+		diff.seen(m, diff.at("bob"))
+		diff.seen(m, diff.at("cat"))
+	}
+	if has[models.Subscriber](diff.got) {
+		diff.subscribe(a, "INBOX", true)
+		diff.subscribe(a, "Work", true)
+	}
+	n := 0
+	c := newCall(diff.ctx, diff.got, a.got)
+	c.hs, c.who, c.until, c.w = []models.Handle{m.got}, d.From.Address, diff.clock.now().Add(time.Hour), brokenWriter{}
+	c.yield = func() error {
+		if n++; n == 2 {
+			return errBroken
+		}
+		return nil
+	}
+	for _, name := range []string{
+		"folders", "list", "all mail", "nested", "by sender in a folder", "by sender everywhere", "slice", "seen by",
+		"subscriptions",
+	} {
+		n = 0
+		if op := the(name); !op.in(diff.got) {
+			continue
+		} else if err := op.run(c); !errors.Is(err, errBroken) || err == errBroken || n != 2 {
 			t.Errorf("%s stopped at 2: got error %v after %d, want %q wrapped", name, err, n, errBroken)
 		}
 	}
-	if _, err := diff.got.Attachment(diff.ctx, in.got, h, "f", brokenWriter{}); !errors.Is(err, errBroken) {
-		t.Errorf("attachment to a broken writer: error is %v", err)
-	}
-	if _, err := diff.got.Raw(diff.ctx, in.got, h, brokenWriter{}); !errors.Is(err, errBroken) &&
-		!errors.Is(err, models.ErrNotOffered) {
-		t.Errorf("raw to a broken writer: error is %v", err)
+	for _, name := range []string{"attachment", "raw"} {
+		if err := the(name).run(c); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
+			t.Errorf("%s to a broken writer: error is %v", name, err)
+		}
 	}
 	diff.check()
-}
-
-// readers returns the calls of a model that yield. Each of them has at least two
-// things to yield: two folders, subscriptions and viewers of h, and messages of
-// one sender.
-func readers(diff *differential, a *account, m message, sender string) map[string]func(yield func() error) error {
-	in, h, now := a.folders[0].got, m.got, diff.clock.now()
-	rs := map[string]func(yield func() error) error{
-		"list": func(yield func() error) error {
-			return diff.got.List(diff.ctx, in, models.Handle{}, 25, func(*models.Entry) error { return yield() })
-		},
-		"folders": func(yield func() error) error {
-			return diff.got.Folders(diff.ctx, a.got, func(models.FolderInfo) error { return yield() })
-		},
-	}
-	if s, ok := diff.got.(models.SenderSearcher); ok {
-		for name, f := range map[string]*models.Folder{"by sender in a folder": in, "by sender": nil} {
-			rs[name] = func(yield func() error) error {
-				return s.BySender(diff.ctx, f, sender, 25, func(*models.Entry) error { return yield() })
-			}
-		}
-	}
-	if s, ok := diff.got.(models.Slicer); ok {
-		rs["slice"] = func(yield func() error) error {
-			return s.Slice(diff.ctx, in, now.Add(-time.Hour), now.Add(time.Hour), 25,
-				func(*models.Entry) error { return yield() })
-		}
-	}
-	if s, ok := diff.got.(models.Seer); ok {
-		for _, who := range []string{"bob", "cat"} {
-			diff.seen(m, diff.at(who))
-		}
-		rs["seen by"] = func(yield func() error) error {
-			return s.SeenBy(diff.ctx, in, h, func(string) error { return yield() })
-		}
-	}
-	if s, ok := diff.got.(models.Subscriber); ok {
-		for _, folder := range []string{"INBOX", "Work"} {
-			diff.subscribe(a, folder, true)
-		}
-		rs["subscriptions"] = func(yield func() error) error {
-			return s.Subscriptions(diff.ctx, a.got, func(string) error { return yield() })
-		}
-	}
-	return rs
-}
-
-// callsWith makes every call that takes a handle and returns their errors.
-func callsWith(diff *differential, in, to *folder, h models.Handle) map[string]error {
-	hs, one := []models.Handle{h}, make([]models.Handle, 1)
-	var o models.Opened
-	_, raw := diff.got.Raw(diff.ctx, in.got, h, io.Discard)
-	_, attachment := diff.got.Attachment(diff.ctx, in.got, h, "f", io.Discard)
-	errs := map[string]error{
-		"open":       diff.got.Open(diff.ctx, in.got, h, &o),
-		"raw":        raw,
-		"attachment": attachment,
-		"flag on":    diff.got.Flag(diff.ctx, in.got, h, models.Seen, true),
-		"flag off":   diff.got.Flag(diff.ctx, in.got, h, models.Seen, false),
-		"move":       diff.got.Move(diff.ctx, in.got, to.got, hs, one),
-		"delete":     diff.got.Delete(diff.ctx, in.got, hs),
-	}
-	if l, ok := diff.got.(models.Labeler); ok {
-		_, errs["label on"] = l.Label(diff.ctx, in.got, h, to.got, true)
-		_, errs["label off"] = l.Label(diff.ctx, in.got, h, to.got, false)
-	}
-	if r, ok := diff.got.(models.RangeReader); ok {
-		_, errs["range"] = r.RawRange(diff.ctx, in.got, h, 0, 10, io.Discard)
-	}
-	if u, ok := diff.got.(models.UserFlagger); ok {
-		errs["user flag"] = u.UserFlag(diff.ctx, in.got, h, "Junk", true)
-	}
-	if s, ok := diff.got.(models.Seer); ok {
-		errs["seen"] = s.Seen(diff.ctx, in.got, h, "bob@example.org")
-		errs["seen by"] = s.SeenBy(diff.ctx, in.got, h, func(string) error { return nil })
-	}
-	return errs
 }
 
 // testSeveralAtOnce moves and deletes 1, 10 and 100 messages. Before a model changes them it

@@ -40,10 +40,10 @@ func parallel(work func(worker int)) {
 // see anything of the others.
 func testWorkers(t *testing.T, s *suite) {
 	f := s.start(t, Sized(1000, 5))
-	ref := newReference(s.Traits, f.clock.now)
 	diffs := make([]*differential, workers)
 	for i := range diffs {
-		diffs[i] = f.differentialOf(ref, f.mailbox())
+		diffs[i] = f.differential()
+		diffs[i].last = uint64(i) << 32           // numbers of messages differ, since one audit counts all
 		diffs[i].t, diffs[i].tick = workerT{t}, 0 // all workers share the clock
 	}
 	parallel(func(w int) {
@@ -61,7 +61,7 @@ func testWorkers(t *testing.T, s *suite) {
 				diff.move(in, work, m)
 			}
 			if n%5 == 4 {
-				diff.delete(in, diff.live(in)[0])
+				diff.delete(in, diff.list(in)[0])
 			}
 			diff.checkFolder(in, 4)
 		}
@@ -69,23 +69,21 @@ func testWorkers(t *testing.T, s *suite) {
 	if t.Failed() {
 		return
 	}
-	all := f.differentialOf(ref, f.mailbox())
+	all := f.differential()
 	for _, diff := range diffs {
 		all.accounts = append(all.accounts, diff.accounts...)
-		for r, g := range diff.handles {
-			all.handles[r] = g
-		}
+		all.delivered += diff.delivered
 	}
+	all.reference.accounts = all.accounts
 	all.check()
 }
 
 // oneFolder is several workers that use one folder.
 type oneFolder struct {
-	*testing.T
-	f        *fixture
+	*fixture
 	boxes    []models.Mailbox
-	in, work *models.Folder
-	byWorker [][]delivery
+	a        *models.Account
+	byWorker [workers][]delivery
 	unknown  atomic.Int64 // calls of unknown outcome
 }
 
@@ -95,49 +93,56 @@ type delivery struct {
 	handle     models.Handle
 }
 
-// testWorkersOneFolder lets all workers deliver to one folder. Then each worker flags, moves
-// and deletes its own messages there. Over a network outcomes may be unknown, for example
+// deliveriesEach is how many messages each worker of a oneFolder delivers.
+const deliveriesEach = 15
+
+// testWorkersOneFolder lets all workers deliver to one folder. Then each worker moves, deletes
+// and flags its own messages there. Over a network outcomes may be unknown, for example
 // after many compare-and-sets at once. Then lists may differ by as many messages, and the test
 // only logs the audit.
 func testWorkersOneFolder(t *testing.T, s *suite) {
-	f := s.start(t, Sized(0, 9))
-	c := &oneFolder{T: t, f: f, byWorker: make([][]delivery, workers)}
+	c := &oneFolder{fixture: s.start(t, Sized(0, 9))}
 	for range workers {
-		c.boxes = append(c.boxes, f.mailbox())
+		c.boxes = append(c.boxes, c.mailbox())
 	}
-	a, err := c.boxes[0].CreateUser(f.ctx, f.at("ann"), []string{"INBOX", "Work"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.in, c.work = a.Folders[0], a.Folders[1]
+	var err error
+	c.a, err = c.boxes[0].CreateUser(c.ctx, c.at("ann"), []string{"INBOX", "Work"})
+	c.Must(err)
 	c.deliver()
-	c.checkDelivered()
-	moved, deleted, seen := c.change()
-	audit, err := c.boxes[0].Audit(f.ctx)
-	if err != nil {
-		t.Fatalf("audit: %v", err)
-	}
-	left := workers*deliveriesEach - moved - deleted
-	c.checkNumbers(c.in, models.Stats{Messages: left, Unread: left - seen})
-	c.checkNumbers(c.work, models.Stats{Messages: moved, Unread: moved})
+	c.checkDelivered(slices.Concat(c.byWorker[:]...))
+
+	changes := [...]string{"move", "delete", "flag"}
+	var done [len(changes)]atomic.Int64
+	parallel(func(w int) {
+		x := newCall(c.ctx, c.boxes[w], c.a)
+		for n, d := range c.byWorker[w] {
+			if change := n % 4; change < len(changes) {
+				x.hs = []models.Handle{d.handle}
+				if c.done(changes[change], the(changes[change]).run(x)) {
+					done[change].Add(1)
+				}
+			}
+		}
+	})
+	audit, err := c.boxes[0].Audit(c.ctx)
+	c.Must(err)
+	moved := done[0].Load()
+	left := workers*deliveriesEach - moved - done[1].Load()
+	c.checkNumbers("INBOX", models.Stats{Messages: left, Unread: left - done[2].Load()})
+	c.checkNumbers("Work", models.Stats{Messages: moved, Unread: moved})
 	if n := c.unknown.Load(); n > 0 {
 		t.Logf("%d outcomes are not known; audit is %+v", n, audit)
 		return
 	}
-	for _, n := range broken(audit) {
-		if n.got != 0 {
-			t.Errorf("audit: %d %s", n.got, n.what)
-		}
+	for _, f := range faults(audit) {
+		t.Errorf("audit: %s", f)
 	}
 }
-
-// deliveriesEach is how many messages each worker of a oneFolder delivers.
-const deliveriesEach = 15
 
 // done reports whether a call succeeded. It counts unknown outcomes.
 func (c *oneFolder) done(what string, err error) bool {
 	switch {
-	case errors.Is(err, drivers.ErrUnknown) && !c.f.store.Capabilities().InProcess:
+	case errors.Is(err, drivers.ErrUnknown) && !c.Store.Capabilities().InProcess:
 		c.unknown.Add(1)
 	case err != nil:
 		c.Errorf("%s: %v", what, err)
@@ -148,12 +153,12 @@ func (c *oneFolder) done(what string, err error) bool {
 func (c *oneFolder) deliver() {
 	var moment atomic.Int64
 	parallel(func(w int) {
+		x := newCall(c.ctx, c.boxes[w], c.a)
 		for n := range deliveriesEach {
-			h := make([]models.Handle, 1)
+			x.m = sample(w*deliveriesEach + n).Message()
 			d := delivery{begin: moment.Add(1)}
-			err := c.boxes[w].Deliver(c.f.ctx, sample(w*deliveriesEach+n).Message(), []*models.Folder{c.in}, h)
-			if c.done("deliver", err) {
-				d.end, d.handle = moment.Add(1), h[0]
+			if c.done("deliver", the("deliver").run(x)) {
+				d.end, d.handle = moment.Add(1), x.made[0]
 				c.byWorker[w] = append(c.byWorker[w], d)
 			}
 		}
@@ -162,78 +167,45 @@ func (c *oneFolder) deliver() {
 
 // checkDelivered checks that each acknowledged message is listed, and that its UID is
 // below those of deliveries that began after it.
-func (c *oneFolder) checkDelivered() {
-	c.Helper()
-	all := slices.Concat(c.byWorker...)
-	es, err := pages(c.f.ctx, c.boxes[0], c.in, models.Handle{}, 25, 2*workers*deliveriesEach)
-	if err != nil {
-		c.Fatalf("list: %v", err)
-	}
+func (c *oneFolder) checkDelivered(all []delivery) {
+	c.TB.Helper()
+	es, err := pages(c.ctx, c.boxes[0], c.a.Folders[0], models.Handle{}, 25, 2*workers*deliveriesEach)
+	c.Must(err)
 	listed := map[models.Handle]bool{}
 	for _, e := range es {
 		listed[e.Handle] = true
 	}
-	for _, d := range all {
-		if !listed[d.handle] {
-			c.Errorf("an acknowledged message is not listed: %x", d.handle)
+	u, ok := c.boxes[0].(models.UIDs)
+	for _, x := range all {
+		if !listed[x.handle] {
+			c.Errorf("an acknowledged message is not listed: %x", x.handle)
+		}
+		for _, y := range all {
+			if ok && x.end < y.begin && u.UID(x.handle) >= u.UID(y.handle) {
+				c.Errorf("UID %d was acknowledged before a delivery began that got UID %d", u.UID(x.handle), u.UID(y.handle))
+			}
 		}
 	}
 	if n := len(es); len(listed) != n || n < len(all) || n > len(all)+int(c.unknown.Load()) {
 		c.Errorf("%d entries, %d different ones, after %d deliveries and %d of unknown outcome", n, len(listed), len(all),
 			c.unknown.Load())
 	}
-	u, ok := c.boxes[0].(models.UIDs)
-	if !ok {
-		return
-	}
-	for _, x := range all {
-		for _, y := range all {
-			if x.end < y.begin && u.UID(x.handle) >= u.UID(y.handle) {
-				c.Errorf("UID %d was acknowledged before a delivery began that got UID %d", u.UID(x.handle), u.UID(y.handle))
-			}
-		}
-	}
-}
-
-// change moves, deletes and flags three of four messages, and returns how many of each.
-func (c *oneFolder) change() (moved, deleted, seen int64) {
-	var counts [3]atomic.Int64
-	parallel(func(w int) {
-		for n, d := range c.byWorker[w] {
-			h, err := []models.Handle{d.handle}, error(nil)
-			switch n % 4 {
-			case 0:
-				err = c.boxes[w].Move(c.f.ctx, c.in, c.work, h, make([]models.Handle, 1))
-			case 1:
-				err = c.boxes[w].Delete(c.f.ctx, c.in, h)
-			case 2:
-				err = c.boxes[w].Flag(c.f.ctx, c.in, d.handle, models.Seen, true)
-			default:
-				continue
-			}
-			if c.done(fmt.Sprintf("message %d of worker %d", n, w), err) {
-				counts[n%4].Add(1)
-			}
-		}
-	})
-	return counts[0].Load(), counts[1].Load(), counts[2].Load()
 }
 
 // checkNumbers compares the length of a folder's list and its numbers. The list may
 // differ by one for each unknown outcome. The numbers are checked if there is none.
-func (c *oneFolder) checkNumbers(f *models.Folder, want models.Stats) {
-	c.Helper()
-	unknown := c.unknown.Load()
-	es, err := pages(c.f.ctx, c.boxes[0], f, models.Handle{}, 25, 2*workers*deliveriesEach)
-	if n := int64(len(es)); err != nil || n < want.Messages-unknown || n > want.Messages+unknown {
-		c.Errorf("list %s: %d messages, want %d, and %d outcomes are not known (%v)", f.Name, n, want.Messages, unknown, err)
+func (c *oneFolder) checkNumbers(folder string, want models.Stats) {
+	c.TB.Helper()
+	f, unknown := c.a.Folder(folder), c.unknown.Load()
+	es, err := pages(c.ctx, c.boxes[0], f, models.Handle{}, 25, 2*workers*deliveriesEach)
+	c.Must(err)
+	if n := int64(len(es)); n < want.Messages-unknown || n > want.Messages+unknown {
+		c.Errorf("list %s: %d messages, want %d, and %d outcomes are not known", folder, n, want.Messages, unknown)
 	}
-	st, err := c.boxes[0].Stats(c.f.ctx, f)
-	if err != nil {
-		c.Fatalf("stats: %v", err)
-	}
+	st, err := c.boxes[0].Stats(c.ctx, f)
+	c.Must(err)
 	if err := equalNumbers(st.Known&^models.KnowBytes, st, want); err != nil && unknown == 0 {
-		c.Errorf("stats of %s: %v", f.Name, err)
+		c.Errorf("stats of %s: %v", folder, err)
 	}
 }
 
@@ -266,9 +238,7 @@ func testAccountRace(t *testing.T, s *suite) {
 			return err
 		})
 		a, err := boxes[0].Login(f.ctx, address)
-		if err != nil {
-			t.Fatalf("login: %v", err)
-		}
+		f.Must(err)
 		if len(a.Folders) != 1 {
 			t.Errorf("%d folders after a race for an account with one", len(a.Folders))
 		}
@@ -278,12 +248,8 @@ func testAccountRace(t *testing.T, s *suite) {
 		})
 	}
 	audit, err := boxes[0].Audit(f.ctx)
-	if err != nil {
-		t.Fatalf("audit: %v", err)
-	}
-	for _, c := range append(broken(audit), count{"unreferenced", audit.Unreferenced, 0}) {
-		if c.got != 0 {
-			t.Errorf("audit: %d %s", c.got, c.what)
-		}
+	f.Must(err)
+	if fs := faults(audit); len(fs) > 0 || audit.Unreferenced > 0 {
+		t.Errorf("audit: %q, %d unreferenced", fs, audit.Unreferenced)
 	}
 }

@@ -1,0 +1,170 @@
+package modeltest
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+)
+
+// call is what an operation is run with.
+type call struct {
+	ctx     context.Context
+	mb      models.Mailbox
+	a       *models.Account
+	in, to  *models.Folder
+	hs      []models.Handle // messages of in
+	m       *mail.Message   // to deliver
+	folders []*models.Folder
+	flag    models.Flag
+	on      bool
+	who     string // an address: of a new account, a sender or a viewer
+	until   time.Time
+	w       io.Writer
+	yield   func() error // called for each thing that the operation yields
+
+	made   []models.Handle // of messages delivered or moved
+	opened models.Opened
+	entry  func(*models.Entry) error // calls yield; made once, since a method value is an allocation
+}
+
+// newCall returns the operations' surroundings: nothing is yielded to anyone, and bytes are dropped.
+func newCall(ctx context.Context, mb models.Mailbox, a *models.Account) *call {
+	c := &call{
+		ctx: ctx, mb: mb, a: a, flag: models.Seen, on: true, who: "bob@example.org", w: io.Discard,
+		yield: func() error { return nil }, made: make([]models.Handle, 100),
+	}
+	c.entry = func(*models.Entry) error { return c.yield() }
+	if len(a.Folders) > 1 {
+		c.in, c.to, c.folders = a.Folders[0], a.Folder("Work"), a.Folders[:1]
+	}
+	return c
+}
+
+// operation is one of all operations of mailboxes.
+type operation struct {
+	name string
+	in   func(models.Mailbox) bool // whether a mailbox has it
+	run  func(*call) error
+}
+
+// on is an operation of the mailboxes that implement I.
+func on[I any](name string, run func(*call, I) error) operation {
+	return operation{name, has[I], func(c *call) error { return run(c, c.mb.(I)) }}
+}
+
+// operations are all operations. Rules run them by name: with a context that is done, with a yield that fails, and with
+// handles of messages that are gone; killed after each write, and two at a time.
+var operations = []operation{
+	on("create user", func(c *call, mb models.Mailbox) error {
+		_, err := mb.CreateUser(c.ctx, c.who, []string{"INBOX", "Work"})
+		return err
+	}),
+	on("create folder", func(c *call, mb models.Mailbox) error {
+		_, err := mb.CreateFolder(c.ctx, c.a, "Archive")
+		return err
+	}),
+	on("login", func(c *call, mb models.Mailbox) error {
+		_, err := mb.Login(c.ctx, c.a.Address)
+		return err
+	}),
+	on("folders", func(c *call, mb models.Mailbox) error {
+		return mb.Folders(c.ctx, c.a, func(models.FolderInfo) error { return c.yield() })
+	}),
+	on("deliver", func(c *call, mb models.Mailbox) error { return mb.Deliver(c.ctx, c.m, c.folders, c.made) }),
+	on("list", func(c *call, mb models.Mailbox) error { return mb.List(c.ctx, c.in, models.Handle{}, 25, c.entry) }),
+	on("open", func(c *call, mb models.Mailbox) error { return mb.Open(c.ctx, c.in, c.hs[0], &c.opened) }),
+	on("raw", func(c *call, mb models.Mailbox) error {
+		_, err := mb.Raw(c.ctx, c.in, c.hs[0], c.w)
+		return err
+	}),
+	on("attachment", func(c *call, mb models.Mailbox) error {
+		_, err := mb.Attachment(c.ctx, c.in, c.hs[0], "f", c.w)
+		return err
+	}),
+	on("flag", func(c *call, mb models.Mailbox) error { return mb.Flag(c.ctx, c.in, c.hs[0], c.flag, c.on) }),
+	on("move", func(c *call, mb models.Mailbox) error { return mb.Move(c.ctx, c.in, c.to, c.hs, c.made) }),
+	on("delete", func(c *call, mb models.Mailbox) error { return mb.Delete(c.ctx, c.in, c.hs) }),
+	on("stats", func(c *call, mb models.Mailbox) error {
+		_, err := mb.Stats(c.ctx, c.in)
+		return err
+	}),
+	on("audit", func(c *call, mb models.Mailbox) error {
+		_, err := mb.Audit(c.ctx)
+		return err
+	}),
+	on("range", func(c *call, r models.RangeReader) error {
+		_, err := r.RawRange(c.ctx, c.in, c.hs[0], 0, 10, c.w)
+		return err
+	}),
+	on("label", func(c *call, l models.Labeler) error {
+		_, err := l.Label(c.ctx, c.in, c.hs[0], c.to, c.on)
+		return err
+	}),
+	on("all mail", func(c *call, l models.AllMailer) error {
+		return c.mb.List(c.ctx, l.AllMail(c.a), models.Handle{}, 25, c.entry)
+	}),
+	on("totals", func(c *call, l models.AllMailer) error {
+		_, err := c.mb.Stats(c.ctx, l.AllMail(c.a))
+		return err
+	}),
+	on("restore", func(c *call, p models.Purger) error { return p.Restore(c.ctx, c.a, c.hs[0]) }),
+	on("purge", func(c *call, p models.Purger) error { return some(p.Purge(c.ctx, c.a, c.until)) }),
+	on("recount", func(c *call, r models.Recounter) error { return r.Recount(c.ctx, c.a) }),
+	on("expunge", func(c *call, u models.UIDs) error { // without messages, of all
+		var from, to uint64
+		if n := len(c.hs); n > 0 {
+			from, to = u.UID(c.hs[n-1]), u.UID(c.hs[0])
+		}
+		return some(u.Expunge(c.ctx, c.in, min(from, to), max(from, to)))
+	}),
+	on("user flag", func(c *call, u models.UserFlagger) error {
+		return u.UserFlag(c.ctx, c.in, c.hs[0], "$Forwarded", c.on)
+	}),
+	on("subscribe", func(c *call, s models.Subscriber) error { return s.Subscribe(c.ctx, c.a, "Work", c.on) }),
+	on("subscriptions", func(c *call, s models.Subscriber) error {
+		return s.Subscriptions(c.ctx, c.a, func(string) error { return c.yield() })
+	}),
+	on("nested", func(c *call, n models.Nester) error {
+		return n.Nested(c.ctx, c.a, func(string, *models.Entry) error { return c.yield() })
+	}),
+	on("by sender in a folder", func(c *call, s models.SenderSearcher) error {
+		return s.BySender(c.ctx, c.in, c.who, 25, c.entry)
+	}),
+	on("by sender everywhere", func(c *call, s models.SenderSearcher) error {
+		return s.BySender(c.ctx, nil, c.who, 25, c.entry)
+	}),
+	on("slice", func(c *call, s models.Slicer) error { return s.Slice(c.ctx, c.in, start, c.until, 25, c.entry) }),
+	on("seen", func(c *call, s models.Seer) error { return s.Seen(c.ctx, c.in, c.hs[0], c.who) }),
+	on("seen by", func(c *call, s models.Seer) error {
+		return s.SeenBy(c.ctx, c.in, c.hs[0], func(string) error { return c.yield() })
+	}),
+	on("join", func(c *call, p models.Poster) error {
+		f, err := p.Join(c.ctx, &models.Account{Address: c.who}, c.to)
+		if err == nil {
+			c.in = f // to leave
+		}
+		return err
+	}),
+	on("leave", func(c *call, p models.Poster) error { return p.Leave(c.ctx, c.in) }),
+}
+
+// some returns ErrNotFound for an operation that has removed nothing.
+func some(n int, err error) error {
+	if err == nil && n == 0 {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// the returns the operation of that name.
+func the(name string) *operation {
+	for i := range operations {
+		if operations[i].name == name {
+			return &operations[i]
+		}
+	}
+	panic("no operation " + name)
+}

@@ -1,0 +1,191 @@
+package modeltest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// World is a model on an engine of its own. Tests of one model that know its tables use it too. Its clock
+// stands still unless a test advances it.
+type World struct {
+	testing.TB
+	Schema *schemas.Schema
+	Store  drivers.Store  // a test may put another in its place before Bind
+	Meter  *drivers.Meter // counts the calls of the last Mailbox
+
+	ctx   context.Context
+	model models.Model
+	clock *clock
+}
+
+// ruleTimeout bounds a rule, so that a call that never ends fails its rule and not the
+// whole run. Every engine needs far less.
+const ruleTimeout = 3 * time.Minute
+
+// NewWorld applies the model's schema to a new store of the embedded engine.
+func NewWorld(t testing.TB, m models.Model) *World {
+	t.Helper()
+	return newWorld(t, m, openEmbedded)
+}
+
+func newWorld(t testing.TB, m models.Model, open opener) *World {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)
+	t.Cleanup(cancel)
+	w := &World{TB: t, ctx: ctx, model: m, clock: newClock()}
+	var err error
+	w.Schema, err = m.Schema()
+	w.Must(err)
+	w.Store = open(t, w.Schema)
+	return w
+}
+
+// Must fails the test if there is an error.
+func (w *World) Must(err error) {
+	w.Helper()
+	must(w, err)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Now returns the time of the model's clock.
+func (w *World) Now() time.Time { return w.clock.now() }
+
+// Advance advances the clock, or sets it back.
+func (w *World) Advance(d time.Duration) { w.clock.advance(d) }
+
+// Bind binds the model to the store, as another process would. The model has the
+// world's clock, unless it has one.
+func (w *World) Bind(o models.Options) models.Bound {
+	w.Helper()
+	if o.Now == nil {
+		o.Now = w.Now
+	}
+	p, err := drivers.PrepareAll(w.ctx, w.Store, w.Schema)
+	w.Must(err)
+	b, err := w.model.Bind(w.ctx, p, o)
+	w.Must(err)
+	return b
+}
+
+// Session opens a session that the end of the test closes.
+func (w *World) Session() drivers.Session {
+	w.Helper()
+	s, err := w.Store.Session()
+	w.Must(err)
+	w.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			w.Errorf("close session: %v", err)
+		}
+	})
+	return s
+}
+
+// Mailbox returns the mailbox of one more worker, whose calls Meter counts.
+func (w *World) Mailbox(b models.Bound) models.Mailbox {
+	w.Helper()
+	w.Meter = drivers.NewMeter(w.Session())
+	return b.Mailbox(w.Meter)
+}
+
+// Rows reads a table without the model. The columns are those of schemas.ScanOf.
+func (w *World) Rows(table string) [][]drivers.Value {
+	w.Helper()
+	return w.read(schemas.ScanOf(w.Schema.Table(table)))
+}
+
+// read returns copies of the rows of a pattern without arguments.
+func (w *World) read(p *schemas.Pattern) (rows [][]drivers.Value) {
+	w.Helper()
+	st, err := w.Store.Prepare(w.ctx, p)
+	w.Must(err)
+	w.Must(w.Session().Read(w.ctx, st, nil, func(row []drivers.Value) error {
+		rows = append(rows, drivers.ListOf(row).Clone().Elems())
+		return nil
+	}))
+	return rows
+}
+
+// dump writes down every row of every table, sorted. Long values are shown by
+// length and digest.
+func (w *World) dump() string {
+	var b strings.Builder
+	for _, table := range w.Schema.Tables {
+		if !table.Header() {
+			w.dumpRows(&b, table, schemas.ScanOf(table))
+		}
+		if len(table.Static) > 0 {
+			w.dumpRows(&b, table, schemas.StaticScanOf(table))
+		}
+	}
+	return b.String()
+}
+
+func (w *World) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pattern) {
+	w.Helper()
+	var rows []string
+	for _, row := range w.read(p) {
+		var cells []string
+		for i, c := range p.Columns {
+			if !row[i].IsNull() {
+				cells = append(cells, c.Name+"="+show(row[i]))
+			}
+		}
+		rows = append(rows, strings.Join(cells, " "))
+	}
+	slices.Sort(rows)
+	static := ""
+	if p.Static {
+		static = " (static)"
+	}
+	fmt.Fprintf(b, "%s%s: %d rows\n", table.Name, static, len(rows))
+	for _, r := range rows {
+		fmt.Fprintf(b, "\t%s\n", r)
+	}
+}
+
+// show writes a value for people. Texts and blobs of more than 60 bytes become length and
+// digest.
+func show(v drivers.Value) string {
+	const most = 60
+	switch v.Kind() {
+	case schemas.Text, schemas.Blob:
+		switch raw := v.Raw(); {
+		case len(raw) > most:
+			return fmt.Sprintf("%d bytes %.4x", len(raw), sha256.Sum256(raw))
+		case v.Kind() == schemas.Blob:
+			return fmt.Sprintf("0x%x", raw)
+		default:
+			return fmt.Sprintf("%q", raw)
+		}
+	case schemas.UUID, schemas.TimeUUID:
+		u := v.UUIDBytes()
+		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+	case schemas.Boolean:
+		return fmt.Sprint(v.Bool())
+	case schemas.Timestamp:
+		return v.Time().Format("2006-01-02T15:04:05.000000Z")
+	case schemas.Set, schemas.List, schemas.Map:
+		var elems []string
+		for _, e := range v.Elems() {
+			elems = append(elems, show(e))
+		}
+		return "[" + strings.Join(elems, ", ") + "]"
+	default:
+		return fmt.Sprint(v.Int64())
+	}
+}
