@@ -35,14 +35,17 @@ type growth struct {
 }
 
 func scanned(at *measuredAt) float64 { return at.scanned }
+func wasted(at *measuredAt) float64  { return at.scanned / max(1, at.given) }
+func read(at *measuredAt) float64    { return at.bytes }
+func took(at *measuredAt) float64    { return at.ms }
 
 var (
 	byRows    = &growth{"%s scans", "rows", "%s", scanned, 0.5}
 	byPart    = &growth{"a partition of %s has", "rows", "%s", scanned, 0.5}
-	byWaste   = &growth{"%s scans", "rows for each that it returns", "%s", func(at *measuredAt) float64 { return at.scanned / max(1, at.given) }, 0}
+	byWaste   = &growth{"%s scans", "rows for each that it returns", "%s", wasted, 0}
 	byItems   = &growth{"%s has", "rows", "keys of a call", scanned, 0.5}
-	byDeletes = &growth{"%s takes", "ms", "deleted %s", func(at *measuredAt) float64 { return at.ms }, 0.3}
-	bySize    = &growth{"%s reads", "bytes", "size of its collection or content", func(at *measuredAt) float64 { return at.bytes }, 0.5}
+	byDeletes = &growth{"%s takes", "ms", "deleted %s", took, 0.3}
+	bySize    = &growth{"%s reads", "bytes", "size of its collection or content", read, 0.5}
 )
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
@@ -92,7 +95,8 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 				}
 			}
 			reads := func(o *schemas.Pattern) bool {
-				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) })
+				sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) }
+				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized)
 			}
 			if o := k.Schema.Pattern(p.op); o == nil || !reads(o) {
 				p.op = find(reads)
@@ -296,7 +300,8 @@ func tellUnproven(w io.Writer, probes []probe) (err error) {
 		_, err = fmt.Fprintln(w, "lint warns of nothing that growth could show")
 	}
 	for _, p := range probes {
-		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", p.finding.Rule.ID, cmp.Or(p.finding.Pattern, p.finding.Table), notShown, p.why)
+		where := cmp.Or(p.finding.Pattern, p.finding.Table)
+		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", p.finding.Rule.ID, where, notShown, p.why)
 	}
 	return err
 }

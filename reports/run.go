@@ -235,7 +235,8 @@ func (v *run) findings() document.Section {
 	}
 	first, last := v.Sweep.Points[0], v.Sweep.Points[len(v.Sweep.Points)-1]
 	for i, p := range last.Partitions {
-		if was, is := v.onDisk(p.Engine, first.Value), v.onDisk(p.Engine, last.Value); i < len(first.Partitions) && was > 0 && is > 0 {
+		was, is := v.onDisk(p.Engine, first.Value), v.onDisk(p.Engine, last.Value)
+		if i < len(first.Partitions) && was > 0 && is > 0 {
 			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s → %s",
 				words.Size(first.Partitions[i].Files), words.Size(p.Files), words.Size(was), words.Size(is)))
 		}

@@ -193,14 +193,14 @@ func wrap(b *strings.Builder, head, text string) {
 // JSONSchema returns the JSON Schema of the language, for editors. What no schema can
 // say, such as that a phase has a rate or clients, only Parse checks.
 func JSONSchema() []byte {
-	const ofSchema = "schema."
+	const at, ofSchema = "#/$defs/", "schema."
 	defs, rows := definitions(false), object{"required": []string{"rows"}}
 	for name, def := range definitions(true) {
 		b, err := json.Marshal(def)
 		if err != nil {
 			panic(err) // strings, numbers and maps always encode
 		}
-		defs[ofSchema+name] = json.RawMessage(strings.ReplaceAll(string(b), ref("")["$ref"].(string), ref(ofSchema)["$ref"].(string)))
+		defs[ofSchema+name] = json.RawMessage(strings.ReplaceAll(string(b), at, at+ofSchema))
 	}
 	root := object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "mailbench workload, version 1",

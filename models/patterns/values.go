@@ -105,7 +105,8 @@ func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 // rows are the rows of a table as a forecast needs them.
 func (k *Keyspace) rows(t *schemas.Table) []*schemas.Rows {
 	one, d := k.table(t, cmp.Or(k.counts(), DefaultRows)), k.declared.Table(t.Name)
-	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(one.count), Of: int(one.partitions), Busiest: 1}}
+	r := &schemas.Rows{Each: "row", Times: 1}
+	r.Growth = &schemas.Growth{Count: int(one.count), Of: int(one.partitions), Busiest: 1}
 	if one.perBucket > 0 {
 		r.Growth.Of *= int(max(1, one.count/max(1, one.partitions)/one.perBucket))
 	}
@@ -123,7 +124,8 @@ func (k *Keyspace) rows(t *schemas.Table) []*schemas.Rows {
 
 // refer lets the columns of a declared reference have the values of rows that exist, if each is one whole value.
 func (t *table) refer(to *table, r *schemas.Reference) {
-	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, func(m schemas.Match) bool { return m.Column.Role != schemas.Partition })
+	ofRow := func(m schemas.Match) bool { return m.Column.Role != schemas.Partition }
+	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, ofRow)
 	for _, from := range r.From {
 		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
 		if i < 0 || t.of(from.Column).Type.String() != to.of(r.At[i].Column).Type.String() {
@@ -210,7 +212,8 @@ var periods = []period{
 }
 
 func periodOf(name string) period {
-	return periods[slices.IndexFunc(periods, func(p period) bool { return strings.Contains(strings.ToLower(name), p.word) })]
+	name = strings.ToLower(name)
+	return periods[slices.IndexFunc(periods, func(p period) bool { return strings.Contains(name, p.word) })]
 }
 
 // column finds the rule for the values of a column of its own.
