@@ -25,6 +25,10 @@ var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 var wrongWords = regexp.MustCompile(`cannot be told|broken off|dangling|adrift|\banew\b|of before\b|\basks? of\b|\btells\b|\bforetell` +
 	`|\bnot told\b|[^-]\bbeside\b[^-]|\bnobody (knows|names|can)\b|\bfor ever\b|sign of life|[Tt]he document's\b|\bdocument 00|asked for|\bcarried out\b| lacks `)
 
+// wrongInComments are more of them, which texts may need: the word of a person who asks, in English of America.
+var wrongInComments = regexp.MustCompile(wrongWords.String() + `|(?i)\b(asks?|asked|tells?|told|beside|nobody|broke off|everything that was due)\b|` +
+	`colour|neighbour|behaviour|favour|honour|(cance|labe|mode|signa)ll(ed|ing)\b|judgement|recognis|organis|analys(e|ing)\b`)
+
 // each yields the files whose names end so, with their text, and fails if there are not so many. Hidden folders,
 // those of tests and results are left out.
 func each(t *testing.T, suffix string, least int, yield func(path, text string)) {
@@ -74,19 +78,24 @@ func TestLineLengthOfDocuments(t *testing.T) {
 	})
 }
 
-// Bundled schemas and workloads, which commands print, have no word of the list.
+// Bundled schemas and workloads, which commands print, and the JSON Schema of results have no word of the list.
 func TestLineLengthOfBundled(t *testing.T) {
-	each(t, ".yaml", 40, func(path, text string) {
-		for n, line := range strings.Split(text, "\n") {
-			if word := wrongWords.FindString(line); word != "" {
-				t.Errorf("%s:%d: %q is a word that CONTRIBUTING.md replaces", path, n+1, word)
+	for suffix, files := range map[string]int{".yaml": 40, ".schema.json": 1} {
+		each(t, suffix, files, func(path, text string) {
+			for n, line := range strings.Split(text, "\n") {
+				if _, description, found := strings.Cut(line, `"description": `); found || suffix != ".yaml" {
+					line = description // the keys are a format
+				}
+				if word := wrongWords.FindString(line); word != "" {
+					t.Errorf("%s:%d: %q is a word that CONTRIBUTING.md replaces", path, n+1, word)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // A line of code has at most 120 characters, unless a long literal is in it. Tests may have
-// tables with longer rows. Its texts, which users read, have no word of the list.
+// tables with longer rows. Its texts, which users read, have no word of the list, nor have its comments.
 func TestLineLength(t *testing.T) {
 	const most = 120
 	texts := 0
@@ -100,10 +109,17 @@ func TestLineLength(t *testing.T) {
 			}
 		}
 		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			t.Error(err)
 			return
+		}
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				if word := wrongInComments.FindString(c.Text); word != "" {
+					t.Errorf("%s: %q is a word that CONTRIBUTING.md replaces", files.Position(c.Pos()), word)
+				}
+			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			s, ok := n.(*ast.BasicLit)

@@ -29,8 +29,8 @@ var (
 	dir     = flag.String("o", "dist", "`DIR` to write to, new or empty")
 )
 
-// beside are the files that every archive has beside the program.
-var beside = []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"}
+// extras are the files that every archive has next to the program.
+var extras = []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"}
 
 func main() {
 	flag.Parse()
@@ -76,7 +76,7 @@ func release() error {
 func commitTime() (time.Time, error) {
 	out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ask git for the commit: %w", err)
+		return time.Time{}, fmt.Errorf("read the commit from git: %w", err)
 	}
 	seconds, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 	return time.Unix(seconds, 0).UTC(), err
@@ -106,7 +106,7 @@ func build(system string, at time.Time) ([]string, error) {
 		archive, write = name+".zip", writeZip
 	}
 	err = create(archive, func(w io.Writer) error {
-		return write(w, name, append([]string{program}, beside...), at)
+		return write(w, name, append([]string{program}, extras...), at)
 	})
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func create(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// mode is 0755 of the program, and 0644 of what is beside it.
+// mode is 0755 of the program, and 0644 of the files next to it.
 func mode(i int) int64 {
 	if i == 0 {
 		return 0o755

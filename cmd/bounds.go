@@ -24,7 +24,7 @@ import (
 const (
 	mostWorkers = 10_000
 	mostTrials  = workloads.MaxTrials
-	mostLag     = time.Hour
+	mostMaxWait = time.Hour
 	leastCache  = random.MB
 	mostCache   = 1000 * random.GB
 	defaultMail = 10 * random.GB
@@ -167,15 +167,15 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	}
 	switch _, statErr := os.Stat(c.DataDir); {
 	case c.Audit == run.AuditOnly && c.DataDir == "":
-		return nil, usagef("--audit=only verifies the data of an earlier run: name its folder with --data DIR")
+		return nil, usagef("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
 	case c.Audit == run.AuditOnly && statErr != nil:
-		return nil, missing(fmt.Errorf("--audit=only verifies the data of an earlier run: %w", statErr))
+		return nil, missing(fmt.Errorf("--verify=only verifies the data of an earlier run: %w", statErr))
 	}
 	if c.FindMax, err = f.findMax.config(); err != nil {
 		return nil, err
 	}
 	if c.FindMax != nil && c.Audit == run.AuditOnly {
-		return nil, usagef("--find-max measures and --audit=only does not: leave one of them out")
+		return nil, usagef("--find-max measures and --verify=only does not: leave one of them out")
 	}
 	if err := f.parseShard(); err != nil {
 		return nil, err

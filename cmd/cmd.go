@@ -22,7 +22,7 @@ import (
 )
 
 // Main runs the command line of this process and ends the process with its exit
-// status. It offers the given models beside mailbench's own, or in place of those of the same name.
+// status. It has the given models and mailbench's own; a given one replaces that of the same name.
 func Main(more ...models.Model) {
 	tune()
 	os.Exit(execute(bundled(more...), os.Args[1:], os.Stdout, os.Stderr))
@@ -44,7 +44,7 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}
-	err = tell(errs, err)
+	err = printError(errs, err)
 	var panicked *crash.Error
 	if errors.As(err, &panicked) {
 		fmt.Fprintf(errs, "\n%s", panicked.Stack)
@@ -56,7 +56,7 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 // and saves what was measured. A second Ctrl-C or SIGTERM ends the process at once. A second
 // SIGHUP does not, because a terminal that is closed may send two.
 func untilSignal(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
-	// With SIGPIPE taken, a write to a pipe that nobody reads from is an error and does not end
+	// With SIGPIPE taken, a write to a pipe without a reader is an error and does not end
 	// the process. Child processes inherit an ignored signal, but not one that is taken.
 	signals, taken := []os.Signal{os.Interrupt, syscall.SIGTERM}, []os.Signal{syscall.SIGPIPE}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it

@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status, "refused": refused, "signal": signalled, "await": await,
+			"status": status, "refused": refused, "signal": signaled, "await": await,
 			"smalldisk": smallDisk, "unread": unread,
 			"private": onlyOurs, "bytes": writeBytes, "pack": pack, "results": checkResults, "same": same,
 			"steps": stepsOf,
@@ -194,7 +194,7 @@ func checkClean(ts *testscript.TestScript) {
 
 // signal INT|TERM|HUP|HUP2|KILL N FILE BYTES ARG... runs mailbench, sends it the signal once
 // FILE has grown to BYTES (HUP2: two of them), and checks the exit status: -1 if it was killed.
-func signalled(ts *testscript.TestScript, neg bool, args []string) {
+func signaled(ts *testscript.TestScript, neg bool, args []string) {
 	signals, ok := map[string][]os.Signal{
 		"INT": {os.Interrupt}, "TERM": {syscall.SIGTERM}, "HUP": {syscall.SIGHUP}, "HUP2": {syscall.SIGHUP, syscall.SIGHUP}, "KILL": {os.Kill},
 	}[args[0]]

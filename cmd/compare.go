@@ -40,10 +40,10 @@ Latency needs trials: run both with --trials 10. With fewer than 4 trials all
 latencies are inconclusive. Requests, rows and bytes need one trial.
 docs/compare.md has the rules, the limits and the error rates.
 
---fail-over names the metrics that fail the comparison, and their limits, as
+--threshold names the metrics that fail the comparison, and their limits, as
 [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT] with * for any name. Metrics are
 p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined (rows
-scanned), rows and bytes. Without --fail-over any metric fails it.
+scanned), rows and bytes. Without --threshold any metric fails it.
 
 Runs that differ in workload, seed, schema, engine, machine or settings are
 refused. The exit status is 3 if a metric is worse, or if a phase is ok in BASE
@@ -56,9 +56,9 @@ base/N and new/N below -o, and the other round in confirm. A command is a
 program, or one with words before and after it, such as "taskset -c 0-3
 bin/mailbench run -m james". Two configurations need --force.`,
 		Example: `  mailbench compare results/base results/new
-  mailbench compare results/base results/new --fail-over 'list.p99:10%,calls'
-  mailbench compare results/base results/new --fail-over 'james/*.p50:3%'
-  mailbench compare results/base results/new --fail-over readers:list.p99
+  mailbench compare results/base results/new --threshold 'list.p99:10%,calls'
+  mailbench compare results/base results/new --threshold 'james/*.p50:3%'
+  mailbench compare results/base results/new --threshold readers:list.p99
   mailbench compare results/base results/new --format markdown
   mailbench compare results/base results/new --format html >compare.html
   mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
@@ -77,7 +77,7 @@ bin/mailbench run -m james". Two configurations need --force.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	bindList(flags, &f.failOver, "fail-over", "",
+	bindList(flags, &f.thresholds, "threshold", "",
 		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
@@ -102,8 +102,8 @@ const defaultTurns = 10
 
 // compareFlags are the flags of compare as they were given.
 type compareFlags struct {
-	failOver           []string
-	gates              []compare.Gate // of failOver
+	thresholds         []string
+	gates              []compare.Gate // of thresholds
 	format             string
 	asJSON             bool
 	force, all, noFail bool
@@ -122,8 +122,8 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (c *compare.Compar
 	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
 		return nil, err
 	}
-	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.failOver, ","), compare.DefaultGates)); err != nil {
-		return nil, usagef("--fail-over %w", err)
+	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
+		return nil, usagef("--threshold %w", err)
 	}
 	if err := belong(cmd.Flags(), "run", f.workload != "", baseSide, newSide, "trials", "output", "quiet"); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ const (
 	newSide  = "new"
 )
 
-// turns runs two builds of mailbench in turns: base new, new base, base new and so on, one trial of each a
+// turns runs two builds of mailbench interleaved: base new, new base, base new and so on, one trial of each a
 // turn, so that changes of the machine are the same for both.
 type turns struct {
 	*compareFlags

@@ -72,7 +72,7 @@ func launchable() (names []string) {
 	return names
 }
 
-// instance is the argument of a command on an engine that mailbench can start. With optional, none stands for
+// instance is the argument of a command on an engine that mailbench can start. With optional, none means
 // all of them.
 func (r registry) instance(optional bool) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -254,7 +254,7 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 		}
 		if r, err := results.Open(path); err == nil {
 			c.rest += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
-				words.Plural(len(r.Cells), "cell"))
+				words.Plural(len(r.Cells), "result"))
 		}
 	}
 	if c.rest == "" && len(there) == 0 {

@@ -60,7 +60,7 @@ metrics that you name are searched, which needs fewer runs.
 	return c
 }
 
-// run reads the folder, and writes the history in each form that the flags ask for.
+// run reads the folder, and writes the history in each form that the flags name.
 func (f *historyFlags) run(out io.Writer, dir string) error {
 	if f.asJSON && f.file == "-" {
 		return usagef("--json and -o - both write to standard output: leave one out")
@@ -80,7 +80,7 @@ func (f *historyFlags) run(out io.Writer, dir string) error {
 	case f.file == "-":
 		return nil
 	}
-	terminal := document.Terminal{Width: width(out), Colour: colour(out), Full: f.full}
+	terminal := document.Terminal{Width: width(out), Color: color(out), Full: f.full}
 	err = terminal.Write(out, h.Document(len(f.metrics) > 0))
 	if err == nil && f.file != "" {
 		_, err = fmt.Fprintf(out, "\nwritten: %s\n", f.file)
@@ -90,10 +90,10 @@ func (f *historyFlags) run(out io.Writer, dir string) error {
 
 // read makes the history of a folder. A figure that no run has is an error.
 func (f *historyFlags) read(dir string) (*history.History, error) {
-	var asked history.Asked
+	var selected history.Selection
 	if len(f.metrics) > 0 {
 		var err error
-		if asked, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
+		if selected, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
 			return nil, usagef("--metric %w", err)
 		}
 	}
@@ -101,7 +101,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 	if err != nil {
 		return nil, missing(err)
 	}
-	h := history.Make(dir, runs, skipped, asked)
+	h := history.Make(dir, runs, skipped, selected)
 	if len(runs) == 0 {
 		err := fmt.Errorf("%s contains no results of complete runs", dir)
 		if len(skipped) > 0 {
@@ -114,7 +114,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 			return h, nil
 		}
 	}
-	if len(asked) > 0 {
+	if len(selected) > 0 {
 		return nil, usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
 			strings.Join(f.metrics, ","), dir)
 	}

@@ -228,7 +228,7 @@ func (r registry) parameterKeys() (keys []string) {
 	for _, m := range r.models {
 		s, err := m.Schema()
 		if err != nil {
-			continue // whoever runs the model is told
+			continue // the run of the model reports it
 		}
 		for _, q := range s.Parameters {
 			keys = append(keys, "models."+m.Name+"."+q.Name+"=")

@@ -61,7 +61,7 @@ func TestCompletion(t *testing.T) {
 		{"run -m jam", "james"},
 		{"run -e embedded,cas", "embedded,cassandra"},
 		{"run --durability p", "power"},
-		{"run --audit=o", "only"},
+		{"run --verify=o", "only"},
 		{"run workday --set popu", "population."},
 		{"run workday --set phases.", "phases.measure."},
 		{"run workday --set phases.measure.arr", "phases.measure.arrivals=poisson"},

@@ -64,16 +64,16 @@ const (
 func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
 	until := time.Now().Add(most)
 	for _, dir := range dirs {
-		for told := false; ; {
+		for warned := false; ; {
 			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
 				break
 			}
 			if time.Now().After(until) {
 				return fmt.Errorf("%s contains no results after %v", dir, most)
 			}
-			if !told {
+			if !warned {
 				fmt.Fprintf(out, "waits for %s\n", dir)
-				told = true
+				warned = true
 			}
 			select {
 			case <-time.After(waitEvery):

@@ -47,8 +47,8 @@ func (f *runFlags) repeat(flags *pflag.FlagSet, args []string) (*results.Run, er
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{
 		"model": strings.Join(c.Models, ","), "engine": strings.Join(c.Engines, ","), "durability": c.Durability,
-		"audit": c.Audit, "mail": c.MailFile, "no-floor": strconv.FormatBool(c.NoFloor),
-		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-lag": seconds(c.MaxLag),
+		"verify": c.Audit, "mail": c.MailFile, "no-floor": strconv.FormatBool(c.NoFloor),
+		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-wait": seconds(c.MaxWait),
 		"cache": strconv.FormatInt(c.CacheBytes, 10), "mail-limit": strconv.FormatInt(c.MailLimit, 10),
 	}
 	if m := c.FindMax; m != nil {
@@ -95,9 +95,9 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 	return r, nil
 }
 
-// tellDifferences compares a repetition with the saved run. It notes schemas that this mailbench
+// noteDifferences compares a repetition with the saved run. It notes schemas that this mailbench
 // has changed, and refuses another mail file or trace.
-func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
+func noteDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
 	for _, m := range c.Models {
 		own, err := schemaOf(m)
 		if err != nil {
@@ -118,8 +118,8 @@ func tellDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.
 	return sameTraces(ctx, was, c)
 }
 
-// tellSame notes variants that do not differ from their model on an engine of the run.
-func tellSame(w io.Writer, c *run.Config) error {
+// noteSame notes variants that do not differ from their model on an engine of the run.
+func noteSame(w io.Writer, c *run.Config) error {
 	for _, m := range c.Models {
 		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
 		if base < 0 {

@@ -38,7 +38,7 @@ several runs shows them side by side, in the order given, and is written to
 a difference is significant: "mailbench compare" does.
 
 --format writes one run to standard output instead: text (as the run printed
-it; with --full all figures), json (run.json), csv (the timeline), tables (CSV
+it; with --full all metrics), json (run.json), csv (the timeline), tables (CSV
 of all tables of the report), growth (CSV of how cost grows over a sweep),
 markdown (for a pull request or the summary of a step in CI), junit (XML: cells
 and objectives as test cases) or bench (Go benchmark lines, for benchstat).
@@ -153,7 +153,7 @@ func writeNamed(out io.Writer, file string, text []byte, overwrite bool) error {
 	return err
 }
 
-// runReports are the reports that a run directory holds beside the results.
+// runReports are the reports that a run directory contains next to the results.
 func runReports() []results.Report {
 	return []results.Report{
 		{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run, _ []results.Curve) error {
@@ -164,13 +164,13 @@ func runReports() []results.Report {
 }
 
 // text is the text of a run on out.
-func (v view) text(out io.Writer, colour bool) reports.Text {
-	return reports.Text{Width: width(out), Colour: colour, Full: v.full, By: v.by}
+func (v view) text(out io.Writer, color bool) reports.Text {
+	return reports.Text{Width: width(out), Color: color, Full: v.full, By: v.by}
 }
 
-// printRun prints the text of a run, with colours on a terminal.
+// printRun prints the text of a run, with colors on a terminal.
 func printRun(out io.Writer, r *results.Run, v view) error {
-	if !colour(out) {
+	if !color(out) {
 		return v.text(out, false).Write(out, r)
 	}
 	var text strings.Builder
@@ -182,7 +182,7 @@ func printRun(out io.Writer, r *results.Run, v view) error {
 
 // writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if
 // overwrite is set, or if both are pages of mailbench. It is written under a temporary name first, so that
-// nobody sees half of it.
+// no reader sees half of it.
 func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error {
 	if file == "" || file == "-" {
 		_, err := out.Write(text)

@@ -149,7 +149,7 @@ func counted(r *results.Run) map[string]results.Op {
 	for _, c := range r.Cells {
 		for name, o := range c.Ops {
 			o.Quantiles = nil
-			o.Rate, o.Response, o.Service, o.Lag = 0, results.Latency{}, results.Latency{}, results.Latency{}
+			o.Rate, o.Response, o.Service, o.Wait = 0, results.Latency{}, results.Latency{}, results.Latency{}
 			o.Latency = nil
 			o.Patterns = slices.Clone(o.Patterns)
 			for i := range o.Patterns {

@@ -98,7 +98,7 @@ func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
 
 // elsewhere are commands that people expect, and what does the same here.
 var elsewhere = map[string]string{
-	"mailbench verify": "mailbench run --audit=only", "mailbench audit": "mailbench run --audit=only",
+	"mailbench verify": "mailbench run --verify=only", "mailbench audit": "mailbench run --verify=only",
 	"mailbench engine list": "mailbench engines", "mailbench engine show": "mailbench engines NAME",
 }
 
@@ -180,9 +180,9 @@ var runGroups = []flagGroup{
 	{"Flags", []string{
 		"model", "engine", "set", "output", "trials", "mail", "durability", "dry-run", "fail-on", "quiet",
 	}},
-	{"Flags of the load", []string{"seed", "workers", "max-lag", "cache", "mail-limit", "no-floor"}},
+	{"Flags of the load", []string{"seed", "workers", "max-wait", "cache", "mail-limit", "no-floor"}},
 	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step", "precision", "sweep"}},
-	{"Flags of data that is kept", []string{"data", "audit", "from"}},
+	{"Flags of data that is kept", []string{"data", "verify", "from"}},
 	{"Flags of clusters and several machines", []string{"contact", "shard", "start", "shard-timeout"}},
 }
 
@@ -210,7 +210,7 @@ func groupFlags(c *cobra.Command, groups []flagGroup) {
 }
 
 // guessed are flags that other tools have, and what does the same here. A guess is written without
-// hyphens. Where a command lacks a flag that a line names, the line is left out.
+// hyphens. Where a command does not have a flag that a line names, the line is left out.
 var guessed = []struct{ guesses, use string }{
 	{"rate targetrate throughput target qps rps tps iops ops opss opspersecond requestrate arrivalrate ratelimit speed " +
 		"messagespersecond", "--set phases.measure.rate=200/s"},
@@ -257,7 +257,7 @@ var guessed = []struct{ guesses, use string }{
 	{"keep keepdata datadir persist", "--data DIR"},
 	{"verbose details all debug", "--full"},
 	{"silent", "--quiet"},
-	{"verify check validate verification", "--audit"},
+	{"audit check validate verification", "--verify"},
 	{"fsync sync syncmode", "--durability power"},
 	{"prometheus exporter", "--metrics :9100"},
 	{"growth points", "--sweep population.messages=100,1000,10000"},

@@ -19,7 +19,7 @@ import (
 )
 
 func newRun(known registry) *cobra.Command {
-	f := runFlags{c: run.Config{MaxLag: run.DefaultMaxLag}, mailLimit: defaultMail}
+	f := runFlags{c: run.Config{MaxWait: run.DefaultMaxWait}, mailLimit: defaultMail}
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
@@ -60,8 +60,8 @@ puts their results together.`,
   mailbench run workday -m james,datastax --set phases.measure.rate=200/s
   mailbench run workday -m james,james@checked-flags
   mailbench run delivery --mail archive.mbox.gz --durability process
-  mailbench run churn -m elasticinbox --data mydata --audit
-  mailbench run -m elasticinbox --data mydata --audit=only   after a crash
+  mailbench run churn -m elasticinbox --data mydata --verify
+  mailbench run -m elasticinbox --data mydata --verify=only   after a crash
   mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
   mailbench run listing --find-max --set 'expect.list.p99=<20ms'
   mailbench run growth --dry-run
@@ -189,11 +189,11 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return usage(fmt.Errorf("%w; no message of %s has one", err, f.mail))
 	}
 	if was != nil {
-		if err := tellDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {
+		if err := noteDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {
 			return err
 		}
 	}
-	if err := tellSame(cmd.ErrOrStderr(), c); err != nil {
+	if err := noteSame(cmd.ErrOrStderr(), c); err != nil {
 		return err
 	}
 	if f.dryRun {
@@ -217,12 +217,12 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 		defer stop()
 	}
-	told := false
+	warned := false
 	c.Save = func(soFar *results.Run) {
-		if err := dir.Save(soFar); err != nil && !told {
+		if err := dir.Save(soFar); err != nil && !warned {
 			bar.close()
 			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
-			told = true
+			warned = true
 		}
 	}
 	result, err := run.Run(ctx, *c)
@@ -274,7 +274,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		err = saveErr
 	}
 	if printErr == nil {
-		err = tell(cmd.ErrOrStderr(), err)
+		err = printError(cmd.ErrOrStderr(), err)
 		files := page.HTMLFile + " has charts, all warnings and metrics"
 		if saveErr != nil {
 			files = "not complete"
@@ -282,7 +282,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		_, printErr = fmt.Fprintf(notes, "Results: %s (%s)\n", dir.Name(), files)
 	}
 	if printErr != nil && err == nil {
-		// Not %w: execute is silent about a pipe that nobody reads from.
+		// Not %w: execute is silent about a pipe without a reader.
 		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name(), printErr)
 	}
 	return err

@@ -70,9 +70,9 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.c.DataDir, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
 	audits := []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
-	flags.Var(oneOf(&f.c.Audit, audits, "value of --audit"), "audit",
+	flags.Var(oneOf(&f.c.Audit, audits, "value of --verify"), "verify",
 		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
-	flags.Lookup("audit").NoOptDefVal = run.AuditAfter.String()
+	flags.Lookup("verify").NoOptDefVal = run.AuditAfter.String()
 	classes := []drivers.Durability{drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power}
 	flags.Var(oneOf(&f.c.EngineOptions.Durability, classes, "value of --durability"), "durability",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
@@ -82,8 +82,8 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		fmt.Sprintf("run up to `N` concurrent operations (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
-	flags.Var(duration(&f.c.MaxLag, 1, mostLag), "max-lag",
-		"drop, and count, an operation that does not start within `TIME` (up to "+text(mostLag)+") after its scheduled start")
+	flags.Var(duration(&f.c.MaxWait, 1, mostMaxWait), "max-wait",
+		"drop, and count, an operation that does not start within `TIME` (up to "+text(mostMaxWait)+") after its scheduled start")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the plan: operations, bytes, time and disk")
 	flags.StringVar(&f.sweep, "sweep", "", "run the workload at each value: `KEY=VALUE,VALUE,…`, such "+
 		"as population.messages=100,1000,10000, and report the growth of cost")

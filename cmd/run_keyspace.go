@@ -41,7 +41,7 @@ func (f *runFlags) schemaOf(args []string) (string, error) {
 // keyspace lets the run be one of a schema's access patterns: the only model is that of the schema. Without a
 // workload file, the workload follows from the schema.
 func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, args []string) (registry, error) {
-	for _, flag := range []string{"model", "mail", "audit", "data", "shard"} {
+	for _, flag := range []string{"model", "mail", "verify", "data", "shard"} {
 		if cmd.Flags().Changed(flag) {
 			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, file)
 		}
@@ -174,7 +174,7 @@ func defaultMix(k *patterns.Keyspace) string {
 	return flow(mix)
 }
 
-// workloadOf is the workload of a schema for which nobody wrote one.
+// workloadOf is the workload of a schema that has none.
 func workloadOf(k *patterns.Keyspace) string {
 	return fmt.Sprintf(`version: 1
 name: %s

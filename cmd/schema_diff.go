@@ -108,7 +108,7 @@ func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
 	return len(c.Drifts)
 }
 
-// writeDiff prints a comparison for people. A statement that mends several differences
+// writeDiff prints a comparison for people. A statement that fixes several differences
 // is printed with the first of them.
 func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
 	switch {
@@ -128,7 +128,7 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 			fmt.Fprintf(out, "\n%s\n", strings.ToUpper(d.Harm.String()))
 		}
 		fmt.Fprintf(out, "  %s\n", d)
-		for _, stmt := range d.Mend {
+		for _, stmt := range d.Fix {
 			if !printed[stmt] {
 				fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(stmt, "\n", "\n      "))
 			}
@@ -165,12 +165,12 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 		Want  string   `json:"want"`
 		Have  string   `json:"have"`
 		Text  string   `json:"text"`
-		Mend  []string `json:"mend"` // null: nothing is to be mended
+		Fix   []string `json:"mend"` // null: nothing is to be fixed
 	}
 	list := func(drifts []drivers.Drift) []difference {
 		all := []difference{}
 		for _, d := range drifts {
-			all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Mend})
+			all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Fix})
 		}
 		return all
 	}

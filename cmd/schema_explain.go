@@ -115,7 +115,7 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 // canExplain reports whether an engine compiles patterns without a connection.
 func canExplain(e *drivers.Engine) bool { return e.Compile != nil }
 
-// explain prints what each pattern asks of the engine.
+// explain prints the requests of each pattern.
 func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schemas.Pattern, o drivers.Options) error {
 	compile, err := e.Compile(s, o)
 	if err != nil {
@@ -141,7 +141,7 @@ func printCalls(w io.Writer, indent string, x drivers.Explanation) (err error) {
 	if x.Refused != nil {
 		fmt.Fprintf(w, "%snot run: %v\n", indent, x.Refused)
 		if x.Runs != nil {
-			fmt.Fprintf(w, "%sin its place runs %s:\n", indent, x.Runs.Name)
+			fmt.Fprintf(w, "%sinstead runs %s:\n", indent, x.Runs.Name)
 		}
 	}
 	for _, call := range x.Calls {

@@ -119,10 +119,10 @@ func TestExplainQueriesLive(t *testing.T) {
 				got.Errors, want.runs, want.notRun)
 			continue
 		}
-		if text := got.Foretold.Partitions + ", " + got.Foretold.Bound; want.foretold != "" && text != want.foretold {
+		if text := got.Predicted.Partitions + ", " + got.Predicted.Bound; want.foretold != "" && text != want.foretold {
 			t.Errorf("line %d: foretold %q, want %q", want.line, text, want.foretold)
 		}
-		if found := strings.Join(got.Foretold.Findings, "\n"); !strings.Contains(found, want.finding) {
+		if found := strings.Join(got.Predicted.Findings, "\n"); !strings.Contains(found, want.finding) {
 			t.Errorf("line %d: findings %q, want %s", want.line, found, want.finding)
 		}
 		if want.returned > 0 && got.Most.Returned != want.returned || want.read > 0 && got.Most.Rows != want.read ||
@@ -138,7 +138,7 @@ func TestExplainQueriesLive(t *testing.T) {
 	}
 	text := m.mailbench(t, exitOK, explain...)
 	for _, want := range []string{
-		"STATEMENT ", "FORETOLD ", " TOMBSTONES ", "one partition, limit 25", "not run: it writes", "lint: no finding",
+		"STATEMENT ", "PREDICTED ", " TOMBSTONES ", "one partition, limit 25", "not run: it writes", "lint: no finding",
 		"the most with box='box", file + ":12: not read: there is no table elsewhere",
 	} {
 		if !strings.Contains(text, want) {

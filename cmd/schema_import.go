@@ -177,7 +177,7 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 // digits are the numbers in names of migrations: V10 comes after V9.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// migrations returns the files that a name stands for, in the order in which they are applied: those of a
+// migrations returns the files that a name means, in the order in which they are applied: those of a
 // folder or pattern by their numbers, without what would take them back (NAME.down.cql).
 func migrations(name string) (files []string, err error) {
 	pattern := name
@@ -257,7 +257,7 @@ func summarizeImport(w io.Writer, r *imports.Result) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "%s: %s, %s from %s; %s carried through, not judged (other)\n", r.Schema.Name,
+	fmt.Fprintf(w, "%s: %s, %s from %s; %s kept as text, not checked (other)\n", r.Schema.Name,
 		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),
 		words.Plural(r.Statements, "statement"), words.Plural(carried, "setting"))
 }

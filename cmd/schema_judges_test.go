@@ -13,13 +13,13 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// TestJudgesAgree: run --audit=only and schema validate judge a counter alike. In a data set that its
+// TestJudgesAgree: run --verify=only and schema validate judge a counter alike. In a data set that its
 // run closed, a counter that somebody changed is wrong. Where a run was killed, it is not.
 func TestJudgesAgree(t *testing.T) {
 	m := loadElasticInbox(t, "embedded")
 	audit := func(want int) string {
 		t.Helper()
-		out := m.mailbench(t, want, "run", "--data", m.data, "--audit=only", "--full", "-q", "-o", filepath.Join(t.TempDir(), "results"))
+		out := m.mailbench(t, want, "run", "--data", m.data, "--verify=only", "--full", "-q", "-o", filepath.Join(t.TempDir(), "results"))
 		return strings.Join(strings.Fields(out), " ")
 	}
 	audit(exitOK)

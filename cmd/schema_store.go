@@ -29,7 +29,7 @@ type storeFlags struct {
 	keyspace, namespace string
 	data                string
 	blobs               string // the folder of what a model keeps outside of the engine, if that is known
-	exact               bool   // nothing is known to have been broken off on what is opened
+	exact               bool   // no operation on the store is known to have been interrupted
 }
 
 func (f *storeFlags) bind(flags *pflag.FlagSet) {
@@ -113,7 +113,7 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 	return nil
 }
 
-// absent adds to an error of a store that lacks what the flags name what is there instead, and which flag
+// absent adds to an error of a store without the tables that the flags name what is there instead, and which flag
 // names that. It returns any other error as it is.
 func (f *storeFlags) absent(err error) error {
 	const most = 8 // names in an error

@@ -98,7 +98,7 @@ for each row that refers to another or is counted.`,
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
-	flags.BoolVar(&f.noAudit, "no-audit", false, "skip the model's own verification")
+	flags.BoolVar(&f.noAudit, "no-verify", false, "skip the model's own verification")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
 	return cmd
@@ -162,8 +162,8 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 		Broken: report.Broken(), Leftover: report.Leftover(), Skipped: skipped,
 	}
 	if !f.exact {
-		v.Adrift = report.Adrift()
-		v.Broken -= v.Adrift
+		v.Drifted = report.Drifted()
+		v.Broken -= v.Drifted
 	}
 	if err != nil {
 		v.Stopped = err.Error()
@@ -176,11 +176,11 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 		}
 	}
 	bar.close()
-	whole, v.Paced = err == nil, pace.Told()
+	whole, v.Paced = err == nil, pace.Kept()
 	return errors.Join(err, f.print(cmd, v))
 }
 
-// applyWhole applies a schema to a store that is open for reading only. If the store lacks what
+// applyWhole applies a schema to a store that is open for reading only. If the store does not have what
 // mailbench adds to the schema's document, it applies the schema without it, and names what
 // is skipped.
 func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
@@ -286,16 +286,16 @@ type validated struct {
 	*validate.Report
 	Broken   int64 `json:"broken"`
 	Leftover int64 `json:"leftover"`
-	// Adrift is how many rows have a wrong count that an operation left which was broken off or is
+	// Drifted is how many rows have a wrong count that an operation left which was interrupted or is
 	// of unknown outcome. They are not broken.
-	Adrift  int64       `json:"adrift,omitempty"`
+	Drifted int64       `json:"adrift,omitempty"`
 	Audit   *modelAudit `json:"audit,omitempty"`
 	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
 	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
 	resume  string      // the file with which a check that has stopped goes on
 }
 
-// writeText prints the report, and behind it what the model's verification says.
+// writeText prints the report, and after it what the model's verification says.
 func (v *validated) writeText(w io.Writer, room int) error {
 	if err := v.Report.WriteText(w, room); err != nil {
 		return err
@@ -315,8 +315,8 @@ func (v *validated) writeText(w io.Writer, room int) error {
 			"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
 			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
 			a.BrokenBodies, a.CounterDrift)
-		if a.BrokenOff > 0 {
-			fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.BrokenOff, "interrupted blob write"))
+		if a.InterruptedBlobs > 0 {
+			fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.InterruptedBlobs, "interrupted blob write"))
 		}
 		for _, note := range a.Notes {
 			fmt.Fprintln(w, "  "+words.OneLine(note))
@@ -329,9 +329,9 @@ func (v *validated) writeText(w io.Writer, room int) error {
 		}
 	}
 	adrift := ""
-	if v.Adrift > 0 {
+	if v.Drifted > 0 {
 		adrift = fmt.Sprintf("; counter drift in %s: operations on the dataset were interrupted, or have an unknown outcome",
-			words.Plural(v.Adrift, "count"))
+			words.Plural(v.Drifted, "count"))
 	}
 	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d orphaned%s\n", v.Schema, v.Engine,
 		words.Plural(v.Broken, "row"), v.Leftover, adrift)

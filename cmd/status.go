@@ -58,7 +58,7 @@ func belong(flags *pflag.FlagSet, to string, on bool, names ...string) error {
 // should be a folder.
 func missing(err error) error {
 	if errors.Is(err, drivers.ErrCorrupt) {
-		return err // a store lacks files of its own
+		return err // a store has lost files of its own
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, plainfile.ErrNotPlain) {
@@ -96,21 +96,21 @@ func unknown(what, word string, known []string) error {
 	return strict.Unknown(what, word, known...)
 }
 
-// told is an error that has been printed.
-type told struct{ error }
+// alreadyPrinted is an error that has been printed.
+type alreadyPrinted struct{ error }
 
-func (t told) Unwrap() error { return t.error }
+func (t alreadyPrinted) Unwrap() error { return t.error }
 
-// tell prints an error, unless it has been printed.
-func tell(w io.Writer, err error) error {
-	var before told
+// printError prints an error, unless it has been printed.
+func printError(w io.Writer, err error) error {
+	var before alreadyPrinted
 	if err == nil || errors.As(err, &before) {
 		return err
 	}
 	if !readerGone(err) {
 		fmt.Fprintf(w, "mailbench: %v\n", err)
 	}
-	return told{err}
+	return alreadyPrinted{err}
 }
 
 // failOn is what makes a run or a merge end with a status that is not 0: the value of --fail-on.

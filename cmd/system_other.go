@@ -16,7 +16,7 @@ func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
 func escapes(*os.File) bool { return true }
 
 // ownGroup keeps a Ctrl-C in the terminal from a command that is to start, and makes its
-// cancelling an interrupt.
+// canceling an interrupt.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

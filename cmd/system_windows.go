@@ -14,7 +14,7 @@ func readerGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
 
-// escapes reports whether a console acts on escape sequences, once it is asked to.
+// escapes reports whether a console acts on escape sequences, once that is enabled.
 func escapes(f *os.File) bool {
 	var mode uint32
 	console := windows.Handle(f.Fd())
@@ -25,7 +25,7 @@ func escapes(f *os.File) bool {
 }
 
 // ownGroup keeps a Ctrl-C in the terminal from a command that is to start, and makes its
-// cancelling a Ctrl-Break, which Go's programs take as an interrupt.
+// canceling a Ctrl-Break, which Go's programs take as an interrupt.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	cmd.Cancel = func() error {

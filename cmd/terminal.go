@@ -91,7 +91,7 @@ func redraw(w io.Writer, line string) {
 	fmt.Fprint(w, "\r\x1b[K", printable(line))
 }
 
-// style matches a terminal's sequence that begins or ends a colour or weight.
+// style matches a terminal's sequence that begins or ends a color or weight.
 var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
 
 // styled writes a text with the styles that it has. The caller makes sure that none of them comes
@@ -140,7 +140,7 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
-// wanted is the width that the terminal or COLUMNS asks for; it returns 0 and false if neither
+// wanted is the width that the terminal has or COLUMNS sets; it returns 0 and false if neither
 // does.
 func wanted(w io.Writer) (columns int, ok bool) {
 	if f, ok := file(w); ok {
@@ -154,9 +154,9 @@ func wanted(w io.Writer) (columns int, ok bool) {
 	return 0, false
 }
 
-// colour reports whether text may have colours: on a terminal that knows them, unless
+// color reports whether text may have colors: on a terminal that knows them, unless
 // NO_COLOR (https://no-color.org) is set.
-func colour(w io.Writer) bool {
+func color(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
@@ -200,7 +200,7 @@ func (b *bar) close() {
 // line for each phase that has ended.
 type progress struct {
 	bar
-	names int // columns of the longest name so far, so that the text behind names does not jump
+	names int // columns of the longest name so far, so that the text after names does not jump
 }
 
 // update is called from one goroutine at a time.
@@ -241,7 +241,7 @@ func line(p run.Progress, names, width int) string {
 	return string(all[:min(len(all), max(width, 0))])
 }
 
-// left is how long the rest of the run takes, behind a prefix; "" if that is not known.
+// left is how long the rest of the run takes, after a prefix; "" if that is not known.
 func left(prefix string, p run.Progress) string {
 	if p.Left <= 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Text that goes to no terminal is as wide as COLUMNS says, and has no colours.
+// Text that goes to no terminal is as wide as COLUMNS says, and has no colors.
 func TestWidthOfAPipe(t *testing.T) {
 	for columns, want := range map[string]int{"": defaultWidth, "60": 60, "160": 160, "wide": defaultWidth, "0": defaultWidth, "-5": defaultWidth} {
 		t.Setenv("COLUMNS", columns)
@@ -15,8 +15,8 @@ func TestWidthOfAPipe(t *testing.T) {
 			if got := width(w); got != want {
 				t.Errorf("with COLUMNS=%q %s is %d columns wide, want %d", columns, name, got, want)
 			}
-			if colour(w) {
-				t.Errorf("%s has colours", name)
+			if color(w) {
+				t.Errorf("%s has colors", name)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ type listedWorkload struct {
 	Doc  string `json:"doc"`
 }
 
-// schemaLine tells an editor which JSON Schema a workload has.
+// schemaLine names the JSON Schema of a workload for editors.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" creates that file for an editor)`
 
@@ -121,7 +121,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 			if p.HasStreams() {
 				name += ": " + s.Name
 			}
-			rows = append(rows, []string{name, pace(&s), length(p), asks(&s)})
+			rows = append(rows, []string{name, pace(&s), length(p), operationsOf(&s)})
 		}
 	}
 	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, rows); err != nil {
@@ -142,7 +142,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 	return err
 }
 
-// pace says how much is asked at once.
+// pace is the rate or the number of clients.
 func pace(p *workloads.Phase) string {
 	switch {
 	case !p.Runs():
@@ -167,15 +167,15 @@ func length(p *workloads.Phase) string {
 	return "-"
 }
 
-// asks lists the operations of a phase, the most frequent first.
-func asks(p *workloads.Phase) string {
+// operationsOf lists the operations of a phase, the most frequent first.
+func operationsOf(p *workloads.Phase) string {
 	if p.Kind == workloads.Interrupt {
 		return fmt.Sprintf("move, delete of %s, interrupted", words.Plural(p.Messages, "message"))
 	}
 	if !p.Runs() || p.Replay != nil {
 		return "-"
 	}
-	mix := p.Asks()
+	mix := p.PerSecond()
 	var ops []workloads.Op
 	for i := range mix {
 		if op := workloads.Op(i); mix.Has(op) {

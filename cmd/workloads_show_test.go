@@ -23,7 +23,7 @@ func TestDescribeWorkloads(t *testing.T) {
 			if !strings.Contains(out.String(), "\n"+w.Phases[i].Name) {
 				t.Errorf("%s: no phase %s in\n%s", name, w.Phases[i].Name, &out)
 			}
-			mix := w.Phases[i].Asks()
+			mix := w.Phases[i].PerSecond()
 			for op := range workloads.Op(workloads.NumOps) {
 				if w.Phases[i].Runs() && mix.Has(op) && !strings.Contains(out.String(), op.String()+" ") {
 					t.Errorf("%s: no operation %s in\n%s", name, op, &out)

@@ -21,15 +21,15 @@ type Admin interface {
 	Drop(ctx context.Context) error
 }
 
-// Namespace is what an engine tells of a namespace of mailbench's.
+// Namespace is what an engine reports about a namespace of mailbench's.
 type Namespace struct {
 	Name   string
 	Tables int       // 0: not known
 	Since  time.Time // when it was made; zero: not known
-	Bytes  int64     // on the disk of the node that was asked; -1: not known
+	Bytes  int64     // on the disk of the node that answered; -1: unknown
 }
 
-// Inventory is an Admin that tells more of a namespace than its name.
+// Inventory is an Admin that reports more of a namespace than its name.
 type Inventory interface {
 	Inventory(ctx context.Context) ([]Namespace, error)
 }
@@ -49,7 +49,7 @@ func Left(st Store) string {
 	return ""
 }
 
-// Time limits of calls to a cluster. To open a store asks some 20 questions, which a cluster that many
+// Time limits of calls to a cluster. Opening a store sends some 20 requests, which a cluster that many
 // others make tables on took over half a minute to answer. HBase drops tables one by one and takes a
 // second or two for each.
 const (
@@ -57,7 +57,7 @@ const (
 	dropAtMost  = 2 * time.Minute
 )
 
-// Reach opens a store of a Remote engine within a bounded time. If nobody
+// Reach opens a store of a Remote engine within a bounded time. If no node
 // answers, the error names the address and says what to do.
 func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 	where := "on this machine"
@@ -96,7 +96,7 @@ func Namespaces(ctx context.Context, st Store) (names []string, err error) {
 }
 
 // Describe lists the namespaces that a store's engine has of mailbench, sorted, with what the
-// engine tells of them, in a bounded time.
+// engine reports about them, in a bounded time.
 func Describe(ctx context.Context, st Store) (all []Namespace, err error) {
 	if i, ok := st.(Inventory); ok {
 		err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {

@@ -29,7 +29,7 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 	if err == nil {
 		for i := range c.Drifts {
 			if d := &c.Drifts[i]; s.Added(d.Difference) {
-				d.Harm, d.Mend = NotInDocument, nil
+				d.Harm, d.Fix = NotInDocument, nil
 			}
 		}
 		slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
@@ -49,13 +49,13 @@ type Comparison struct {
 	Unseen []string
 }
 
-// Drift is a difference, its harm, and the statements that would mend it.
+// Drift is a difference, its harm, and the statements that would fix it.
 type Drift struct {
 	schemas.Difference
 	Harm Harm
-	// Mend lists statements for the engine's own shell. A step that would remove data, or
+	// Fix lists statements for the engine's own shell. A step that would remove data, or
 	// that no statement does, is a comment of that shell.
-	Mend []string
+	Fix []string
 }
 
 // Drifts returns differences with the harm of their kinds.
@@ -89,7 +89,7 @@ func (s Shell) Unsafe(what, statement string) string {
 func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
 	drifts := Drifts(differences)
 	for i := range drifts {
-		drifts[i].Mend = s.Lines(statements(drifts[i].Difference))
+		drifts[i].Fix = s.Lines(statements(drifts[i].Difference))
 	}
 	return drifts
 }
@@ -117,7 +117,7 @@ const (
 	CostsMore             // disk, memory or time, and how long deleted rows are kept
 	OnlyThere             // it takes space, and an index slows every write
 	// NotInDocument: mailbench adds it to the source design that the schema is of. A store as the
-	// document has it lacks it, and nothing is to be mended.
+	// document has it does not have it, and nothing is to be fixed.
 	NotInDocument
 )
 
@@ -248,7 +248,7 @@ func named(d schemas.Difference, word string) bool {
 	return word == d.Kind.String() || word == d.Table || under(word) || d.Table != "" && inTable && under(ofTable)
 }
 
-// AbsentError is the error of a store that is open for reading only and lacks all that a schema's tables
+// AbsentError is the error of a store that is open for reading only and has none that a schema's tables
 // would be in.
 type AbsentError struct {
 	What  string   // "keyspace", "namespace" or "schema"

@@ -24,9 +24,9 @@ var (
 	ErrNotApplied = errors.New("the condition of a batch does not hold, so nothing was applied")
 	// ErrTooLarge: a limit of the engine would be exceeded; nothing was applied.
 	ErrTooLarge = errors.New("too large for this engine")
-	// ErrUntold: this user may not ask the engine whether it still flushes or compacts.
+	// ErrUnreported: this user may not read whether the engine still flushes or compacts.
 	// Only Settle returns it.
-	ErrUntold = errors.New("the engine does not report it")
+	ErrUnreported = errors.New("the engine does not report it")
 	// ErrLocked: another process has the store open.
 	ErrLocked = private.ErrLocked
 	// ErrForeign: mailbench did not make the folder, table or namespace, and leaves it alone.

@@ -15,7 +15,7 @@ type Explainer interface {
 	Explain() ([]string, error)
 }
 
-// Planner is a statement whose engine tells how it runs the requests.
+// Planner is a statement whose engine reports how it runs the requests.
 type Planner interface {
 	// Plans returns a line for each request that the engine has planned.
 	Plans() []string

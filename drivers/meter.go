@@ -17,7 +17,7 @@ type Cost struct {
 	Calls int64
 	// Retries are further attempts of requests, by the driver, its client or the model.
 	Retries int64
-	// Throttled are the requests that the engine refused because the client may not ask for so
+	// Throttled are the requests that the engine refused because the client may not send so
 	// much in a time. Those that were sent again are Retries too. Backoff is how long the driver
 	// waited before it sent them again.
 	Throttled int64
@@ -25,16 +25,16 @@ type Cost struct {
 	// RowsExamined are the rows and the index entries that the engine read for the calls,
 	// returned or not.
 	RowsExamined int64
-	// Untold is the number of calls of which the engine does not tell RowsExamined. That is
-	// known if Untold is 0.
-	Untold int64
+	// Unreported is the number of calls for which the engine does not report RowsExamined. That is
+	// known if Unreported is 0.
+	Unreported int64
 
 	RowsRead, RowsWritten, BytesRead, BytesWritten int64
 	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
 	// patterns, tables and columns that are additions.
 	BytesAdded int64
 
-	// BlobCalls are what a model asked of a store of blobs outside of the engine. BlobBytesRead and
+	// BlobCalls are the requests of a model to a store of blobs outside of the engine. BlobBytesRead and
 	// BlobBytesWritten went there; they are part of BytesRead and BytesWritten.
 	BlobCalls, BlobBytesRead, BlobBytesWritten int64
 }
@@ -46,7 +46,7 @@ func (c *Cost) Add(d *Cost) {
 	c.Throttled += d.Throttled
 	c.Backoff += d.Backoff
 	c.RowsExamined += d.RowsExamined
-	c.Untold += d.Untold
+	c.Unreported += d.Unreported
 	c.RowsRead += d.RowsRead
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
@@ -67,13 +67,13 @@ func (c *CostCounter) Take() Cost {
 	return took
 }
 
-// Repeater is a session that is told of calls that repeat earlier ones. Meter is one.
+// Repeater is a session that learns of calls that repeat earlier ones. Meter is one.
 type Repeater interface {
 	// Repeating says whether the calls from here on repeat earlier ones of the same operation.
 	Repeating(on bool)
 }
 
-// BlobCounter is a session that counts what its model asks of a store of blobs. Meter is one.
+// BlobCounter is a session that counts the requests of its model to a store of blobs. Meter is one.
 type BlobCounter interface {
 	// Blob counts one call, with the bytes that it read or wrote.
 	Blob(read, written int64)
@@ -164,7 +164,7 @@ func (m *Meter) ran(st Statement) {
 	took := m.Session.Take()
 	c := Cost{
 		Calls: took.Calls, Retries: took.Retries, Throttled: took.Throttled, Backoff: took.Backoff,
-		RowsExamined: took.RowsExamined, Untold: took.Untold,
+		RowsExamined: took.RowsExamined, Unreported: took.Unreported,
 	}
 	if m.repeating {
 		c = Cost{Retries: c.Calls + c.Retries, Throttled: c.Throttled, Backoff: c.Backoff}

@@ -130,7 +130,7 @@ func ReadLogin(v []Setting, getenv func(string) string) (*Login, error) {
 	return &Login{user, password}, nil
 }
 
-// Hide returns an error whose text lacks the password, and further secrets, which a server may repeat as it
+// Hide returns an error whose text does not have the password, and further secrets, which a server may repeat as it
 // was sent, or escaped.
 func (l *Login) Hide(err error, secrets ...string) error {
 	if l == nil || err == nil {

@@ -4,7 +4,7 @@
 // import a model.
 //
 // A driver runs a pattern as an expert of its engine would, or returns
-// ErrUnsupported. Then the fallback that the schema declares runs in its place, and
+// ErrUnsupported. Then the fallback that the schema declares runs instead, and
 // the result says "emulated". No driver emulates in silence.
 package drivers
 
@@ -143,7 +143,7 @@ type Statement interface {
 type Session interface {
 	// Read yields the rows of a get, slice or scan, each with the pattern's
 	// Columns in order. A row and all it refers to are valid only
-	// until yield returns. The pattern's limit is always honoured. An error
+	// until yield returns. The pattern's limit is always honored. An error
 	// from yield ends the read and is returned as it is. No row is no error.
 	Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error
 	// Write runs a put, put-if, add, append, remove or delete. The result's
@@ -182,7 +182,7 @@ type Settler interface {
 	Settle(ctx context.Context) error
 }
 
-// Cooler is a store that can forget its caches: it reopens its files and asks
+// Cooler is a store that can forget its caches: it reopens its files and makes
 // the operating system to drop them from the page cache. Sessions must be
 // closed; statements stay valid. The error wraps errors.ErrUnsupported if the operating
 // system has no such call: the files were reopened all the same.
@@ -216,8 +216,8 @@ type Observation struct {
 	// TombstonesRead is the most delete markers that one read of the applied schemas' tables has met
 	// on a node; 0: none, or not known. Their histograms forget slowly, so it may be of an earlier phase.
 	TombstonesRead int64
-	// RowCacheReads are reads that asked a cache of rows since the engine began, and RowCacheHits those
-	// that it answered; 0: the engine has none, or does not tell.
+	// RowCacheReads are reads that used a cache of rows since the engine began, and RowCacheHits those
+	// that it answered; 0: the engine has none, or does not report them.
 	RowCacheReads, RowCacheHits int64
 	// Missing are nodes that cannot be reached, each host:port; their share is in none of the figures.
 	Missing  []string
@@ -262,12 +262,12 @@ type IndexChecker interface {
 type IndexFault struct {
 	Index string
 	What  string  // a sentence
-	Key   []Value // the row's primary key, or nil if the entry does not tell; valid until found returns
-	// Stale: reads pass over the entry, so that it is left over and breaks nothing.
+	Key   []Value // the row's primary key, or nil if the entry does not have it; valid until found returns
+	// Stale: reads pass over the entry, so that it is orphaned and breaks nothing.
 	Stale bool
 }
 
-// Identified is a store that tells a schema's tables from those of another cluster that have the same names.
+// Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.
 type Identified interface {
 	// Identity returns what only these tables, or only this cluster, have. It stays the same whichever node
 	// answers.
@@ -300,7 +300,7 @@ type Capabilities struct {
 	Durability Durability
 	// Atomic is the widest batch that is all or nothing.
 	Atomic schemas.Atomicity
-	// Torn: a slice that runs beside an atomic batch may see some rows of it and not others. A
+	// Torn: a slice that runs during an atomic batch may see some rows of it and not others. A
 	// row is always whole.
 	Torn bool
 	// ReturnsNew: an add can return the new value.
@@ -322,7 +322,7 @@ type Capabilities struct {
 	MaxKeyBytes, MaxBatchParts int
 	// InProcess: engine and client share a process and its CPU.
 	InProcess bool
-	// Discards: the engine keeps nothing (null). Reads yield rows that nobody wrote.
+	// Discards: the engine keeps nothing (null). Reads yield rows that no client wrote.
 	Discards bool
 }
 
@@ -336,7 +336,7 @@ const (
 	Process                             // a crash of the process: the write reached the operating system
 	Power                               // loss of power: the write reached the disk
 	Quorum                              // the loss of a minority of replicas
-	DurabilityUnknown                   // nobody knows: the engine does not tell
+	DurabilityUnknown                   // the engine does not report it
 )
 
 var durabilityNames = [...]string{"default", "memory", "process", "power", "quorum", "unknown"}

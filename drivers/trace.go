@@ -24,7 +24,7 @@ type TracedSession interface {
 }
 
 // Work is what an engine did for one piece of work. A negative number means that the
-// engine does not tell it.
+// engine does not report it.
 type Work struct {
 	// Requests counts those that the client sent, as Cost.Calls does.
 	Requests int64
@@ -45,19 +45,19 @@ type Work struct {
 	Time   time.Duration
 }
 
-// Untold is the work of an engine that reports nothing.
-var Untold = Work{-1, -1, -1, -1, -1, -1, -1, -1, -1}
+// Unreported is the work of an engine that reports nothing.
+var Unreported = Work{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// Asker is a store that can run reads in its engine's own language and tell what the engine did for
+// Querier is a store that can run reads in its engine's own language and report what the engine did for
 // them. It only reads.
-type Asker interface {
-	// Ask runs a read a few times, each time with the values of other rows of its table for the
+type Querier interface {
+	// Query runs a read a few times, each time with the values of other rows of its table for the
 	// statement's parameters. It reads one page of rows each time. The error says why the read cannot
 	// be run at all, such as ErrNoValues.
-	Ask(ctx context.Context, q Question) ([]Asked, error)
+	Query(ctx context.Context, q Question) ([]Queried, error)
 }
 
-// Question is a read that an Asker runs.
+// Question is a read that an Querier runs.
 type Question struct {
 	Text  string // one statement, with the full name of its table
 	Table string // that name, quoted as the engine quotes names
@@ -74,8 +74,8 @@ type Parameter struct {
 	Op     string // =, <, in, contains and so on, or limit
 }
 
-// Asked is what one run of a Question was, and what the engine did for it.
-type Asked struct {
+// Queried is what one run of a Question was, and what the engine did for it.
+type Queried struct {
 	Work
 	Args     string // the values of the parameters
 	Returned int64  // rows of the first page

@@ -70,7 +70,7 @@ func ListOf(elems []Value) Value { return Value{kind: schemas.List, list: elems}
 func MapOf(pairs []Value) Value { return Value{kind: schemas.Map, list: pairs} }
 
 // Broken returns the value of stored bytes that are no value of their column's type. It
-// is null to callers that do not ask for Broken.
+// is null to callers that do not call Broken.
 func Broken(stored []byte) Value {
 	if stored == nil {
 		stored = []byte{}

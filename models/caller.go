@@ -283,7 +283,7 @@ type Holding struct {
 // Reading is the most that a call holds on a message that is there already.
 func (h *Holding) Reading() int64 { return max(h.Open, h.Attachment, h.Move, h.Row) }
 
-// LargeMessage is how many bytes an operation holds without asking whether there is room.
+// LargeMessage is how many bytes an operation holds without a reservation.
 const LargeMessage = 1 << 20
 
 // Packed is a Holding in one byte, for the ledger. It rounds up to 1 MiB times a power of two.

@@ -104,7 +104,7 @@ type Bound interface {
 
 // Mailbox holds the operations of every model. One goroutine uses it at a time, and
 // it owns its buffers. The small interfaces below are operations of some models
-// only; a caller asks for them by type assertion.
+// only; a caller finds them by type assertion.
 //
 // These rules hold for every model, and modeltest checks them:
 //
@@ -132,7 +132,7 @@ type Bound interface {
 type Mailbox interface {
 	// CreateUser creates an account with the folders named. The first folder is
 	// the inbox. It returns ErrExists if the address is taken and the engine can
-	// tell, or if two folders have one name. An account without folders is an error,
+	// decide, or if two folders have one name. An account without folders is an error,
 	// except for a Poster.
 	CreateUser(ctx context.Context, address string, folders []string) (*Account, error)
 	// CreateFolder adds a folder to an account. It returns ErrExists if the name is taken.
@@ -333,7 +333,7 @@ func Withdraw(ctx context.Context, why error, undo func(ctx context.Context) err
 	if errors.Is(why, drivers.ErrUnknown) {
 		return why
 	}
-	// The operation may have failed because ctx was cancelled.
+	// The operation may have failed because ctx was canceled.
 	if err := undo(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("%w (%w: taking it back failed: %w)", why, drivers.ErrUnknown, err)
 	}

@@ -151,7 +151,7 @@ func (g *TimeUUIDs) Next(t time.Time) [16]byte {
 	putTicks(&u, ticks(t))
 	u[8] = 0x80 | byte(n>>27)&0x3f // the RFC's variant, 10
 	u[9] = 0x80 | byte(n>>20)
-	// The lowest bit of a random node's first byte is 1, as the RFC asks.
+	// The lowest bit of a random node's first byte is 1, as the RFC requires.
 	u[10] = 0x81 | byte(n>>14)<<1
 	u[11] = 0x80 | byte(n>>7)
 	u[12] = 0x80 | byte(n)
@@ -216,7 +216,7 @@ func putTicks(u *[16]byte, n uint64) {
 }
 
 // Layout says where the parts of a raw message are. A model that keeps raw
-// messages stores the layout beside each message, and reads the text body or one
+// messages stores the layout next to each message, and reads the text body or one
 // attachment from its range.
 type Layout struct {
 	Checksum    uint32 // CRC-32C of the raw message

@@ -109,7 +109,7 @@ const (
 	Draft
 )
 
-// FolderInfo is a folder's name with the numbers the model lists beside it.
+// FolderInfo is a folder's name with the numbers that the model lists with it.
 type FolderInfo struct {
 	Name             string
 	Known            Known
@@ -125,17 +125,17 @@ type Stats struct {
 // Audit counts what a model has stored, and the faults in it. The faults are 0 in
 // an undamaged store.
 type Audit struct {
-	Accounts     int64    `json:"accounts"`
-	Folders      int64    `json:"folders"`
-	Messages     int64    `json:"messages"`             // index entries that lead to a message
-	Deleted      int64    `json:"deleted"`              // deleted and not yet purged
-	Unreferenced int64    `json:"unreferenced"`         // messages, bodies, attachments or names that nothing refers to
-	Dangling     int64    `json:"dangling"`             // index entries without their message, or messages without their index entry
-	Duplicated   int64    `json:"duplicated"`           // messages in more than one folder where the model allows one
-	BrokenBodies int64    `json:"broken_bodies"`        // chunks missing or left over, length or checksum wrong
-	BrokenOff    int64    `json:"broken_off,omitempty"` // interrupted writes into a blob store: files that nobody sees
-	CounterDrift int64    `json:"counter_drift"`        // sum of |counter − recount|
-	Notes        []string `json:"notes,omitempty"`      // the first faults of each kind by their keys: see Find
+	Accounts         int64    `json:"accounts"`
+	Folders          int64    `json:"folders"`
+	Messages         int64    `json:"messages"`             // index entries that lead to a message
+	Deleted          int64    `json:"deleted"`              // deleted and not yet purged
+	Unreferenced     int64    `json:"unreferenced"`         // messages, bodies, attachments or names that nothing refers to
+	Dangling         int64    `json:"dangling"`             // index entries without their message, or messages without their index entry
+	Duplicated       int64    `json:"duplicated"`           // messages in more than one folder where the model allows one
+	BrokenBodies     int64    `json:"broken_bodies"`        // chunks missing or orphaned, length or checksum wrong
+	InterruptedBlobs int64    `json:"broken_off,omitempty"` // interrupted writes into a blob store: invisible files
+	CounterDrift     int64    `json:"counter_drift"`        // sum of |counter − recount|
+	Notes            []string `json:"notes,omitempty"`      // the first faults of each kind by their keys: see Find
 }
 
 // Noted is how many faults of one kind an audit names.
@@ -187,7 +187,7 @@ func (a *Audit) Add(b Audit) {
 	a.Dangling += b.Dangling
 	a.Duplicated += b.Duplicated
 	a.BrokenBodies += b.BrokenBodies
-	a.BrokenOff += b.BrokenOff
+	a.InterruptedBlobs += b.InterruptedBlobs
 	a.CounterDrift += b.CounterDrift
 	a.Notes = append(a.Notes, b.Notes...)
 }

@@ -116,7 +116,7 @@ func (n Names) Part(model, engine string) string {
 }
 
 // AchievedRates says how many operations a second the schedule of an open loop offered to each
-// model, and how many were carried out, both as medians of the trials; "" if there was no schedule.
+// model, and how many were executed, both as medians of the trials; "" if there was no schedule.
 func (s *Section) AchievedRates(n Names) string {
 	var parts []string
 	for _, cs := range trials.Columns(s.Cells) {

@@ -138,7 +138,7 @@ func (v *run) times(s *Section) document.Section {
 			document.Text(name),
 			at(row, 0.5, o.Response.P50), at(row, 0.99, o.Response.P99),
 			at(row, 0.5, o.Service.P50), at(row, 0.99, o.Service.P99),
-			at(row, 0.5, o.Lag.P50), at(row, 0.99, o.Lag.P99), own,
+			at(row, 0.5, o.Wait.P50), at(row, 0.99, o.Wait.P99), own,
 		}})
 	})
 	where := s.Cells[0].Where()

@@ -48,7 +48,7 @@ func (v *run) interrupted() (all []document.Section) {
 
 // A gap is reported if it is at least gapLeast seconds long, and at least gapMissed operations
 // would have ended in it at the phase's mean rate. If one operation ends in a minute, a minute
-// without one tells nothing.
+// without one says nothing.
 const (
 	gapLeast  = 2.0
 	gapMissed = 20
@@ -83,7 +83,7 @@ func rowRemarks(r *trials.Row) []string {
 	return s
 }
 
-// Remarks are shown beside an operation's figures: operations that are not in the
+// Remarks are shown next to an operation's figures: operations that are not in the
 // figures and have no column, errors, and what the model's answers lacked.
 func Remarks(o *results.Op) []string {
 	var s []string
@@ -130,7 +130,7 @@ func Remarks(o *results.Op) []string {
 	return s
 }
 
-// errorsShown is how many texts of errors are shown beside the figures.
+// errorsShown is how many texts of errors are shown next to the figures.
 const errorsShown = 2
 
 // dueText writes the percentiles of all scheduled operations. It is "" if they are near those of

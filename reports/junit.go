@@ -120,7 +120,7 @@ func junitCell(r *results.Run, c *results.Cell, workload string) junitCase {
 	}
 	var doubts []string
 	for i := range c.Doubts {
-		doubts = append(doubts, "doubt: "+junitText(c.Doubts[i].String()))
+		doubts = append(doubts, "warning: "+junitText(c.Doubts[i].String()))
 	}
 	one.Out = strings.Join(doubts, "\n")
 	return one

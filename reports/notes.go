@@ -13,7 +13,7 @@ import (
 )
 
 // Regime says how large the data of each model was in comparison with the cache in the
-// measured phases, as medians of the trials. Figures of a store that fits its cache tell
+// measured phases, as medians of the trials. Values of a store that fits its cache show
 // nothing about one that does not.
 func Regime(all []Section, n Names) string {
 	var parts []string
@@ -140,8 +140,8 @@ func AuditSummary(a *results.Audit) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s of %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
 	}
-	add(a.Unreferenced, "unreferenced")
-	add(a.BrokenOff, "interrupted blob writes")
+	add(a.Unreferenced, "orphaned")
+	add(a.InterruptedBlobs, "interrupted blob writes")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
 }
@@ -154,7 +154,7 @@ func auditExcuse(a *results.Audit) string {
 	return ""
 }
 
-// driftExcuse says why counters that are adrift are not wrong.
+// driftExcuse says why counter drift is no error.
 func driftExcuse(a *results.Audit) string {
 	if a.Exact {
 		return ""
@@ -339,15 +339,15 @@ func TooFew(all []Section) string {
 	return ""
 }
 
-// ExaminedNote explains how the rows examined in a run's tables were found out, or "".
+// ExaminedNote explains how the rows scanned in a run's tables were found out, or "".
 func ExaminedNote(all []Section) string {
-	traced, untold := int64(0), false
+	traced, unreported := int64(0), false
 	for _, s := range all {
 		for _, c := range s.Cells {
 			for _, o := range c.Ops {
 				if o.Count > 0 && s.Cells[0].Measured() {
 					traced = max(traced, o.Store.Traced)
-					untold = untold || o.Store.RowsExamined == nil
+					unreported = unreported || o.Store.RowsExamined == nil
 				}
 			}
 		}
@@ -356,7 +356,7 @@ func ExaminedNote(all []Section) string {
 	if traced > 0 {
 		notes = append(notes, fmt.Sprintf("~ mean of %d traced operations, after the phase", traced))
 	}
-	if untold {
+	if unreported {
 		notes = append(notes, "- the engine does not report them")
 	}
 	return strings.Join(notes, "; ")

@@ -19,15 +19,15 @@ import (
 
 // Text writes a run for a terminal.
 type Text struct {
-	Width  int // columns of the terminal
-	Colour bool
-	Full   bool           // all tables, and not only those of the first screen
-	By     ranking.Metric // "": ranking.Typical
+	Width int // columns of the terminal
+	Color bool
+	Full  bool           // all tables, and not only those of the first screen
+	By    ranking.Metric // "": ranking.Typical
 }
 
 // Write writes the run.
 func (o Text) Write(w io.Writer, r *results.Run) error {
-	return document.Terminal{Width: o.Width, Colour: o.Colour, Full: o.Full}.Write(w, Of(r, o.By))
+	return document.Terminal{Width: o.Width, Color: o.Color, Full: o.Full}.Write(w, Of(r, o.By))
 }
 
 // WriteMarkdown writes the run for a pull request or the summary of a step in CI.
@@ -80,7 +80,7 @@ func Loads(r *results.Run, by ranking.Metric) []ranking.Load {
 		return nil
 	}
 	n := NamesIn(r)
-	several := n.engines && len(modelsOf(r)) == 1 // then engines tell rows apart
+	several := n.engines && len(modelsOf(r)) == 1 // then engines identify rows
 	return ranking.Of(r, cmp.Or(by, ranking.Typical), func(model, engine string) string {
 		if several {
 			return engine

@@ -90,7 +90,7 @@ func writtenOf(t *testing.T, r *results.Run, write func(io.Writer, *results.Run)
 	return b.String()
 }
 
-// writeText writes all of the run for a terminal of that width, without colours.
+// writeText writes all of the run for a terminal of that width, without colors.
 func writeText(w io.Writer, r *results.Run, width int) error {
 	return Text{Width: width, Full: true}.Write(w, r)
 }

@@ -134,7 +134,7 @@ func allOf(s *results.Stream) results.Op {
 	}
 	if s.AllOps != nil {
 		all.Latency, all.Response, all.Service = s.AllOps.Latency, s.AllOps.Response, s.AllOps.Service
-		all.Lag, all.Due = s.AllOps.Lag, s.AllOps.Due
+		all.Wait, all.Due = s.AllOps.Wait, s.AllOps.Due
 	}
 	return all
 }

@@ -205,22 +205,22 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 	}
 }
 
-// Colours are only added: without them the text is the same.
-func TestTextInColour(t *testing.T) {
-	var plain, colour bytes.Buffer
-	if err := errors.Join(Text{Width: 100, Full: true}.Write(&plain, sample()), Text{Width: 100, Colour: true, Full: true}.Write(&colour, sample())); err != nil {
+// Colors are only added: without them the text is the same.
+func TestTextInColor(t *testing.T) {
+	var plain, color bytes.Buffer
+	if err := errors.Join(Text{Width: 100, Full: true}.Write(&plain, sample()), Text{Width: 100, Color: true, Full: true}.Write(&color, sample())); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(plain.String(), "\x1b") {
-		t.Error("the text has colours that nobody asked for")
+		t.Error("the text has colors that nobody asked for")
 	}
 	for _, want := range []string{"\x1b[31m  INVALID: james", "\x1b[1m", "\x1b[33m"} {
-		if !strings.Contains(colour.String(), want) {
-			t.Errorf("the coloured text has no %q", want)
+		if !strings.Contains(color.String(), want) {
+			t.Errorf("the colored text has no %q", want)
 		}
 	}
-	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(colour.String(), ""); got != plain.String() {
-		t.Errorf("without its colours the text is\n%s\nwant\n%s", got, plain.String())
+	if got := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(color.String(), ""); got != plain.String() {
+		t.Errorf("without its colors the text is\n%s\nwant\n%s", got, plain.String())
 	}
 }
 

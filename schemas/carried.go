@@ -143,7 +143,7 @@ func (s Setting) Unread() (pos Pos, ok bool) {
 
 // Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the
 // literals that name its partition, "update" says that it is an UPDATE, and "allow filtering: false" that it
-// lacks the clause that its filter needs. The call is the same without.
+// does not have the clause that its filter needs. The call is the same without.
 func (s Setting) Aside() bool {
 	return s.Name == "fixed" || s.Name == "update" || s == Setting{"allow filtering", "false"}
 }

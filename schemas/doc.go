@@ -58,7 +58,7 @@
 // the table says so. An empty list says that no column has.
 //
 // Inside {…}, YAML ends a word at a comma: write "map<text,int>" in quotes.
-// A table with counters has nothing beside them and its key.
+// A table with counters has only them and its key.
 //
 // # Types of CQL
 //
@@ -97,7 +97,7 @@
 //	      from: {key: "{account}:{label int}", id: "{message}"}
 //	      at: {key: "{account}", message: "{message}", name: "l:{label}"}
 //
-// Rows belong together if their variables have equal texts. "{account}" stands for
+// Rows belong together if their variables have equal texts. "{account}" means
 // any text, "{label int}" for a whole number (also bigint, uuid, timeuuid; of a blob
 // the 16 bytes of an identifier too), "{}" for text that does not matter, all else
 // for itself. A row that does not match the templates takes no part, and a null never
@@ -121,7 +121,7 @@
 //	                form of a value, and that the source design has the request itself.
 //	                Costs of additions leave it out.
 //	accept          any kind, as of a table
-//	fallback        any kind: the pattern that runs in its place on an engine that
+//	fallback        any kind: the pattern that runs instead on an engine that
 //	                cannot run this one. Arguments and columns are the same;
 //	                those of after may be in the order in which it sorts.
 //	by              get, put, put-if, add, append, remove: the whole primary key,
@@ -149,7 +149,7 @@
 //	                columns (it leaves out the last), pages (it reads all rows in
 //	                any order, without after and limit)
 //	if              put-if: absent, present, or plain and static columns. Static columns are those of
-//	                the row's partition; beside them a put-if may write both. Cassandra runs it.
+//	                the row's partition; with them a put-if may write both. Cassandra runs it.
 //	                delete: present, with the whole primary key. An atomic batch with such a part
 //	                is applied only if the row is there.
 //	other, at       any kind, see Imported schemas
@@ -207,7 +207,7 @@
 // # Population
 //
 // "rows" says which rows mail leaves in a table, as [Rows] explains, so that a
-// forecast can tell how large a table and its partitions become:
+// forecast can estimate how large a table and its partitions become:
 //
 //	rows:
 //	  - {each: user, sizes: {key: address}}
@@ -218,7 +218,7 @@
 // for each of them in the population, or with "shared: true" for each that is
 // delivered, however many mailboxes it goes to. pieces cuts a quantity, with a row
 // for each piece. With outside: PARAMETER and above: NUMBER, what has more bytes is a file of a
-// store beside the engine, and no row, if the parameter has another word than its first one.
+// store outside of the engine, and no row, if the parameter has another word than its first one.
 // partition names the entity whose rows share one partition; without it, every row's entity (or
 // piece) has a partition of its own. ends are the operations (move, delete, purge) that delete such
 // a row and leave a tombstone. most is how many rows the partition of a user or folder takes before
@@ -229,7 +229,7 @@
 // a column that the rows do not have. A collection is {cells: SUM, bytes: SUM}.
 // Columns of other types have their type's size.
 //
-// Rows of other things than mail say how many there are, and no workload is asked:
+// Rows of other entities than mail have their own number, and need no workload:
 //
 //	rows:
 //	  - {each: order, per: {day: 5000}, partition: {of: 300, every: month}, sizes: {note: 80}}

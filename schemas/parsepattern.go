@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// keysOf are the keys of each kind of pattern, beside the kind itself and
+// keysOf are the keys of each kind of pattern, in addition to the kind itself and
 // commonKeys.
 var keysOf = [...][]string{
 	Get:    {"by", "in", "element", "columns", "static", "parallel"},

@@ -231,7 +231,7 @@ func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string
 	return c == nil
 }
 
-// checkCounters reports a counter beside other columns. Cassandra refuses it: a table
+// checkCounters reports a counter next to other columns. Cassandra refuses it: a table
 // with counters holds nothing else but its key.
 func (r *tableReader) checkCounters(t *Table) {
 	var counter, other *Column

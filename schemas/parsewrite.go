@@ -36,7 +36,7 @@ func (r *patternReader) writeColumns() {
 		at := r.atColumn("columns", c)
 		switch {
 		case c.Role == Static && r.Kind == PutIf:
-			// beside the columns of a row
+			// next to the columns of a row
 		case c.Role != role:
 			r.Fail(at, "%s: %s writes %s columns; %s is %s",
 				r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
@@ -111,7 +111,7 @@ func (r *patternReader) condition() {
 	}
 }
 
-// SpansStatic reports whether a put-if writes or compares static columns beside those of its row.
+// SpansStatic reports whether a put-if writes or compares static columns in addition to those of its row.
 func (p *Pattern) SpansStatic() bool {
 	return p.Kind == PutIf && slices.ContainsFunc(slices.Concat(p.Columns, p.If),
 		func(c *Column) bool { return c.Role == Static })
@@ -256,7 +256,7 @@ func (r *patternReader) fallback(byName map[string]*patternReader, known []strin
 	r.Fallback = fb.Pattern
 }
 
-// differs says why a caller of p could not call fb in its place, or "".
+// differs says why a caller of p could not call fb instead, or "".
 func differs(p, fb *Pattern) string {
 	switch {
 	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
@@ -283,7 +283,7 @@ func (p *Pattern) yields(fb *Pattern) []*Column {
 }
 
 // afterByName returns the pattern with the columns of its after sorted by name.
-// The fallback of a page may take them in another order: its caller asks the
+// The fallback of a page may take them in another order: its caller takes the
 // pattern that runs for their positions (drivers.Prepared.Arg).
 func afterByName(p *Pattern) *Pattern {
 	sorted := *p

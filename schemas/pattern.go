@@ -134,7 +134,7 @@ type Pattern struct {
 
 	// Columns are, for a read, the values of a row in order (key, static and
 	// plain columns); for a put, add, append or remove, the columns it
-	// touches. "*" stands for the key, static and plain columns, in
+	// touches. "*" means the key, static and plain columns, in
 	// that order and as the table lists them; with static, for the partition
 	// key and the static columns.
 	Columns []*Column

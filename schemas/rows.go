@@ -18,7 +18,7 @@ type Rows struct {
 	// row for each; "" is none.
 	Of    string
 	Piece int
-	// Outside is the parameter whose words name the stores of blobs beside the engine, the first one
+	// Outside is the parameter whose words name the stores of blobs outside of the engine, the first one
 	// the table itself: what has more than Above bytes of Of is a file of the store, and no rows. It may be nil.
 	Outside *Parameter
 	Above   int

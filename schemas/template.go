@@ -9,7 +9,7 @@ import (
 )
 
 // Template is a text with places for variables: "{account}:{label int}". A name
-// in braces matches any text; with a type behind it, only text in the form of the
+// in braces matches any text; with a type after it, only text in the form of the
 // type. {} matches text that does not matter. All else matches itself.
 type Template struct {
 	Text  string // the template as it was written

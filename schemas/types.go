@@ -93,7 +93,7 @@ type Column struct {
 
 // Index is a local secondary index, with its columns in sort order.
 // An index that does not begin with the table's partition columns is local to
-// each node, and a read through it must ask every node.
+// each node, and a read through it must query every node.
 type Index struct {
 	Name     string
 	Columns  []IndexColumn
@@ -268,7 +268,7 @@ func (s *Schema) Pattern(name string) *Pattern {
 	return nil
 }
 
-// Purpose is what a key column is for beside its value.
+// Purpose is what a key column is for in addition to its value.
 type Purpose uint8
 
 // The purposes of key columns.
@@ -278,7 +278,7 @@ const (
 	Bucket Purpose = iota
 	// Chunk: the number of a piece of one value.
 	Chunk
-	// Salt: a partition column with few values, which spreads neighbouring rows: a hash
+	// Salt: a partition column with few values, which spreads neighboring rows: a hash
 	// modulo N. It ends no partition.
 	Salt
 )

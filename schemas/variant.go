@@ -225,7 +225,7 @@ func (p *Pattern) directions() []string {
 	for _, o := range order[min(len(p.By), len(order)):] {
 		words = append(words, o.name+" "+direction(o.desc != p.Reverse))
 	}
-	if len(p.After) > 1 { // a model asks for their positions (drivers.Prepared.Arg)
+	if len(p.After) > 1 { // a model reads their positions (drivers.Prepared.Arg)
 		slices.Sort(words)
 	}
 	return words

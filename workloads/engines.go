@@ -191,7 +191,7 @@ func (w word) variable(environment []string) string {
 	return ""
 }
 
-// lastPart is the part behind the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
+// lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
 func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
 
 func (w word) unknown(msg string, known []string) *strict.Error {

@@ -34,12 +34,12 @@ type Unit uint8
 // Units of figures.
 const (
 	Time      Unit = iota // a duration such as 20ms
-	Share                 // a share of the operations that were due, such as 0.1%
+	Share                 // a share of the scheduled operations, such as 0.1%
 	PerSecond             // a rate such as 100/s
 )
 
 // Figures are all figures that an expectation can bound. Times without a prefix are
-// response times of everything that was due.
+// response times of all scheduled operations.
 var Figures = []Figure{
 	{"p50", Time},
 	{"p90", Time},
@@ -53,12 +53,12 @@ var Figures = []Figure{
 	{"service.p99.9", Time},
 	{"service.max", Time},
 	{"service.mean", Time},
-	{"lag.p50", Time},
-	{"lag.p90", Time},
-	{"lag.p99", Time},
-	{"lag.p99.9", Time},
-	{"lag.max", Time},
-	{"lag.mean", Time},
+	{"wait.p50", Time},
+	{"wait.p90", Time},
+	{"wait.p99", Time},
+	{"wait.p99.9", Time},
+	{"wait.max", Time},
+	{"wait.mean", Time},
 	{"errors", Share},
 	{"failed", Share},
 	{"unknown", Share},
@@ -78,7 +78,7 @@ func (d *decoder) expect(root map[string]strict.Entry) {
 		return
 	}
 	d.bounds(e.Value, nil, Expectation{})
-	// Bounds for one model, engine or phase come behind those for all.
+	// Bounds for one model, engine or phase come after those for all.
 	slices.SortStableFunc(d.w.Expect, func(a, b Expectation) int { return cmp.Compare(a.parts(), b.parts()) })
 }
 
@@ -170,7 +170,7 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 			}))
 			return
 		}
-		if slices.Contains(names, rest) {
+		if slices.Contains(names, rest) && strict.Nearest(key, names) == "" {
 			d.Unknown(n, "operation", op, "in expect", d.w.Patterns.Names())
 			return
 		}
@@ -194,7 +194,7 @@ func (w *Workload) measures(e Expectation) bool {
 			}
 			found = true
 		} else if s := p.namedStream(e.Stream); s != nil {
-			if mix := s.Asks(); mix.Has(op) {
+			if mix := s.PerSecond(); mix.Has(op) {
 				return true
 			}
 			found = true
@@ -282,14 +282,14 @@ func (e *Expectation) parse(n *yaml.Node, unit Unit) error {
 // there are. The error is of type [strict.Errors].
 func (w *Workload) CheckExpect(models, engines []string) error {
 	var faults strict.Errors
-	told := map[*strict.Error]bool{} // by place: several bounds may share one name
+	reported := map[*strict.Error]bool{} // by place: several bounds may share one name
 	for _, e := range w.Expect {
-		if e.Model != "" && !slices.Contains(models, e.Model) && !told[e.model.at] {
-			told[e.model.at] = true
+		if e.Model != "" && !slices.Contains(models, e.Model) && !reported[e.model.at] {
+			reported[e.model.at] = true
 			faults = append(faults, e.model.unknown(fmt.Sprintf("unknown model %q in expect.models", e.Model), models))
 		}
-		if e.Engine != "" && !slices.Contains(engines, e.Engine) && !told[e.engine.at] {
-			told[e.engine.at] = true
+		if e.Engine != "" && !slices.Contains(engines, e.Engine) && !reported[e.engine.at] {
+			reported[e.engine.at] = true
 			faults = append(faults, e.engine.unknown(fmt.Sprintf("unknown engine %q in expect.engines", e.Engine), engines))
 		}
 	}
@@ -353,7 +353,7 @@ func (d *decoder) scope(models []string) answer.Scope {
 		if p.Kind != Measure {
 			continue
 		}
-		one, mix := answer.Phase{Name: p.Name}, p.Asks()
+		one, mix := answer.Phase{Name: p.Name}, p.PerSecond()
 		for op := range mix {
 			if mix.Has(Op(op)) {
 				one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))

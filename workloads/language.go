@@ -106,7 +106,7 @@ func names(keys []key) []string {
 	return all
 }
 
-// weightKey is the key of an operation's weight, where keys say how it is carried out.
+// weightKey is the key of an operation's weight, where keys say how it is executed.
 var weightKey = key{
 	name: "weight", form: "weight", doc: "how often, relative to the others", need: "-",
 	most: strconv.Itoa(maxWeight),

@@ -218,7 +218,7 @@ func (d *decoder) section(n *yaml.Node, where string, into any, keys []key) map[
 	return f
 }
 
-// fill reads the keys of a mapping at n that stand for themselves into the fields of a type of the language, and
+// fill reads the plain keys of a mapping at n into the fields of a type of the language, and
 // reports keys that are needed and not there. It leaves keys whose value depends on others to its caller.
 func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, into any, keys []key) {
 	v := reflect.ValueOf(into).Elem()
@@ -436,7 +436,7 @@ const (
 	maxDuration = 30 * 24 * time.Hour
 )
 
-// mix reads operations with their weights, and how they are carried out.
+// mix reads operations with their weights, and how they are executed.
 func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 	var sum float64
 	faults := len(d.Errs)

@@ -177,7 +177,7 @@ func TestWorkdayReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	var reads, writes float64
-	mix := w.Phases[len(w.Phases)-1].Asks()
+	mix := w.Phases[len(w.Phases)-1].PerSecond()
 	for op := range Op(NumOps) {
 		if op.Changes() {
 			writes += mix.Share(op)
@@ -254,7 +254,7 @@ func TestRate(t *testing.T) {
 // is said of all. Overrides reach them, too.
 func TestExpect(t *testing.T) {
 	w, err := Bundled(
-		"quick", "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.lag.p999=<1ms",
+		"quick", "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.wait.p999=<1ms",
 		`expect.engines.hbase.models.james.achieved=">=99%"`, `expect.phases.measure.rate=">100/s"`)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestExpect(t *testing.T) {
 		got = append(got, strings.TrimSpace(strings.Join([]string{e.Model, e.Engine, e.Phase, e.Op, e.Figure, e.Sign, e.Text, strconv.FormatFloat(e.Bound, 'g', -1, 64)}, "|")))
 	}
 	want := []string{
-		"||||p99.9|<|<1s|1e+09", "||||errors|<|<0.1%|0.001", "|||list|p99|<|<20ms|2e+07", "|||list|lag.p99.9|<|<1ms|1e+06",
+		"||||p99.9|<|<1s|1e+09", "||||errors|<|<0.1%|0.001", "|||list|p99|<|<20ms|2e+07", "|||list|wait.p99.9|<|<1ms|1e+06",
 		"james|||list|p99|<=|<=30ms|3e+07", "||measure||rate|>|>100/s|100", "james|hbase|||achieved|>=|>=99%|0.99",
 	}
 	if !slices.Equal(got, want) {

@@ -325,9 +325,9 @@ func (p *Phase) HasStreams() bool {
 	return len(p.Streams) > 1 || len(p.Streams) == 1 && p.Streams[0].Name != ""
 }
 
-// Asks returns how many operations of each kind the stream asks for in a second; of a
+// PerSecond returns how many operations of each kind the stream has in a second; of a
 // closed loop, their shares.
-func (p *Phase) Asks() Mix {
+func (p *Phase) PerSecond() Mix {
 	mix, _ := p.perOperation()
 	if rate := p.Rate.perSecondOrZero(); rate > 0 {
 		for op := range mix {

@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Rate is how many operations are due in which time. It is written as 2000/s,
+// Rate is how many operations are scheduled in which time. It is written as 2000/s,
 // 90/min or 0.5/s, and kept as a fraction, so that a schedule made from it does not drift.
 type Rate struct {
 	Count uint64
@@ -76,7 +76,7 @@ func (r Rate) String() string {
 }
 
 // Shape is a rate that changes with time: pieces, one after another, in each of which
-// it changes evenly. After the last piece the shape begins anew.
+// it changes evenly. After the last piece the shape begins again.
 type Shape []Piece
 
 // Piece is a part of a shape. Rates are operations a second.
@@ -85,15 +85,15 @@ type Piece struct {
 	From, To float64
 }
 
-// count is how many operations are due in the first t seconds of the piece.
+// count is how many operations are scheduled in the first t seconds of the piece.
 func (p *Piece) count(t float64) float64 {
 	return p.From*t + (p.To-p.From)*t*t/(2*p.Length.Seconds())
 }
 
-// All is how many operations are due in the piece.
+// All is how many operations are scheduled in the piece.
 func (p *Piece) All() float64 { return (p.From + p.To) / 2 * p.Length.Seconds() }
 
-// Length is how long the shape is until it begins anew.
+// Length is how long the shape is until it begins again.
 func (s Shape) Length() (d time.Duration) {
 	for i := range s {
 		d += s[i].Length
@@ -101,7 +101,7 @@ func (s Shape) Length() (d time.Duration) {
 	return d
 }
 
-// Count is how many operations are due until t, as a real number: the integral of
+// Count is how many operations are scheduled until t, as a real number: the integral of
 // the rate.
 func (s Shape) Count(t time.Duration) float64 {
 	var n, once float64

@@ -168,7 +168,7 @@ func Reference() string {
 	}
 	wrap(&b, "  ", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric "+
 		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover "+
-		"all scheduled operations, service and lag times only successful ones. The metrics are "+
+		"all scheduled operations, service and wait times only successful ones. The metrics are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
 	b.WriteString("\n" + sweepGuide + answerGuide + traceGuide)
@@ -183,7 +183,7 @@ func keyTable(b *strings.Builder, keys []key) {
 	}
 }
 
-// wrap writes text behind a head, in lines of at most 80 columns that begin below its first word.
+// wrap writes text after a head, in lines of at most 80 columns that begin below its first word.
 func wrap(b *strings.Builder, head, text string) {
 	for _, line := range words.Wrap(head, text, utf8.RuneCountInString(head), 80) {
 		b.WriteString(line + "\n")
@@ -279,7 +279,7 @@ func definitions(patterns bool) object {
 // expectSchema is the schema of expect: figures of one operation of those or of all together, written as
 // one key or as several, one below the other.
 func expectSchema(ops string) object {
-	var whole, below []string // figures, and those behind a prefix such as lag
+	var whole, below []string // figures, and those after a prefix such as wait
 	for _, f := range Figures {
 		whole = append(whole, strings.ReplaceAll(f.Name, ".", `\.`))
 		if _, figure, ok := strings.Cut(f.Name, "."); ok && figure != "9" {
@@ -287,14 +287,14 @@ func expectSchema(ops string) object {
 		}
 	}
 	slices.Sort(below)
-	figures := strings.Join(whole, "|") + "|(lag|service)\\.p999|p999"
+	figures := strings.Join(whole, "|") + "|(wait|service)\\.p999|p999"
 	few := strings.Join(slices.Compact(below), "|") + "|p999"
 	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
 	prefixed := object{"type": "object", "patternProperties": all(few, ref("bound")), "additionalProperties": false}
 	of := all(figures, ref("bound"))
-	of["^(lag|service)$"] = prefixed
+	of["^(wait|service)$"] = prefixed
 	top := all("(("+ops+")\\.)?("+figures+")", ref("bound"))
-	top["^(("+ops+")\\.)?(lag|service)$"] = prefixed
+	top["^(("+ops+")\\.)?(wait|service)$"] = prefixed
 	top["^("+ops+")$"] = object{"type": "object", "patternProperties": of, "additionalProperties": false}
 	selects := object{}
 	for _, s := range expectSelects {

@@ -21,7 +21,7 @@
 //	  - settle: {}
 //	  - warmup: {duration: 5s}
 //	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
-//	expect: {list.p99: <20ms, errors: <0.1%, lag.p99: <1ms, models: {james: {list.p99: <50ms}}}
+//	expect: {list.p99: <20ms, errors: <0.1%, wait.p99: <1ms, models: {james: {list.p99: <50ms}}}
 //
 // "mailbench help workload" is the whole reference. It, the JSON Schema, completion, --set and the
 // decoder walk the tags of the types that hold a workload ([Workload], [Phase], [How]), which
@@ -82,7 +82,7 @@ type Trials struct {
 	Reuse bool `key:"reuse" form:"truth" doc:"later trials use the store of the first, with all that earlier trials wrote, and run all phases but the load (default false: each trial loads a store of its own). Sweeps, shards and --find-max always load"`
 }
 
-// Answer is how a workload answers the question that its doc asks.
+// Answer is how a workload answers the question of its doc.
 type Answer struct {
 	Models []string `key:"models" form:"lines" doc:"models that run without --model (default all)"`
 	Says   []string `key:"says" form:"lines" doc:"sentences with metrics in braces, whose values the reports insert"`
@@ -141,7 +141,7 @@ func (k PhaseKind) String() string { return phaseNames[k] }
 // Arrivals is what makes operations due.
 type Arrivals uint8
 
-// Arrivals. Constant and Poisson are open loops: operations are due whether or
+// Arrivals. Constant and Poisson are open loops: operations are scheduled whether or
 // not those before them are done.
 const (
 	Constant Arrivals = iota
@@ -194,7 +194,7 @@ type Phase struct {
 	// Streams run at once. Each is a phase with a pace and a mix or session of its own.
 	// None: the phase itself is the only stream. A phase that has streams sums them up in
 	// Rate, Clients and Mix.
-	Streams []Phase `key:"streams" form:"streams" measure:"several streams at once, each with a pace and a mix or session of its own"`
+	Streams []Phase `key:"streams" form:"streams" measure:"several concurrent streams, each with a pace and a mix or session of its own"`
 	// Stream is the place of a stream among those of its phase, from 0.
 	Stream int
 	// Replay is the file that operations are read from, in place of a mix; nil: they are drawn.
@@ -219,7 +219,7 @@ type Phase struct {
 	// Think draws nanoseconds; nil: none.
 	Think random.Dist `key:"think" form:"times" pace:"think time between operations; in a session, between steps"`
 	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
-	How   [MaxOps]How // how operations of the mix are carried out
+	How   [MaxOps]How // how operations of the mix are executed
 	// Patterns are those of the workload.
 	Patterns Patterns
 	// Session is what one user does, in place of a mix; nil: there is a mix.
@@ -288,8 +288,8 @@ type Width struct {
 	Share float64
 }
 
-// Without returns the phase for a model that lacks operations. With ReplaceRate, it sets Lacks,
-// unless the model lacks all operations of the mix.
+// Without returns the phase for a model that does not support some operations. With ReplaceRate, it sets Lacks,
+// unless the model supports none of the operations of the mix.
 func (p Phase) Without(lacks [MaxOps]bool) Phase {
 	if p.Missing != ReplaceRate {
 		return p
@@ -302,7 +302,7 @@ func (p Phase) Without(lacks [MaxOps]bool) Phase {
 	return p
 }
 
-// OfTrial is a phase of the workload as a trial carries it out, from 1: its operations, arrivals and
+// OfTrial is a phase of the workload as a trial executes it, from 1: its operations, arrivals and
 // messages are others than those of all other trials, and the same for all models and engines.
 func (w *Workload) OfTrial(p Phase, trial int) Phase {
 	p.Number += (trial - 1) * len(w.Phases)

@@ -166,7 +166,7 @@ func table(lines []answer.Line, says []string) (out string) {
 // metric is a metric in a sentence of a workload's answer.
 var metric = regexp.MustCompile(`\{[^}]*\}`)
 
-// values are the values in a sentence, by the metrics of its template, and at the end the note behind it, if any.
+// values are the values in a sentence, by the metrics of its template, and at the end the note after it, if any.
 func values(template, sentence string) []string {
 	quoted := regexp.MustCompile(`s\b`).ReplaceAllString(regexp.QuoteMeta(metric.ReplaceAllString(template, "\x00")), "s?")
 	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, "\x00", "(.+?)") + `( \(emulated: .*\))?$`).FindStringSubmatch(sentence)

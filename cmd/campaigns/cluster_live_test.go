@@ -61,7 +61,7 @@ func TestClusterLive(t *testing.T) {
 				t.Errorf("the tables that the run made: %s", out)
 			}
 			kept[6] = filepath.Join(t.TempDir(), "again")
-			if out := mailbench(exitOK, append(kept, "--audit", "--full")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD: ") {
+			if out := mailbench(exitOK, append(kept, "--verify", "--full")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD: ") {
 				t.Errorf("used again:\n%s", out)
 			}
 			refusedBeside(t, data, append(kept, "--contact", contact))
@@ -70,7 +70,7 @@ func TestClusterLive(t *testing.T) {
 			}
 			mailbench(exitUsage, "engine", "clean", engine, noted)
 			kept[6] = filepath.Join(t.TempDir(), "gone")
-			if out := mailbench(exitFailed, append(kept, "--audit=only")...); !strings.Contains(out, "is in namespace "+noted+", which this") {
+			if out := mailbench(exitFailed, append(kept, "--verify=only")...); !strings.Contains(out, "is in namespace "+noted+", which this") {
 				t.Errorf("audit of what was cleaned away: %s", out)
 			}
 		})
@@ -156,7 +156,7 @@ func refusedBeside(t *testing.T, data string, args []string) {
 		t.Fatal(err)
 	}
 	first.end(exitInterrupted)
-	after := runBeside(t, append(withoutOutput(args), "--audit=only")...)
+	after := runBeside(t, append(withoutOutput(args), "--verify=only")...)
 	if got := after.finish(); got != exitOK || !strings.Contains(after.printed("stdout"), "nothing lost") {
 		t.Errorf("audit after both: status %d\n%s%s", got, after.printed("stdout"), after.printed("stderr"))
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // withConsistency are faults as they strike three nodes in two datacenters: once at QUORUM, which
-// asks both, and once at LOCAL_QUORUM, which asks the two nodes of dc1.
+// operationsOf both, and once at LOCAL_QUORUM, which asks the two nodes of dc1.
 func withConsistency(faults ...campaignFault) (all []campaignFault) {
 	for _, f := range faults {
 		for _, consistency := range []string{"QUORUM", "LOCAL_QUORUM"} {

@@ -47,7 +47,7 @@ func TestKillsOfGrowth(t *testing.T) {
 					t.Fatal("each growth was at its end before it could be killed")
 				}
 			}
-			r := runBeside(t, append(args(messages), "--audit")...).end(exitOK)
+			r := runBeside(t, append(args(messages), "--verify")...).end(exitOK)
 			for _, c := range r.Cells {
 				if c.Kind == results.KindLoad && !strings.HasPrefix(c.Evidence.Load, "continues a load that was interrupted, with ") {
 					t.Errorf("the load says %q", c.Evidence.Load)

@@ -76,7 +76,7 @@ func killRun(t *testing.T, data, model, engine string, args ...string) {
 
 func auditOnly(t *testing.T, data, model string, want int) *results.Audit {
 	t.Helper()
-	return &runBeside(t, "--data", data, "-m", model, "--audit=only").end(want).Audits[0]
+	return &runBeside(t, "--data", data, "-m", model, "--verify=only").end(want).Audits[0]
 }
 
 // removals are rows of which an audit must miss one, by table. Counters are not
@@ -143,7 +143,7 @@ func TestRemovals(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
-			r := runBeside(t, workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--audit").end(exitOK)
+			r := runBeside(t, workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--verify").end(exitOK)
 			for _, x := range removals[m.Name] {
 				damaged := filepath.Join(t.TempDir(), "data")
 				if err := os.CopyFS(damaged, os.DirFS(data)); err != nil {

@@ -102,7 +102,7 @@ phases: [load: {clients: 32}, measure: {clients: 32, operations: %d, mix: {%s}}]
 		t.Fatal(err)
 	}
 	took, out := peakOfRun(t, workload, "-m", model, "--mail", mail, "--durability", "memory",
-		"--audit", "--data", filepath.Join(dir, "data"), "--fail-on=none", "-o", filepath.Join(t.TempDir(), "out"))
+		"--verify", "--data", filepath.Join(dir, "data"), "--fail-on=none", "-o", filepath.Join(t.TempDir(), "out"))
 	if took < 50<<20 {
 		t.Errorf("the process took %d bytes: that was not read", took)
 	}
@@ -206,8 +206,8 @@ func peakOfRun(t *testing.T, args ...string) (took int64, printed []byte) {
 func peakOf(pid int) (peak int64) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		_, after, told := strings.Cut(string(status), "RssAnon:") // a process that has ended tells none
-		if err != nil || !told {
+		_, after, printed := strings.Cut(string(status), "RssAnon:") // a process that has ended tells none
+		if err != nil || !printed {
 			return peak
 		}
 		var kb int64

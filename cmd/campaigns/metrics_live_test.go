@@ -79,7 +79,7 @@ func TestMetricsOfARun(t *testing.T) {
 				t.Errorf("%s %s: scraped %v, in run.json %d", name, outcome, one, want)
 			}
 		}
-		for kind, l := range map[string]results.Latency{"response": o.Response, "service": o.Service, "lag": o.Lag} {
+		for kind, l := range map[string]results.Latency{"response": o.Response, "service": o.Service, "lag": o.Wait} {
 			one := samples(got["mailbench_operation_duration_seconds"], "phase", "first", "operation", name, "kind", kind)
 			if o.Count == 0 && len(one) == 0 {
 				continue

@@ -165,7 +165,7 @@ func (s *site) dataset(t *testing.T, data, model string) *subject.Dataset {
 // audit audits what a run has left.
 func (s *site) audit(t *testing.T, data, model string) (status int, a results.Audit, unaudited string) {
 	t.Helper()
-	args := append([]string{"--data", data, "-m", model, "-e", s.engine, "--audit=only"}, s.args...)
+	args := append([]string{"--data", data, "-m", model, "-e", s.engine, "--verify=only"}, s.args...)
 	p := runBeside(t, args...)
 	status = p.finish()
 	a, unaudited = audited(t, p)

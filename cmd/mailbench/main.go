@@ -1,5 +1,5 @@
 // Command mailbench benchmarks and validates mailbox data models: five
-// documented models behind one interface, driven by YAML workloads on real
+// documented models after one interface, driven by YAML workloads on real
 // engines. "mailbench run" with no arguments compares all of them on the
 // embedded engine.
 package main

@@ -54,13 +54,13 @@ git -C "$work/tree" -c core.hooksPath=/dev/null checkout --quiet --detach "$comm
 (cd "$work/tree/$module" && go build -o "$work/base" "$package") || alone "$base does not build"
 
 status=0
-"$work/new" compare --run "$workload" --base "$work/base" --new "$work/new" --fail-over "$gates" \
+"$work/new" compare --run "$workload" --base "$work/base" --new "$work/new" --threshold "$gates" \
   --trials 5 --output "$work/results" --quiet "$@" 2>"$work/errors" || status=$?
 cat "$work/errors" >&2
 why=$(sed -n 's/^mailbench: //p' "$work/errors")
 case "$status $why" in
 "0 "* | "3 "* | "130 "*) exit "$status" ;;
-*--fail-over*)
+*--threshold*)
   echo "Nothing was compared: $why"
   exit "$status"
   ;;

@@ -131,7 +131,7 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 	}
 	check("nothing")
 	mail := ddl.Quote(keyspace) + ".mail"
-	for _, c := range []struct{ change, mend, expected string }{
+	for _, c := range []struct{ change, fix, expected string }{
 		{"DROP TABLE " + ddl.Quote(keyspace) + ".head", "", "table head.rows is missing"},
 		{"ALTER TABLE " + mail + " WITH default_time_to_live = 60", "ALTER TABLE " + mail + " WITH default_time_to_live = 0", "setting cassandra.ttl of table mail is 60; it should be 0"},
 		{
@@ -155,10 +155,10 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 			check(c.change, strings.Split(c.expected, "\n  ")...)
 		}
 		err := error(nil)
-		if c.mend == "" {
+		if c.fix == "" {
 			err = st.Apply(ctx, schemaOf(t, "mail", withHints))
 		} else {
-			err = st.alter(ctx, c.mend)
+			err = st.alter(ctx, c.fix)
 		}
 		if err != nil {
 			t.Fatalf("mend %s: %v", c.change, err)

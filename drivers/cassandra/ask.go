@@ -18,30 +18,30 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-var _ drivers.Asker = (*Store)(nil)
+var _ drivers.Querier = (*Store)(nil)
 
 // Parameters get the values of rows that one short scan reads: some of each partition, of several
 // partitions.
 const (
 	sampledRows    = 25
 	rowsInOne      = 5   // of a partition
-	askedPage      = 100 // rows of the page that a read is asked for
+	pageOfRows     = 100 // rows of the page of a read
 	limitAsked     = 25  // the value of a parameter of LIMIT
 	elementsAsked  = 3   // of a list for IN
 	tokenParameter = "partition key token"
 )
 
-// Ask implements drivers.Asker. In CQL only SELECT reads, and a request is one statement.
-func (s *Store) Ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+// Query implements drivers.Querier. In CQL only SELECT reads, and a request is one statement.
+func (s *Store) Query(ctx context.Context, q drivers.Question) ([]drivers.Queried, error) {
 	if err := s.Enter(); err != nil {
 		return nil, err
 	}
 	defer s.Leave()
-	asked, err := s.ask(ctx, q)
-	return asked, s.login.Hide(err)
+	queried, err := s.queryRows(ctx, q)
+	return queried, s.login.Hide(err)
 }
 
-func (s *Store) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, error) {
+func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Queried, error) {
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
@@ -53,7 +53,7 @@ func (s *Store) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, e
 	if err != nil {
 		return nil, err
 	}
-	var all []drivers.Asked
+	var all []drivers.Queried
 	tracer := new(traceIDs)
 	for _, row := range sample.starts(q.Most) {
 		values := make([]any, len(parameters))
@@ -66,10 +66,10 @@ func (s *Store) ask(ctx context.Context, q drivers.Question) ([]drivers.Asked, e
 		tracer.ids = nil
 		begin := time.Now()
 		request := s.session.Query(q.Text, values...).Consistency(s.settings.consistency).WithContext(ctx).Trace(tracer)
-		it := request.PageSize(askedPage).PageState(nil).Prefetch(0).Iter() // a page, and no further one
-		one := drivers.Asked{
-			Work: drivers.Untold, Args: strings.Join(words, " "), Returned: int64(it.NumRows()), More: len(it.PageState()) > 0,
-			Took: time.Since(begin),
+		it := request.PageSize(pageOfRows).PageState(nil).Prefetch(0).Iter() // a page, and no further one
+		one := drivers.Queried{
+			Work: drivers.Unreported, Args: strings.Join(words, " "), Took: time.Since(begin),
+			Returned: int64(it.NumRows()), More: len(it.PageState()) > 0,
 		}
 		if one.Err = readError(it.Close()); one.Err == nil {
 			one.Work, one.Err = s.workOf(ctx, tracer.ids)
@@ -111,7 +111,7 @@ type parameter struct {
 	end    string // "<" or ">": the upper or lower end of a range that has both
 }
 
-// parametersOf asks the cluster for the parameters of a statement, without executing it.
+// parametersOf reads the parameters of a statement from the cluster, without executing it.
 func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []parameter, err error) {
 	stop := func(info *gocql.QueryInfo) ([]any, error) {
 		for _, a := range info.Args {

@@ -38,7 +38,7 @@ func TestAuth(t *testing.T) {
 		if power, err := Engine().Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "does not show this user") {
 			t.Errorf("durability power: %v, %v; want it refused", power, err)
 		}
-		if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUntold) {
+		if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUnreported) {
 			t.Errorf("settle: %v, want ErrUntold", err)
 		}
 		if o := st.Observe(); o.DiskBytes != -1 || o.CompactionDebt != -1 {

@@ -44,12 +44,12 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 	return s.separateWrites(ctx, st, parts)
 }
 
-// errOneTime stands before what is wrong with a batch.
+// errOneTime begins the errors of a batch.
 var errOneTime = errors.New("nodes set the timestamps of a table with conditional writes, and all parts of a batch get one: " +
 	"two writes of one row need two batches")
 
 // ordered refuses parts whose order would be lost, since a node gives them one timestamp. With
-// timestamps of this store's clock a later write of a node behind it would be lost.
+// timestamps of this store's clock a later write of a node after it would be lost.
 func (s *session) ordered(st *statement, parts []drivers.Call) error {
 	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
 	if len(st.stamped) == 0 || sequential {

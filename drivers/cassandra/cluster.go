@@ -46,7 +46,7 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	c := gocql.NewCluster(hosts...)
 	c.Port = port
 	c.ProtoVersion = protocol
-	c.Consistency = gocql.LocalOne // of what the driver itself asks; a node has its system tables alone
+	c.Consistency = gocql.LocalOne // of the driver's own reads; each node has its own system tables
 	c.SerialConsistency = s.serial
 	c.Timeout = s.timeout
 	c.WriteTimeout = s.timeout
@@ -104,7 +104,7 @@ func (s *settings) translator() (gocql.AddressTranslator, error) {
 }
 
 // addresses parses the contacts, each a host or host:port. The port of the first is that of nodes
-// that do not tell theirs, as those before Cassandra 4.0.
+// that do not report theirs, as those before Cassandra 4.0.
 func addresses(contact []string) (hosts []string, port int, err error) {
 	if len(contact) == 0 {
 		contact = []string{"127.0.0.1"}

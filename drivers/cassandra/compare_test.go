@@ -29,7 +29,7 @@ tables:
 
 // drift is a change that somebody makes by hand, and what is said of it. mend is what
 // mends it if that cannot be a statement alone.
-type drift struct{ change, expected, mend string }
+type drift struct{ change, expected, fix string }
 
 // rounds are changes that stand in each other's way, so that they are made one round
 // after the other.
@@ -202,24 +202,24 @@ func TestDrift(t *testing.T) {
 			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
 		}
 		for _, d := range found { // what loses data is for people to run
-			for _, stmt := range d.Mend {
+			for _, stmt := range d.Fix {
 				if strings.Contains(stmt, "DROP ") && !strings.HasPrefix(stmt, "--") && !strings.HasPrefix(stmt, "DROP INDEX") {
 					t.Errorf("%s is not a comment", stmt)
 				}
 			}
 		}
 		for _, d := range round {
-			if d.mend != "" {
-				alter(d.mend)
+			if d.fix != "" {
+				alter(d.fix)
 			}
 		}
 		found = slices.DeleteFunc(compare(), func(d drivers.Drift) bool {
-			for _, stmt := range d.Mend {
+			for _, stmt := range d.Fix {
 				if !strings.HasPrefix(stmt, "--") {
 					alter(strings.TrimSuffix(stmt, ";"))
 				}
 			}
-			return len(d.Mend) > 0
+			return len(d.Fix) > 0
 		})
 		if len(found) > 0 {
 			t.Errorf("nothing is said to mend %q", told(found))
@@ -274,7 +274,7 @@ func TestDriftForeign(t *testing.T) {
 		}
 		return c
 	}
-	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Mend[0], "CREATE KEYSPACE") {
+	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Fix[0], "CREATE KEYSPACE") {
 		t.Errorf("of a keyspace that is not there: %q", told(c.Drifts))
 	}
 	d.Keyspace, d.Replication.Factor = keyspace, 2

@@ -32,5 +32,5 @@
 // lost its connection is [drivers.ErrUnknown], even if a later attempt was refused.
 //
 // Counts: a statement, a batch and each further page of a result are one request.
-// Cassandra tells of traced requests only how many rows it examined.
+// Cassandra reports rows scanned only for traced requests.
 package cassandra

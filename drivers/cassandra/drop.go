@@ -39,7 +39,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 }
 
 // Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
-// it takes is told by nodes from Cassandra 4.0 on, in MiB.
+// it takes is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
 	return plan.Call(s.Gate, "list namespaces", func() ([]drivers.Namespace, error) { return s.inventory(ctx) })
 }
@@ -105,7 +105,7 @@ func (s *Store) Left() string {
 }
 
 // throwAway are the options of every table that Apply creates, if the cluster knows them. The
-// rows are synthetic, so nobody wants backups of the table's files, nor the snapshot that a node
+// rows are synthetic, so there is no need for backups of the table's files, nor the snapshot that a node
 // with auto_snapshot keeps of a dropped table. Without these options each run would leave its
 // data on the cluster's disks. Render leaves them out: they belong to the run and not to the model.
 const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups = false"

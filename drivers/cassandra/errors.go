@@ -16,7 +16,7 @@ import (
 type outcome uint8
 
 const (
-	notApplied outcome = iota // refused before any replica was asked
+	notApplied outcome = iota // refused before a request to any replica
 	tooLarge                  // refused for its size
 	unknown                   // perhaps applied, now or later
 )
@@ -25,7 +25,7 @@ const (
 type writeKind uint8
 
 const (
-	// plainWrite is refused before any replica is asked.
+	// plainWrite is refused before a request to any replica.
 	plainWrite writeKind = iota
 	// preparedWrite is a logged batch or an addition to a counter. When the coordinator
 	// refuses it as overloaded, the batch log may have the batch, or one replica may have

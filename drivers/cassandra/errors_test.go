@@ -143,13 +143,13 @@ patterns:
 	}
 }
 
-// asked is a request as a policy sees it.
-type asked struct{ ctx context.Context }
+// queried is a request as a policy sees it.
+type queried struct{ ctx context.Context }
 
-func (asked) Attempts() int                     { return 0 }
-func (asked) SetConsistency(gocql.Consistency)  {}
-func (asked) GetConsistency() gocql.Consistency { return gocql.Quorum }
-func (a asked) Context() context.Context        { return a.ctx }
+func (queried) Attempts() int                     { return 0 }
+func (queried) SetConsistency(gocql.Consistency)  {}
+func (queried) GetConsistency() gocql.Consistency { return gocql.Quorum }
+func (a queried) Context() context.Context        { return a.ctx }
 
 // attempts runs a request that fails with the errors, one attempt after another,
 // as gocql does, and returns which of them was the last.
@@ -157,7 +157,7 @@ func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (k
 	r.begin(kind)
 	for _, err := range errs {
 		last = err
-		if err == nil || !r.Attempt(asked{ctx}) {
+		if err == nil || !r.Attempt(queried{ctx}) {
 			return kinds, last
 		}
 		kind := r.GetRetryType(err)

@@ -104,7 +104,7 @@ func TestLacking(t *testing.T) {
 	if c, err := st.Compare(t.Context(), r.schema); err != nil || len(c.Drifts) > 0 {
 		t.Errorf("differences %+v, %v", c, err)
 	}
-	if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUntold) {
+	if err := st.Settle(t.Context()); !errors.Is(err, drivers.ErrUnreported) {
 		t.Errorf("settle: %v, want ErrUntold", err)
 	}
 	o := st.Observe()

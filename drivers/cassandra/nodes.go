@@ -51,7 +51,7 @@ var (
 const readyWait = 100 * time.Millisecond
 
 // Ready implements gocql.ReadyPolicy. A session is open when one local node has answered. gocql
-// asks each time it has connected to a node or given up on one. Without this method it would
+// calls it each time it has connected to a node or given up on one. Without this method it would
 // wait for all nodes, and one node that accepts connections and never answers would stop it.
 func (n *nodes) Ready() bool {
 	for end := time.Now().Add(readyWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -63,7 +63,7 @@ func (n *nodes) Ready() bool {
 }
 
 // Accept implements gocql.HostFilter: if a setting names the local datacenter, gocql connects to
-// its nodes only. Until the nodes are known (SetPartitioner), gocql asks for the contact that
+// its nodes only. Until the nodes are known (SetPartitioner), gocql uses the contact that
 // describes the cluster, which may be anywhere.
 func (n *nodes) Accept(h *gocql.HostInfo) bool {
 	n.mu.Lock()

@@ -39,16 +39,16 @@ func (s *Store) Observe() drivers.Observation {
 	ours := s.keyspaces()
 	at := s.nodes.reachable()
 	states := make([]nodeState, len(at))
-	var asked sync.WaitGroup
+	var queried sync.WaitGroup
 	for i, h := range at {
-		asked.Go(func() {
+		queried.Go(func() {
 			err := crash.Guard(func() error { states[i] = s.observe(toNode(ctx, h), ours); return nil })
 			if err != nil {
 				states[i] = nodeState{-1, -1, -1, -1, -1, -1}
 			}
 		})
 	}
-	asked.Wait()
+	queried.Wait()
 	for _, n := range states {
 		add(&o.DiskBytes, n.disk)
 		add(&o.CacheBytes, n.cache)
@@ -60,10 +60,10 @@ func (s *Store) Observe() drivers.Observation {
 	return o
 }
 
-// nodeState is what one node tells. A negative number is unknown.
+// nodeState is what one node reports. A negative number is unknown.
 type nodeState struct{ disk, cache, debt, tombstones, rowReads, rowHits int64 }
 
-// observe asks the node of the context. ours are the keyspaces whose files count.
+// observe reads from the node of the context. ours are the keyspaces whose files count.
 func (s *Store) observe(ctx context.Context, ours []string) (n nodeState) {
 	n.disk = s.sum(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage",
 		func(keyspace string, mib int64) int64 {

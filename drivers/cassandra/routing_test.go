@@ -31,8 +31,8 @@ func (r *recorder) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	if l, ok := q.(*located); ok {
 		q = l.ExecutableQuery
 	}
-	if asked, ok := q.(gocql.RetryableQuery); ok {
-		r.consistencies = append(r.consistencies, asked.GetConsistency())
+	if queried, ok := q.(gocql.RetryableQuery); ok {
+		r.consistencies = append(r.consistencies, queried.GetConsistency())
 	}
 	return r.HostSelectionPolicy.Pick(q)
 }

@@ -238,7 +238,7 @@ func (c *cluster) serverSettings(ctx context.Context) (map[string]string, error)
 	return all, nil
 }
 
-// hidden reports whether an error says that the cluster lacks the system table of a query, or
+// hidden reports whether an error says that the cluster does not have the system table of a query, or
 // does not show it to this user.
 func hidden(err error) bool {
 	var refused gocql.RequestError

@@ -63,7 +63,7 @@ func (s *session) parallelSlots(n int) []*slot {
 // Tolerate implements drivers.Tolerant.
 func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
-// Take implements drivers.Session. Cassandra tells of no call how many rows it examined.
+// Take implements drivers.Session. Cassandra reports rows scanned for no call.
 func (s *session) Take() drivers.Cost {
 	c := s.slot.take()
 	for _, sl := range s.slots {
@@ -74,7 +74,7 @@ func (s *session) Take() drivers.Cost {
 }
 
 func (sl *slot) take() drivers.Cost {
-	c := drivers.Cost{Calls: sl.requests, Retries: sl.retry.again, Untold: min(sl.requests, 1)}
+	c := drivers.Cost{Calls: sl.requests, Retries: sl.retry.again, Unreported: min(sl.requests, 1)}
 	sl.requests, sl.retry.again = 0, 0
 	return c
 }

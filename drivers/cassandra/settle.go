@@ -21,7 +21,7 @@ const quietPolls = 5
 
 // Settle implements drivers.Settler. It writes the memtables of the applied schemas to
 // disk, and waits until no node has a flush or a compaction running or queued. A cluster
-// that does not show its thread pools to this user gives drivers.ErrUntold.
+// that does not show its thread pools to this user gives drivers.ErrUnreported.
 func (s *Store) Settle(ctx context.Context) error {
 	return s.During("settle", func() error { return s.settle(ctx) })
 }
@@ -100,7 +100,7 @@ func (s *Store) tables() (names []string) {
 }
 
 // busy returns the number of flushes and compactions that run or wait, on all nodes
-// that can be reached. It asks them at the same time.
+// that can be reached. It queries them concurrently.
 func (s *Store) busy(ctx context.Context) (int64, error) {
 	var tasks atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
@@ -109,7 +109,7 @@ func (s *Store) busy(ctx context.Context) (int64, error) {
 			return crash.Guard(func() error {
 				n, err := s.busyNode(toNode(ctx, h))
 				tasks.Add(n)
-				if err != nil && !errors.Is(err, drivers.ErrUntold) {
+				if err != nil && !errors.Is(err, drivers.ErrUnreported) {
 					err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
 				}
 				return err
@@ -127,7 +127,7 @@ func (s *Store) busyNode(ctx context.Context) (tasks int64, err error) {
 		[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
 	err = scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks += active + pending }, &active, &pending)
 	if hidden(err) {
-		err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUntold, err)
+		err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUnreported, err)
 	}
 	return tasks, err
 }

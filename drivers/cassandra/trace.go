@@ -83,12 +83,12 @@ type traced struct {
 
 // workOf adds up the traces of one piece of work.
 func (c *cluster) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error) {
-	t := traced{drivers.Untold, make(map[string]bool)}
+	t := traced{drivers.Unreported, make(map[string]bool)}
 	t.Requests, t.Rows, t.Tombstones, t.Time = 0, 0, 0, 0
 	for _, id := range ids {
-		told, err := c.readTrace(ctx, id, &t)
-		if !told || err != nil {
-			return drivers.Untold, err
+		arrived, err := c.readTrace(ctx, id, &t)
+		if !arrived || err != nil {
+			return drivers.Unreported, err
 		}
 	}
 	t.Nodes = int64(len(t.nodes))
@@ -99,8 +99,8 @@ func (c *cluster) workOf(ctx context.Context, ids [][]byte) (drivers.Work, error
 // and drop them if they are overloaded.
 const traceAtMost = 5 * time.Second
 
-// readTrace adds the trace of one request to t. told is false if the trace did not arrive.
-func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (told bool, err error) {
+// readTrace adds the trace of one request to t. arrived is false if the trace was not there in time.
+func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (arrived bool, err error) {
 	var request string
 	var micros *int
 	err = drivers.Within(ctx, traceAtMost, func(ctx context.Context) error {

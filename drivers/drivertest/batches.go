@@ -20,7 +20,7 @@ var atomicBatches = []struct {
 	{"in_all", schemas.AtomicAll},
 }
 
-// limitedBatches tests which batches an engine offers, and that one is refused as a whole.
+// limitedBatches tests which batches an engine supports, and that one is refused as a whole.
 func limitedBatches(s *suite) {
 	c := s.client()
 	for _, b := range atomicBatches {

@@ -87,7 +87,7 @@ func (c *client) counted() (n int, err error) {
 	return n, nil
 }
 
-// unknown reports whether nobody knows if a write was applied, as on an engine with much to do. Then a
+// unknown reports whether it is unknown if a write was applied, as on an engine with much to do. Then a
 // client looks, or tries again, until the topic's time is over.
 func (c *client) unknown(err error) bool {
 	return errors.Is(err, drivers.ErrUnknown) && c.ctx.Err() == nil

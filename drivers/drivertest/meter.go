@@ -19,7 +19,7 @@ func meter(t testing.TB, open Open) {
 	var traced int64
 	trace := func(_ drivers.Statement, calls int64) { traced += calls }
 	c.session.Trace = trace
-	tells := c.caps.InProcess
+	reports := c.caps.InProcess
 	// A server may take a request for each element of a list of three, and for a put of some
 	// columns one that changes the row and one that makes it.
 	listed, put := int64(3), int64(2)
@@ -28,10 +28,10 @@ func meter(t testing.TB, open Open) {
 	}
 	check := func(what string, got, want drivers.Cost) {
 		t.Helper()
-		if !tells { // an engine that tells nothing of one call tells nothing of all
-			want.Untold, want.RowsExamined = got.Untold, 0
+		if !reports { // an engine that reports nothing for one call reports nothing for all
+			want.Unreported, want.RowsExamined = got.Unreported, 0
 		}
-		if !tells && got.Untold == 0 {
+		if !reports && got.Unreported == 0 {
 			t.Errorf("%s: %+v; want the rows examined untold, as before", what, got)
 		}
 		if got != want {
@@ -54,7 +54,7 @@ func meter(t testing.TB, open Open) {
 		check(what, got, least)
 	}
 	c.write("put_a", "z", 1, "v")
-	tells = c.session.Take().Untold == 0 || tells
+	reports = c.session.Take().Unreported == 0 || reports
 	traced = 0
 	c.write("put", "pp", 1, "12345", []byte{1, 2, 3}, 4, 5, true, someUUID, someTimeUUID, 6)
 	cost("a put of all kinds", drivers.Cost{
@@ -201,7 +201,7 @@ func traces(t testing.TB, open Open) {
 	if c.caps.InProcess {
 		return
 	}
-	// An engine sends the parts one by one, or together. Nodes are -1 where it does not tell.
+	// An engine sends the parts one by one, or together. Nodes are -1 where it does not report them.
 	if put.Requests != 1 || put.Nodes == 0 || several.Requests != 3 && several.Requests != 1 || several.Nodes == 0 {
 		t.Errorf("a put: %+v, and three in a batch that is not atomic: %+v", put, several)
 	}

@@ -112,11 +112,11 @@ func contexts(t testing.TB, open Open) {
 		}
 		must(c, c.batch("several_puts", parts...))
 	}
-	cancelled, cancel := context.WithCancel(s.ctx)
+	canceled, cancel := context.WithCancel(s.ctx)
 	cancel()
 	expired, cancel := context.WithDeadline(s.ctx, time.Unix(0, 0))
 	defer cancel()
-	for want, ctx := range map[error]context.Context{context.Canceled: cancelled, context.DeadlineExceeded: expired} {
+	for want, ctx := range map[error]context.Context{context.Canceled: canceled, context.DeadlineExceeded: expired} {
 		gone := *c.suite
 		gone.ctx = ctx
 		late := &client{suite: &gone, fail: t, session: c.session}
@@ -152,7 +152,7 @@ func contexts(t testing.TB, open Open) {
 		})
 		cancel()
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s of %d rows, cancelled at the first: %d rows and %v, expected %v", pattern, n, rows, err,
+			t.Errorf("%s of %d rows, canceled at the first: %d rows and %v, expected %v", pattern, n, rows, err,
 				context.Canceled)
 		}
 	}
@@ -216,7 +216,7 @@ func concurrency(t testing.TB, open Open) {
 
 // Closing tests the contract of Close. Close waits for calls under way, refuses later
 // calls, and leaves no goroutine or open file of the store in the process. Closing opens
-// its stores with o, one after another. It must not run beside other tests of the process.
+// its stores with o, one after another. It must not run concurrently with other tests of the process.
 func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	times := 20
 	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make check CHECK=opens

@@ -3,7 +3,7 @@
 //
 //	func TestContract(t *testing.T) { drivertest.Run(t, open) }
 //
-// Each topic reads one schema of this package, gives it a name of its own, and asks for
+// Each topic reads one schema of this package, gives it a name of its own, and prepares
 // a store with that schema applied. All topics can share an engine that is slow to
 // start. The suite learns from Capabilities and Prepare what an engine lacks, never from
 // its name.

@@ -13,7 +13,7 @@ type Fault struct {
 	Name string
 	Doc  string // a sentence that says what the faulty store does
 
-	// rewrite changes the copy of a declared pattern that is prepared in its place.
+	// rewrite changes the copy of a declared pattern that is prepared instead.
 	// It returns the positions of the arguments that the copy does not take.
 	rewrite func(p *schemas.Pattern) (drop []int)
 	// extra returns patterns that are prepared together with the declared one. They run before each of its
@@ -41,7 +41,7 @@ type store struct {
 	fault Fault
 }
 
-// statement is a declared pattern with what was prepared in its place.
+// statement is a declared pattern with what was prepared instead.
 type statement struct {
 	drivers.Statement
 	declared *schemas.Pattern

@@ -107,6 +107,6 @@ func TestBusyThenSilent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := (&backoff{deadline: time.Now().Add(time.Hour)}).wait(ctx, &javaError{class: "x.Y"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a pause of a call that was cancelled: %v", err)
+		t.Errorf("a pause of a call that was canceled: %v", err)
 	}
 }

@@ -88,7 +88,7 @@ func (s *settings) client(foreign func(error)) []gohbase.Option {
 }
 
 // dialAny checks that one of ZooKeeper's nodes answers. gohbase itself would wait
-// for ever.
+// forever.
 func dialAny(ctx context.Context, contact []string) (err error) {
 	var d net.Dialer
 	for _, addr := range contact {
@@ -153,7 +153,7 @@ func (c *cluster) procedure(ctx context.Context, id uint64) error {
 	}
 }
 
-// status asks the master how the cluster is.
+// status reads the cluster's status from the master.
 func (c *cluster) status(ctx context.Context) (*pb.ClusterStatus, error) {
 	var answer pb.GetClusterStatusResponse
 	err := c.askMaster(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &answer)

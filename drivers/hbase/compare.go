@@ -43,7 +43,7 @@ func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 			d.Harm = drivers.RowsWrong
 		}
 		for _, c := range p.commands(d.Difference) {
-			d.Mend = append(d.Mend, c.text)
+			d.Fix = append(d.Fix, c.text)
 		}
 	}
 	for _, r := range l.roots {
@@ -59,7 +59,7 @@ func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		if state != "" {
 			found.Drifts = append(found.Drifts, drivers.Drift{
 				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail,
-				Mend: []string{"enable " + ruby(r.name)},
+				Fix: []string{"enable " + ruby(r.name)},
 			})
 		}
 	}
@@ -121,7 +121,7 @@ func (p *planner) descriptorDrifts(r *root, d TableDescription) (all []drivers.D
 		}
 		all = append(all, drivers.Drift{
 			Difference: lost, Harm: drivers.CostsMore,
-			Mend: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
+			Fix: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
 				metadata(p.descriptor(r, p.namespace)))},
 		})
 	}
@@ -140,7 +140,7 @@ func (p *planner) descriptorDrifts(r *root, d TableDescription) (all []drivers.D
 		}
 		all = append(all, drivers.Drift{
 			Difference: setting(r, strings.ToLower(name), want, have), Harm: harm,
-			Mend: []string{fmt.Sprintf("alter %s, METHOD => %s, NAME => %s", ruby(r.name), ruby(method), ruby(name))},
+			Fix: []string{fmt.Sprintf("alter %s, METHOD => %s, NAME => %s", ruby(r.name), ruby(method), ruby(name))},
 		})
 	}
 	for _, family := range slices.Sorted(maps.Keys(r.families)) {
@@ -149,12 +149,12 @@ func (p *planner) descriptorDrifts(r *root, d TableDescription) (all []drivers.D
 			if _, set := r.families[family][name]; set || strings.EqualFold(have, want) {
 				continue
 			}
-			mend := fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), name, ruby(want))
+			fix := fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), name, ruby(want))
 			if want == "" {
-				mend = fmt.Sprintf("alter %s, {NAME => %s, CONFIGURATION => {%s => nil}}", ruby(r.name), ruby(family), ruby(name))
+				fix = fmt.Sprintf("alter %s, {NAME => %s, CONFIGURATION => {%s => nil}}", ruby(r.name), ruby(family), ruby(name))
 			}
 			all = append(all, drivers.Drift{
-				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: drivers.CostsMore, Mend: []string{mend},
+				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: drivers.CostsMore, Fix: []string{fix},
 			})
 		}
 	}

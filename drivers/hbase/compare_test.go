@@ -164,7 +164,7 @@ func TestDrift(t *testing.T) {
 	clean := func(when string) {
 		t.Helper()
 		if left := compare(); len(left) > 0 {
-			t.Fatalf("%s: %q", when, told(left))
+			t.Fatalf("%s: %q", when, inWords(left))
 		}
 	}
 	clean("of what Apply has made")
@@ -189,14 +189,14 @@ func TestDrift(t *testing.T) {
 			modify(t, st, table)
 		}
 		found := compare()
-		if got := told(found); !slices.Equal(got, expected) {
+		if got := inWords(found); !slices.Equal(got, expected) {
 			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
 		}
 		for _, d := range found {
-			if len(d.Mend) == 0 {
+			if len(d.Fix) == 0 {
 				t.Errorf("nothing is said to mend %s", d)
 			}
-			for _, c := range d.Mend {
+			for _, c := range d.Fix {
 				mendBy(t, st, c)
 			}
 		}
@@ -215,20 +215,20 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := compare()
-	if got := told(found); !slices.Equal(got, []string{"calls fail: setting hbase.state of table plain is disabled; it should be enabled"}) {
+	if got := inWords(found); !slices.Equal(got, []string{"calls fail: setting hbase.state of table plain is disabled; it should be enabled"}) {
 		t.Fatalf("of a table that is disabled: %q", got)
 	}
-	mendBy(t, st, found[0].Mend[0])
+	mendBy(t, st, found[0].Fix[0])
 	clone := described(t, st, keyspace+".plain")
 	clone.Name = keyspace + ".clone"
 	var created pb.CreateTableResponse
-	ask(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: clone.message()}, &created)
+	requested(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: clone.message()}, &created)
 	defer func() {
 		if err := st.admin.dropTable(context.Background(), clone.Name); err != nil {
 			t.Error(err)
 		}
 	}()
-	if got := told(compare()); !slices.Equal(got, []string{"not in the schema: table clone is there and should not be"}) {
+	if got := inWords(compare()); !slices.Equal(got, []string{"not in the schema: table clone is there and should not be"}) {
 		t.Errorf("of a clone: %q", got)
 	}
 }
@@ -304,15 +304,15 @@ func TestDriftForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Drifts) > 0 || len(c.Unseen) != 1 || !strings.Contains(c.Unseen[0], keyspace+":mail") {
-		t.Errorf("of their own namespace: %q, unseen %q", told(c.Drifts), c.Unseen)
+		t.Errorf("of their own namespace: %q, unseen %q", inWords(c.Drifts), c.Unseen)
 	}
 	if err := reader.Drop(t.Context()); !errors.Is(err, drivers.ErrReadOnly) {
 		t.Errorf("drop: %v", err)
 	}
 }
 
-// told writes drifts in words.
-func told(drifts []drivers.Drift) (words []string) {
+// inWords writes drifts in words.
+func inWords(drifts []drivers.Drift) (words []string) {
 	for _, d := range drifts {
 		words = append(words, d.Harm.String()+": "+d.String())
 	}
@@ -328,8 +328,8 @@ func described(t *testing.T, st *Store, name string) TableDescription {
 	return all[name]
 }
 
-// ask sends a request to the master and waits until it is carried out.
-func ask(t *testing.T, st *Store, method string, request proto.Message, answer interface {
+// requested sends a request to the master and waits until it is carried out.
+func requested(t *testing.T, st *Store, method string, request proto.Message, answer interface {
 	proto.Message
 	GetProcId() uint64
 },
@@ -368,9 +368,9 @@ func mendBy(t *testing.T, st *Store, text string) {
 	switch p.space(); {
 	case p.rest == "": // a comment
 	case p.next("create"):
-		ask(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: p.create().table.message()}, &pb.CreateTableResponse{})
+		requested(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: p.create().table.message()}, &pb.CreateTableResponse{})
 	case p.next("enable"):
-		ask(t, st, "EnableTable", &pb.EnableTableRequest{TableName: tableName(p.value().(string))}, &pb.EnableTableResponse{})
+		requested(t, st, "EnableTable", &pb.EnableTableRequest{TableName: tableName(p.value().(string))}, &pb.EnableTableResponse{})
 	default:
 		p.take("alter")
 		d := described(t, st, p.value().(string))

@@ -70,7 +70,7 @@ func (a *admin) create(ctx context.Context, l *layout) error {
 }
 
 // missing returns the commands that create the HBase tables that do not exist. It returns an error if an
-// existing one differs in any way, or lacks a family.
+// existing one differs in any way, or has no such family.
 func (a *admin) missing(ctx context.Context, l *layout) (all []tableCommand, err error) {
 	there, err := a.inspect(ctx, l.schema.Name)
 	if err != nil {

@@ -31,14 +31,14 @@
 //
 // Retries: gohbase sends a request again after it lost the connection. A put or delete may
 // then take effect twice, and undo another client's write in between, as with HBase's own
-// client. An increment has a nonce, by which the server that applied it recognises it, and so
+// client. An increment has a nonce, by which the server that applied it recognizes it, and so
 // does one that replays its log. Writes that are conditional or return a value are sent once; if
 // the answer is lost, the error is [drivers.ErrUnknown]. When a region server dies, calls wait
 // for its regions until the timeout.
 //
 // Counts: each call to a region server is one request, also the fetches and the closing of a
 // scanner; calls that are sent together are one for each region server. If gohbase batches
-// (the setting batching), each call counts as one. Rows examined are those that HBase
-// returned. Where a filter drops rows of a scan, HBase tells them by scan metrics; where one drops
-// cells of a wide row, nobody does.
+// (the setting batching), each call counts as one. Rows scanned are those that HBase
+// returned. Where a filter drops rows of a scan, HBase reports them as scan metrics; where one drops
+// cells of a wide row, they are not reported.
 package hbase

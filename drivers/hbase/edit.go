@@ -162,7 +162,7 @@ func (e *edit) mergeChanges() {
 	}
 }
 
-// kindOf tells the deletion of a family from a change of its cell with the
+// kindOf distinguishes the deletion of a family from a change of its cell with the
 // empty qualifier.
 func kindOf(o op) int {
 	if o.action == deleteFamily {
@@ -317,7 +317,7 @@ func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condi
 }
 
 // rowIs is the condition that the filter lets a row pass. gohbase's copy of the protocol
-// lacks this condition and requires one on a cell, which HBase ignores if there is a filter.
+// does not have this condition and requires one on a cell, which HBase ignores if there is a filter.
 func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
 	c := cellIs(row, family, []byte(markerName), nil)
 	b, err := proto.Marshal(f)

@@ -56,8 +56,8 @@ patterns:
 			{"scan", []drivers.Value{x}, 6},
 		} {
 			w.numbers(r.pattern, r.args...)
-			if c := w.session.Take(); c.RowsExamined != r.want || c.Untold > 0 {
-				t.Errorf("in %s, %s examines %d rows, want %d (%d untold)", where, r.pattern, c.RowsExamined, r.want, c.Untold)
+			if c := w.session.Take(); c.RowsExamined != r.want || c.Unreported > 0 {
+				t.Errorf("in %s, %s examines %d rows, want %d (%d untold)", where, r.pattern, c.RowsExamined, r.want, c.Unreported)
 			}
 		}
 		traced.Begin()

@@ -154,7 +154,7 @@ type tally struct {
 
 // Begin implements drivers.TracedSession.
 func (t *tracedSession) Begin() {
-	next := drivers.Untold
+	next := drivers.Unreported
 	next.Requests, next.Nodes, next.Rows, next.Cells, next.Bytes = 0, 0, 0, 0, 0
 	t.slot.tally.all = append(t.slot.tally.all, next)
 	t.slot.tally.regions = make(map[string]bool)

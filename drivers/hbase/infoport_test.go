@@ -31,12 +31,12 @@ func TestInfoPort(t *testing.T) {
 		"G1":         {conf, bean("G1 Young Generation", "G1 Old Generation"), "asyncfs, hsync", "G1"},
 		"Serial":     {conf, bean("Copy", "MarkSweepCompact"), "asyncfs, hsync", "Serial"},
 		"unheard of": {conf, bean("C4"), "asyncfs, hsync", "C4"},
-		"no GC":      {conf, bean(), "asyncfs, hsync", untold + ": its JMX has no collector"},
-		"a login":    {"", "", untold + ": its info port answers 401", untold + ": its info port answers 401"},
+		"no GC":      {conf, bean(), "asyncfs, hsync", notReported + ": its JMX has no collector"},
+		"a login":    {"", "", notReported + ": its info port answers 401", notReported + ": its info port answers 401"},
 		"a page": {
-			"<html>", "<html>", untold + ": its info port answers no JSON", untold + ": its info port answers no JSON",
+			"<html>", "<html>", notReported + ": its info port answers no JSON", notReported + ": its info port answers no JSON",
 		},
-		"no provider": {`{"properties":[]}`, jmx, untold + ": its configuration has no hbase.wal.provider", "Z"},
+		"no provider": {`{"properties":[]}`, jmx, notReported + ": its configuration has no hbase.wal.provider", "Z"},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body := map[string]string{
@@ -62,12 +62,12 @@ func TestInfoPort(t *testing.T) {
 		}
 		s.Close()
 		wal, _ := serverSettings(t.Context(), at.Hostname(), uint32(port))
-		if want := untold + ": its info port does not answer"; wal != want {
+		if want := notReported + ": its info port does not answer"; wal != want {
 			t.Errorf("%s: of a closed port the log is %q, want %q", name, wal, want)
 		}
 	}
 	for _, off := range []uint32{0, 1<<32 - 1} {
-		if wal, gc := serverSettings(t.Context(), "127.0.0.1", off); wal != gc || wal != untold+": the info port is off" {
+		if wal, gc := serverSettings(t.Context(), "127.0.0.1", off); wal != gc || wal != notReported+": the info port is off" {
 			t.Errorf("port %d: %q and %q", off, wal, gc)
 		}
 	}

@@ -102,7 +102,7 @@ func (st *statement) compileRead() error {
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	if t.wide() && !p.Static {
-		st.view = view{family: t.family, n: len(t.columns), ask: []*pb.Column{{Family: []byte(t.family)}}}
+		st.view = view{family: t.family, n: len(t.columns), requested: []*pb.Column{{Family: []byte(t.family)}}}
 		return st.checkBackward()
 	}
 	added := t.added
@@ -111,7 +111,7 @@ func (st *statement) compileRead() error {
 	}
 	st.view = newView(family, columns, need, added, !p.Static && !t.noMarker)
 	if t.noMarker && !p.Static { // any cell says that the row exists
-		st.view.ask, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
+		st.view.requested, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
 	}
 	if st.backward && st.view.filter != nil {
 		st.view.filter = wantedNames(st.view.want, st.view.row)
@@ -168,12 +168,12 @@ func (st *statement) compileWrite() error {
 
 // view says which columns of a family to read.
 type view struct {
-	family string
-	row    bool         // a row exists only if it has a marker cell or the cell of an added column
-	ask    []*pb.Column // the columns of the request
-	filter *pb.Filter   // drops cells that are not wanted, where ask cannot say so; nil is none
-	want   []wanted     // the columns to decode, in the order of their qualifiers
-	n      int          // number of columns in the family
+	family    string
+	row       bool         // a row exists only if it has a marker cell or the cell of an added column
+	requested []*pb.Column // the columns of the request
+	filter    *pb.Filter   // drops unwanted cells, where the request cannot; nil is none
+	want      []wanted     // the columns to decode, in the order of their qualifiers
+	n         int          // number of columns in the family
 }
 
 // wanted is a column of a view.
@@ -206,8 +206,8 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 		}
 		return 1
 	})
-	ask := &pb.Column{Family: []byte(family)}
-	v.ask = []*pb.Column{ask}
+	requested := &pb.Column{Family: []byte(family)}
+	v.requested = []*pb.Column{requested}
 	switch {
 	case len(v.want) == len(columns):
 		// all of the family
@@ -215,10 +215,10 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 		v.filter = wantedRanges(v.want, row)
 	default:
 		if row {
-			ask.Qualifier = append(ask.Qualifier, []byte(markerName))
+			requested.Qualifier = append(requested.Qualifier, []byte(markerName))
 		}
 		for _, w := range v.want {
-			ask.Qualifier = append(ask.Qualifier, []byte(w.name))
+			requested.Qualifier = append(requested.Qualifier, []byte(w.name))
 		}
 	}
 	return v

@@ -39,13 +39,13 @@ type reading struct {
 	cells  cellSink
 	fixed  []drivers.Value // the key columns that a read binds
 
-	staticOf   []byte // row key of the partition whose static columns are in statics
-	staticKey  []byte // row key of the current row's partition
-	element    pb.Column
-	elementAsk []*pb.Column
-	prefixes   [][]byte // prefixes of qualifiers, in the order of the list that in binds
-	sorted     [][]byte // the same prefixes, sorted
-	multi      multi
+	staticOf         []byte // row key of the partition whose static columns are in statics
+	staticKey        []byte // row key of the current row's partition
+	element          pb.Column
+	elementRequested []*pb.Column
+	prefixes         [][]byte // prefixes of qualifiers, in the order of the list that in binds
+	sorted           [][]byte // the same prefixes, sorted
+	multi            multi
 
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
@@ -66,7 +66,7 @@ func (r *reading) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	r.row, r.fixed = slices.Grow(r.row[:0], len(st.out))[:len(st.out)], append(r.fixed[:0], args[:len(p.By)]...)
 	r.rows.view, r.rows.vals, r.rows.key, r.rows.parts = &st.view, r.vals, nil, parts
 	// A scan of a whole table is an audit. It must not push what is measured out of the cache.
-	r.whole = scanRange{columns: st.view.ask, filter: st.view.filter, left: r.left, uncached: p.Kind == schemas.Scan}
+	r.whole = scanRange{columns: st.view.requested, filter: st.view.filter, left: r.left, uncached: p.Kind == schemas.Scan}
 	switch {
 	case t.wide() && !p.Static:
 		err = r.readCells()
@@ -97,7 +97,7 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 		scan.skipStart = len(scan.start) > 0
 	}
 	if len(r.st.filters) > 0 {
-		scan.filter, scan.told = r.valuesAre(), true
+		scan.filter, scan.filtered = r.valuesAre(), true
 	}
 	return r.scan.run(r.ctx, r.st.table.hbase, scan, &r.rows)
 }
@@ -108,7 +108,7 @@ func (r *reading) sliceMany(parts []keyPart, list []drivers.Value) error {
 	ranges, err := r.ranges(parts, list)
 	if err == nil && ranges != nil {
 		scan := r.whole
-		scan.start, scan.stop, scan.told = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.filters) > 0
+		scan.start, scan.stop, scan.filtered = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.filters) > 0
 		scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), r.valuesAre())
 		return r.scan.run(r.ctx, r.st.table.hbase, scan, &r.rows)
 	}
@@ -153,7 +153,7 @@ func (r *reading) getOne(parts []keyPart) error {
 		return err
 	}
 	c := r.slot.call
-	c.asGet(r.st.table.hbase, r.key, r.st.view.ask, r.st.view.filter, 0)
+	c.asGet(r.st.table.hbase, r.key, r.st.view.requested, r.st.view.filter, 0)
 	if err := r.slot.send(r.ctx); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (r *reading) getElement() error {
 	}
 	family, _ := st.family()
 	c := r.slot.call
-	c.asGet(st.table.hbase, r.key, r.askFor(family, r.rest[:own], r.rest), nil, 0)
+	c.asGet(st.table.hbase, r.key, r.requestedFor(family, r.rest[:own], r.rest), nil, 0)
 	if err := r.slot.send(r.ctx); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (r *reading) getElement() error {
 	return r.yield(r.row)
 }
 
-// getMany yields the rows of a list of keys, in its order. It asks for those of a multi at once: as
+// getMany yields the rows of a list of keys, in its order. It requests those of a multi together: as
 // many as the pattern reads in parallel, so that their answers fit into memory.
 func (r *reading) getMany(parts []keyPart) error {
 	list := r.args[r.st.Layout.In].Elems()
@@ -215,7 +215,7 @@ func (r *reading) getMany(parts []keyPart) error {
 			at := len(r.rest)
 			r.rest = append(r.rest, r.key...)
 			key, c := r.rest[at:len(r.rest):len(r.rest)], r.multi.next()
-			c.asGet(r.st.table.hbase, key, r.st.view.ask, r.st.view.filter, 0)
+			c.asGet(r.st.table.hbase, key, r.st.view.requested, r.st.view.filter, 0)
 		}
 		if _, err := r.multi.send(r.ctx, r.cluster, r.slot); err != nil {
 			return err
@@ -260,7 +260,7 @@ func (r *reading) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
 
 // emit yields the current row.
 func (r *reading) emit() error {
-	if len(r.st.statics.ask) > 0 {
+	if len(r.st.statics.requested) > 0 {
 		if err := r.readStatics(); err != nil {
 			return err
 		}
@@ -293,7 +293,7 @@ func (r *reading) readStatics() (err error) {
 	d.view, d.vals, d.key = view, r.statics, nil
 	sl := r.parallel(1)[0]
 	c := sl.call
-	c.asGet(t.hbase, r.staticOf, view.ask, view.filter, 0)
+	c.asGet(t.hbase, r.staticOf, view.requested, view.filter, 0)
 	if err := sl.send(r.ctx); err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ patterns:
 		up = append(up, k)
 	}
 	for _, other := range []string{"o", "p\x00", "q"} {
-		w.write("put", drivers.Text(other), drivers.Int(1000), drivers.Text("neighbour"), drivers.Int(0))
+		w.write("put", drivers.Text(other), drivers.Int(1000), drivers.Text("neighbor"), drivers.Int(0))
 	}
 	down := slices.Clone(up)
 	slices.Reverse(down)
@@ -145,7 +145,7 @@ patterns:
 	}
 	w.write("drop", p)
 	expect("what a delete leaves", nil, w.numbers("all", p))
-	expect("a neighbour", []int{1000}, w.numbers("all", drivers.Text("p\x00")))
+	expect("a neighbor", []int{1000}, w.numbers("all", drivers.Text("p\x00")))
 }
 
 // TestPreSplit asks for regions where the key says where they can begin.
@@ -366,14 +366,14 @@ patterns:
 	sent := &recorder{RPCClient: st.regions}
 	w.session.(*session).slot.rpc = sent
 	all := w.prepare("all")
-	for _, cancelled := range []bool{false, true} {
+	for _, canceled := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		rows := 0
 		err := w.session.Read(ctx, all, []drivers.Value{p}, func([]drivers.Value) error {
 			if rows++; rows < 3 {
 				return nil
 			}
-			if cancelled {
+			if canceled {
 				cancel()
 				return nil
 			}
@@ -384,7 +384,7 @@ patterns:
 			t.Errorf("a scan stopped at row 3: %d rows and %v", rows, err)
 		}
 		if opened, closed := sent.opened.Load(), sent.closed.Load(); opened == 0 || opened != closed {
-			t.Errorf("cancelled %v: %d scanners were opened and %d closed", cancelled, opened, closed)
+			t.Errorf("canceled %v: %d scanners were opened and %d closed", canceled, opened, closed)
 		}
 	}
 	if got := len(w.numbers("all", p)); got != 40 {

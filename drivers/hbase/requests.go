@@ -59,7 +59,7 @@ type scanCall struct {
 }
 
 // maxResultSize bounds what one step of a scan returns, in bytes: HBase's own
-// client asks for as much. A row that is larger comes in several steps.
+// client requests as much. A row that is larger comes in several steps.
 const maxResultSize = 2 << 20
 
 // scanRange says what a scanner reads: the rows from start to stop. An empty end means no
@@ -72,7 +72,7 @@ type scanRange struct {
 	filter      *pb.Filter
 	left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
 	uncached    bool         // HBase keeps the blocks that it reads out of its cache
-	told        bool         // HBase tells how many rows it reads: the filter drops some of them
+	filtered    bool         // HBase tells how many rows it reads: the filter drops some of them
 }
 
 // The fields of a scan that gohbase lacks.
@@ -132,7 +132,7 @@ func (c *call) asScan(table []byte, r *scanRange, scanner *uint64, limit uint32,
 // a name, which no row has. A scan without it takes the row where it begins for one that it has
 // read, whether there is such a row or not, if the table has files and none of them deletes that
 // row (StoreFileScanner.requestSeek in HBase: a Bloom filter saves the seek, and a made-up cell
-// stands in its place).
+// is there instead).
 func (s *scanCall) withNameless(columns []*pb.Column) []*pb.Column {
 	s.counted = s.counted[:0]
 	for len(s.nameless) < len(columns) {
@@ -173,13 +173,13 @@ type mutateCall struct {
 	several  pb.MultiResponse
 }
 
-// nonceGroup tells this process's nonces from those of others.
+// nonceGroup distinguishes this process's nonces from those of others.
 var nonceGroup = rand.Uint64()
 
 func (m *mutateCall) begin() { m.n = 0 }
 
 // add adds a mutation. Its cells follow those of the mutations before it. An increment gets a
-// nonce: by it the server recognises an increment that is sent again after its connection was
+// nonce: by it the server recognizes an increment that is sent again after its connection was
 // lost, and answers as it did before.
 func (m *mutateCall) add(kind pb.MutationProto_MutationType, row []byte, cells int, d *pb.MutationProto_Durability) {
 	i := m.n

@@ -101,8 +101,8 @@ func TestRequests(t *testing.T) {
 		{"a flag", write(james, "flag_seen", box, uid(1), drivers.Boolean(true)), "Mutate"},
 		{"a name, if it is free", write(james, "claim", drivers.Text("joe"), drivers.Text("inbox"), box), "Mutate"},
 		{"a message goes, both families", batch(james, "remove", row(0, 1), row(1, 1)), "Mutate"},
-		{"two messages, both families of each", batch(james, "remove_singly", row(0, 1), row(1, 1), row(0, 2), row(1, 2)), "2 at once"},
-		{"a message, and the chunks of another", batch(james, "remove_singly", row(0, 1), row(1, 2)), "Mutate, Mutate"},
+		{"two messages, both families of each", batch(james, "remove_unbatched", row(0, 1), row(1, 1), row(0, 2), row(1, 2)), "2 at once"},
+		{"a message, and the chunks of another", batch(james, "remove_unbatched", row(0, 1), row(1, 2)), "Mutate, Mutate"},
 		{"all chunks of one", write(james, "data_delete", box, uid(2)), "Mutate"},
 		{
 			"metadata with a null, which is a delete",

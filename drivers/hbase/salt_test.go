@@ -96,7 +96,7 @@ func TestSalt(t *testing.T) {
 	expect("after a delete", []int{0, 2}, w.numbers("rows", idOf(3)))
 	w.write("wipe", idOf(4))
 	expect("after a delete of a partition", nil, w.numbers("rows", idOf(4)))
-	expect("its neighbour", []int{0, 1, 2}, w.numbers("rows", idOf(5)))
+	expect("its neighbor", []int{0, 1, 2}, w.numbers("rows", idOf(5)))
 	back, err := st.Inspect(t.Context(), s.Name)
 	if err != nil || back.Table("mail").Hints["hbase"]["salt"] != "8" {
 		t.Errorf("inspected: %v, %v", back, err)

@@ -41,14 +41,14 @@ var errDone = errors.New("done")
 // maxLost is how many scanners may be lost one after another.
 const maxLost = 10
 
-// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that nobody has
+// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
 // run scans a range of a table until the range or the sink is at its end.
 func (s *scanner) run(ctx context.Context, table []byte, r scanRange, to sink) error {
 	r.start, r.stop = append(s.r.start[:0], r.start...), append(s.r.stop[:0], r.stop...)
-	s.table, s.r, s.sink, s.counts = table, r, to, r.told || s.slot.tally != nil
+	s.table, s.r, s.sink, s.counts = table, r, to, r.filtered || s.slot.tally != nil
 	s.row, s.open, s.scannerOpen, s.lost = s.row[:0], false, false, 0
 	for {
 		done, err := s.region(ctx)
@@ -99,7 +99,7 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		answer := &c.scan.response
-		if s.r.told {
+		if s.r.filtered {
 			s.count(answer)
 		}
 		if opened == nil {
@@ -141,7 +141,7 @@ func (s *scanner) count(answer *pb.ScanResponse) {
 			return
 		}
 	}
-	s.slot.cost.Cost.Untold++
+	s.slot.cost.Cost.Unreported++
 }
 
 // results gives the cells of one answer to the sink.

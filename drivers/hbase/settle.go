@@ -15,14 +15,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// settleInterval is how often Settle asks how far compactions are.
+// settleInterval is how often Settle reads the state of compactions.
 const settleInterval = 200 * time.Millisecond
 
 // fleet are the region servers that have regions of the schemas applied to a store.
 type fleet struct {
 	*cluster
 	compiler            *compiler
-	info                sync.Once // asks for the two settings of the servers
+	info                sync.Once // reads the two settings of the servers
 	serverWAL, serverGC string
 }
 
@@ -34,7 +34,7 @@ func (f *fleet) settle(ctx context.Context) error {
 }
 
 // everywhere calls do with the servers of our regions, and waits for their next reports. If a
-// region has moved, it begins anew: only those reports tell where the region is.
+// region has moved, it begins again: only those reports have the region's place.
 func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
 	servers, all, err := f.servers(ctx)
 	if err == nil && !all { // some tables are younger than the last reports
@@ -158,7 +158,7 @@ func (f *fleet) servers(ctx context.Context) (found []server, all bool, err erro
 
 // flush makes the server write our regions' memory to files.
 func (sv *server) flush(ctx context.Context, timeout time.Duration) error {
-	// gohbase's copy of the protocol lacks the messages of FlushRegion. A request that only
+	// gohbase's copy of the protocol has no messages of FlushRegion. A request that only
 	// names a region looks the same for CompactRegion, and flush does not read the answer.
 	return sv.each(ctx, timeout, "FlushRegion",
 		func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },

@@ -97,7 +97,7 @@ func (sl *slot) begin(ctx context.Context) (context.Context, context.CancelCause
 	}
 }
 
-// batchable is a call that gohbase may batch. gohbase recognises such calls by
+// batchable is a call that gohbase may batch. gohbase recognizes such calls by
 // a method that only its own calls have.
 type batchable struct {
 	*call

@@ -94,7 +94,7 @@ func TestTimeout(t *testing.T) {
 	go cancel()
 	sl.call.begin("Mutate", []byte("t"), []byte("r"))
 	if err := sl.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
-		t.Errorf("a write that was cancelled on its way: %v", err)
+		t.Errorf("a write that was canceled on its way: %v", err)
 	}
 }
 

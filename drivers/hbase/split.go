@@ -48,7 +48,7 @@ type edge struct {
 }
 
 // find returns the first row key >= key, or with before the last one < key; nil if there is
-// none. A nil key stands for the start of the table, or with before for its end.
+// none. A nil key is the start of the table, or with before for its end.
 func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error) {
 	e.row = nil
 	err := e.run(ctx, e.st.table.hbase, scanRange{

@@ -250,7 +250,7 @@ type loads struct {
 	info                        uint32
 }
 
-// loads asks the master for the loads. HBase reports sizes in whole MiB.
+// loads reads the loads from the master. HBase reports sizes in whole MiB.
 func (f *fleet) loads(ctx context.Context) (l loads, err error) {
 	status, err := f.status(ctx)
 	if err != nil {
@@ -274,7 +274,7 @@ func (f *fleet) loads(ctx context.Context) (l loads, err error) {
 }
 
 // resultSettings are the settings of families that results have, by their names there. That of
-// compression stands beside the compression of other engines.
+// compression is shown next to the compression of other engines.
 var resultSettings = map[string]string{
 	"compression": "COMPRESSION", "table_bloom": "BLOOMFILTER", "table_encoding": "DATA_BLOCK_ENCODING",
 	"table_block_size": "BLOCKSIZE", "table_versions": "VERSIONS",
@@ -314,7 +314,7 @@ func (c *compiler) descriptors() map[string]string {
 }
 
 // observe returns what the client can see. It does not report replication: HDFS replicates, and
-// HBase's clients cannot see it. The log and the garbage collector are those of one region server, asked once:
+// HBase's clients cannot see it. The log and the garbage collector are those of one region server, read once:
 // HBase gives all of them one configuration.
 func (f *fleet) observe() drivers.Observation {
 	o := drivers.Observation{
@@ -340,10 +340,10 @@ func (f *fleet) observe() drivers.Observation {
 	return o
 }
 
-// untold begins what stands in place of a setting that the servers do not tell.
-const untold = "not reported"
+// notReported begins the text for a setting that the servers do not report.
+const notReported = "not reported"
 
-// infoTimeout bounds what a region server's info port is asked, once, so that a port behind a firewall
+// infoTimeout bounds the one request to a region server's info port, so that a port behind a firewall
 // holds nothing up for long. A Java that has just begun takes seconds for its first page.
 const infoTimeout = 5 * time.Second
 
@@ -351,10 +351,10 @@ const infoTimeout = 5 * time.Second
 const maxInfo = 8 << 20
 
 // serverSettings returns the log and the garbage collector of a region server. HBase's calls do not
-// tell them, the pages of the server's info port do. Where there is none, the values say why.
+// report them, the pages of the server's info port do. Where there is none, the values say why.
 func serverSettings(ctx context.Context, host string, port uint32) (wal, gc string) {
 	if port == 0 || port > 65535 { // -1
-		why := untold + ": the info port is off"
+		why := notReported + ": the info port is off"
 		return why, why
 	}
 	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
@@ -374,7 +374,7 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 			wal += ", hsync"
 		}
 	} else if wal == "" {
-		wal = untold + ": its configuration has no hbase.wal.provider"
+		wal = notReported + ": its configuration has no hbase.wal.provider"
 	}
 	var beans struct {
 		Beans []struct {
@@ -389,7 +389,7 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 		names = append(names, collectorOf(b.Name))
 	}
 	slices.Sort(names)
-	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), untold+": its JMX has no collector")
+	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), notReported+": its JMX has no collector")
 }
 
 // collectors are Java's garbage collectors, as -XX:+Use…GC names them, by how the names of their beans
@@ -408,7 +408,7 @@ func collectorOf(bean string) string {
 	return bean
 }
 
-// plainClient asks info ports: directly, and nowhere else than where the master says they are.
+// plainClient reads info ports: directly, and only at the addresses that the master reports.
 var plainClient = &http.Client{
 	Transport:     &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -418,18 +418,18 @@ var plainClient = &http.Client{
 func readInfo(ctx context.Context, url string, into any) (why string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return untold + ": " + err.Error()
+		return notReported + ": " + err.Error()
 	}
 	answer, err := plainClient.Do(r)
 	if err != nil {
-		return untold + ": its info port does not answer"
+		return notReported + ": its info port does not answer"
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Sprintf("%s: its info port answers %d", untold, answer.StatusCode)
+		return fmt.Sprintf("%s: its info port answers %d", notReported, answer.StatusCode)
 	}
 	if err := json.NewDecoder(io.LimitReader(answer.Body, maxInfo)).Decode(into); err != nil {
-		return untold + ": its info port answers no JSON"
+		return notReported + ": its info port answers no JSON"
 	}
 	return ""
 }

@@ -118,7 +118,7 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 	for hint, f := range familyHints {
 		names[f.setting] = hint
 	}
-	if _, told := family["NEW_VERSION_BEHAVIOR"]; !told && family != nil {
+	if _, reported := family["NEW_VERSION_BEHAVIOR"]; !reported && family != nil {
 		settings[prefix+names["NEW_VERSION_BEHAVIOR"]] = "false" // HBase's own default
 	}
 	for setting, value := range family {

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxStoreLimit is the most cells of a row that one Get asks for. To read more, the driver
+// maxStoreLimit is the most cells of a row that one Get requests. To read more, the driver
 // scans the row.
 const maxStoreLimit = 1000
 
@@ -20,8 +20,8 @@ func (r *reading) readCells() error {
 	st := r.st
 	r.cells.row, r.cells.skipRow = nil, r.cells.skipRow[:0]
 	r.whole.left = nil       // the cells of a row may be many rows
-	if len(st.filters) > 0 { // HBase does not tell how many cells a filter drops
-		r.slot.cost.Cost.Untold++
+	if len(st.filters) > 0 { // HBase does not report how many cells a filter drops
+		r.slot.cost.Cost.Unreported++
 	}
 	rows := len(st.table.row)
 	if st.Layout.In < 0 {
@@ -60,10 +60,10 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 // a row's cells backwards, so a reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(exact bool) error {
 	st := r.st
-	ask, passes := st.view.ask, r.valueFilter()
+	requested, passes := st.view.requested, r.valueFilter()
 	switch {
 	case exact:
-		ask = r.askFor(st.table.family, r.bounds.lower)
+		requested = r.requestedFor(st.table.family, r.bounds.lower)
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
 		passes = allOf(columnRange(r.bounds.lower, r.bounds.upper), passes)
 	}
@@ -71,7 +71,7 @@ func (r *reading) oneRow(exact bool) error {
 	r.cells.kept = r.cells.kept[:0]
 	if left := r.left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
 		c := r.slot.call
-		c.asGet(st.table.hbase, r.key, ask, passes, uint32(max(left, 0)))
+		c.asGet(st.table.hbase, r.key, requested, passes, uint32(max(left, 0)))
 		if err := r.slot.send(r.ctx); err != nil {
 			return err
 		}
@@ -79,19 +79,19 @@ func (r *reading) oneRow(exact bool) error {
 	}
 	scan := r.whole
 	r.rest = append(append(r.rest[:0], r.key...), 0)
-	scan.start, scan.stop, scan.columns, scan.filter = r.key, r.rest, ask, passes
+	scan.start, scan.stop, scan.columns, scan.filter = r.key, r.rest, requested, passes
 	if err := r.scan.run(r.ctx, st.table.hbase, scan, &r.cells); err != nil || !r.cells.buffered {
 		return err
 	}
 	return r.emitBackward(r.cells.kept)
 }
 
-// askFor returns some columns of a family, as a request has them.
-func (r *reading) askFor(family string, qualifiers ...[]byte) []*pb.Column {
+// requestedFor returns some columns of a family, as a request has them.
+func (r *reading) requestedFor(family string, qualifiers ...[]byte) []*pb.Column {
 	r.element.Family = append(r.element.Family[:0], family...)
 	r.element.Qualifier = append(r.element.Qualifier[:0], qualifiers...)
-	r.elementAsk = append(r.elementAsk[:0], &r.element)
-	return r.elementAsk
+	r.elementRequested = append(r.elementRequested[:0], &r.element)
+	return r.elementRequested
 }
 
 // valueFilter returns the filter on the cells' values.
@@ -237,15 +237,15 @@ func (r *reading) getPrefixes(whole bool) error {
 	r.sorted = append(r.sorted[:0], r.prefixes...)
 	slices.SortFunc(r.sorted, bytes.Compare)
 	r.sorted = slices.CompactFunc(r.sorted, bytes.Equal)
-	ask, passes := st.view.ask, r.valueFilter()
+	requested, passes := st.view.requested, r.valueFilter()
 	if whole {
-		ask = r.askFor(st.table.family, r.sorted...)
+		requested = r.requestedFor(st.table.family, r.sorted...)
 	} else {
 		passes = allOf(must(filter.NewMultipleColumnPrefixFilter(r.sorted)), passes)
 	}
 	r.cells.kept = r.cells.kept[:0]
 	c := r.slot.call
-	c.asGet(st.table.hbase, r.key, ask, passes, 0)
+	c.asGet(st.table.hbase, r.key, requested, passes, 0)
 	if err := r.slot.send(r.ctx); err != nil {
 		return err
 	}

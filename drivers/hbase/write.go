@@ -258,7 +258,7 @@ func nextStamp() uint64 {
 	}
 }
 
-// processTag tells apart the list elements that two processes append in the same
+// processTag distinguishes the list elements that two processes append in the same
 // nanosecond.
 var processTag = rand.Uint32()
 

@@ -116,13 +116,13 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 
-// place says where a node stands.
+// place is the datacenter and rack of a node.
 type place struct {
 	nodes int    // nodes of its datacenter
-	file  string // tells its datacenter and rack to the snitch
+	file  string // has its datacenter and rack for the snitch
 }
 
-// place writes the file that tells a node its datacenter and rack, and returns the snitch that
+// place writes the file with a node's datacenter and rack, and returns the snitch that
 // reads it. Without Datacenters it is SimpleSnitch, for which all nodes are in datacenter1.
 func (in *Instance) place(dir string, n *Node) (place, string, error) {
 	dcs, count, at := max(in.state.Datacenters, 1), len(in.state.Nodes), 0
@@ -145,7 +145,7 @@ func (in *Instance) place(dir string, n *Node) (place, string, error) {
 // defaultOptions are options that the user may replace. The first two are as in the yaml that
 // Cassandra ships: a kill of the process may take what one node acknowledged in the last 100 ms
 // (CASSANDRA-13987), a loss of power the last 10 s. A dropped table is gone; Cassandra would keep
-// a snapshot of it for ever. Files and Paxos are those of this version: the shipped yaml keeps
+// a snapshot of it forever. Files and Paxos are those of this version: the shipped yaml keeps
 // those of 4.x, so that a cluster can go back to it.
 var defaultOptions = map[string]string{
 	"commitlog_sync": "periodic", "commitlog_sync_period": "10000ms",

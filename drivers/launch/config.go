@@ -41,7 +41,7 @@ type Config struct {
 	Progress func(line string)
 }
 
-// AnyPort asks for a free port that is followed by enough free ports.
+// AnyPort means a free port that is followed by enough free ports.
 const AnyPort = -1
 
 // UsageError is wrong input: it would fail on any machine.

@@ -75,8 +75,8 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	// The info port tells results the log and the collector. It wants the folder of its pages, which no
-	// jar has; what is asked needs none of them.
+	// The info port has the log and the collector for results. It wants the folder of its pages, which no
+	// jar has; the requests need none of them.
 	if err := os.MkdirAll(filepath.Join(dir, "hbase-webapps", "regionserver"), 0o700); err != nil {
 		return command{}, err
 	}
@@ -112,10 +112,10 @@ const (
 	probeKey    = "k"
 )
 
-// askAtMost bounds how long one probe asks a master that may not be ready. gohbase doubles
-// its pauses, up to seconds in which the master becomes ready. A new probe asks at once. On
+// probeAtMost bounds one probe of a master that may not be ready. gohbase doubles
+// its pauses, up to seconds in which the master becomes ready. A new probe sends its request immediately. On
 // a busy machine an answer takes longer, so the bound grows with the youngest node's age.
-func askAtMost(nodes []Node) time.Duration {
+func probeAtMost(nodes []Node) time.Duration {
 	youngest := time.Time{}
 	for _, n := range nodes {
 		if n.Process.Started.After(youngest) {
@@ -129,7 +129,7 @@ func askAtMost(nodes []Node) time.Duration {
 // reports that it is initialized long before that works.
 func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	quorum := nodes[0].Address
-	// gohbase would wait for a missing ZooKeeper for ever.
+	// gohbase would wait for a missing ZooKeeper forever.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
-	ready, cancel := context.WithTimeout(ctx, askAtMost(nodes))
+	ready, cancel := context.WithTimeout(ctx, probeAtMost(nodes))
 	defer cancel()
 	if err := servesRegions(ready, admin, nodes); err != nil {
 		return err
@@ -192,7 +192,7 @@ type statusCall struct {
 
 func (c statusCall) Context() context.Context { return c.ctx }
 
-// servesRegions asks the master whether every region server process has
+// servesRegions reads from the master whether every region server process has
 // reported to it.
 func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node) error {
 	answer, err := admin.(gohbase.RPCClient).SendRPC(statusCall{hrpc.NewClusterStatus(), ctx})

@@ -173,7 +173,7 @@ func (in *Instance) matches(c Config) error {
 }
 
 // bootTimeout bounds the start of one node. Alone on two processors a node
-// takes 8 to 15 s; beside thirty other busy processes it took 90 s.
+// takes 8 to 15 s; with thirty other busy processes it took 90 s.
 // probeTimeout bounds one probe of the nodes.
 const (
 	bootTimeout  = 5 * time.Minute

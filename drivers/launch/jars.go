@@ -92,8 +92,8 @@ func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 }
 
 // download makes a folder and has mvn copy the pom's runtime dependencies to it. Maven
-// takes options for its JVM from the folder .mvn beside the pom, or else from the nearest
-// .mvn above, which may be anybody's. So download makes an empty .mvn beside the pom.
+// takes options for its JVM from the folder .mvn next to the pom, or else from the nearest
+// .mvn above, which may be anybody's. So download creates an empty .mvn next to the pom.
 func download(ctx context.Context, dir string, pom []byte) error {
 	if err := os.MkdirAll(filepath.Join(dir, ".mvn"), 0o700); err != nil {
 		return err
@@ -106,7 +106,7 @@ func download(ctx context.Context, dir string, pom []byte) error {
 }
 
 // maven makes mvn copy the pom's runtime dependencies to a folder. With -C mvn refuses jars
-// with a wrong checksum. With -U it asks again for jars that an earlier attempt did not find.
+// with a wrong checksum. With -U it requests jars again that an earlier attempt did not find.
 func maven(ctx context.Context, pom, dir string) error {
 	mvn, err := findMaven()
 	if err != nil {
@@ -152,7 +152,7 @@ func lastErrors(out string) string {
 }
 
 // sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. Only
-// the jars of the list may run. "make check CHECK=jars" writes it anew.
+// the jars of the list may run. "make check CHECK=jars" writes it again.
 func sums(engine string) string {
 	list, err := configFiles.ReadFile("config/" + engine + ".sha256")
 	if err != nil {
@@ -253,7 +253,7 @@ func findJava(ctx context.Context, e engine) (string, error) {
 	return java, nil
 }
 
-// Available returns an error if this machine cannot start the engine: it lacks a Java
+// Available returns an error if this machine cannot start the engine: it has no Java
 // that can run it, or Maven to fetch its jars.
 func Available(ctx context.Context, name string) error {
 	if err := supported(); err != nil {

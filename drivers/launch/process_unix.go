@@ -70,7 +70,7 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 func keepFiles() {
 	open, err := os.ReadDir("/dev/fd")
 	if err != nil {
-		return // what the system does not tell
+		return // the system does not report it
 	}
 	for _, e := range open {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {

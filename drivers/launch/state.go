@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Files of an instance's folder, beside one folder for each node.
+// Files of an instance's folder, next to one folder for each node.
 const (
 	stateName = "mailbench-engine.json" // also the mark that the folder is mailbench's
 	lockName  = "lock"

@@ -252,7 +252,7 @@ func TestRules(t *testing.T) {
 	}
 	cancel()
 	if _, err := f.session.Write(ctx, f.statement("put_part"), []drivers.Value{text("u"), text("x"), text("y")}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a write under a cancelled context: %v", err)
+		t.Errorf("a write under a canceled context: %v", err)
 	}
 	if _, err := null.Engine().Open(context.Background(), drivers.Options{Settings: map[string]string{"speed": "high"}}); err == nil {
 		t.Error("an unknown setting is no error")

@@ -22,7 +22,7 @@ var _ drivers.Session = (*session)(nil)
 // RunRead implements plan.Runner.
 func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	s.Cost.Calls += st.Requests(args)
-	s.Cost.Untold++ // nobody wrote these rows
+	s.Cost.Unreported++ // no client wrote these rows
 	rows := st.table.all()
 	switch {
 	case len(rows) == 0:
@@ -58,7 +58,7 @@ func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield 
 	return nil
 }
 
-// getElement yields the value of the element asked for, or the first one.
+// getElement yields the value of the requested element, or the first one.
 func (s *session) getElement(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
 	pairs := rows[0].vals[st.element].Elems()
 	if len(pairs) < 2 {

@@ -12,7 +12,7 @@
 //   - Columns that by or an element of in bind have the arguments' values. All others
 //     have the sample's. A get yields one row, and so does each element of its list: the
 //     sample whose last key column is the text of the argument, or else the first sample
-//     that has all columns asked for, or else the first.
+//     that has all requested columns, or else the first.
 //   - A slice yields the samples with the key prefix of the first sample, for example the
 //     folders of a user or the chunks of a body. They have the order of writing, or the
 //     reverse. From and to apply to int and bigint columns.
@@ -21,12 +21,12 @@
 //     to the end reach it.
 //   - A scan yields each sample once.
 //   - A table that was never written yields nothing. Filters are not applied,
-//     deletes delete nothing, and static columns beside rows are null.
+//     deletes delete nothing, and static columns of rows are null.
 //   - An add that returns the new value returns a number that ascends over the
 //     whole store, so that UIDs are unique.
 //
 // A read, a write or a batch is one request, and so is each element of a parallel get. Of rows
-// examined the engine tells nothing.
+// scanned the engine reports nothing.
 //
 // So a read does not return the rows that were written under its key, and an audit
 // means nothing (see Capabilities.Discards).

@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("sent %s, expected %s", got, c.sent)
 			}
 			cost := se.Take()
-			if n := int64(len(sent)); cost.Retries != c.retries || cost.Calls != n-c.retries || cost.Untold != n-c.retries {
+			if n := int64(len(sent)); cost.Retries != c.retries || cost.Calls != n-c.retries || cost.Unreported != n-c.retries {
 				t.Errorf("%d of %d requests count as sent again, expected %d: %+v", cost.Retries, n, c.retries, cost)
 			}
 			throttled := int64(0)
@@ -167,7 +167,7 @@ func TestSlow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := se.Write(ctx, count, args); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, context.Canceled) {
-		t.Errorf("an add that was cancelled: %v", err)
+		t.Errorf("an add that was canceled: %v", err)
 	}
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("both took %v, with a timeout of 200 ms", took)

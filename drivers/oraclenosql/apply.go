@@ -151,7 +151,7 @@ func (s *Store) run(ctx context.Context, statement string) error {
 	if at, ok := ctx.Deadline(); ok {
 		most = max(min(most, time.Until(at)), 2*pollEvery)
 	}
-	_, err := ask(s.ddl, ctx, true, func(left time.Duration) (struct{}, error) {
+	_, err := send(s.ddl, ctx, true, func(left time.Duration) (struct{}, error) {
 		var err error
 		if strings.Contains(statement[:min(len(statement), 20)], "NAMESPACE") {
 			_, err = s.ddl.client.DoSystemRequestAndWait(statement, most, pollEvery)

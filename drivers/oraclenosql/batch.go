@@ -240,7 +240,7 @@ func (e *edits) send() (done bool, err error) {
 	if len(request.Operations) == 0 {
 		return true, nil
 	}
-	r, err := ask(e.slot, e.ctx, false, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
+	r, err := send(e.slot, e.ctx, false, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
 		request.Timeout = left
 		return e.client.WriteMultiple(request)
 	})
@@ -278,7 +278,7 @@ func (row *edit) operation() ([]*nosqldb.WriteOperation, error) {
 // remove deletes one row. removed is false if there was none.
 func (sl *slot) remove(ctx context.Context, st *statement, t *table, args []drivers.Value) (removed bool, err error) {
 	key := st.keyOf(args, drivers.Value{})
-	r, err := ask(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
+	r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
 		return sl.client.Delete(&nosqldb.DeleteRequest{
 			TableName: t.full, Key: key, Timeout: left, Durability: sl.store.durability,
 		})
@@ -297,7 +297,7 @@ func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Val
 	}
 	deleted := 0
 	for {
-		r, err := ask(sl, ctx, false, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
+		r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
 			request.Timeout = left
 			return sl.client.MultiDelete(request)
 		})

@@ -39,7 +39,7 @@ type statement struct {
 	keys   int    // the first arguments are so many key columns, which must not be null
 
 	queries []*query // by the bounds that a call gives, or by which expected values are null
-	// inList selects the rows of several keys, and partition tells where they are; nil if each
+	// inList selects the rows of several keys, and partition has their place; nil if each
 	// key has its own request.
 	inList, partition *query
 	out               []field // what a read yields of a row
@@ -202,7 +202,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 		if q == nil {
 			continue
 		}
-		r, err := ask(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.PrepareResult, error) {
+		r, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.PrepareResult, error) {
 			return s.ddl.client.Prepare(&nosqldb.PrepareRequest{Statement: q.declared(), GetQueryPlan: true, Timeout: left})
 		})
 		if err != nil {

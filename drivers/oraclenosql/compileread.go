@@ -40,7 +40,7 @@ func (st *statement) selections() {
 }
 
 // getsRow reports whether a read is a Get, which returns the whole row. A SELECT takes
-// longer and returns no more than is asked: it is better where a text, a blob or a
+// longer and returns no more than is requested: it is better where a text, a blob or a
 // collection would be read for nothing.
 func (st *statement) getsRow() bool {
 	p := st.Pattern()

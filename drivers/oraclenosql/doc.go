@@ -5,7 +5,7 @@
 //
 // A schema is a namespace. A table nested in another is a child table of it, so that
 // all rows below a root table's row lie on one shard. WriteMultiple is atomic within a
-// shard key. The layout differs where Oracle lacks what the schema language has:
+// shard key. The layout differs where Oracle does not have what the schema language has:
 //
 //   - Key columns ascend, and so do indexes. Reads in descending order say ORDER BY …
 //     DESC, and go backwards. If some columns ascend and others descend, the client sorts
@@ -22,8 +22,8 @@
 // # Requests
 //
 // A read of a whole row is a Get, other reads are prepared queries. A list of keys below one
-// shard key is one query with IN that names the shard key's partition, which a row tells the
-// first time. (Without it Oracle asks all partitions, even for one shard key.) Other lists are
+// shard key is one query with IN that names the shard key's partition; the first query of a key
+// reads it from a row. (Without it Oracle queries all partitions, even for one shard key.) Other lists are
 // a request for each key. A put of a whole row is a Put; one of some columns is an UPDATE, and a Put if absent where
 // there was no row. An atomic batch is one WriteMultiple of puts and deletes of whole
 // rows. If a part changes only some columns, the rows are read first, and written on the

@@ -15,7 +15,7 @@ import (
 // owners returns the owner of each namespace that has mailbench's prefix.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	s.admin.Lock()
-	names, err := ask(s.ddl, ctx, true, func(time.Duration) ([]string, error) { return s.ddl.client.ListNamespaces() })
+	names, err := send(s.ddl, ctx, true, func(time.Duration) ([]string, error) { return s.ddl.client.ListNamespaces() })
 	s.admin.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", readError(ctx, err))

@@ -112,7 +112,7 @@ func (r *retries) begin(again bool) { r.again, r.uncertain = again, false }
 // MaxNumRetries implements nosqldb.RetryHandler.
 func (r *retries) MaxNumRetries() uint { return uint(r.most) }
 
-// ShouldRetry implements nosqldb.RetryHandler. The SDK asks it about errors that may pass.
+// ShouldRetry implements nosqldb.RetryHandler. The SDK calls it for errors that may pass.
 func (r *retries) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 	if classify(err) == tooLarge {
 		return false
@@ -164,7 +164,7 @@ func codeOf(err error) nosqlerr.ErrorCode {
 	return nosqlerr.NoError
 }
 
-// throttles reports whether a request was refused because too much was asked for.
+// throttles reports whether a request was refused because of a rate limit.
 func throttles(err error) bool {
 	switch codeOf(err) {
 	case nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded:

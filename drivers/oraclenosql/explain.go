@@ -154,7 +154,7 @@ func (st *statement) explainBatch() ([]string, error) {
 
 var _ drivers.TracedSession = (*tracedSession)(nil)
 
-// tracedSession is a session that tells what it asked of the engine. Oracle itself tells
+// tracedSession is a session that reports its requests. Oracle itself reports
 // nothing: the rows that it read are known only where it reads no others than it returns.
 type tracedSession struct {
 	*session
@@ -179,7 +179,7 @@ func (t *tracedSession) Begin() {
 
 // note notes the work since the last Begin, and counts from here on.
 func (t *tracedSession) note() {
-	w := drivers.Untold
+	w := drivers.Unreported
 	w.Requests, w.Time, w.Rows = 0, 0, 0
 	for _, sl := range append([]*slot{t.slot}, t.slots...) {
 		sl.settle() // its counters begin again below
@@ -208,18 +208,18 @@ func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
 
 // queryPlan is what the server's plan of a query says.
 type queryPlan struct {
-	asks   string // which partitions
-	table  string
-	index  string
-	equal  []string // columns of the index with one value
-	ranges []string // columns of it with a range
-	covers bool     // the index has all columns that the query needs
+	partitions string // which partitions
+	table      string
+	index      string
+	equal      []string // columns of the index with one value
+	ranges     []string // columns of it with a range
+	covers     bool     // the index has all columns that the query needs
 	// filters: rows or entries of the index are read that are not returned.
 	filters bool
 	sorts   bool // rows are sorted
 }
 
-// distributions are the words for which partitions a query asks.
+// distributions are the words for the partitions that a query reads.
 var distributions = map[string]string{
 	"SINGLE_PARTITION": "one partition", "ALL_PARTITIONS": "all partitions", "ALL_SHARDS": "all shards",
 }
@@ -246,8 +246,8 @@ func (p *queryPlan) read(node any) {
 		switch kind, _ := node["iterator kind"].(string); kind {
 		case "RECEIVE":
 			word, _ := node["distribution kind"].(string)
-			if p.asks = distributions[word]; p.asks == "" {
-				p.asks = word
+			if p.partitions = distributions[word]; p.partitions == "" {
+				p.partitions = word
 			}
 		case "SORT", "SORT2":
 			p.sorts = true
@@ -293,8 +293,8 @@ func (p *queryPlan) String() string {
 	if p.index != "primary index" {
 		line = p.table + " by index " + p.index
 	}
-	if p.asks != "" {
-		line = p.asks + ": " + line
+	if p.partitions != "" {
+		line = p.partitions + ": " + line
 	}
 	if len(p.equal) > 0 {
 		line += ", equal " + strings.Join(p.equal, ", ")

@@ -55,7 +55,7 @@ type liveNamespace struct {
 func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace, error) {
 	s.admin.Lock()
 	defer s.admin.Unlock()
-	list, err := ask(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.ListTablesResult, error) {
+	list, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.ListTablesResult, error) {
 		return s.ddl.client.ListTables(&nosqldb.ListTablesRequest{Namespace: name, Timeout: left})
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) readTable(ctx context.Context, namespace, path string) (*liveTab
 	if !strings.Contains(path, ":") {
 		full = namespace + ":" + path
 	}
-	r, err := ask(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.TableResult, error) {
+	r, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.TableResult, error) {
 		return s.ddl.client.GetTable(&nosqldb.GetTableRequest{TableName: full, Timeout: left})
 	})
 	if codeOf(err) == nosqlerr.TableNotFound {

@@ -43,7 +43,7 @@ var environment = []drivers.Setting{
 //
 // The SDK's provider of tokens renews one in the background, but keeps one that the proxy no
 // longer takes (the store was started again, or someone logged out). It also would send its
-// requests over the connections of the client that was made first, beside that client's own.
+// requests over the connections of the client that was created first, with that client's own.
 type login struct {
 	*drivers.Login
 	endpoints []string // the proxies take turns when one gives no token
@@ -249,7 +249,7 @@ func (s *Store) newSlot() (*slot, error) {
 	return sl, nil
 }
 
-// classifyOpen reports whether an error says that nobody answers.
+// classifyOpen reports whether an error says that no server answers.
 func classifyOpen(err error) bool {
 	var u *url.Error
 	var e *nosqlerr.Error

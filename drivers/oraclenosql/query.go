@@ -21,7 +21,7 @@ type query struct {
 	// prepared is what the server prepared. It is never given a variable: a copy would
 	// share the map of them.
 	prepared *nosqldb.PreparedStatement
-	plan     *queryPlan // nil if the server tells none
+	plan     *queryPlan // nil if the server reports none
 	bounded  bool       // it has a bound, which must be a range of the index
 }
 

@@ -56,7 +56,7 @@ func (r *reading) one() error {
 // get reads the row of a key; nil if there is none.
 func (r *reading) get() (*types.MapValue, error) {
 	key := r.st.keyOf(r.in.args, r.in.element)
-	answer, err := ask(r.slot, r.ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
+	answer, err := send(r.slot, r.ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
 		return r.client.Get(&nosqldb.GetRequest{TableName: r.st.table.full, Key: key, Timeout: left})
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 	}
 	defer request.Close()
 	for first := true; ; first = false { // the SDK keeps the place of a later page, which a failure may spoil
-		rows, err := ask(r.slot, r.ctx, first, func(left time.Duration) ([]*types.MapValue, error) {
+		rows, err := send(r.slot, r.ctx, first, func(left time.Duration) ([]*types.MapValue, error) {
 			request.Timeout = left
 			answer, err := r.client.Query(request)
 			if err != nil {

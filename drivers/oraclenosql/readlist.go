@@ -11,10 +11,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// The rows of several keys below one shard key are one query, with IN. Of itself Oracle asks
+// The rows of several keys below one shard key are one query, with IN. By default Oracle queries
 // all partitions of the store for an IN, though the shard key is given; so the query names the
-// partition that has the shard key's rows. Only a row tells which that is: the first list below
-// a shard key asks one of them.
+// partition that has the shard key's rows. Only a row has its number: the first list below
+// a shard key reads one of them.
 
 const (
 	// mostListed is how many keys one query has at most. Their rows are held until all are there.
@@ -27,7 +27,7 @@ const (
 	partitionName = "number"
 )
 
-// lists reports whether the rows of several keys are one query. Patterns that ask for parallel
+// lists reports whether the rows of several keys are one query. Patterns that declare parallel
 // reads get those, and a limit ends a read key by key.
 func (st *statement) lists() bool {
 	p := st.Pattern()
@@ -52,7 +52,7 @@ func (st *statement) listSelection() *query {
 	return b.done()
 }
 
-// partitionSelection writes the query that tells the partition of a shard key.
+// partitionSelection writes the query for the partition of a shard key.
 func (st *statement) partitionSelection() *query {
 	b := &builder{}
 	fmt.Fprintf(b, "SELECT partition(%s) AS %s FROM %s %[1]s", rowVariable, partitionName, st.table.full)
@@ -64,7 +64,7 @@ func (st *statement) partitionSelection() *query {
 
 // points reports whether a plan reads by keys that end with the column, in one partition.
 func (p *queryPlan) points(c *schemas.Column) bool {
-	return p.asks == distributions["SINGLE_PARTITION"] && p.index == "primary index" &&
+	return p.partitions == distributions["SINGLE_PARTITION"] && p.index == "primary index" &&
 		slices.Contains(p.equal, identifier(c.Name))
 }
 
@@ -119,7 +119,7 @@ func (r *reading) some(elems []drivers.Value) error {
 }
 
 // find fills in the rows of each key. If none is in the partition that the store remembers, the
-// table may be another one of its name since, so the partition is asked for again.
+// table may be another one of its name since, so the partition is read again.
 func (r *reading) find(rows map[keyValue][]*types.MapValue) error {
 	key := r.st.shardText(r.in.args)
 	before, known := r.store.partitions.get(key)

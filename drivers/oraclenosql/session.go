@@ -37,8 +37,8 @@ type slot struct {
 	anew     bool  // a write is made again, because others have changed its rows
 }
 
-// settle adds what the slot has sent since the last settle to its cost. Oracle does not tell how
-// many rows it examined for a request.
+// settle adds what the slot has sent since the last settle to its cost. Oracle does not report how
+// many rows it scanned for a request.
 func (sl *slot) settle() {
 	r := sl.retry
 	sent, again := sl.transport.requests-sl.sent, r.repeated
@@ -46,7 +46,7 @@ func (sl *slot) settle() {
 		again = sent
 	}
 	sl.cost.Add(&drivers.Cost{
-		Calls: sent - again, Retries: again, Untold: sent - again, Throttled: r.throttled, Backoff: r.backoff,
+		Calls: sent - again, Retries: again, Unreported: sent - again, Throttled: r.throttled, Backoff: r.backoff,
 	})
 	sl.sent = sl.transport.requests
 	r.repeated, r.throttled, r.backoff = 0, 0, 0
@@ -128,7 +128,7 @@ func (s *session) Close() error {
 	return s.Session.Close()
 }
 
-// fits checks what only Oracle asks of a call's arguments, before anything is sent.
+// fits checks what only Oracle requires of a call's arguments, before anything is sent.
 func (st *statement) fits(l *limits, args []drivers.Value) error {
 	key, size := 0, 0
 	for i := range args {
@@ -143,9 +143,9 @@ func (st *statement) fits(l *limits, args []drivers.Value) error {
 	return l.check(key, size)
 }
 
-// ask sends the requests of one SDK call. All calls of a slot go through it. again says
+// send sends the requests of one SDK call. All calls of a slot go through it. again says
 // that the call may be sent twice. do gets the time that the call has left.
-func ask[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
+func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
 	sl.retry.begin(again)
 	sl.transport.begin(ctx)
 	defer sl.transport.end()

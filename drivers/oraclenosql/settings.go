@@ -83,7 +83,7 @@ var durabilities = map[drivers.Durability]string{
 	drivers.Memory: "no_sync", drivers.Process: "write_no_sync", drivers.Power: "sync",
 }
 
-// wants sets what a write survives, if the user asks for a class. The setting sync must
+// wants sets what a write survives, if the user names a class. The setting sync must
 // not say otherwise.
 func (s *settings) wants(d drivers.Durability, given map[string]string) error {
 	if d == drivers.DurabilityDefault {

@@ -15,7 +15,7 @@ import (
 
 // Split implements drivers.Splitter. Its parts are ranges of the first column of the shard
 // key, if that is a string. (Oracle can read one hash partition alone, by partition($row) = n,
-// but the proxy does not tell how many there are.)
+// but the proxy does not report how many there are.)
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	return plan.Parts(&s.gate, scan, func(st *statement) (parts []*statement, err error) {
 		at, err := s.divide(ctx, st, n)

@@ -86,9 +86,9 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	return s, nil
 }
 
-// list asks for the tables of the system namespace: the first request of a store.
+// list reads the tables of the system namespace: the first request of a store.
 func (s *Store) list(ctx context.Context) (*nosqldb.ListTablesResult, error) {
-	r, err := ask(s.ddl, ctx, true, func(time.Duration) (*nosqldb.ListTablesResult, error) {
+	r, err := send(s.ddl, ctx, true, func(time.Duration) (*nosqldb.ListTablesResult, error) {
 		return s.ddl.client.ListTables(&nosqldb.ListTablesRequest{Limit: 1})
 	})
 	if err != nil && classifyOpen(err) {
@@ -120,7 +120,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// versions returns the versions of proxy and kv, the store, as the proxy tells them.
+// versions returns the versions of proxy and kv, the store, as the proxy reports them.
 func (s *Store) versions() map[string]string {
 	all := make(map[string]string)
 	if v := s.version.Load(); v != nil {
@@ -147,15 +147,15 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Settle implements drivers.Settler. The proxy does not tell what the store's cleaner and
+// Settle implements drivers.Settler. The proxy does not report what the store's cleaner and
 // checkpoints still do.
 func (s *Store) Settle(context.Context) error {
 	return s.gate.During("settle", func() error {
-		return fmt.Errorf("%w: the proxy does not report the state of cleaners and checkpoints", drivers.ErrUntold)
+		return fmt.Errorf("%w: the proxy does not report the state of cleaners and checkpoints", drivers.ErrUnreported)
 	})
 }
 
-// Observe implements drivers.Observer. The proxy tells nothing of the store's inner state.
+// Observe implements drivers.Observer. The proxy reports nothing of the store's inner state.
 func (s *Store) Observe() drivers.Observation {
 	e := make(map[string]string)
 	for name, value := range s.words {

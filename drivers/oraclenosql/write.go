@@ -57,7 +57,7 @@ func (sl *slot) put(
 		}
 	}
 	again := option != types.PutIfAbsent
-	r, err := ask(sl, ctx, again, func(left time.Duration) (*nosqldb.PutResult, error) {
+	r, err := send(sl, ctx, again, func(left time.Duration) (*nosqldb.PutResult, error) {
 		return sl.client.Put(&nosqldb.PutRequest{
 			TableName: st.table.full, Value: row, PutOption: option, ExactMatch: true, Timeout: left,
 			Durability: sl.store.durability,
@@ -127,7 +127,7 @@ func (sl *slot) change(
 	if err != nil {
 		return 0, nil, err
 	}
-	rows, err := ask(sl, ctx, false, func(left time.Duration) ([]*types.MapValue, error) {
+	rows, err := send(sl, ctx, false, func(left time.Duration) ([]*types.MapValue, error) {
 		request.Timeout = left
 		answer, err := sl.client.Query(request)
 		if err != nil {
@@ -207,7 +207,7 @@ func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value
 // rowAt reads the row of a write with its version; nil if there is none.
 func (sl *slot) rowAt(ctx context.Context, st *statement, args []drivers.Value) (*nosqldb.GetResult, error) {
 	key := st.keyOf(args, drivers.Value{})
-	r, err := ask(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
+	r, err := send(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
 		return sl.client.Get(&nosqldb.GetRequest{
 			TableName: st.table.full, Key: key, Timeout: left, Consistency: types.Absolute,
 		})

@@ -248,7 +248,7 @@ func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (*drivers.Compar
 	}
 	c.Drifts = drivers.Drifts(schemas.Diff(stored(sch), stored(there)))
 	for i := range c.Drifts {
-		c.Drifts[i].Mend = []string{"# its tables cannot be altered: load the data into a new folder, by a run with --data"}
+		c.Drifts[i].Fix = []string{"# its tables cannot be altered: load the data into a new folder, by a run with --data"}
 	}
 	return c, nil
 }

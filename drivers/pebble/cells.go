@@ -19,7 +19,7 @@ import (
 //	list   row key, column, ascending number   → element
 //	map    row key, column, key                → value
 //
-// So an append is a Set of new keys. The elements of a row are neighbours: those of sets and
+// So an append is a Set of new keys. The elements of a row are neighbors: those of sets and
 // maps in their own order, those of lists in the order of appending.
 
 // maxColumns is how many columns a family can have: a cell's key has the column in one byte.
@@ -67,7 +67,7 @@ func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Va
 const stepsToCells = 8
 
 // toCells moves the call's iterator over cells to the first one within b. If the row follows the
-// one before, as in a page, the iterator steps there: a seek asks each level of the store.
+// one before, as in a page, the iterator steps there: a seek reads each level of the store.
 func (s *session) toCells(f *family, b *bounds) (it *pebble.Iterator, at pebble.IterValidityState, err error) {
 	it = s.cellIter
 	forwards := bytes.Compare(b.scratch, b.lower) <= 0

@@ -28,7 +28,7 @@ func TestCellsOfRows(t *testing.T) {
 		e.write("post", "r", id, "body", set(to), list(seen...), pairs("file", id))
 		want[id] = fmt.Sprintf("%d (%s)", id, to)
 	}
-	e.write("post", "s", 1, "body", set("neighbour"), nil, nil)
+	e.write("post", "s", 1, "body", set("neighbor"), nil, nil)
 	lines := func(ids ...int) string {
 		var all []string
 		for _, id := range ids {

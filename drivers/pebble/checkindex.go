@@ -68,8 +68,8 @@ type indexCheck struct {
 	data  []byte
 }
 
-// tell tells of the row whose key is in c.row.
-func (c *indexCheck) tell(what string) {
+// report adds a fault of the row whose key is in c.row.
+func (c *indexCheck) report(what string) {
 	c.found(drivers.IndexFault{Index: c.name, What: what, Key: c.row[:len(c.tb.key)]})
 }
 
@@ -86,13 +86,13 @@ func (c *indexCheck) entries(ctx context.Context) error {
 		data, err := find(c.r, c.key, c.data)
 		if data == nil || err != nil {
 			if err == nil {
-				c.tell("the index has an entry without a row")
+				c.report("the index has an entry without a row")
 			}
 			return err
 		}
 		c.data = data
 		if want, err := c.entry(data); err == nil && !bytes.Equal(want, key) {
-			c.tell("the index has an entry of another value")
+			c.report("the index has an entry of another value")
 		}
 		return nil
 	})
@@ -110,7 +110,7 @@ func (c *indexCheck) rows(ctx context.Context) error {
 		}
 		there, err := find(c.r, want, c.data) // c.data is not nil: an entry's value is empty
 		if there == nil && err == nil {
-			c.tell("the row has no entry in the index")
+			c.report("the row has no entry in the index")
 		}
 		return err
 	})

@@ -25,7 +25,7 @@ type stripe struct {
 }
 
 // RunBatch implements plan.Runner. The batch is all or nothing, whatever atomicity the
-// pattern asks for.
+// pattern declares.
 func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Call) error {
 	defer s.leave()
 	if err := s.start(); err != nil {

@@ -34,12 +34,12 @@ func corrupt(err error) error {
 // wrongSize is what Pebble says of a table that was cut. It does not call that corrupt.
 const wrongSize = "object size mismatch"
 
-// blobSuffix ends the names of files of values that are not beside their keys (see minSeparate).
+// blobSuffix ends the names of files of values that are not next to their keys (see minSeparate).
 const blobSuffix = ".blob"
 
 // checkBlobs compares the blob files with the manifest, before the store is opened. When Pebble
 // 2.1.7 reads one that is gone, or whose last bytes are damaged, it panics, also in a compaction,
-// where nobody can recover it. So this opens the store for reading, which starts no compaction.
+// where no recovery is possible. So this opens the store for reading, which starts no compaction.
 func (s *Store) checkBlobs() error {
 	names, err := s.fs.List(s.dir)
 	if err != nil || !slices.ContainsFunc(names, isTable) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A delete of a range takes all its rows, their index entries and the elements of their
-// collections, also beyond the rows that it deletes one by one, and nothing of its neighbours.
+// collections, also beyond the rows that it deletes one by one, and nothing of its neighbors.
 func TestDeletesOfManyRows(t *testing.T) {
 	for _, n := range []int{maxPointDeletes, maxPointDeletes + 1, maxPointDeletes + 300} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

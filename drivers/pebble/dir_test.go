@@ -248,7 +248,7 @@ func TestCoolAndObserve(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := e.store.Settle(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("settle with a cancelled context: %v", err)
+		t.Errorf("settle with a canceled context: %v", err)
 	}
 }
 

@@ -29,7 +29,7 @@
 // # What is counted
 //
 // Nothing goes over a wire. A read, a write or a batch counts as one request, and so does each
-// element of a parallel get, which is a look-up of its own. Rows examined are those that an
+// element of a parallel get, which is a look-up of its own. Rows scanned are those that an
 // iterator stopped at or a look-up found, whether a filter drops them or not, the index entries
 // that led to them, and the old rows that writes read for their index entries. The elements of a
 // row's collections are no rows.

@@ -123,7 +123,7 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 
 // Begin implements drivers.TracedSession.
 func (t *tracedSession) Begin() {
-	next := drivers.Untold
+	next := drivers.Unreported
 	next.Requests, next.Rows, next.Hidden, next.Blocks = 0, 0, 0, 0
 	t.work.all = append(t.work.all, next)
 }

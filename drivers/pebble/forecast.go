@@ -50,7 +50,7 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 	// A bundle within one partition stores once what its keys share. A bundle that spans
 	// partitions of one user stores once the beginning of the partition key. Any other bundle
 	// shares only the number of the key space.
-	inside, near := within(r.Beside), within(r.Around)
+	inside, near := within(r.Together), within(r.Around)
 	if r.Static {
 		inside, near = 0, 0
 	}
@@ -96,7 +96,7 @@ const begins = 0.8
 // within returns the share of bundles that lie within a run of so many rows.
 func within(rows float64) float64 { return max(0, 1-(bundle-1)/max(1, rows)) }
 
-// alike returns how many bytes of a clustering column are equal in neighbouring keys: the high
+// alike returns how many bytes of a clustering column are equal in neighboring keys: the high
 // bytes of times and numbers.
 func alike(k schemas.Kind) float64 {
 	switch k {

@@ -17,7 +17,7 @@ const spaceLen = 2
 type keyColumn struct {
 	kind schemas.Kind
 	desc bool
-	from int // its position in the primary key, or behind that in the table's plain columns
+	from int // its position in the primary key, or after that in the table's plain columns
 }
 
 // path is a sort order and the key space that has it. It belongs to a table or an index.
@@ -134,7 +134,7 @@ func appendSpace(dst []byte, space uint16) []byte {
 }
 
 // append appends the path's key of a row, given its primary key and, for an index with plain columns,
-// those behind it.
+// those after it.
 func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
 	dst = appendSpace(dst, p.space)
 	var err error

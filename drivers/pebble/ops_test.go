@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// fill writes mail of days 1 to 3, ids 1 and 2 in each, and a neighbour's on
+// fill writes mail of days 1 to 3, ids 1 and 2 in each, and a neighbor's on
 // each side.
 func (e *env) fill() {
 	for day := 1; day <= 3; day++ {

@@ -53,8 +53,8 @@ func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
 	return data, err == nil, err
 }
 
-// lookupNear is lookup for one of many keys of a call, whose rows are often neighbours. It looks
-// at the neighbour of the last row, and seeks if the key is not there. After one such miss it
+// lookupNear is lookup for one of many keys of a call, whose rows are often neighbors. It looks
+// at the neighbor of the last row, and seeks if the key is not there. After one such miss it
 // only seeks. (25 Gets took 14 times as long as 25 steps, 25 seeks 1.5 to 4 times.)
 func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
 	if err := s.openRows(); err != nil {

@@ -54,7 +54,7 @@ type session struct {
 
 	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
 	cellSpace         uint16           // the key space of cells that cellIter is over; 0: a row's cells
-	near              bool             // lookupNear looks at rowIter's neighbours first
+	near              bool             // lookupNear looks at rowIter's neighbors first
 }
 
 var (

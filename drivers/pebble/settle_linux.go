@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPages asks the operating system to forget what it caches of the folder's
+// dropPages makes the operating system drop its cache of the folder's
 // files. Pages not yet on the disk cannot be forgotten, so they are synced.
 func dropPages(dir string) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

@@ -228,7 +228,7 @@ func tooLarge(what string, size int) error {
 const rewriteBelow = 1 << 10
 
 // rewriteRow applies the write to the row in s.prior and puts the whole row into the batch. The
-// session has the row's lock, so nobody has changed the row since it was read.
+// session has the row's lock, so the row has not changed since it was read.
 func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) error {
 	operand := append(s.operand[:0], rowByte)
 	for _, w := range st.write {

@@ -29,7 +29,7 @@ func (o *Order) Counts(batch *schemas.Pattern, calls []drivers.Call, tables func
 		return cmp.Or(tableAt(batch, calls[i].Part)-tableAt(batch, calls[j].Part),
 			compareKeys(part(i), part(j), calls[i].Args, calls[j].Args), i-j)
 	})
-	// A row stands behind the keys that its own begins with.
+	// A row comes after the keys that its own begins with.
 	for at, i := range o.sorted {
 		p := part(i)
 		for _, j := range o.sorted[at+1:] {
@@ -64,7 +64,7 @@ func overlap(p, q *schemas.Pattern) bool {
 	return slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool { return slices.Contains(q.Columns, c) })
 }
 
-// compareKeys orders the keys of two writes to a table. A key stands behind one that it begins with.
+// compareKeys orders the keys of two writes to a table. A key comes after one that it begins with.
 func compareKeys(p, q *schemas.Pattern, a, b []drivers.Value) int {
 	for k := range min(len(p.By), len(q.By)) {
 		if c := compareValues(&a[k], &b[k]); c != 0 {

@@ -149,12 +149,12 @@ func TestSession(t *testing.T) {
 		if err := c.call(s); !errors.Is(err, drivers.ErrClosed) || s.ran != nil {
 			t.Errorf("%s in a closed session ran %q: %v", c.ran, s.ran, err)
 		}
-		cancelled, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		ctx = cancelled
+		ctx = canceled
 		s = open(gate)
 		if err := c.call(s); !errors.Is(err, context.Canceled) || s.ran != nil {
-			t.Errorf("%s whose context is cancelled ran %q: %v", c.ran, s.ran, err)
+			t.Errorf("%s whose context is canceled ran %q: %v", c.ran, s.ran, err)
 		}
 		ctx = t.Context()
 	}
@@ -183,7 +183,7 @@ func TestRows(t *testing.T) {
 	for _, c := range []struct {
 		limit  drivers.Value
 		stop   int // the row at which yield returns an error
-		cancel int // the row at which the context is cancelled
+		cancel int // the row at which the context is canceled
 		want   int
 		err    error
 	}{

@@ -8,7 +8,7 @@ import (
 )
 
 // On Windows rights are in access lists, which a folder takes from the one above it: that of a
-// user's own files lets nobody else in. mailbench neither reads nor changes them.
+// user's own files lets no other user in. mailbench neither reads nor changes them.
 
 func checkOwner(string, fs.FileInfo) error { return nil }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Pace bounds what reads ask of a store that others use. All sessions that it returns share the
+// Pace bounds the reads of a store that others use. All sessions that it returns share the
 // bounds. Its zero value has none.
 type Pace struct {
 	// Rate is how many rows a second sessions read at most, on average: a page of rows is read at
@@ -22,7 +22,7 @@ type Pace struct {
 	Latency time.Duration
 
 	mu      sync.Mutex
-	next    time.Time // when the next row is due
+	next    time.Time // when the next row is scheduled
 	until   time.Time // end of the last pause
 	last    time.Duration
 	pauses  int
@@ -135,8 +135,8 @@ type Paced struct {
 	Slowest float64 `json:"slowest_read_seconds,omitempty"` // of the reads that took longer
 }
 
-// Told returns how the pace was kept until now, or nil if there are no bounds.
-func (p *Pace) Told() *Paced {
+// Kept returns how the pace was kept until now, or nil if there are no bounds.
+func (p *Pace) Kept() *Paced {
 	if p == nil || p.Rate == 0 && p.Latency == 0 {
 		return nil
 	}

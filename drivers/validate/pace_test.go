@@ -67,7 +67,7 @@ func TestPauses(t *testing.T) {
 			t.Errorf("reads that are as slow as is allowed took %v, want 10s without a pause", got)
 		}
 		var b strings.Builder
-		p.Told().write(&b)
+		p.Kept().write(&b)
 		if want := "\nNo pause: no read took longer than 100ms.\n"; b.String() != want {
 			t.Errorf("got %q, want %q", b.String(), want)
 		}
@@ -79,13 +79,13 @@ func TestPauses(t *testing.T) {
 		}
 		reads(t, p, 40, 10, always(100*time.Millisecond))
 		time.Sleep(mostPause)
-		before := p.Told().Paused
+		before := p.Kept().Paused
 		reads(t, p, 1, 10, always(time.Second))
-		if got := p.Told().Paused - before; got != 1 {
+		if got := p.Kept().Paused - before; got != 1 {
 			t.Errorf("a slow read after quick ones makes a pause of %gs, want 1s", got)
 		}
 		b.Reset()
-		p.Told().write(&b)
+		p.Kept().write(&b)
 		if want := "\nPaused 9 times, 2m2s in all: reads took longer than 100ms, one of them 1.00s.\n"; b.String() != want {
 			t.Errorf("got %q, want %q", b.String(), want)
 		}
@@ -107,7 +107,7 @@ func TestOnePause(t *testing.T) {
 		if got := time.Since(began); got != 2*time.Second {
 			t.Errorf("another session went on after %v, want 2s: a slow read and a pause", got)
 		}
-		if told := p.Told(); told.Pauses != 1 || told.Paused != 1 {
+		if told := p.Kept(); told.Pauses != 1 || told.Paused != 1 {
 			t.Errorf("%+v, want one pause of 1s", told)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -93,11 +93,11 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	n := 0
 	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
-			r.tell()
+			r.progress()
 		}
 		return r.row(ctx, row)
 	})
-	r.tell()
+	r.progress()
 	r.skipped()
 	err = errors.Join(err, r.flush())
 	found := r.own.all()
@@ -123,7 +123,7 @@ func (r *reader) skipped() {
 	}
 }
 
-func (r *reader) tell() {
+func (r *reader) progress() {
 	cost := r.meter.Take()
 	r.rows.Add(cost.RowsRead)
 	r.bytes.Add(cost.BytesRead)

@@ -78,8 +78,8 @@ const (
 // Broken returns how many rows are broken, counted once for each finding.
 func (r *Report) Broken() int64 { return r.rows(false) }
 
-// Adrift returns how many rows have a number that differs from its recount.
-func (r *Report) Adrift() (n int64) {
+// Drifted returns how many rows have a number that differs from its recount.
+func (r *Report) Drifted() (n int64) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Check == Count && !f.Leftover {
 			n += f.Rows
@@ -88,7 +88,7 @@ func (r *Report) Adrift() (n int64) {
 	return n
 }
 
-// Leftover returns how many rows are left over.
+// Leftover returns how many rows are orphaned.
 func (r *Report) Leftover() int64 { return r.rows(true) }
 
 func (r *Report) rows(leftover bool) (n int64) {

@@ -53,7 +53,7 @@ type Config struct {
 	Seed   uint64
 	// Memory is how many bytes of records are sorted in memory, which takes about five times as much; 0 is 8 MiB.
 	Memory int64
-	// Pace bounds what reads ask of the store; nil: nothing does.
+	// Pace bounds the reads of the store; nil: nothing does.
 	Pace *Pace
 	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a store that is a drivers.Ranger.
 	Journal *Journal
@@ -103,7 +103,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
-	r.Paced = cfg.Pace.Told()
+	r.Paced = cfg.Pace.Kept()
 	r.Findings, r.Scratch = c.found.sorted(), c.scratch
 	if err != nil {
 		return r, fmt.Errorf("validate %s: %w", s.Name, err)

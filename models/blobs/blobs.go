@@ -15,14 +15,14 @@ var ErrMissing = errors.New("the blob is missing")
 
 // Store keeps blobs by identifiers of 16 bytes. Several goroutines may use it at once.
 type Store interface {
-	// Write begins a blob. It is there, whole, once Commit has returned; until then nobody sees it.
+	// Write begins a blob. It is there, whole, once Commit has returned; until then it is not visible.
 	Write(id [16]byte) (Writer, error)
 	// ReadAt reads a part of a blob as an io.ReaderAt does. The error wraps ErrMissing if there is
 	// no such blob.
 	ReadAt(id [16]byte, p []byte, off int64) (int, error)
 	// Remove removes a blob. It is no error if there is none.
 	Remove(id [16]byte) error
-	// Each yields each blob, and returns how many writes were broken off before their Commit.
+	// Each yields each blob, and returns how many writes were interrupted before their Commit.
 	Each(yield func(id [16]byte) error) (brokenOff int64, err error)
 	// Close releases what the store holds. A later call takes it again.
 	Close() error

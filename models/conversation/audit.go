@@ -20,7 +20,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		err = m.S.Read(ctx, m.allMessages, nil, a.message)
 	}
 	if err != nil {
-		return models.Audit{}, fmt.Errorf("conversation: audit: %w", err)
+		return models.Audit{}, fmt.Errorf("conversation: verification: %w", err)
 	}
 	slices.SortFunc(a.messages, func(x, y [16]byte) int { return bytes.Compare(x[:], y[:]) })
 	for i := 1; i < len(a.messages); i++ {
@@ -50,7 +50,7 @@ func (a *audit) conversation(row []drivers.Value) error {
 }
 
 // message checks one row. A row without content is left by a write to a deleted
-// message. A conversation that nobody takes part in is lost: messages come after the users, and
+// message. A conversation without members is lost: messages come after the users, and
 // at least one of these stays.
 func (a *audit) message(row []drivers.Value) error {
 	where := func() string {

@@ -1,7 +1,7 @@
-// Package conversation is the conversation table of document 004. A conversation is
-// one partition, newest message first. It has the collections of the source design
-// (recipients, attachments, viewers of the message), a static column and an index on
-// the sender.
+// Package conversation is the conversation table of "Deep Dive into CQL"
+// (https://speakerdeck.com/rstml/deep-dive-into-cql). A conversation is one partition, newest message first. It
+// has the collections of the source design (recipients, attachments, viewers of the message), a static column
+// and an index on the sender.
 //
 // As a mailbox, a conversation is one folder of one user, and a message is posted
 // once for each recipient. Join shares a conversation among users. The source design does
@@ -9,13 +9,13 @@
 //
 // # Interruptions
 //
-// A message is one row, and the model stores nothing beside it that could disagree.
+// A message is one row, and the model stores nothing else that could disagree.
 // An interrupted delivery to many reaches some of them. A move posts all messages and
 // then deletes all. If it is interrupted, they may be in both conversations (an audit
 // counts them as duplicated), but every message is in one of them. HBase is atomic
 // within one row only, so an interrupted move posts or deletes some of several messages
 // there, and an interrupted delete deletes some. An interrupted creation leaves a user without some of
-// the conversations, or a conversation without its title, which nobody can join.
+// the conversations, or a conversation without its title, which no user can join.
 package conversation
 
 import (

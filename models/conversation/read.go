@@ -277,7 +277,7 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 	return m.several(ctx, m.wholeMessages, f, hs, m.onWhole)
 }
 
-// wholeRow keeps a row with its columns in the order of post, behind its message_id.
+// wholeRow keeps a row with its columns in the order of post, after its message_id.
 func (m *mailbox) wholeRow(row []drivers.Value) error {
 	for i := range row {
 		m.held += row[i].Size()

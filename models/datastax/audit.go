@@ -33,7 +33,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		{m.allEmails, a.email},
 	} {
 		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
-			return models.Audit{}, fmt.Errorf("datastax: audit: %w", err)
+			return models.Audit{}, fmt.Errorf("datastax: verification: %w", err)
 		}
 	}
 	return a.result(), nil
@@ -174,7 +174,7 @@ func (a *audit) email(row []drivers.Value) error {
 	return nil
 }
 
-// whole reports whether no chunk is missing and none is left over.
+// whole reports whether no chunk is missing and none is orphaned.
 func (f *fileSum) whole(size int64) bool {
 	if f == nil {
 		return size == 0

@@ -118,7 +118,7 @@ func TestStoredOnce(t *testing.T) {
 	a, b := w.user("a@example.org", "inbox", "work"), w.user("b@example.org", "inbox")
 	c := w.user("c@example.org", "inbox")
 	hs := w.deliver(a.Folders[0], b.Folders[0], c.Folders[0])
-	labelled, err := w.mb.Label(t.Context(), a.Folders[0], hs[0], a.Folders[1], true)
+	labeled, err := w.mb.Label(t.Context(), a.Folders[0], hs[0], a.Folders[1], true)
 	w.Must(err)
 	emails := len(w.Rows("emails"))
 	if emails != 1 {
@@ -131,10 +131,10 @@ func TestStoredOnce(t *testing.T) {
 		w.Must(w.mb.Delete(t.Context(), f, hs[i:i+1]))
 	}
 	var o models.Opened
-	if err := w.mb.Open(t.Context(), a.Folders[1], labelled, &o); err != nil || string(o.Body) != "text" {
+	if err := w.mb.Open(t.Context(), a.Folders[1], labeled, &o); err != nil || string(o.Body) != "text" {
 		t.Errorf("open under the last label: %q, %v", o.Body, err)
 	}
-	if _, err := w.mb.Label(t.Context(), a.Folders[1], labelled, a.Folders[1], false); err != nil {
+	if _, err := w.mb.Label(t.Context(), a.Folders[1], labeled, a.Folders[1], false); err != nil {
 		t.Fatal(err)
 	}
 	if audit := w.whole(); audit.Messages != 0 || audit.Unreferenced != 1 {

@@ -17,7 +17,7 @@ type listing struct {
 	entry    models.Entry
 	overflow int32     // overflow number of the label being read
 	rows     int       // rows that this label has yielded
-	since    time.Time // since when it is in use; zero: nobody knows
+	since    time.Time // since when it is in use; zero: unknown
 	merge    bool      // the folder has overflow labels: rows are held and sorted
 	more     bool      // another label follows the one being read
 	asked    []int32   // labels that were read
@@ -97,7 +97,7 @@ func (l *listing) whole(limit int) bool {
 	return len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late))
 }
 
-// readOlderLabel reads a page of a label that older emails have. It asks for no more rows than the page
+// readOlderLabel reads a page of a label that older emails have. It requests no more rows than the page
 // lacks, and for the others only if the page can have them: if what newer labels show is not all newer.
 func (m *mailbox) readOlderLabel(ctx context.Context, f *folder, n int32, after models.Handle, limit int) error {
 	l := &m.list
@@ -222,7 +222,7 @@ func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) error {
 //
 // Labels roll over without a lock. A process that finds the current label full marks
 // it as overflowed before it uses the next label. Two processes may set the mark at
-// once, and nobody removes it. A list follows the marks. A process that has not seen
+// once, and nothing removes it. A list follows the marks. A process that has not seen
 // the mark may still use the full label, for as long as lease says. Either way its email is listed.
 func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, error) {
 	if m.now().UnixNano()-f.looked.Load() <= int64(lease) && f.room.Add(-1) >= 0 {

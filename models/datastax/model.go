@@ -1,21 +1,21 @@
-// Package datastax is the messaging model of DataStax's data modeling examples
-// (document 002): four access patterns, one partition each.
+// Package datastax is DataStax's "Messaging Data Modeling"
+// (https://github.com/DataStax-Academy/data-modeling-messaging-data): four access patterns, one partition each.
 //
 // An email and its attachments are stored once for all users and labels. A folder
 // is a label, and each row of the label shows an email. Attachments are stored in
 // chunks of 1000 KB, and each chunk is a partition. When the partition of a label
 // is too large, an overflow label follows it. A list begins with the newest label.
-// Nobody counts references: an email that no label shows stays, and an audit counts
+// References are not counted: an email that no label shows stays, and an audit counts
 // it.
 //
 // # Interruptions
 //
 // An operation writes chunks and email, then the rows that show the email, then one counter
 // after another. If its process is killed in between, it leaves chunks or an email that no
-// label shows (unreferenced), or wrong counters (drift). A write of a Cassandra counter cannot
+// label shows (orphaned), or wrong counters (drift). A write of a Cassandra counter cannot
 // be repeated safely. A killed creation leaves an account without some of its folders.
 //
-// The rows that show an email are in several partitions, and the source design asks for no batch
+// The rows that show an email are in several partitions, and the source design has no batch
 // log. Cassandra takes them in batches that are not logged, HBase and Oracle NoSQL one by one,
 // and rows that show an email come before deletes of such rows. A killed delivery shows the
 // email to some of the recipients. A killed move moves some of the emails; both folders may

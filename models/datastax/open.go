@@ -141,7 +141,7 @@ func (m *mailbox) chunkRow(row []drivers.Value) error {
 // sought is an email that is looked for in the labels of a folder.
 type sought struct {
 	id       [16]byte
-	wanted   bool  // the next read asks for it
+	wanted   bool  // the next read requests it
 	found    bool  // a label shows it: overflow and row are set
 	overflow int32 // overflow number of that label
 	row      shown

@@ -95,7 +95,7 @@ type (
 		Name     string   `json:"name"`
 		Label    string   `json:"label,omitempty"` // Q1, Q2 … in the workflow of reads
 		Doc      string   `json:"doc,omitempty"`
-		Asks     string   `json:"asks"`
+		Request  string   `json:"asks"`
 		Addition string   `json:"addition,omitempty"`
 		Engines  []Engine `json:"engines"`
 	}
@@ -119,7 +119,7 @@ func (d *Description) JSON() (*Model, error) {
 		m.Tables = append(m.Tables, describeTable(t))
 	}
 	for _, p := range s.Patterns {
-		one := Pattern{Name: p.Name, Label: d.labels[p], Doc: p.Doc, Asks: diagram.Asks(p), Addition: p.Addition}
+		one := Pattern{Name: p.Name, Label: d.labels[p], Doc: p.Doc, Request: diagram.Request(p), Addition: p.Addition}
 		for _, e := range d.engines {
 			x, err := e.compile.Explain(p)
 			if err != nil {
@@ -266,7 +266,7 @@ func (d *text) pattern(p *schemas.Pattern) error {
 	}
 	fmt.Fprintf(d.w, "\n  %s\n", head)
 	d.say("    ", p.Doc)
-	d.field("request", diagram.Asks(p))
+	d.field("request", diagram.Request(p))
 	d.field("extension", p.Addition)
 	for _, e := range d.engines {
 		x, err := e.compile.Explain(p)
@@ -277,7 +277,7 @@ func (d *text) pattern(p *schemas.Pattern) error {
 		case x.Runs == nil:
 			d.field(e.engine, "cannot run it: "+x.Refused.Error())
 		case x.Refused != nil:
-			d.field(e.engine, "runs "+x.Runs.Name+" in its place")
+			d.field(e.engine, "runs "+x.Runs.Name+" instead")
 		}
 		if d.calls && x.Runs != nil {
 			for _, call := range x.Calls {
@@ -301,7 +301,7 @@ func (d *text) say(indent, text string) {
 	}
 }
 
-// wrap prints a text behind lead. Further lines begin below the first word.
+// wrap prints a text after lead. Further lines begin below the first word.
 func (d *text) wrap(lead, text string) {
 	for _, line := range words.Wrap(lead, text, utf8.RuneCountInString(lead), d.width) {
 		fmt.Fprintln(d.w, line)

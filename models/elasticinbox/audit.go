@@ -58,19 +58,19 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		err = a.strayBlobs()
 	}
 	if err != nil {
-		return a.found, fmt.Errorf("elasticinbox: audit: %w", err)
+		return a.found, fmt.Errorf("elasticinbox: verification: %w", err)
 	}
 	return a.found, nil
 }
 
-type labelled struct {
+type labeled struct {
 	address string
 	labels  []label
 }
 
 // accountsOf reads all accounts with their labels.
-func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
-	var accounts []labelled
+func (a *audit) accountsOf(ctx context.Context) ([]labeled, error) {
+	var accounts []labeled
 	at := map[string]int{}
 	err := a.S.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
 		address := row[0].Str()
@@ -78,7 +78,7 @@ func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 		if !ok {
 			i = len(accounts)
 			at[address] = i
-			accounts = append(accounts, labelled{address: address})
+			accounts = append(accounts, labeled{address: address})
 		}
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
 		if err != nil {
@@ -92,7 +92,7 @@ func (a *audit) accountsOf(ctx context.Context) ([]labelled, error) {
 	return accounts, err
 }
 
-func (a *audit) account(ctx context.Context, x labelled) error {
+func (a *audit) account(ctx context.Context, x labeled) error {
 	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(x.labels, all) {

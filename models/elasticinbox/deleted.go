@@ -163,7 +163,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	if err := m.S.Batch(ctx, m.erase, m.Calls.List); err != nil {
 		return 0, models.Partly(err)
 	}
-	// The metadata is gone, so nobody can restore these messages.
+	// The metadata is gone, so these messages cannot be restored.
 	for _, r := range gone {
 		if err := m.dropBody(ctx, r.id, r.outside, r.blocks); err != nil {
 			return len(gone), models.Partly(err)

@@ -1,4 +1,5 @@
-// Package elasticinbox is ElasticInbox's data model on Cassandra (document 000):
+// Package elasticinbox is ElasticInbox's data model on Cassandra
+// (https://github.com/elasticinbox/elasticinbox/wiki/Data-Model):
 // an account's messages are the super columns of one row, a label is an index of
 // TimeUUIDs made from the messages' dates, raw mail is stored in blocks of 128 KiB,
 // and counters hold the numbers of each label.
@@ -13,12 +14,12 @@
 // # Interruptions
 //
 // An operation writes its blocks or its file, then metadata and index entries, then one batch of counters.
-// The source design asks for no batch log, so metadata and index entries are in several partitions
+// The source design has no batch log, so metadata and index entries are in several partitions
 // and are not written together. On Cassandra they are sent as batches that are not logged, the
-// puts first and then the deletes, each in as many parts as the cluster's limit asks for. HBase
+// puts first and then the deletes, each in as many parts as the cluster's limit requires. HBase
 // and Oracle NoSQL write them one by one, in the same order. A kill leaves
-//   - after a delivery: blocks or a file without metadata (unreferenced), a file that was not written
-//     to its end and that nobody sees (broken off), labels without index entries
+//   - after a delivery: blocks or a file without metadata (orphaned), a file that was not written
+//     to its end and that are invisible (interrupted), labels without index entries
 //     (a broken reference), and a body that counts as broken until its last sub-column is written;
 //   - after a move or a label: a label without its index entry (a broken reference), or the
 //     message under both labels, but never under none; of several messages some have moved;
@@ -26,7 +27,7 @@
 //     that is missing from the purge index (a broken reference);
 //   - after a restore: too many entries in an index or in the purge index (a broken reference);
 //   - after a purge: an entry of the purge index without a message (a broken reference),
-//     which the next purge removes, and blocks (unreferenced): metadata never refers to a
+//     which the next purge removes, and blocks (orphaned): metadata never refers to a
 //     missing block;
 //   - after any of them: wrong counters (drift), which Recount corrects.
 //
@@ -50,7 +51,7 @@ import (
 const (
 	// window is how many blocks are written at once: half a megabyte.
 	window = 4
-	// maxPage is how many messages one multi-get asks for at most.
+	// maxPage is how many messages one multi-get reads at most.
 	maxPage = 250
 	// purgeAtOnce is how many deletions one batch of a purge is about: with the
 	// longest of addresses it stays below the 50 KiB that Cassandra takes.

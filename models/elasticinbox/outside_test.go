@@ -167,7 +167,7 @@ func TestAuditOfFiles(t *testing.T) {
 				_, err = b.Write([]byte("half of a mess"))
 			}
 			return err
-		}, models.Audit{BrokenOff: 1}},
+		}, models.Audit{InterruptedBlobs: 1}},
 		{"a file of somebody else", func(_ *world, f string) error {
 			return os.WriteFile(filepath.Join(filepath.Dir(f), "notes.txt"), nil, 0o600)
 		}, models.Audit{}},
@@ -190,7 +190,7 @@ func TestAuditOfFiles(t *testing.T) {
 			msg := d.Message()
 			h := w.deliver(msg)
 			files := filesIn(t, dir)
-			if clean := w.audit(); len(files) != 1 || clean.BrokenBodies+clean.Unreferenced+clean.BrokenOff != 0 {
+			if clean := w.audit(); len(files) != 1 || clean.BrokenBodies+clean.Unreferenced+clean.InterruptedBlobs != 0 {
 				t.Fatalf("files %v, audit %+v", files, clean)
 			}
 			w.Must(c.damage(w, files[0]))
@@ -199,7 +199,7 @@ func TestAuditOfFiles(t *testing.T) {
 				c.want.CounterDrift = got.CounterDrift
 			}
 			if got.BrokenBodies != c.want.BrokenBodies || got.Unreferenced != c.want.Unreferenced ||
-				got.BrokenOff != c.want.BrokenOff || got.Dangling != 0 || got.CounterDrift != c.want.CounterDrift {
+				got.InterruptedBlobs != c.want.InterruptedBlobs || got.Dangling != 0 || got.CounterDrift != c.want.CounterDrift {
 				t.Errorf("audit %+v, want %+v", got, c.want)
 			}
 			var raw strings.Builder

@@ -179,7 +179,7 @@ func (b *bound) storeOf(size int64) *outside {
 }
 
 // outsideLocation says where a body is outside of the database, as the source design's sample does:
-// blob://NAME/container/ADDRESS:UUID. The size behind it is ours, as that of blocks is.
+// blob://NAME/container/ADDRESS:UUID. The size after it is ours, as that of blocks is.
 func (m *mailbox) outsideLocation(s *outside, address string, id [16]byte, size int64) drivers.Value {
 	at := len(m.text)
 	m.text = append(append(m.text, "blob://"...), s.name...)
@@ -304,7 +304,7 @@ func (a *audit) checkOutside(r *record) (sum uint32, whole bool, err error) {
 }
 
 // strayBlobs finds blobs without metadata, which an interrupted delivery or purge leaves, and
-// writes that were broken off.
+// writes that were interrupted.
 func (a *audit) strayBlobs() error {
 	for _, s := range a.stores {
 		off, err := s.Each(func(id [16]byte) error {
@@ -316,7 +316,7 @@ func (a *audit) strayBlobs() error {
 		if err != nil {
 			return fmt.Errorf("blob store %s: %w", s.name, err)
 		}
-		a.found.BrokenOff += off
+		a.found.InterruptedBlobs += off
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
-// slice is the query of document 004, whose times are an hour ahead of UTC: its
+// slice is the query of the source design, whose times are an hour ahead of UTC: its
 // message of 07:03:20 has the id 2f3feb0f-9c24-11e2-…, which is 06:03:20.
 const slice = `SELECT * FROM messages WHERE conversation_id = ?
 	AND message_id > minTimeuuid('2013-04-03 07:04:00+0100')

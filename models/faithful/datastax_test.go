@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
-// The access patterns of document 002, as CQL. None says ORDER BY: that the
+// The access patterns of the source design, as CQL. None says ORDER BY: that the
 // most recent emails come first is the table's order.
 const (
 	q1       = `SELECT label, color FROM folders_by_user WHERE username = ?`

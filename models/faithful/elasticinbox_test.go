@@ -18,7 +18,7 @@ import (
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
-// These statements do as CQL what document 000 does: a row of a column family is a partition, a
+// These statements do as CQL what the source design of elasticinbox does: a row of a column family is a partition, a
 // super column's sub-columns are rows.
 const (
 	labelIndex   = `SELECT id FROM "IndexLabels" WHERE key = ? ORDER BY id DESC LIMIT 25`

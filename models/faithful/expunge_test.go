@@ -14,16 +14,16 @@ import (
 func testExpunge(h *hbshell) {
 	a := h.user("expunge@example.org", "INBOX")
 	inbox, id := a.Folders[0], h.mailboxOf(a.Address, "INBOX")
-	neighbours := [][16]byte{[16]byte(step(id, -1)), [16]byte(step(id, 1))}
-	for _, n := range neighbours {
+	neighbors := [][16]byte{[16]byte(step(id, -1)), [16]byte(step(id, 1))}
+	for _, n := range neighbors {
 		for _, uid := range []int64{1, 2, 3, 5, 8, math.MaxInt64 - 1, math.MaxInt64} {
-			h.putMessage(n, uid, []byte("of a neighbour"))
+			h.putMessage(n, uid, []byte("of a neighbor"))
 		}
 	}
 	for range 8 {
 		h.deliver(modeltest.Draft{Text: []byte("text")}, inbox)
 	}
-	before := h.rowsOf(neighbours)
+	before := h.rowsOf(neighbors)
 	for _, x := range []struct {
 		from, to uint64
 		gone     int
@@ -47,8 +47,8 @@ func testExpunge(h *hbshell) {
 			left = append(left, rowKey(id, uid))
 		}
 		h.areKeys(h.messages(id), left...)
-		if !slices.EqualFunc(h.rowsOf(neighbours), before, hrow.equal) {
-			h.Fatalf("expunge %d-%d changed a neighbour", x.from, x.to)
+		if !slices.EqualFunc(h.rowsOf(neighbors), before, hrow.equal) {
+			h.Fatalf("expunge %d-%d changed a neighbor", x.from, x.to)
 		}
 	}
 }

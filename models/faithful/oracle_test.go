@@ -19,7 +19,7 @@ import (
 	"github.com/mailbench/mailbench/models/oracle"
 )
 
-// sqlshell is document 003's model on the Oracle NoSQL Database that tests share, and a bare
+// sqlshell is the source design of oracle on the Oracle NoSQL Database that tests share, and a bare
 // client of the SDK.
 type sqlshell struct {
 	*world

@@ -51,7 +51,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		a.strayData,
 	} {
 		if err := part(ctx); err != nil {
-			return a.result, fmt.Errorf("james: audit: %w", err)
+			return a.result, fmt.Errorf("james: verification: %w", err)
 		}
 	}
 	for _, names := range a.claims {

@@ -132,7 +132,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 		copy(handles, hs)
 		return nil
 	}
-	// Counted at the end: the audit of a move that was broken off finds a message in both mailboxes by the counts.
+	// Counted at the end: the audit of an interrupted move finds a message in both mailboxes by the counts.
 	var err error
 	if m.lwt.has() {
 		err = m.moveEach(ctx, from, to, handles)
@@ -220,7 +220,7 @@ func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first
 }
 
 // oneWrite holds the statements of a variant that gives a UID and writes the message in one
-// conditional write: the mailbox's last UID is a static column beside its messages. A message of
+// conditional write: the mailbox's last UID is a static column next to its messages. A message of
 // one chunk is in the row of its metadata, since what is written before its UID is known could be
 // overwritten by another delivery. All writes of metadata have the condition, so that none is
 // ordered by a node's clock. It is empty where the schema or the engine has no such write.

@@ -1,4 +1,5 @@
-// Package james is the Apache James mailbox on HBase (document 001). A message is
+// Package james is the Apache James mailbox on HBase
+// (https://james.apache.org/mailbox/mailbox-hbase.html). A message is
 // one row. Its key is the UUID of the mailbox and then the UID, newest first. One
 // column family holds metadata, another holds the message in chunks. UIDs come from
 // an atomic increment on the mailbox's row.
@@ -12,9 +13,9 @@
 // A delivery takes a UID and counts the message, in one increment where the engine has that, then
 // writes the chunks, then the metadata that makes the message visible. With compare-and-set it
 // counts last. If its process is killed in between, it leaves chunks
-// without metadata, which an audit counts as unreferenced, or a wrong count (drift),
+// without metadata, which an audit counts as orphaned, or a wrong count (drift),
 // or an unused UID. A killed creation leaves a name without its mailbox
-// (unreferenced). That name stays taken.
+// (orphaned). That name stays taken.
 //
 // HBase is atomic within a row, and a message is one row: a delivery of one chunk
 // and a delete of one message are all or nothing. A move or a delete of many
@@ -22,9 +23,9 @@
 // atomic there. A kill leaves
 //   - after a move: messages in both mailboxes, but never in none. The audit counts
 //     them as drift, since James does not mark copies of a message. Or it leaves
-//     chunks without metadata (unreferenced);
+//     chunks without metadata (orphaned);
 //   - after a delete or an expunge: some of the messages, the data of one of them
-//     without metadata (unreferenced), and a wrong count (drift).
+//     without metadata (orphaned), and a wrong count (drift).
 package james
 
 import (

@@ -161,7 +161,7 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	return nil
 }
 
-// record takes a row of metadata. Rows come in the order asked for.
+// record takes a row of metadata. Rows come in the requested order.
 func (m *mailbox) record(row []drivers.Value) error {
 	uid := row[0].Int64()
 	for m.at < len(m.recs) && m.recs[m.at].uid != uid {

@@ -122,9 +122,9 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestExpungeNeighbours: mailboxes made one after another lie side by side.
+// TestExpungeNeighbors: mailboxes made one after another lie side by side.
 // The original's range ran the wrong way, and expunging all ran on into others.
-func TestExpungeNeighbours(t *testing.T) {
+func TestExpungeNeighbors(t *testing.T) {
 	w := newWorld(t, modeltest.Sized(100, 0), nil)
 	const n = uidsAtOnce + 20 // more than one page of the scan
 	left, mid, right := w.a.Folders[0], w.a.Folders[1], w.a.Folders[2]

@@ -17,7 +17,7 @@ var ErrBase64 = errors.New("not base64")
 // It decodes everything that the standard library decodes, to the same bytes. It
 // also decodes what real mail has: base64 with white space anywhere, without
 // padding, or with more base64 after its padding; quoted-printable with control
-// bytes, long lines, and '=' that begins no code, which stands for itself.
+// bytes, long lines, and '=' that begins no code, which is a literal.
 // Other bytes in base64 are ignored (RFC 2045 6.8); after padding, the first of them ends
 // the data, since mailing lists append text. Base64 that ends within a byte is ErrBase64;
 // such a part is [Identity] in a Message.

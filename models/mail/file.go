@@ -425,7 +425,7 @@ type Progress struct {
 
 type progressKey struct{}
 
-// WithProgress returns a context with which Open tells how far it is.
+// WithProgress returns a context with which Open reports its progress.
 func WithProgress(ctx context.Context, p *Progress) context.Context {
 	return context.WithValue(ctx, progressKey{}, p)
 }

@@ -131,7 +131,7 @@ func parseStructured(value string) structured {
 const maxParams = 1000
 
 // parameter reads a value up to its semicolon. Without quotation marks it may have any characters;
-// a blank with a name and = behind it ends it, too, as a semicolon is missing there.
+// a blank with a name and = after it ends it, too, as a semicolon is missing there.
 func parameter(s string) (value, rest string, repaired bool) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexByte(s, ';')
@@ -159,7 +159,7 @@ func parameter(s string) (value, rest string, repaired bool) {
 			rest = blanks(s[i+1:])
 			return b.String(), rest, rest != "" && rest[0] != ';'
 		case c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
-			// A backslash before anything else stands for itself: Windows writes folders of files.
+			// A backslash before anything else is a literal: Windows writes folders of files.
 			i++
 			b.WriteByte(s[i])
 		default:

@@ -262,8 +262,8 @@ func (sc *script) optional() {
 	sc.do("leave", "leave")
 }
 
-// Patterns checks that a model asks for every pattern that its schema declares, and for no
-// other. Asking for a pattern covers its parts and its fallback.
+// Patterns checks that a model prepares every pattern that its schema declares, and for no
+// other. Preparing a pattern covers its parts and its fallback.
 func Patterns(t testing.TB, s *schemas.Schema, asked []string) {
 	t.Helper()
 	reached := map[string]bool{}
@@ -294,7 +294,7 @@ func Patterns(t testing.TB, s *schemas.Schema, asked []string) {
 
 var update = flag.Bool("update-contract", false, "rewrite the golden files of testdata/contract")
 
-// compare compares text with a golden file. If they differ, it writes the text beside the file.
+// compare compares text with a golden file. If they differ, it writes the text next to the file.
 func (s *suite) compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(s.golden, "testdata", "contract", name)
@@ -314,17 +314,17 @@ func (s *suite) compare(t *testing.T, name, got string) {
 	if got == string(want) {
 		return
 	}
-	beside := path + ".new"
+	newFile := path + ".new"
 	if !s.faulty {
-		if err := os.WriteFile(beside, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(newFile, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(g), len(w)) {
 		if g[i] != w[i] {
-			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update-contract if it is right", path, i+1, g[i], w[i], beside)
+			t.Fatalf("%s:%d: %s\nwant: %s\nall of it is in %s; -update-contract if it is right", path, i+1, g[i], w[i], newFile)
 		}
 	}
-	t.Fatalf("%s: %d lines, want %d; all of it is in %s", path, len(g), len(w), beside)
+	t.Fatalf("%s: %d lines, want %d; all of it is in %s", path, len(g), len(w), newFile)
 }

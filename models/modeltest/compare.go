@@ -514,7 +514,7 @@ func (diff *differential) equalAudit(got, want models.Audit) error {
 	if has[models.Labeler](diff.got) { // a message that several folders show may count once or for each
 		want.Messages = got.Messages
 	}
-	// The number of rows of an unreferenced message depends on the model.
+	// The number of rows of an orphaned message depends on the model.
 	if got.Unreferenced < want.Unreferenced || got.Unreferenced > 0 && want.Unreferenced == 0 && !diff.leftovers {
 		return fmt.Errorf("%d unreferenced, want %d messages", got.Unreferenced, want.Unreferenced)
 	}

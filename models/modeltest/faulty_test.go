@@ -50,7 +50,7 @@ var detectors = map[string][]detector{
 	"counts-parts":        {{"datastax", "calls"}, {"oracle", "calls"}},
 	"counts-returned":     {{"james", "calls"}},
 	"tears-batches":       {}, // no rule makes an engine fail in the midst of a batch
-	"ignores-contexts":    {{"james", "cancelled"}, {"datastax", "cancelled"}},
+	"ignores-contexts":    {{"james", "canceled"}, {"datastax", "canceled"}},
 	"emulates-in-silence": {{"oracle", "calls"}, {"conversation", "calls"}},
 	"applies-anything":    {},
 	"inspects-no-order":   {}, // no model inspects a store

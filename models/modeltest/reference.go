@@ -19,7 +19,7 @@ const (
 	ByArrival                   // arrival in the folder: a move makes it the newest
 )
 
-// Traits are the properties of a model that its document states and no method tells.
+// Traits are the properties of a model that its source design states and no method returns.
 type Traits struct {
 	Order Order
 	// OneMessage: several folders can show one message. They share its flags, and Delete

@@ -46,7 +46,7 @@ var sabotages = []struct {
 	{"expunge leaves the last", detector{"james", "random"}},
 	{"a slice is open", detector{"conversation", "random"}},
 	{"seen by is sorted", detector{"conversation", "random"}},
-	{"a canceled context is not seen", detector{"elasticinbox", "cancelled"}},
+	{"a canceled context is not seen", detector{"elasticinbox", "canceled"}},
 	{"a yield's error is bare", detector{"elasticinbox", "stop early"}},
 	{"one account for all", detector{"elasticinbox", "workers"}},
 }

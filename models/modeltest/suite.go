@@ -34,7 +34,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Suite is a model and the facts that its methods do not tell. The suite fails
+// Suite is a model and the facts that its methods do not return. The suite fails
 // without traits or damages.
 type Suite struct {
 	Model   models.Model
@@ -152,7 +152,7 @@ func rules() []rule {
 		{"too large", onEngines, testTooLarge},
 		{"delivery fails", inProcess, testDeliveryFails},
 		{"stop early", onEngines, testStopEarly},
-		{"cancelled", onEngines, testCancelled},
+		{"canceled", onEngines, testCanceled},
 	}
 }
 
@@ -259,8 +259,8 @@ func (f *fixture) mailbox() models.Mailbox { return f.bound.Mailbox(f.Session())
 // engine's timestamps.
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// clock stands still until advance is called, so that a model and its reference read the same
-// time however often they ask.
+// clock does not move until advance is called, so that a model and its reference read the same
+// time however often they read it.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {

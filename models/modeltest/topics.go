@@ -151,8 +151,8 @@ func testDeliveryFails(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testCancelled runs every operation with a canceled context. Nothing changes.
-func testCancelled(t *testing.T, s *suite) {
+// testCanceled runs every operation with a canceled context. Nothing changes.
+func testCanceled(t *testing.T, s *suite) {
 	diff := s.start(t, Sized(1000, 0)).differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
 	in := a.folders[0]

@@ -23,7 +23,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		row  func([]drivers.Value) error
 	}{{m.allUsers, a.user}, {m.allFolders, a.folder}, {m.allMessages, a.message}} {
 		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
-			return models.Audit{}, fmt.Errorf("oracle: audit: %w", err)
+			return models.Audit{}, fmt.Errorf("oracle: verification: %w", err)
 		}
 	}
 	slices.SortFunc(a.messages, func(x, y messageOf) int {

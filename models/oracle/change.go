@@ -147,7 +147,7 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 	if err := m.several(ctx, m.wholeMessages, from, hs, m.onWhole); err != nil || len(hs) == 0 {
 		return err
 	}
-	for i, h := range hs { // all deletes are behind all puts, so that an engine without batches sends rows together
+	for i, h := range hs { // all deletes are after all puts, so that an engine without batches sends rows together
 		m.key.set(h)
 		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), m.idList[i],
 			drivers.Timestamp(m.key.created))

@@ -131,7 +131,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	return a, nil
 }
 
-// Folders implements models.Mailbox. The source design keeps no numbers beside them.
+// Folders implements models.Mailbox. The source design stores no counters.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
 	err := m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
 	return m.Failed("folders", a, err)

@@ -1,6 +1,6 @@
-// Package oracle is Oracle's NoSQL email application (document 003): users, their folders and
-// their messages are nested tables. All rows of one user are on one shard, so moves and
-// deletes are atomic.
+// Package oracle is Oracle's "An Email Application Using a NoSQL Repository"
+// (https://blogs.oracle.com/developers/email-application-using-nosql-repository): users, their folders and their
+// messages are nested tables. All rows of one user are on one shard, so moves and deletes are atomic.
 //
 // A message is one row, which includes the body. A page of an inbox reads 25 such
 // rows, and a move writes the row again. The application reads an inbox by arrival.
@@ -10,7 +10,7 @@
 //
 // # Interruptions
 //
-// The model stores nothing beside a row that could disagree with it. Recipients
+// The model stores nothing that could disagree with a row. Recipients
 // are on different shards, so an interrupted delivery to many reaches some of
 // them. An interrupted creation leaves a user without some of the folders.
 //

@@ -33,7 +33,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	return m.FailedIn("list", f, m.S.Read(ctx, m.inbox, args, m.onInbox))
 }
 
-// inboxRow takes a row. A list does not show the columns behind its first six.
+// inboxRow takes a row. A list does not show the columns after its first six.
 func (m *mailbox) inboxRow(row []drivers.Value) error {
 	var id [16]byte
 	if n, err := hex.Decode(id[:], row[0].Raw()); err != nil || n != len(id) {

@@ -53,7 +53,7 @@ const (
 	changing                     // one of them, drawn for each row and version
 )
 
-// Sizes of values if nobody says.
+// Sizes of values without a declaration.
 const (
 	defaultSize     = 20
 	defaultElements = 3
@@ -295,7 +295,8 @@ func sizeOf(t *schemas.Table, c *schemas.Column) int64 {
 	return defaultSize
 }
 
-// number is the number of the column's value in row k. Version tells the values apart that a row has in turn.
+// number is the number of the column's value in row k. Version distinguishes the values that a row has one after
+// another.
 func (c *column) number(k, version uint64) uint64 {
 	g, s := uint64(0), k
 	if p := c.of.partitions; p > 0 {

@@ -1,4 +1,4 @@
-// Package compare tells whether a run is slower than another.
+// Package compare decides whether a run is slower than another.
 //
 // It takes two sides of saved runs, BASE and NEW. Cells of the same model, engine and
 // phase are a pair, and an operation in all their trials is a series (pairs.go). Runs that differ in more
@@ -99,7 +99,7 @@ type Figure struct {
 	Limit   float64  `json:"limit"` // the smallest difference that matters
 	Verdict Verdict  `json:"verdict"`
 	Why     string   `json:"why,omitempty"` // why the verdict is CannotTell
-	// Needed is about how many trials of each side would tell.
+	// Needed is about how many trials of each side would decide.
 	Needed int  `json:"trials_needed,omitempty"`
 	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
@@ -329,7 +329,7 @@ func (f *Figure) differs(more, matters bool) {
 
 const tooDifferent = "the trials differ too much"
 
-// leastTrials is how many trials of each side it takes to tell a difference. Eight trials have
+// leastTrials is how many trials of each side it takes to find a difference. Eight trials have
 // 70 permutations, which is enough.
 const leastTrials = 4
 
@@ -375,7 +375,7 @@ func (c *Comparison) unused(gates []Gate) error {
 			}
 		}
 		if !used {
-			return fmt.Errorf("--fail-over: %s matches no metric for which both runs have enough operations; the operations "+
+			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations; the operations "+
 				"that were compared are %s", g.text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
 		}
 	}

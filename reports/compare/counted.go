@@ -9,14 +9,14 @@ import (
 )
 
 // Counters depend on the code and on the messages that operations found. Runs
-// with the same plan ask for the same operations, but which live message an operation
+// with the same plan have the same operations, but which existing message an operation
 // finds depends on what others did before it.
 const (
-	// tellErrors is how many standard errors two means must be apart. By chance that
+	// knownErrors is how many standard errors two means must be apart. By chance that
 	// happens to one counter in 10⁹, so no correction for many counters is needed.
-	tellErrors = 6
-	// tellOperations is how many operations it takes to know their deviation.
-	tellOperations = 30
+	knownErrors = 6
+	// knownOperations is how many operations it takes to know their deviation.
+	knownOperations = 30
 	// leastChange is a change of a mean that is more than rounding.
 	leastChange = 1e-6
 )
@@ -55,7 +55,7 @@ func (p *pair) judgeCount(f *Figure) {
 		f.Ratio = &ratio
 	}
 	more, matters := n.mean > b.mean, relative >= f.Limit
-	few := min(b.n, n.n) < tellOperations
+	few := min(b.n, n.n) < knownOperations
 	switch {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
@@ -83,11 +83,11 @@ func (p *pair) judgeCount(f *Figure) {
 	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
 	switch {
 	case few:
-		f.cannotTell(fmt.Sprintf("fewer than %d operations", tellOperations))
-	case matters && change >= tellErrors*err:
+		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
+	case matters && change >= knownErrors*err:
 		f.Exact = err == 0
 		f.differs(more, true)
-	case change+tellErrors*err <= floor:
+	case change+knownErrors*err <= floor:
 		f.Verdict = Same
 	default:
 		f.cannotTell("which messages operations find is chance, and the difference is within it")

@@ -159,7 +159,7 @@ func settings(r *results.Run) map[string]string {
 		"durability":       c.Durability,
 		"cache":            words.Size(float64(c.CacheBytes)),
 		"workers":          strconv.Itoa(c.Workers),
-		"max lag":          fmt.Sprintf("%gs", c.MaxLag),
+		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
 		"kept data folder": strconv.FormatBool(c.Data),
 		"shards":           strconv.Itoa(r.Generators()),
 	}

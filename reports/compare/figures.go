@@ -189,8 +189,8 @@ func (m *Measure) timeOf(o *observed) float64 {
 // suppressed reports whether a percentile is that of a client-bound trial.
 func (m *Measure) suppressed(o *observed) bool { return m.share > 0 && o.of.Verdict == results.Invalid }
 
-// knows reports whether all trials have the metric, and it says something. One that is suppressed counts: nobody
-// knows whether it is worse.
+// knows reports whether all trials have the metric, and it says something. A suppressed one counts: it is unknown
+// whether it is worse.
 func (s *series) knows(m *Measure) bool {
 	retried := func(o observed) bool { return o.op.Store.Retries > 0 }
 	switch {

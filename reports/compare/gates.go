@@ -79,7 +79,7 @@ func parseGate(text string) (Gate, error) {
 	return g, nil
 }
 
-// cutLimit cuts off the limit. That is the text behind the last colon, unless it is a figure of
+// cutLimit cuts off the limit. That is the text after the last colon, unless it is a figure of
 // a stream.
 func cutLimit(text string) (name, limit string, limited bool) {
 	at := strings.LastIndexByte(text, ':')

@@ -91,15 +91,15 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 			if r == f && i == 0 && w.slowedBy > 0 {
 				slower = math.Log(w.slowedBy)
 			}
-			w.carryOut(random, &c, fmt.Sprintf("op%02d", i), machine, slower)
+			w.execute(random, &c, fmt.Sprintf("op%02d", i), machine, slower)
 		}
 		r.Cells = append(r.Cells, c)
 	}
 	return Side{"base", []*results.Run{b}}, Side{"new", []*results.Run{f}}
 }
 
-// carryOut makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.
-func (w noise) carryOut(random *rand.Rand, c *results.Cell, name string, machine, slower float64) {
+// execute makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.
+func (w noise) execute(random *rand.Rand, c *results.Cell, name string, machine, slower float64) {
 	drawn := func(slower float64) (p50, p99 float64) {
 		tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
 		p50 = 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
@@ -133,7 +133,7 @@ func run(commit string) *results.Run {
 		Environment: results.Environment{
 			Version: "0.3.0", Commit: commit, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2, CPU: "AMD EPYC",
 		},
-		Config:   results.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
+		Config:   results.Config{Trials: 1, Durability: "default", Workers: 32, MaxWait: 10},
 		Settings: map[string]string{"embedded.compression": "snappy"},
 		Schemas:  []results.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
 		Phases:   []results.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},

@@ -168,7 +168,7 @@ func newPair(k key, base, new []trial, force bool) *pair {
 
 // check leaves out the times of invalid trials. They measured the generator, and say nothing
 // about the build. Counters stay. Every other verdict that is not ok says that one side
-// did not do what was asked, and then nothing can be compared. With force all trials that have
+// did not run its operations, and then nothing can be compared. With force all trials that have
 // metrics and did not fail stay.
 func (p *pair) check(force bool) {
 	for side, trials := range p.trials {

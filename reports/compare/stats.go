@@ -29,7 +29,7 @@ const (
 	// maxPermutations is how many permutations of the trials are tried. If there are no more,
 	// all of them are.
 	maxPermutations = 10_000
-	// leastPaired is how many pairs it takes to tell a difference by swapping the trials of a
+	// leastPaired is how many pairs it takes to find a difference by swapping the trials of a
 	// pair. Of 2⁶ permutations 2 are as extreme as possible, which is less than alpha.
 	leastPaired = 6
 	// samConstant is added to the standard error of each figure, as a share of the smallest

@@ -36,7 +36,7 @@ type Tick struct {
 	Label string
 }
 
-// Line is a line of a chart. Lines of one name have one colour on a page.
+// Line is a line of a chart. Lines of one name have one color on a page.
 type Line struct {
 	Name   string
 	Points []Point

@@ -44,7 +44,7 @@ func (s *Section) Note(style Style, lead, text string) {
 	}
 }
 
-// Style says what a text or cell is. Renderers show it by colour, next to what the words say.
+// Style says what a text or cell is. Renderers show it by color, next to what the words say.
 type Style int
 
 // Styles. Strong is the most important sentence, Bad is what is wrong, Warn a warning, Faint what is of

@@ -13,9 +13,9 @@ import (
 
 // Terminal says how to write a document as text.
 type Terminal struct {
-	Width  int  // columns; a table that has no room leaves out columns, and says which
-	Colour bool // styles are shown as colours, too
-	Full   bool // sections that are folded are written, too
+	Width int  // columns; a table that has no room leaves out columns, and says which
+	Color bool // styles are shown as colors, too
+	Full  bool // sections that are folded are written, too
 }
 
 // narrowest is the width below which nothing is made narrower.
@@ -51,7 +51,7 @@ type textWriter struct {
 var codes = map[Style]string{Strong: "1", Bad: "31", Warn: "33", Faint: "2", Best: "32"}
 
 func (w *textWriter) paint(style Style, s string) string {
-	if code := codes[style]; w.Colour && code != "" && s != "" {
+	if code := codes[style]; w.Color && code != "" && s != "" {
 		return "\x1b[" + code + "m" + s + "\x1b[0m"
 	}
 	return s
@@ -310,7 +310,7 @@ func (w *textWriter) row(g *grid, r *Row) {
 			}
 			return
 		}
-		// Spaces have no colour, so that those at the end can be cut off.
+		// Spaces have no color, so that those at the end can be cut off.
 		line += strings.Replace(align(text, g.widths[at], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
 		indent += g.widths[at] + 1
 	}

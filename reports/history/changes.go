@@ -72,7 +72,7 @@ func (f *Figure) known() []int {
 }
 
 // search finds the changes of the figure that are unlikely to be chance and larger than its
-// limit. Neighbouring runs that differ by less are joined, the most alike first, so that small
+// limit. Neighboring runs that differ by less are joined, the most alike first, so that small
 // steps add up.
 func (f *Figure) search(level float64) {
 	at := f.known()
@@ -111,7 +111,7 @@ func (f *Figure) search(level float64) {
 
 // step is a place that divides a series.
 type step struct {
-	at int     // index of the first value behind it
+	at int     // index of the first value after it
 	p  float64 // share of random orders that divide as well
 }
 

@@ -16,9 +16,9 @@ import (
 )
 
 // Document is the history as a report: for each series what changed, the whole load, the other metrics and the
-// runs. With asked, the user named metrics: all are then on the first screen, and up to barsMost have a bar for
+// runs. With selected, the user named metrics: all are then on the first screen, and up to barsMost have a bar for
 // each run.
-func (h *History) Document(asked bool) *document.Document {
+func (h *History) Document(selected bool) *document.Document {
 	n := 0
 	for i := range h.Series {
 		n += len(h.Series[i].Runs)
@@ -32,7 +32,7 @@ func (h *History) Document(asked bool) *document.Document {
 	}
 	d := &document.Document{Title: title}
 	for i := range h.Series {
-		d.Sections = append(d.Sections, h.Series[i].sections(len(h.Series), asked)...)
+		d.Sections = append(d.Sections, h.Series[i].sections(len(h.Series), selected)...)
 	}
 	if len(h.Skipped) > 0 {
 		t := &document.Table{Columns: []document.Column{{Title: "folder", Left: true}, {Title: "reason", Left: true}}}
@@ -45,12 +45,12 @@ func (h *History) Document(asked bool) *document.Document {
 }
 
 // sections are those of a series.
-func (s *Series) sections(of int, asked bool) (all []document.Section) {
-	load := s.values("load", "Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", asked,
-		func(f *Figure) bool { return f.Op == compare.WholeLoad && !asked })
-	rest := s.values("metrics", "All other metrics", "", asked,
-		func(f *Figure) bool { return f.Op != compare.WholeLoad || asked })
-	if rest.Fold = !asked; asked {
+func (s *Series) sections(of int, selected bool) (all []document.Section) {
+	load := s.values("load", "Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", selected,
+		func(f *Figure) bool { return f.Op == compare.WholeLoad && !selected })
+	rest := s.values("metrics", "All other metrics", "", selected,
+		func(f *Figure) bool { return f.Op != compare.WholeLoad || selected })
+	if rest.Fold = !selected; selected {
 		rest.Title = "Named metrics"
 	}
 	all = append(all, s.verdict(of))
@@ -59,7 +59,7 @@ func (s *Series) sections(of int, asked bool) (all []document.Section) {
 			all = append(all, section)
 		}
 	}
-	if asked && len(s.Figures) <= barsMost {
+	if selected && len(s.Figures) <= barsMost {
 		for i := range s.Figures {
 			all = append(all, s.bars(&s.Figures[i]))
 		}
@@ -141,7 +141,7 @@ func (f *Figure) Label() string {
 const mostShown = 10
 
 // values are the metrics of a kind: the median, the last value, and each run.
-func (s *Series) values(id, title, lead string, asked bool, of func(f *Figure) bool) document.Section {
+func (s *Series) values(id, title, lead string, selected bool, of func(f *Figure) bool) document.Section {
 	from := max(0, len(s.Runs)-mostShown)
 	each := "each run, oldest first"
 	if from > 0 {
@@ -168,7 +168,7 @@ func (s *Series) values(id, title, lead string, asked bool, of func(f *Figure) b
 			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
 		}})
 	}
-	v.Charts = s.charts(asked, of)
+	v.Charts = s.charts(selected, of)
 	return v
 }
 
@@ -269,7 +269,7 @@ func minute(started string) string {
 
 // charts draw metrics from run to run, with a line for each model and engine. A mark is where a metric changed.
 // Unless the user named metrics, those that are neither a latency nor changed are not drawn.
-func (s *Series) charts(asked bool, of func(f *Figure) bool) (all []document.Chart) {
+func (s *Series) charts(selected bool, of func(f *Figure) bool) (all []document.Chart) {
 	type key struct{ phase, op, figure string }
 	at := map[key]int{}
 	several, runs := false, float64(len(s.Runs))
@@ -278,7 +278,7 @@ func (s *Series) charts(asked bool, of func(f *Figure) bool) (all []document.Cha
 	}
 	for i := range s.Figures {
 		f := &s.Figures[i]
-		drawn := asked || f.Op == compare.WholeLoad || len(f.Changes) > 0 ||
+		drawn := selected || f.Op == compare.WholeLoad || len(f.Changes) > 0 ||
 			slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
 		if !drawn || !of(f) {
 			continue

@@ -1,4 +1,4 @@
-// Package history tells how the figures of runs changed over time. A folder of results is one
+// Package history finds how the metrics of runs changed over time. A folder of results is one
 // series of runs, or several if not all runs can be compared. Counted figures are compared from
 // run to run. Changes of times are found by a test over the order of the runs.
 package history
@@ -36,7 +36,7 @@ type Series struct {
 	// Differs is what sets the series apart from the first.
 	Differs []string `json:"differs,omitempty"`
 	Runs    []Run    `json:"runs"`
-	Figures []Figure `json:"figures"` // figures that were asked for
+	Figures []Figure `json:"figures"` // figures that were requested
 	// Tested is how many timed figures have enough runs to look for changes. Least is how many
 	// runs are enough.
 	Tested int `json:"tested"`
@@ -106,18 +106,18 @@ func (f *Figure) Of() string {
 // String names the figure, such as james/embedded/measure list.p99.
 func (f *Figure) String() string { return f.Where() + " " + f.Of() + "." + f.Name }
 
-// Asked says which figures are wanted. If it is empty, all are.
-type Asked []compare.Gate
+// Selection are the metrics that the user named. If it is empty, all are.
+type Selection []compare.Gate
 
-func (a Asked) holds(p *compare.Point) bool {
+func (a Selection) holds(p *compare.Point) bool {
 	return len(a) == 0 || slices.ContainsFunc(a, func(g compare.Gate) bool {
 		return g.Holds(p)
 	})
 }
 
 // Make makes the history of runs. It puts the runs into series, and finds the changes of the
-// figures that were asked for.
-func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
+// figures that were requested.
+func Make(folder string, runs []Run, skipped []Skipped, selected Selection) *History {
 	h := &History{Format: Format, Folder: folder, Series: []Series{}, Skipped: append([]Skipped{}, skipped...)}
 	slices.SortStableFunc(runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Started, b.Started), a.began.Compare(b.began), cmp.Compare(a.Folder, b.Folder))
@@ -131,7 +131,7 @@ func Make(folder string, runs []Run, skipped []Skipped, asked Asked) *History {
 		for k := range s.Runs {
 			runs = append(runs, s.Runs[k].run)
 		}
-		s.Figures = FiguresOf(runs, asked, false)
+		s.Figures = FiguresOf(runs, selected, false)
 		h.Series[i].counted()
 		h.Series[i].timed()
 	}
@@ -156,13 +156,13 @@ func (h *History) add(r Run) {
 	h.Series = append(h.Series, Series{Number: len(h.Series) + 1, Differs: differs, Runs: []Run{r}})
 }
 
-// FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are asked
+// FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are selected
 // for. With force they are also those of trials that are not valid.
-func FiguresOf(runs []*results.Run, asked Asked, force bool) []Figure {
+func FiguresOf(runs []*results.Run, selected Selection, force bool) []Figure {
 	all, at := []Figure{}, map[compare.Point]int{}
 	for i, r := range runs {
 		for _, p := range compare.Points(r, force) {
-			if !asked.holds(&p) {
+			if !selected.holds(&p) {
 				continue
 			}
 			value, uncertain := p.Value, p.Uncertain
@@ -205,7 +205,7 @@ func (f *Figure) Shown(run int) string {
 	return text
 }
 
-// counted finds the runs at which counted figures changed. Each run is compared with the run
+// counted finds the runs at which counters changed. Each run is compared with the run
 // at which the figure changed last, so that small steps add up.
 func (s *Series) counted() {
 	type key struct{ model, engine, phase string }

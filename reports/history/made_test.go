@@ -33,7 +33,7 @@ func nightly(night int) *results.Run {
 		Environment: results.Environment{
 			Version: "0.3.0", Commit: fmt.Sprintf("%08x", 0x10000000+night), Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2,
 		},
-		Config:  results.Config{Trials: 1, Durability: "default", Workers: 32, MaxLag: 10},
+		Config:  results.Config{Trials: 1, Durability: "default", Workers: 32, MaxWait: 10},
 		Schemas: []results.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
 		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
 		Cells: []results.Cell{{
@@ -98,13 +98,13 @@ func nights(t *testing.T, n int) string {
 	return dir
 }
 
-func historyOf(t *testing.T, dir string, asked Asked) *History {
+func historyOf(t *testing.T, dir string, selected Selection) *History {
 	t.Helper()
 	runs, skipped, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Make(dir, runs, skipped, asked)
+	return Make(dir, runs, skipped, selected)
 }
 
 // changes are the changes of a series, a line each.

@@ -40,7 +40,7 @@ type reader struct {
 	seen    map[seen]string // the folder of each run
 }
 
-// seen tells runs apart, because a copy of a run must not count twice.
+// seen identifies runs, because a copy of a run must not count twice.
 type seen struct {
 	machine, workload, started, ended string
 	seconds                           float64
@@ -92,7 +92,7 @@ func isFolder(path string, e os.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// skip notes why a folder is in no series. The folder's name stands before the reason.
+// skip notes why a folder is in no series. The folder's name comes before the reason.
 func (r *reader) skip(dir string, err error) {
 	why := strings.TrimPrefix(err.Error(), "read results: ")
 	for _, name := range []string{filepath.Join(dir, results.RunFile), dir} {

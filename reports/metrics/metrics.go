@@ -23,7 +23,7 @@ import (
 var outcomes = [latency.NumOutcomes]string{"ok", "not_found", "failed", "unknown", "too_large", "dropped"}
 
 // kinds are the times that are shown.
-var kinds = []latency.Kind{latency.Latency, latency.Response, latency.Service, latency.Lag}
+var kinds = []latency.Kind{latency.Latency, latency.Response, latency.Service, latency.Wait}
 
 // bounds are the upper bounds of the buckets in seconds: 1, 2 and 5 of each power of ten.
 var bounds = []float64{
@@ -34,7 +34,7 @@ var (
 	operations = prometheus.NewDesc("mailbench_operations_total", "Operations by outcome.",
 		[]string{"model", "engine", "phase", "trial", "operation", "outcome"}, nil)
 	durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
-		"Times of successful operations: response (scheduled start to end), service (start to end) and lag (scheduled start to start).",
+		"Times of successful operations: response (scheduled start to end), service (start to end) and lag, the wait (scheduled start to start).",
 		[]string{"model", "engine", "phase", "trial", "operation", "kind"}, nil)
 	progress = prometheus.NewDesc("mailbench_run_progress_ratio", "Share of the run that is done.", nil, nil)
 )

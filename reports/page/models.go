@@ -45,7 +45,7 @@ func newModelViews(r *results.Run) []modelView {
 		v.Doc = s.Doc
 		for _, p := range s.Patterns {
 			if slices.Contains(ran, p.Name) {
-				v.Patterns = append(v.Patterns, patternView{p.Name, diagram.Asks(p), p.Doc})
+				v.Patterns = append(v.Patterns, patternView{p.Name, diagram.Request(p), p.Doc})
 			}
 		}
 		var svg bytes.Buffer

@@ -20,7 +20,7 @@ type strip struct {
 }
 
 // timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how many
-// intervals a chart shows. In a longer timeline neighbours are put together.
+// intervals a chart shows. In a longer timeline neighbors are put together.
 const (
 	timelineLeast = 3
 	timelineMost  = 240
@@ -31,7 +31,7 @@ const timeChartHeight = 170
 // between is the room between two phases, as a share of a chart's width.
 const between = 0.02
 
-// Colours of lines over time.
+// Colors of lines over time.
 const (
 	seriesOK, seriesFailed, seriesUnknown = 0, 1, 3
 	seriesP50, seriesP99, seriesMax       = 2, 0, 7
@@ -106,7 +106,7 @@ func (p *phaseTime) at(ch *chart, seconds float64) float64 {
 }
 
 // phaseLeast is the least share of the axis that a phase gets, so that a short phase can be
-// seen beside one of an hour.
+// seen next to one of an hour.
 const phaseLeast = 0.08
 
 // place puts the phases one after another.
@@ -127,7 +127,7 @@ func place(ps []phaseTime) {
 	}
 }
 
-// fewer puts neighbours together until there are at most timelineMost intervals.
+// fewer puts neighbors together until there are at most timelineMost intervals.
 func fewer(all []results.Interval) []results.Interval {
 	for len(all) > timelineMost {
 		var half []results.Interval
@@ -242,7 +242,7 @@ func (a *axes) outcomes(ps []phaseTime) chart {
 	return ch
 }
 
-// rateLabel writes a rate in the room beside the axis.
+// rateLabel writes a rate in the room next to the axis.
 func rateLabel(v float64) string {
 	switch {
 	case v >= 1e6:

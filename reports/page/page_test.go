@@ -171,7 +171,7 @@ func TestPageSaysWhatTheRunHas(t *testing.T) {
 		"runs a fallback pattern: message_by_scan", "INTERRUPTED the results are those up to", "INVALID james, measure: client late", "FAILED",
 		"OVERLOADED datastax, measure", "EMPTY elasticinbox, measure: the model cannot hold the workload's population: folders within folders",
 		"durability power", "latency from the scheduled start", "latency from start to end", "4 LOST, 1 CORRUPT", "DATA WRONG OR LOST james", "harness 161ns", "late starts: 12.00% of operations",
-		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max lag 1.50s",
+		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max wait 1.50s",
 		"throughput, achieved of offered operations/s: james 498 of 505", "written 300MB, read 80.0MB", "measure: longest gap without a successful operation: 4.9 s at 00:04",
 		"embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Leftovers namespace q5k2", "3× timed out",
 		"page × 1.50, message_by_scan × 0.50", "james: logical data model", "name: sample phases: []",
@@ -391,7 +391,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// The percentiles of several runs lie over each other, each run in its colour.
+// The percentiles of several runs lie over each other, each run in its color.
 func TestCurvesOfSeveralRuns(t *testing.T) {
 	s := sample(t)
 	found := 0

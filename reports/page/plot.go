@@ -37,7 +37,7 @@ type tick struct {
 // band marks a part of the horizontal axis.
 type band struct{ From, Width float64 }
 
-// mark is a vertical line with words beside its top.
+// mark is a vertical line with words next to its top.
 type mark struct {
 	At    float64
 	Label string
@@ -46,7 +46,7 @@ type mark struct {
 // line is one line. It is interrupted where there is nothing to show.
 type line struct {
 	Name     string
-	Series   int // colour and dashes
+	Series   int // color and dashes
 	Segments []string
 }
 
@@ -72,10 +72,10 @@ func newChart(title, xLabel string, height float64) chart {
 	}
 }
 
-// numSeries is how many colours the style sheet has.
+// numSeries is how many colors the style sheet has.
 const numSeries = 8
 
-// palette gives each name a colour of its own, the same in all charts.
+// palette gives each name a color of its own, the same in all charts.
 type palette struct{ names []string }
 
 func (p *palette) series(name string) int {
@@ -187,16 +187,16 @@ func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100
 func nanoseconds(ns float64) string { return decade(int(math.Round(math.Log10(ns)))) }
 
 // draw draws a chart. It returns nil if there is nothing to draw.
-func draw(d *document.Chart, colours *palette) *chart {
+func draw(d *document.Chart, colors *palette) *chart {
 	ch := newChart(words.OneLine(d.Title), words.OneLine(d.X.Label), chartHeight)
-	if !ch.draw(d, colours) {
+	if !ch.draw(d, colors) {
 		return nil
 	}
 	return &ch
 }
 
 // draw draws lines into a chart. It is false if there is nothing to draw.
-func (ch *chart) draw(d *document.Chart, colours *palette) bool {
+func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 	ch.Summary, ch.Said = words.OneLine(d.Summary), d.Says
 	var xs, ys []float64
 	for _, l := range d.Lines {
@@ -212,7 +212,7 @@ func (ch *chart) draw(d *document.Chart, colours *palette) bool {
 	x, y := newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
 	ch.X, ch.Y = x.ticks, y.ticks
 	for _, l := range d.Lines {
-		of := line{Name: l.Name, Series: colours.series(l.Name)}
+		of := line{Name: l.Name, Series: colors.series(l.Name)}
 		var points polyline
 		var brackets []string // upright lines that show how far values may be off
 		for _, p := range l.Points {

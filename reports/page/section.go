@@ -18,10 +18,10 @@ type view struct {
 	Operations, Columns []glossary.Term
 }
 
-// newView is the page of a document. Colours of lines are the same on all of it.
+// newView is the page of a document. Colors of lines are the same on all of it.
 func newView(d *document.Document) *view {
 	v := &view{Document: d, Operations: glossary.Operations(), Columns: glossary.Columns()}
-	var colours palette
+	var colors palette
 	ids := map[string]int{}
 	for i := range d.Sections {
 		s := sectionView{Section: &d.Sections[i], Open: d.Sections[i].Fold && onPage[d.Sections[i].ID]}
@@ -32,7 +32,7 @@ func newView(d *document.Document) *view {
 			s.table()
 		}
 		for k := range s.Section.Charts {
-			if ch := draw(&s.Section.Charts[k], &colours); ch != nil {
+			if ch := draw(&s.Section.Charts[k], &colors); ch != nil {
 				s.Charts = append(s.Charts, *ch)
 			}
 		}
@@ -64,7 +64,7 @@ type sectionView struct {
 // Columns is how many columns the table has.
 func (v *sectionView) Columns() int { return len(v.Table.Columns) }
 
-// Rest is how many columns are behind the first.
+// Rest is how many columns are after the first.
 func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
 
 // First reports whether the section is on the first screen.

@@ -109,7 +109,7 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 }
 
 // union is all runs as one, with models on engines side by side. It is nil if two runs have the same
-// model on the same engine, were asked for other operations, or ran a model with another schema.
+// model on the same engine, executed other operations, or ran a model with another schema.
 func union(sources []Source) *results.Run {
 	all := &results.Run{Workload: sources[0].Run.Workload}
 	seen, text := map[string]int{}, map[string]string{}
@@ -220,7 +220,7 @@ func settingsOf(r *results.Run) []fact {
 	return append(fs, sortedFacts(r.Settings)...)
 }
 
-// short is enough of a digest to tell it from others.
+// short is enough of a digest to identify it.
 func short(digest string) string {
 	const enough = 12
 	if len(digest) > enough {

@@ -23,7 +23,7 @@ type Load struct {
 	Shares []Share
 	Left   []Left
 	Covers float64
-	// Models are ranked by their value, and behind them are those that are not ranked. The first First of
+	// Models are ranked by their value, and after them are those that are not ranked. The first First of
 	// them share the first place; 0: none is ranked.
 	Models []Model
 	First  int

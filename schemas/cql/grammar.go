@@ -138,7 +138,7 @@ type (
 		Value   *expr    `parser:"@@ )"`
 	}
 
-	// An expr is a value, a selector of a SELECT, or a sum of them. Where only a value can stand, no
+	// An expr is a value, a selector of a SELECT, or a sum of them. Where only a value is valid, no
 	// column may be in it.
 	expr struct {
 		Pos      lexer.Position

@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// A Script is what a CQL text defines and asks, in its order.
+// A Script is the definitions and statements of a CQL text, in its order.
 type Script struct {
 	Definitions []Definition
 	Statements  []Statement

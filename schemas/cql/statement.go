@@ -99,8 +99,8 @@ type Assignment struct {
 
 // A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.
 type Parameter struct {
-	Column string // "" if it stands for no value of one column
-	Token  bool   // it stands for a token of the partition key
+	Column string // "" if it is no value of one column
+	Token  bool   // it is a token of the partition key
 	Op     string
 }
 

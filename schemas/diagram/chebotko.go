@@ -11,7 +11,7 @@ const symbols = "K partition key; C↑ C↓ clustering column, ascending or desc
 	"{…} set; […] list; <…> map; †: an addition that the source document does not have."
 
 // chebotko draws the tables that the workflow reads, each to the right of the one
-// that is read before it. Below them are the other tables and what each label asks.
+// that is read before it. Below them are the other tables and the read of each label.
 func chebotko(s *schemas.Schema, k Kind) *scene {
 	qs := Queries(s)
 	body := newPage(s, "")
@@ -100,7 +100,7 @@ func (sc *scene) rest(nodes []*node, y int) int {
 	return low + gap + grid
 }
 
-// legend writes what each label asks of its table, and returns the y after that.
+// legend writes the read of each label, and returns the y after that.
 func (sc *scene) legend(qs []*Query, y int) int {
 	labels, names := 0, 0
 	for _, q := range qs {

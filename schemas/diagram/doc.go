@@ -40,7 +40,7 @@ var Kinds = []Kind{Logical, Physical, Workflow}
 var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: " +
 	"{folders: page, page: message}")
 
-// SVG writes the diagram as an SVG document with colours for light and dark pages.
+// SVG writes the diagram as an SVG document with colors for light and dark pages.
 func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
 	sc, err := draw(s, k)
 	if err != nil {

@@ -50,7 +50,7 @@ type edge struct {
 
 func (e *edge) next() bool { return e.to.rank == e.from.rank+1 }
 
-// straight reports whether the arrow needs no lane: its port is beside its box.
+// straight reports whether the arrow needs no lane: its port is next to its box.
 func (e *edge) straight() bool {
 	y := e.to.portY(e.port)
 	return e.next() && y > e.from.y && y < e.from.y+e.from.h

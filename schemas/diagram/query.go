@@ -97,7 +97,7 @@ func apart(s *schemas.Schema) []*Query {
 	return qs
 }
 
-// Predicate says what a read asks of its table: "label = ?, after id, at most ? rows".
+// Predicate is the condition of a read: "label = ?, after id, at most ? rows".
 func Predicate(p *schemas.Pattern) string {
 	var words []string
 	for _, c := range p.By {
@@ -147,8 +147,8 @@ func Predicate(p *schemas.Pattern) string {
 	return strings.Join(words, ", ")
 }
 
-// Asks says what a pattern asks of its tables, in one line.
-func Asks(p *schemas.Pattern) string {
+// Request is the request of a pattern in one line.
+func Request(p *schemas.Pattern) string {
 	switch {
 	case p.Kind == schemas.Batch:
 		var parts []string

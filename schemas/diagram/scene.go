@@ -154,7 +154,7 @@ func escape(s string) string {
 
 const (
 	margin = 20
-	least  = 760 // px, so that texts have room beside a small diagram
+	least  = 760 // px, so that texts have room next to a small diagram
 	inside = 12  // from the edge of a box to its text
 	rowH   = 20
 	bandH  = 30

@@ -1,4 +1,4 @@
-// Package forecast tells how large the tables of a schema become: rows, bytes on
+// Package forecast estimates how large the tables of a schema become: rows, bytes on
 // disk, the sizes of partitions, and when a limit of the engine is passed.
 //
 // It needs three things. The schema's "rows" say which rows a user, a folder, a

@@ -7,10 +7,10 @@ import "github.com/mailbench/mailbench/schemas"
 type Engine interface {
 	// Row returns what one row takes in the files of its table.
 	Row(r *Row) Size
-	// Partition returns what a partition takes beside its rows: header, index entries,
+	// Partition returns what a partition takes in addition to its rows: header, index entries,
 	// filter.
 	Partition(p *Partition) float64
-	// Table returns what the files of a table take beside partitions and rows.
+	// Table returns what the files of a table take in addition to partitions and rows.
 	Table(t *schemas.Table, total Size) float64
 	// Unit returns how many columns of a table's primary key name what the engine
 	// keeps together, for which its limits hold: those of a partition, or of an HBase
@@ -18,7 +18,7 @@ type Engine interface {
 	Unit(t *schemas.Table) int
 	// Limits are what the engine warns of or refuses.
 	Limits() []Limit
-	// Space says what a cluster of the engine needs beside one copy of the files.
+	// Space says what a cluster of the engine needs in addition to one copy of the files.
 	Space() Space
 	// Compression is how the engine compresses files, or nil if it does not.
 	Compression() *Compression
@@ -38,12 +38,12 @@ type Row struct {
 	Static bool      // the static columns of a partition
 	Key    []float64 // bytes of each column of the primary key (static: of the partition key)
 	Cells  []Cell    // of the columns that have a value
-	// Beside is how many rows the partition of a row has, on average over all rows, so
+	// Together is how many rows the partition of a row has, on average over all rows, so
 	// that large partitions weigh more. Engines that leave out what a key shares with the
 	// one before it save more in partitions of more rows.
-	Beside float64
+	Together float64
 	// Around is how many rows the row's user has, if the partition is that of a folder:
-	// the keys of a user's partitions may begin alike. Otherwise it equals Beside.
+	// the keys of a user's partitions may begin alike. Otherwise it equals Together.
 	Around float64
 	// Span is the time in seconds in which the rows of a file were written. Engines
 	// that store times as differences take less for shorter spans.
@@ -96,7 +96,7 @@ const (
 	TableBytes // bytes of all files of a table, in one copy
 )
 
-// Space is the disk space that a cluster needs beside one copy of the files.
+// Space is the disk space that a cluster needs in addition to one copy of the files.
 type Space struct {
 	Replicas int // copies of the data, unless the user says otherwise
 	// Compaction is the free room, as a share of the files, that compactions need.

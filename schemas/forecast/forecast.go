@@ -15,7 +15,7 @@ type Forecast struct {
 	Tables []*Table // those that are not row headers, in the schema's order
 }
 
-// Make forecasts a schema. The population is not asked if [Own] is true, and may be nil. The error says what
+// Make forecasts a schema. The population is not read if [Own] is true, and may be nil. The error says what
 // the schema or the population lacks.
 func Make(s *schemas.Schema, p *Population, e Engine) (*Forecast, error) {
 	err := declared(s)
@@ -66,13 +66,13 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 			tb.Groups = append(tb.Groups, tb.newOwn(r))
 			continue
 		}
-		k := p.measure(t, r, e, 1, 1) // beside needs the number of rows, which is the same for any beside and around
-		beside := p.beside(t, k, k.Partition)
-		around := beside
+		k := p.measure(t, r, e, 1, 1) // together needs the number of rows, which is the same for any together and around
+		together := p.together(t, k, k.Partition)
+		around := together
 		if k.Partition == "folder" {
-			around = p.beside(t, k, "user")
+			around = p.together(t, k, "user")
 		}
-		k = p.measure(t, r, e, beside, around)
+		k = p.measure(t, r, e, together, around)
 		g := tb.group(k.unit)
 		g.kinds = append(g.kinds, k)
 	}
@@ -84,10 +84,10 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 	return tb
 }
 
-// beside returns how many rows are in the same user, folder or partition (of) as an average
+// together returns how many rows are in the same user, folder or partition (of) as an average
 // row of kind k. It is an average over rows, so that large partitions weigh more. It assumes
 // that kinds of the table with the same entity and partition make as many rows as k.
-func (p *Population) beside(t *schemas.Table, k *kind, of string) float64 {
+func (p *Population) together(t *schemas.Table, k *kind, of string) float64 {
 	alike := 0.0
 	for _, r := range t.Rows {
 		if r.Partition == k.Partition && r.Each == k.Each {
@@ -347,7 +347,7 @@ func (t *Table) LargestCell() (n float64) {
 // Never is the time of a limit that is not passed within the horizon.
 var Never = math.Inf(1)
 
-// Outside is what is in a store of blobs beside the engine, in one copy.
+// Outside is what is in a store of blobs outside of the engine, in one copy.
 type Outside struct{ Files, Bytes float64 }
 
 // stores returns the names of the stores of blobs that the schema's rows name.

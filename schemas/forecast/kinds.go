@@ -36,8 +36,8 @@ type unit struct {
 	times float64
 }
 
-// measure sizes a kind over the sample of a population. For beside and around see Row.
-func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside, around float64) *kind {
+// measure sizes a kind over the sample of a population. For together and around see Row.
+func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, together, around float64) *kind {
 	k := &kind{Rows: r, table: t, unit: r.Partition}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
 		k.unit = r.Each
@@ -45,7 +45,7 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside
 			k.unit = "piece"
 		}
 	}
-	m := measurer{kind: k, engine: e, beside: beside, around: around, span: p.Span}
+	m := measurer{kind: k, engine: e, together: together, around: around, span: p.Span}
 	times := float64(r.Times)
 	switch r.Each {
 	case "user", "folder":
@@ -78,11 +78,11 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, beside
 // measurer sizes the rows of a kind.
 type measurer struct {
 	*kind
-	engine Engine
-	beside float64
-	around float64
-	span   float64
-	rows   float64
+	engine   Engine
+	together float64
+	around   float64
+	span     float64
+	rows     float64
 }
 
 // pieces sizes the rows that an entity makes: one, or one for each piece.
@@ -120,7 +120,7 @@ func (m *measurer) pieces(of entity) (s Size) {
 
 // row sizes one row.
 func (m *measurer) row(of entity) Size {
-	r := Row{Table: m.table, Static: m.Static, Beside: m.beside, Around: m.around, Span: m.span}
+	r := Row{Table: m.table, Static: m.Static, Together: m.together, Around: m.around, Span: m.span}
 	for _, c := range m.ColumnsOf(m.table) {
 		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
 		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type)}

@@ -37,8 +37,8 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 	}
 	k := &kind{Rows: r, table: t.Table, unit: r.Each}
 	nothing := func(string) float64 { return 0 }
-	beside := max(1, o.mean(1)*float64(r.Times))
-	m := measurer{kind: k, engine: t.engine, beside: beside, around: beside, span: 365 * 24 * 3600}
+	together := max(1, o.mean(1)*float64(r.Times))
+	m := measurer{kind: k, engine: t.engine, together: together, around: together, span: 365 * 24 * 3600}
 	k.each.add(float64(r.Times), m.row(nothing))
 	return &Group{Each: o.label(r.Each), table: t, kinds: []*kind{k}, own: o}
 }

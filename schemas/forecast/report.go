@@ -21,7 +21,7 @@ type Report struct {
 	Partitions []GroupReport `json:"partitions"`
 	Limits     []LimitReport `json:"limits_passed"`
 	Space      SpaceReport   `json:"space"`
-	// Outside are the stores of blobs beside the engine that have files.
+	// Outside are the stores of blobs outside of the engine that have files.
 	Outside    []OutsideReport `json:"outside,omitempty"`
 	Compressed *Compressed     `json:"compression,omitempty"`
 }
@@ -79,7 +79,7 @@ type OutsideReport struct {
 type SpaceReport struct {
 	Files []float64 `json:"files"` // bytes of one copy
 	Disk  []float64 `json:"disk"`  // bytes with replicas and room for compaction
-	// Room is the share of the files that compaction needs beside them.
+	// Room is the share of the files that compaction needs in addition.
 	Room float64 `json:"compaction_room"`
 	Why  string  `json:"why"`
 }

@@ -45,7 +45,7 @@ func options(t *schemas.Table, all []cql.Option) (marked mark) {
 	return marked
 }
 
-// defaults are what DESCRIBE prints of a table whose settings nobody changed: of Cassandra 3.11 to 5.0, and of
+// defaults are what DESCRIBE prints of a table with default settings: of Cassandra 3.11 to 5.0, and of
 // ScyllaDB 5 and 6. They say nothing of a design.
 var defaults = map[string]string{
 	"additional_write_policy":     "99p 99PERCENTILE",

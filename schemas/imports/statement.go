@@ -114,7 +114,7 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	return all, nil
 }
 
-// asides notes what rules must know of a statement beside its call: the literals that name its
+// asides notes what rules must know of a statement in addition to its call: the literals that name its
 // partition, whether it is an UPDATE, and columns to which an INSERT gives null.
 func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
 	var fixed, null []string

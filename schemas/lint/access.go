@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// condition is a comparison that a read has beside the key columns it binds. Op is that of CQL, or "entry" for
+// condition is a comparison of a read in addition to the key columns that it binds. Op is that of CQL, or "entry" for
 // that of one element with =.
 type condition struct {
 	columns []*schemas.Column // several: of a tuple

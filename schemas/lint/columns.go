@@ -81,7 +81,7 @@ type uses struct {
 func (c *checker) uses(t *schemas.Table) uses {
 	u := uses{read: make(map[*schemas.Column]bool), written: make(map[*schemas.Column]bool)}
 	u.writes = t.View() != "" // with its base
-	if c.unread[t.Name] {     // nobody knows what that statement uses
+	if c.unread[t.Name] {     // the columns of that statement are unknown
 		u.reads, u.writes = true, true
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			u.read[col], u.written[col] = true, true

@@ -97,7 +97,7 @@ var hintRules = []*Rule{{
 // mostInDatabase is the size in bytes below which a database is better for a blob than a file.
 const mostInDatabase = 256 << 10
 
-// outsideRules are about bodies in a store of blobs beside the engine.
+// outsideRules are about bodies in a store of blobs outside of the engine.
 var outsideRules = []*Rule{{
 	ID: "content-outside", Severity: Note,
 	table: func(c *checker, t *schemas.Table) {
@@ -118,7 +118,7 @@ var outsideRules = []*Rule{{
 	},
 }}
 
-// outside yields the rows of a table whose contents a store beside the engine may have.
+// outside yields the rows of a table whose contents a store outside of the engine may have.
 func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store string)) {
 	for _, r := range t.Rows {
 		if store := r.Store(); store != "" && schemas.Content[r.Of] != "" {

@@ -61,7 +61,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Numbers == nil && o.Facts != nil && forecast.Own(s) {
-		o.Numbers, _ = NumbersOf(s, nil, o.Facts) // nil if the schema lacks something; schema forecast says what
+		o.Numbers, _ = NumbersOf(s, nil, o.Facts) // nil if the schema is incomplete; schema forecast says what
 	}
 	r := &Report{
 		Schema: s, Name: s.Name, File: s.File, Engines: o.Engines,

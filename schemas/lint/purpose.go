@@ -99,7 +99,7 @@ func looksBucket(t *schemas.Table, c *schemas.Column) bool {
 }
 
 // looksSalt guesses whether a partition column spreads rows: it is called so, or it is a
-// bucket beside a time, or before what it would divide, as in salted HBase row keys.
+// bucket next to a time, or before what it would divide, as in salted HBase row keys.
 func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 	if c.Role != schemas.Partition || !numbered(c) && c.Type.Kind != schemas.Blob {
 		return false
@@ -108,8 +108,8 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 		return true
 	}
 	first := len(t.Partition) > 1 && t.Partition[0] == c
-	beside := slices.ContainsFunc(t.Partition, func(o *schemas.Column) bool { return o != c && namesTime(o) })
-	return named(c, []string{"bucket"}) && (first || beside)
+	withTime := slices.ContainsFunc(t.Partition, func(o *schemas.Column) bool { return o != c && namesTime(o) })
+	return named(c, []string{"bucket"}) && (first || withTime)
 }
 
 // looksChunk guesses whether a key column numbers pieces. A part in the partition key is a bucket.

@@ -46,7 +46,7 @@ type Rule struct {
 	// What the section of the rule in docs/rules/README.md says.
 	Doc    string // what is found, and why it matters
 	Source string // source of the fact or the figure
-	Do     string // how to mend it
+	Do     string // how to fix it
 
 	// What it judges: one pattern after another of the kinds (nil: all), each table, each index with the first
 	// of its columns that is not in the partition key, or the schema.

@@ -1,5 +1,5 @@
 // Package plainfile opens files that a user names, or that others have made. It opens plain files
-// only: a named pipe makes its reader wait for ever, and a device such as /dev/zero has no end.
+// only: a named pipe makes its reader wait forever, and a device such as /dev/zero has no end.
 package plainfile
 
 import (

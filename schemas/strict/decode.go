@@ -329,7 +329,7 @@ var synonyms = map[string]string{
 	"access": "keys", "conclusion": "answer", "dataset": "population", "deep-share": "deep", "description": "doc",
 	"drop-caches": "cold", "page-number": "depth", "probability": "chance", "set-share": "on",
 	"substitute": "replace-rate", "text": "says", "range": "width", "think-time": "think", "unsupported": "missing",
-	"wait": "lag",
+	"lag": "wait",
 
 	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",
 	"list-range": "slice", "list-seen-by": "seen-by", "list-subscriptions": "subscriptions", "mark-seen": "seen",
@@ -343,9 +343,10 @@ var synonyms = map[string]string{
 	"enum": "words", "extends": "variant of", "increment": "add", "max": "most", "min": "least",
 	"orphan-ok": "leftover", "parent": "in", "references": "refers", "remove-element": "remove",
 
-	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-wait": "max-lag",
-	"namespace": "keyspace", "no-overhead": "no-floor", "segment": "shard", "segment-timeout": "shard-timeout",
-	"step-time": "step", "threshold": "fail-over", "verify": "audit",
+	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-lag": "max-wait",
+	"namespace": "keyspace", "no-audit": "no-verify", "no-overhead": "no-floor",
+	"segment": "shard", "segment-timeout": "shard-timeout",
+	"step-time": "step", "fail-over": "threshold",
 
 	"calls": "requests", "requests": "calls", "examined": "rows", "rows-scanned": "examined", "scanned": "examined",
 	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
@@ -355,9 +356,15 @@ var synonyms = map[string]string{
 // one with the fewest single-letter edits, if they are at most a third of the bytes of word, or one
 // edit for a short word. It returns "" if none is near.
 func Nearest(word string, known []string) string {
+	word = strings.NewReplacer("_singly", "_unbatched", "_apart", "_unbatched").Replace(word) // of patterns
 	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimPrefix(word, "--")))
+	head, rest, dotted := strings.Cut(plain, ".")
+	meant := synonyms[head]
+	if dotted {
+		meant += "." + rest
+	}
 	for _, k := range known {
-		if meant := synonyms[plain]; meant != "" && meant == strings.TrimPrefix(k, "--") {
+		if meant != "" && meant == strings.TrimPrefix(k, "--") {
 			return k
 		}
 	}
@@ -372,7 +379,7 @@ func Nearest(word string, known []string) string {
 }
 
 // distance counts the insertions, deletions, substitutions and swaps of
-// neighbours that turn a into b (optimal string alignment, by bytes).
+// neighbors that turn a into b (optimal string alignment, by bytes).
 func distance(a, b string) int {
 	var before []int // the row two up, for swaps
 	row := make([]int, len(b)+1)

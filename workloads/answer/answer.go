@@ -18,7 +18,7 @@ type Line struct {
 	Model  string // "": it names models itself
 	Engine string
 	Text   string
-	Told   bool // all its metrics are known well enough
+	Known  bool // all its metrics are known well enough
 }
 
 // Of are the sentences of the run's workload, with the figures of the run. Those that name a model that the user
@@ -30,7 +30,7 @@ func Of(r *results.Run) []Line {
 	for _, text := range r.Answer {
 		s, err := Parse(text)
 		if err != nil {
-			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", untold, err)})
+			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", inconclusive, err)})
 			continue
 		}
 		if names := s.absent(r); len(names) > 0 {
@@ -60,8 +60,8 @@ func (s *Sentence) absent(r *results.Run) (all []string) {
 	return all
 }
 
-// untold begins a line whose metrics are not known well enough.
-const untold = "inconclusive"
+// inconclusive begins a line whose metrics are not known well enough.
+const inconclusive = "inconclusive"
 
 // about are the models and engines that a sentence is said of.
 func (s *Sentence) about(r *results.Run) (all []filling) {
@@ -92,11 +92,11 @@ type filling struct {
 
 // say fills in the sentence, or says why it is inconclusive.
 func (w *filling) say(s *Sentence) Line {
-	line := Line{Model: w.model, Engine: w.engine, Told: true}
+	line := Line{Model: w.model, Engine: w.engine, Known: true}
 	for i := range s.parts {
 		text, why := w.part(&s.parts[i])
 		if why != "" {
-			line.Text, line.Told = untold+": "+why, false
+			line.Text, line.Known = inconclusive+": "+why, false
 			return line
 		}
 		if s.parts[i].kind == plain && line.Text != "" {
@@ -110,10 +110,10 @@ func (w *filling) say(s *Sentence) Line {
 	return line
 }
 
-// afterOne matches the noun behind a number, in the plural as sentences are written.
+// afterOne matches the noun after a number, in the plural as sentences are written.
 var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
 
-// counted is the text behind said, whose noun is singular if said ends with the number 1.
+// counted is the text after said, whose noun is singular if said ends with the number 1.
 func counted(said, text string) string {
 	number := said[strings.LastIndexByte(said, ' ')+1:]
 	if number != "1" {
@@ -234,7 +234,7 @@ func (w *filling) from(p *part) (text, why string) {
 }
 
 // less reports whether the first figure is less than the second at a value of the sweep, or why that
-// cannot be told.
+// is inconclusive.
 func (w *filling) less(p *part, point string) (less bool, why string) {
 	a, b := p.a, p.b
 	for _, of := range []*figure{&a, &b} {

@@ -25,8 +25,8 @@ patterns:
     doc: a move
     batch: [{run: put, each: message}, {run: drop, each: message}]
     atomic: partition
-    fallback: replace_singly
-  replace_singly: {doc: a move, batch: [{run: put, each: message}, {run: drop, each: message}]}
+    fallback: replace_unbatched
+  replace_unbatched: {doc: a move, batch: [{run: put, each: message}, {run: drop, each: message}]}
 workflow: {page: []}
 `
 
@@ -161,8 +161,8 @@ func TestCannotBeTold(t *testing.T) {
 			"inconclusive: move.p50 of james at 10000 (2.50ms) and move.p50 of oracle at 10000 (2.50ms) do not differ significantly",
 		},
 		"emulated": {
-			change(func(_ *results.Cell, o *results.Op) { o.Fallback = "replace_singly" }), "{move.atomic of james at 10000}",
-			"not atomic (emulated: replace_singly)",
+			change(func(_ *results.Cell, o *results.Op) { o.Fallback = "replace_unbatched" }), "{move.atomic of james at 10000}",
+			"not atomic (emulated: replace_unbatched)",
 		},
 		"two changes": {
 			change(func(_ *results.Cell, o *results.Op) {

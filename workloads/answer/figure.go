@@ -132,7 +132,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 	return "not atomic", ""
 }
 
-// interrupted says what an operation leaves where it breaks off, if that is the same in all trials.
+// interrupted says what an operation leaves where it is interrupted, if that is the same in all trials.
 func (w *filling) interrupted(f figure) (text, why string) {
 	for i := range w.run.Cells {
 		c := &w.run.Cells[i]
@@ -156,7 +156,7 @@ func (w *filling) interrupted(f figure) (text, why string) {
 	return text, ""
 }
 
-// rowCache is which share of the reads that asked the engine's cache of rows it answered during a phase.
+// rowCache is which share of the reads that used the engine's cache of rows it answered during a phase.
 func (w *filling) rowCache(f figure) (text, why string) {
 	var asked, found int64
 	for i := range w.run.Cells {

@@ -5,13 +5,13 @@
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
 //	{move.atomic in hundred}                          "atomic", or "not atomic"
-//	{move.interrupted in broken}                      what it leaves where it breaks off
+//	{move.interrupted in broken}                      what it leaves where it is interrupted
 //	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep
 //
 // of names a model, in a measured phase, and at a value of the sweep (also smallest or largest). A
-// sentence that names no model is said of each. A sentence is left out, and it is said what cannot be
-// told, if a figure is not known or a difference is within the noise (package trials).
+// sentence that names no model is said of each. A sentence is replaced by "inconclusive" and the
+// reason, if a metric is not known or a difference is within the noise (package trials).
 package answer
 
 import (
@@ -26,7 +26,7 @@ import (
 // Sentence is a sentence as it was written.
 type Sentence struct{ parts []part }
 
-// part is plain text, or what stands in braces.
+// part is plain text, or the text in braces.
 type part struct {
 	kind kind
 	text string
@@ -52,10 +52,10 @@ type figure struct {
 // atomic says whether an operation is all or nothing.
 const atomic = "atomic"
 
-// interrupted says what an operation leaves that breaks off.
+// interrupted says what an interrupted operation leaves.
 const interrupted = "interrupted"
 
-// rowCache stands where others name an operation: the cache is the engine's, for all operations of a phase.
+// rowCache replaces the operation of others: the cache is the engine's, for all operations of a phase.
 const (
 	rowCache = "row-cache"
 	hits     = "hits"
@@ -112,7 +112,7 @@ func Parse(text string) (*Sentence, error) {
 	return s, nil
 }
 
-// parsePart reads what stands in braces.
+// parsePart reads the text in braces.
 func parsePart(text string) (part, error) {
 	words := strings.Fields(text)
 	p := part{kind: value, text: text}

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// Before an operation is due, its worker chooses the message or account that it works on and
+// Before an operation is scheduled, its worker chooses the message or account that it works on and
 // reserves it, so that no operation in conflict chooses it too. The reservation ends when the
 // outcome is known.
 
@@ -50,14 +50,14 @@ func chooseFolder(t *task) (bool, error) {
 	return true, nil
 }
 
-// choosePage chooses where a page begins: at the newest message, or behind a message that
+// choosePage chooses where a page begins: at the newest message, or after a message that
 // may be gone when the page is read.
 func choosePage(t *task) (bool, error) {
 	t.after = models.Handle{}
 	t.account = &t.live.Accounts[t.op.User]
 	t.from = t.account.Folders[t.op.Folder]
 	if !t.op.Deep && t.op.Skip == 0 {
-		return true, nil // the newest page begins behind no message
+		return true, nil // the newest page begins after no message
 	}
 	f := t.from
 	live := f.Len()
@@ -89,7 +89,7 @@ func chooseToFlag(t *task) (bool, error) {
 	return true, nil
 }
 
-// reserveMore reserves messages behind the one chosen, until there are as many as the operation
+// reserveMore reserves messages after the one chosen, until there are as many as the operation
 // works on. Step is 1 if reserve leaves a message in the folder, and 0 if it takes it out.
 func (t *task) reserveMore(reserve func(f *subject.FolderSet, rank int) (models.Handle, bool), step int) {
 	t.many = append(t.many[:0], t.handle)
@@ -190,7 +190,7 @@ func chooseToLabel(t *task) (bool, error) {
 		t.from.Disown(t.handle)
 		return false, nil
 	}
-	t.record(ledger.Record{Event: ledger.Labelled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
+	t.record(ledger.Record{Event: ledger.Labeled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.handle})
 	return true, t.flush()
 }
@@ -206,23 +206,23 @@ func (t *task) other(a *subject.Account, from subject.Folder) subject.Folder {
 	return subject.Folder{}
 }
 
-func labelled(t *task, out latency.Outcome) error {
+func labeled(t *task, out latency.Outcome) error {
 	switch {
-	case out == latency.Unknown: // the message stays owned: nobody knows what a deletion would leave
+	case out == latency.Unknown: // the message stays owned: the effect of a deletion would be unknown
 		return nil
 	case out == latency.NotFound && t.off && !t.target.Caps.Discards:
 		return nil // the store says that it does not have the message; the ledger still expects it
 	case t.off && out != latency.OK: // the message still has both labels
-		t.from.Label(subject.DoubleLabelled{Handle: t.handle, Second: t.to})
+		t.from.Label(subject.DoubleLabeled{Handle: t.handle, Second: t.to})
 	case (out == latency.OK) == t.off: // the message has no second label
 		defer t.from.Disown(t.handle)
-		t.record(ledger.Record{Event: ledger.Unlabelled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
+		t.record(ledger.Record{Event: ledger.Unlabeled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	case out == latency.OK:
 		t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.shown})
 		if err := t.flush(); err != nil { // before Label: another worker may choose the message at once
 			return err
 		}
-		t.from.Label(subject.DoubleLabelled{Handle: t.handle, Second: t.to})
+		t.from.Label(subject.DoubleLabeled{Handle: t.handle, Second: t.to})
 	}
 	return t.flush()
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// TestLabelled: after a label operation a message is free again, except while it has
+// TestLabeled: after a label operation a message is free again, except while it has
 // two labels, or nobody knows how many. A message with two labels can lose one.
-func TestLabelled(t *testing.T) {
+func TestLabeled(t *testing.T) {
 	for _, c := range []struct {
 		off     bool
 		out     latency.Outcome
@@ -34,14 +34,14 @@ func TestLabelled(t *testing.T) {
 		folder.Own(0)
 		w.from, w.to = subject.Folder{FolderSet: folder}, subject.Folder{FolderSet: &subject.FolderSet{}}
 		w.handle, w.off = h, c.off
-		if err := labelled(w, c.out); err != nil {
+		if err := labeled(w, c.out); err != nil {
 			t.Fatal(err)
 		}
 		if _, free := folder.Own(0); free != c.free {
 			t.Errorf("off %t, outcome %v: free %t, want %t", c.off, c.out, free, c.free)
 		}
 		for range 15 { // the oldest of 16 messages with two labels is the next to lose one
-			folder.Label(subject.DoubleLabelled{})
+			folder.Label(subject.DoubleLabeled{})
 		}
 		if l, ok := folder.Unlabel(); ok != c.doubled || ok && l.Handle != h {
 			t.Errorf("off %t, outcome %v: two labels %t, want %t", c.off, c.out, ok, c.doubled)

@@ -50,7 +50,7 @@ func (f *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) 
 // silenceMost is by when another node has taken over from one that died.
 const silenceMost = time.Minute
 
-// silent reports whether nobody has answered a load for so long that it must end, and notes why.
+// silent reports whether no request of a load was answered for so long that it must end, and notes why.
 func (f *figures) silent(now time.Time) bool {
 	if !f.loads() || !f.target.Engine.Remote || now.Sub(f.lastOK) < f.Silence {
 		return false
@@ -94,7 +94,7 @@ func (f *figures) addSoFar() {
 	f.soFar.Merge(f.timeline.all)
 }
 
-// percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations to tell.
+// percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations.
 func (f *figures) percentile(p float64) time.Duration {
 	if f.soFar == nil || f.soFar.TotalCount() < results.EnoughFor(p) {
 		return 0
@@ -119,21 +119,21 @@ func (f *figures) tickEvery() time.Duration {
 // is too short to compare and gets no score.
 func (f *figures) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
-	var lag, lags float64
+	var wait, waits float64
 	ok := f.counts[latency.OK]
 	for i := range ops {
 		for out, n := range ops[i].Counts {
 			f.counts[out] += n
 		}
-		if h := ops[i].Times[latency.Lag]; h != nil && h.TotalCount() > 0 {
-			lag += h.Mean() * float64(h.TotalCount())
-			lags += float64(h.TotalCount())
+		if h := ops[i].Times[latency.Wait]; h != nil && h.TotalCount() > 0 {
+			wait += h.Mean() * float64(h.TotalCount())
+			waits += float64(h.TotalCount())
 		}
 		weights[i] = float64(f.recorder.Total(i).Counts[latency.OK])
 	}
 	if score, known := windowScore(ops, weights); known && !last {
 		f.windows = append(f.windows, score)
-		f.lags = append(f.lags, int64(lag/max(1, lags)))
+		f.waits = append(f.waits, int64(wait/max(1, waits)))
 	}
 	done := f.counts[latency.OK] - ok
 	if done > 0 {
@@ -266,9 +266,9 @@ func newSlots(p *workloads.Phase) slots {
 	}
 	s.at = make([][workloads.MaxOps]int, len(p.Streams))
 	for i := range p.Streams {
-		asks := p.Streams[i].Asks()
+		asks := p.Streams[i].PerSecond()
 		for op := range p.Patterns.Ops() {
-			s.at[i][op] = math.MaxInt // never used, unless the stream asks for the operation
+			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
 			if asks.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
 			}
@@ -277,7 +277,7 @@ func newSlots(p *workloads.Phase) slots {
 	return s
 }
 
-// slotsOf returns the slots of a stream and an operation. A negative stream or op stands for all.
+// slotsOf returns the slots of a stream and an operation. A negative stream or op means all.
 func (s *slots) slotsOf(stream, op int) (all []int) {
 	for i, k := range s.all {
 		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
@@ -287,7 +287,7 @@ func (s *slots) slotsOf(stream, op int) (all []int) {
 	return all
 }
 
-// shared are the slots of operations that several streams ask for.
+// shared are the slots of operations that several streams have.
 func (s *slots) shared() (all []int) {
 	for i, k := range s.all {
 		if len(s.slotsOf(-1, int(k.op))) > 1 {
@@ -304,7 +304,7 @@ func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 
 // LogNames names what Spec.Log gets. First come all operations. Then come, as
-// STREAM:OPERATION, those operations that several streams of the phase ask for, one name
+// STREAM:OPERATION, those operations that several streams of the phase have, one name
 // for each stream.
 func LogNames(p *workloads.Phase) []string {
 	var names []string
@@ -319,7 +319,7 @@ func LogNames(p *workloads.Phase) []string {
 }
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
-// streams ask for behind that. It is valid until the next tick.
+// streams have after that. It is valid until the next tick.
 func (f *figures) byOp(ticked []latency.Op) []latency.Op {
 	all := f.Phase.Patterns.Ops()
 	if len(f.slots.at) == 1 && len(f.slots.all) == all {
@@ -376,7 +376,7 @@ func (f *figures) streams() (all []results.Stream) {
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
 			Offered: f.offered(&counted, of), Late: counted.late, Queued: counted.queued,
 		}
-		if asks := s.Asks(); s.Arrivals != workloads.Closed {
+		if asks := s.PerSecond(); s.Arrivals != workloads.Closed {
 			for _, n := range asks {
 				one.Rate += n
 			}

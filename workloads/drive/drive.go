@@ -1,9 +1,9 @@
-// Package drive carries out one phase on one target: Drive(ctx, target, spec)
+// Package drive executes one phase on one target: Drive(ctx, target, spec)
 // returns a Measurement.
 //
 // One operation goes this way: a worker takes the next operation from the phase's
 // stream, chooses what it works on from the target's live set, makes the message,
-// and waits until the operation is due. It reads the clock, calls the model's
+// and waits until the operation is scheduled. It reads the clock, calls the model's
 // Mailbox, reads the clock again, and records what that took and how it ended. The
 // Mailbox runs on a metered session of the engine, so calls, rows and bytes are
 // counted too. At each tick a collector takes what the workers recorded.
@@ -33,7 +33,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// Spec says what to carry out.
+// Spec says what to execute.
 type Spec struct {
 	Phase  workloads.Phase
 	Stream plan.Stream
@@ -41,8 +41,8 @@ type Spec struct {
 	// its own number. An open loop begins with First, or FirstWorkers if that is more,
 	// and adds workers as it needs them.
 	Workers, First int
-	// MaxLag is how late an operation may start. A later one is dropped.
-	MaxLag time.Duration
+	// MaxWait is how late an operation may start. A later one is dropped.
+	MaxWait time.Duration
 	// Lateness is how late a start may be and still count as on time. It is raised
 	// to LeastLateness.
 	Lateness time.Duration
@@ -62,24 +62,24 @@ type Spec struct {
 	// the order of LogNames. Hiccups are how late the hiccup meter woke. Windows follow each
 	// other without a gap, and grow longer as the phase goes on.
 	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time)
-	// Progress, if set, is told how far the phase is, from one goroutine.
+	// Progress, if set, gets the progress of the phase, from one goroutine.
 	Progress func(Progress)
 }
 
-// LeastLateness is the target for p99.9 of lag. Where calls take longer, their
-// median is the bound: a delay that is small beside it does no harm.
+// LeastLateness is the target for p99.9 of wait. Where calls take longer, their
+// median is the bound: a delay that is small compared with it does no harm.
 const LeastLateness = 2 * time.Millisecond
 
 // Progress is how far a phase is.
 type Progress struct {
 	OK       int64   // operations that succeeded
-	Failed   int64   // operations that were carried out and did not succeed
-	Dropped  int64   // operations that were due and never started
+	Failed   int64   // operations that were executed and did not succeed
+	Dropped  int64   // scheduled operations and never started
 	Total    int64   // operations of the phase; 0: not known
 	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
 	Rate     float64 // successful operations a second: of the last window, at the end of the phase
 	ETA      time.Duration
-	// P50 and P99 are those of all operations of the phase that were ok so far; 0: too few to tell.
+	// P50 and P99 are those of all operations of the phase that succeeded so far; 0: too few.
 	P50, P99 time.Duration
 	Finished bool
 }
@@ -107,7 +107,7 @@ type Measurement struct {
 	Median time.Duration
 }
 
-// Drive carries out the phase. When ctx ends, no more operations begin, and those
+// Drive executes the phase. When ctx ends, no more operations begin, and those
 // under way get a while to end. The error says why the phase could not go on; what
 // was measured until then is in the Measurement.
 func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) {
@@ -142,7 +142,7 @@ type figures struct {
 	timeline timeline
 	logged   logged
 	windows  []float64 // windowScore of each window: service time in nanoseconds
-	lags     []int64   // mean lag of each window in nanoseconds
+	waits    []int64   // mean wait of each window in nanoseconds
 	counts   [latency.NumOutcomes]int64
 	ops      []latency.Op // see byOp
 	sums     []latency.Op
@@ -190,7 +190,7 @@ func (p *phase) offersAny() bool {
 	return false
 }
 
-// run lets the workers carry out the phase, and fills in the figures.
+// run lets the workers execute the phase, and fills in the figures.
 func (p *phase) run(ctx context.Context, f *figures) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
@@ -249,16 +249,16 @@ func (p *phase) run(ctx context.Context, f *figures) (err error) {
 	return errors.Join(f.vanished, workErr, collectErr)
 }
 
-// lacks reports whether the model does not offer the operation.
-func (p *phase) lacks(o *plan.Operation) bool {
+// unsupported reports whether the model does not support the operation.
+func (p *phase) unsupported(o *plan.Operation) bool {
 	return !p.target.Offers[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
 }
 
 // overdueMost is how many overdue operations are looked at, which takes a second or two.
 const overdueMost = 1 << 22
 
-// countOverdue counts the operations that were due when the phase was stopped and that no
-// worker had taken. They were offered, and not carried out. It looks at overdueMost of them
+// countOverdue counts the scheduled operations when the phase was stopped and that no
+// worker had taken. They were offered, and not executed. It looks at overdueMost of them
 // and assumes the same rate and the same streams for the rest.
 func (f *figures) countOverdue(stopped time.Duration) {
 	var o plan.Operation
@@ -276,7 +276,7 @@ func (f *figures) countOverdue(stopped time.Duration) {
 		if o.Replaces {
 			t.replaced = 1
 		}
-		if f.lacks(&o) {
+		if f.unsupported(&o) {
 			t.skipped = 1
 		}
 		seen.count(o.Stream, &t)
@@ -296,7 +296,7 @@ func (f *figures) countOverdue(stopped time.Duration) {
 	}
 }
 
-// A recount adds to a counter what it lacks beside its index. An operation that has changed the index
+// A recount adds to a counter the difference from its index. An operation that has changed the index
 // and not yet the counter would be counted twice. So a recount has its account alone: it waits for
 // changes of the account that are under way, and those that come wait for it. That wait is before
 // the call: it is in response times and not in service times.
@@ -318,9 +318,9 @@ func (t *task) letGo() {
 // excludes reports whether the operation and a recount exclude each other.
 func (t *task) excludes() bool { return t.op.Op.Changes() && t.target.Offers[workloads.Recount] }
 
-// changes calls alone for the account of a recount, and beside for each one that another operation
+// changes calls alone for the account of a recount, and shared for each one that another operation
 // changes.
-func (t *task) changes(alone, beside func(*sync.RWMutex)) {
+func (t *task) changes(alone, shared func(*sync.RWMutex)) {
 	switch t.op.Op {
 	case workloads.Recount:
 		alone(&t.account.Changes)
@@ -329,9 +329,9 @@ func (t *task) changes(alone, beside func(*sync.RWMutex)) {
 		// wait for the other.
 		slices.Sort(t.op.Recipients)
 		for _, u := range t.op.Recipients {
-			beside(&t.live.Accounts[u].Changes)
+			shared(&t.live.Accounts[u].Changes)
 		}
 	default:
-		beside(&t.account.Changes)
+		shared(&t.account.Changes)
 	}
 }

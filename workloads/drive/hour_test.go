@@ -166,7 +166,7 @@ func (h *hour) runMB(tb testing.TB) float64 {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	windows, err := json.Marshal([]any{h.phase.windows, h.phase.lags})
+	windows, err := json.Marshal([]any{h.phase.windows, h.phase.waits})
 	if err != nil {
 		tb.Fatal(err)
 	}

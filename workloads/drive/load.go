@@ -56,7 +56,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 // them, whichever is more. A delivery that is known to have failed is tried up to
 // loadTries times, with pauses of 25 s in all: by then another node has taken over
 // from one that died. A delivery of unknown outcome is not tried again, since the
-// message might then be there twice. A load that nobody answers ends much sooner: see silenceMost.
+// message might then be there twice. A load without answers ends much sooner: see silenceMost.
 const (
 	missesMost  = 10
 	missesShare = 0.01
@@ -105,7 +105,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		if try > 0 {
 			sleep(ctx, 50*time.Millisecond<<try)
 		}
-		end, err := w.carryOut(opCtx, &operations[workloads.Deliver], 0, 0)
+		end, err := w.execute(opCtx, &operations[workloads.Deliver], 0, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -138,14 +138,14 @@ const (
 	// ends: a worker reserves its message before it waits, and so keeps it from others.
 	idleMost  = time.Second
 	usualMost = 1.5 // see pool.usual
-	// usualLeast is how many calls it takes to tell what is usual.
+	// usualLeast is how many calls it takes to know the usual time.
 	usualLeast = 8
 )
 
 // pool are the workers of a phase. An open loop begins with a few. When all are busy, it
 // doubles them, up to Spec.Workers.
 type pool struct {
-	idle    atomic.Int32  // workers that wait until their operation is due
+	idle    atomic.Int32  // workers that wait until their operation is scheduled
 	spins   atomic.Bool   // a worker spins: see pace
 	whole   atomic.Bool   // there are as many workers as there may be
 	drained chan struct{} // closed when the stream has no more operations

@@ -43,7 +43,7 @@ func (f *figures) measurement() Measurement {
 	return m
 }
 
-// offered is what the schedule asked for and what was carried out, from a tally and the
+// offered is the scheduled and the executed load, from a tally and the
 // slots of the same operations.
 func (f *figures) offered(s *tally, of []int) results.Offered {
 	o := results.Offered{
@@ -70,9 +70,9 @@ func (f *figures) offered(s *tally, of []int) results.Offered {
 func (f *figures) evidence() results.Evidence {
 	s, t := &f.stats, f.target
 	e := s.evidence
-	e.InProcess, e.Beside, e.Discards = t.Caps.InProcess, t.Beside, t.Caps.Discards
+	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
 	e.Lateness, e.Started, e.Late, e.Queued = int64(f.Lateness), s.started, s.late, s.queued
-	e.Cap, e.Missed, e.Messages, e.Windows, e.Lags = f.cap(), f.undelivered, f.Total, f.windows, f.lags
+	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = f.cap(), f.undelivered, f.Total, f.windows, f.waits
 	if t, ok := judge.Trend(f.windows); ok {
 		e.Trend = &t
 	}
@@ -125,7 +125,7 @@ func (f *figures) op(of []int) results.Op {
 			RowsDeviation:    deviation(n, float64(c.RowsRead+c.RowsWritten), s.squares.rows),
 			BytesDeviation:   deviation(n, float64(c.BytesRead+c.BytesWritten), s.squares.bytes),
 		}
-		if c.Untold == 0 {
+		if c.Unreported == 0 {
 			examined := float64(c.RowsExamined) / n
 			o.Store.RowsExamined = &examined
 			o.Store.ExaminedDeviation = deviation(n, float64(c.RowsExamined), s.squares.examined)

@@ -18,7 +18,7 @@ import (
 )
 
 // task is one operation: what the plan says of it, what choose found for it before it is
-// due, and what it takes to carry it out. A worker has one task and uses it again.
+// due, and what it takes to execute it. A worker has one task and uses it again.
 type task struct {
 	op       plan.Operation
 	target   *subject.Target
@@ -33,7 +33,7 @@ type task struct {
 	to      subject.Folder // where a move or a label puts it
 	handle  models.Handle  // the message
 	rank    int            // rank of the message in its folder when it was chosen
-	after   models.Handle  // the message behind which a page begins; zero: the newest page
+	after   models.Handle  // the message after which a page begins; zero: the newest page
 	shared  *models.Folder // a folder that an account joins or leaves
 	off     bool           // the label is taken away
 	shown   models.Handle  // the message under its second label
@@ -60,7 +60,7 @@ type task struct {
 	missing models.Known                  // fields that answers should have had and did not
 }
 
-// operation is how one operation of the language is carried out.
+// operation is how one operation of the language is executed.
 type operation struct {
 	// choose fills in the task and reserves what the operation works on. It returns
 	// false if there is nothing to work on.
@@ -108,7 +108,7 @@ var operations = [workloads.NumOps]operation{
 	workloads.Label: {chooseToLabel, func(ctx context.Context, t *task) (err error) {
 		t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
 		return err
-	}, labelled},
+	}, labeled},
 	workloads.Move: {chooseToMove, func(ctx context.Context, t *task) error {
 		return t.mb.Move(ctx, t.from.Ref, t.to.Ref, t.many, t.handles)
 	}, moved},
@@ -215,7 +215,7 @@ func operationOf(op workloads.Op) *operation {
 	return &operations[op]
 }
 
-// outcome returns how an operation ended, by its error. A call that is cancelled because
+// outcome returns how an operation ended, by its error. A call that is canceled because
 // the phase is stopped has an unknown outcome.
 func outcome(err error) latency.Outcome {
 	if err == nil {

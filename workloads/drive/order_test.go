@@ -64,9 +64,9 @@ func TestLedgerFirstOfLabels(t *testing.T) {
 		w.from, w.to, w.handle = w.live.Accounts[0].Folders[0], w.live.Accounts[1].Folders[0], models.Handle{1}
 		takeOff := func() bool { _, ok := w.from.Unlabel(); return ok }
 		for !takeOff() { // in the end there is one label fewer than Unlabel needs
-			w.from.Label(subject.DoubleLabelled{Handle: w.handle, Second: w.to})
+			w.from.Label(subject.DoubleLabeled{Handle: w.handle, Second: w.to})
 		}
-		err = labelled(&w.task, latency.OK)
+		err = labeled(&w.task, latency.OK)
 		if off := takeOff(); off != whole || (err == nil) != whole {
 			t.Errorf("with a ledger that takes its record: %v: a label can be taken off: %v; %v", whole, off, err)
 		}

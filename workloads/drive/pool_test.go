@@ -53,7 +53,7 @@ func TestPanicOfAnAddedWorker(t *testing.T) {
 		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
 		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
 	}
-	_, err := Drive(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxLag: time.Hour})
+	_, err := Drive(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxWait: time.Hour})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such column" {
 		t.Errorf("error %v, want that of the panic", err)
@@ -78,7 +78,7 @@ func TestPanicOfADriver(t *testing.T) {
 		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
 		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
 	}
-	_, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2, MaxLag: time.Hour})
+	_, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such slot" {
 		t.Errorf("error %v, want that of the panic", err)
@@ -94,7 +94,7 @@ func TestPanicOfALog(t *testing.T) {
 	}
 	began := time.Now()
 	_, err := Drive(t.Context(), at, Spec{
-		Phase: phase, Stream: stream(&phase), Workers: 2, MaxLag: time.Hour,
+		Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour,
 		Log: func([]latency.Op, *hdr.Histogram, time.Time, time.Time) { panic("no such tag") },
 	})
 	var panicked *crash.Error

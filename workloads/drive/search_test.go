@@ -152,7 +152,7 @@ func TestGuiltyClientSearchAlone(t *testing.T)  { eachAlone(t, guiltySearches, n
 func TestStoppedClientSearchAlone(t *testing.T) { eachBeside(t, guiltySearches, notTheStore) }
 
 func notTheStore(t *testing.T, s situation) {
-	s.FindMax, s.MaxLag = true, 500*ms
+	s.FindMax, s.MaxWait = true, 500*ms
 	var r searched
 	s.into(t, &r)
 	t.Logf("%d steps: %s: %s", len(r.Search.Steps), r.Found.Limit, r.Found.Text)
@@ -167,7 +167,7 @@ func notTheStore(t *testing.T, s situation) {
 func TestSearchInRealTimeAlone(t *testing.T) {
 	t.Parallel()
 	s := situation{
-		Rate: 2000, Workers: 2048, Length: 2 * second, MaxLag: 500 * ms, FindMax: true,
+		Rate: 2000, Workers: 2048, Length: 2 * second, MaxWait: 500 * ms, FindMax: true,
 		Store: store{Takes: 400 * ms, Serves: 1024},
 	}
 	for deadline := time.Now().Add(time.Minute); ; {

@@ -26,7 +26,7 @@ type situation struct {
 	Name    string
 	Rate    float64 // 0: a closed loop
 	Workers int
-	MaxLag  time.Duration
+	MaxWait time.Duration
 	Length  time.Duration
 	Store   store
 	FindMax bool // Rate is the first of a search
@@ -68,10 +68,10 @@ var guilty = []situation{
 	{Name: "stopped half of the time, closed loop", Stop: 50 * ms, Every: 100 * ms},
 	{Name: "stopped half of the time", Rate: 1000, Stop: 50 * ms, Every: 100 * ms},
 	{Name: "stopped once", Rate: 1000, Stop: 500 * ms},
-	{Name: "stopped until operations are dropped", Rate: 1000, MaxLag: 50 * ms, Stop: 500 * ms},
+	{Name: "stopped until operations are dropped", Rate: 1000, MaxWait: 50 * ms, Stop: 500 * ms},
 	{Name: "beyond its capacity", Rate: 6e6, Length: 500 * ms},
 	{Name: "beyond its capacity, one worker", Rate: 6e6, Length: 500 * ms, Workers: 1},
-	{Name: "beyond its capacity, with drops", Rate: 6e6, Length: second, MaxLag: 100 * ms},
+	{Name: "beyond its capacity, with drops", Rate: 6e6, Length: second, MaxWait: 100 * ms},
 	{Name: "beyond its capacity on one processor", Rate: 2e6, Procs: 1},
 	{Name: "too few workers for a store of 10 ms", Rate: 1000, Workers: 8, Store: store{Takes: 10 * ms}},
 	{Name: "starved by its own goroutines", Rate: 100, Length: 500 * ms, Procs: 1, Spinners: 2},
@@ -92,7 +92,7 @@ var innocent = []situation{
 	{Name: "a store that is slow once in 20", Rate: 200, Store: store{Takes: 100 * ms, Slow: 600 * ms, SlowOf: 20}},
 	{Name: "a store that freezes", Rate: 200, Length: 4 * second, Store: store{Takes: 100 * ms, Freeze: second}},
 	{Name: "a store at its limit", Rate: 200, Store: store{Takes: 100 * ms, Serves: 8}},
-	{Name: "a store at its limit, with drops", Rate: 200, MaxLag: 500 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
+	{Name: "a store at its limit, with drops", Rate: 200, MaxWait: 500 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
 	{Name: "a store at its limit, one operation at a time", Rate: 20, Length: 800 * ms, Store: store{Takes: 200 * ms, Serves: 1}},
 	{Name: "a store far beyond its limit", Rate: 2000, Length: 150 * ms, Store: store{Takes: 100 * ms, Serves: 8}},
 }
@@ -194,8 +194,8 @@ func (s situation) into(t *testing.T, result any) {
 			s.Workers = 32
 		}
 	}
-	if s.MaxLag == 0 {
-		s.MaxLag = 100 * second
+	if s.MaxWait == 0 {
+		s.MaxWait = 100 * second
 	}
 	spec, err := json.Marshal(s)
 	if err != nil {
@@ -317,7 +317,7 @@ func (s situation) measure(t *testing.T) *results.Cell {
 	if s.Rate == 0 {
 		phase.Arrivals, phase.Clients = workloads.Closed, s.Workers
 	}
-	m, err := Drive(t.Context(), target, Spec{Phase: phase, Stream: stream(&phase), Workers: s.Workers, MaxLag: s.MaxLag})
+	m, err := Drive(t.Context(), target, Spec{Phase: phase, Stream: stream(&phase), Workers: s.Workers, MaxWait: s.MaxWait})
 	if err != nil {
 		t.Fatal(err)
 	}

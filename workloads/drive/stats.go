@@ -95,7 +95,7 @@ func deviation(n, sum, squares float64) float64 {
 }
 
 // noteTiming counts an operation that has ended. If it started too late, it counts as late,
-// or as queued if its worker was still busy when it was due.
+// or as queued if its worker was still busy when it was scheduled.
 func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
 	t.started++
@@ -185,7 +185,7 @@ const (
 	// afterHiccup is how long after a hiccup workers still notice answers that came in it.
 	afterHiccup = time.Millisecond
 	// ran is the part of a hiccup in which other threads of the process used a processor. Above it
-	// the process did not stand still.
+	// the process did not stop.
 	ran = 0.1
 	// hiccupsKept is how many of the last hiccups are remembered.
 	hiccupsKept = 64

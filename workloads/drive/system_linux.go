@@ -39,7 +39,7 @@ func (c *clock) now() time.Duration {
 	return time.Since(c.base)
 }
 
-// timer wakes one worker at a due time. time.Sleep is about 1 ms late, since
+// timer wakes one worker at a scheduled time. time.Sleep is about 1 ms late, since
 // the runtime's poller counts in milliseconds; a timerfd read through the same
 // poller is 28 µs late at the median here, 47 µs at p99. It is set to an
 // absolute time, so waiting reads no clock.

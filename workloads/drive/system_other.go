@@ -23,7 +23,7 @@ func (c *clock) now() time.Duration {
 	return precise() - c.start
 }
 
-// timer wakes one worker at a due time, as well as the runtime can.
+// timer wakes one worker at a scheduled time, as well as the runtime can.
 type timer struct{}
 
 func newTimer() (*timer, error) { return &timer{}, nil }

@@ -96,10 +96,10 @@ func waiting(perSecond uint64) workloads.Phase {
 
 // waits carries out a phase whose operations take no time, and returns the distribution of the time from
 // the due time to the start, and the share of a processor that was used.
-func waits(tb testing.TB, perSecond uint64, spins bool) (lag *hdr.Histogram, used float64) {
+func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, used float64) {
 	target, stream := testTarget(tb, idleBound{})
 	what := waiting(perSecond)
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 32, MaxLag: time.Hour})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 32, MaxWait: time.Hour})
 	if !spins {
 		p.spin = 0
 	}
@@ -107,7 +107,7 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (lag *hdr.Histogram, use
 	if err := p.run(tb.Context(), f); err != nil {
 		tb.Fatal(err)
 	}
-	return p.recorder.Total(int(workloads.List)).Times[latency.Lag], f.used.cpu.Seconds() / f.seconds
+	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], f.used.cpu.Seconds() / f.seconds
 }
 
 // TestSpinIsNotEarly: no operation starts before it is due, also where several workers wait, of which one
@@ -143,20 +143,20 @@ func TestSpinIsNotEarly(t *testing.T) {
 func BenchmarkWait(b *testing.B) {
 	for _, rate := range []uint64{250, 2000, 10_000} {
 		b.Run(fmt.Sprintf("%d-a-second", rate), func(b *testing.B) {
-			var lag [2]*hdr.Histogram
+			var wait [2]*hdr.Histogram
 			var used [2]float64
 			for turn := range 2 * b.N {
 				i := (turn + turn/2) % 2 // A B, B A
 				h, cpu := waits(b, rate, i == 1)
-				if used[i] += cpu / float64(b.N); lag[i] == nil {
-					lag[i] = h
+				if used[i] += cpu / float64(b.N); wait[i] == nil {
+					wait[i] = h
 				} else {
-					lag[i].Merge(h)
+					wait[i].Merge(h)
 				}
 			}
 			for i, name := range []string{"timer", "spin"} {
 				for _, q := range []float64{50, 90, 99} {
-					b.ReportMetric(float64(latency.At(lag[i], q))/1e3, fmt.Sprintf("%s-p%g-µs", name, q))
+					b.ReportMetric(float64(latency.At(wait[i], q))/1e3, fmt.Sprintf("%s-p%g-µs", name, q))
 				}
 				b.ReportMetric(used[i], name+"-processors")
 			}

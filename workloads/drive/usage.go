@@ -110,7 +110,7 @@ func limits() results.Limits {
 }
 
 // memoryLimit raises the Go runtime's memory limit with what lives on its heap. Under a
-// fixed limit the garbage collector works without end once the live messages of a large
+// fixed limit the garbage collector works without end once the existing messages of a large
 // data set, or the stacks of many clients, fill it: the client is slow, and the store is
 // blamed.
 type memoryLimit struct {

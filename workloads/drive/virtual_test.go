@@ -162,7 +162,7 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rate    uint64
-		maxLag  time.Duration
+		maxWait time.Duration
 		store   func(time.Duration) time.Duration
 		verdict results.Verdict
 		code    results.Code
@@ -177,7 +177,7 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 			Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: c.rate, Per: second},
 			Operations: 5000, Mix: workloads.Mix{workloads.List: 1},
 		}
-		cell := simulate(t, phase, 8, c.maxLag, c.store, span{}).cell(phase)
+		cell := simulate(t, phase, 8, c.maxWait, c.store, span{}).cell(phase)
 		judge.Apply(cell)
 		if cell.Verdict != c.verdict || cell.Reason.Code != c.code || !judge.Overloaded(cell) {
 			t.Errorf("%s: %s: %+v", c.name, cell.Verdict, cell.Reason)
@@ -303,11 +303,11 @@ func mmc(c int, lambda, mu, q float64) float64 {
 // that starts at start; it is called in the order of starts. No worker runs during the
 // pause.
 func simulate(
-	t *testing.T, what workloads.Phase, workers int, maxLag time.Duration, store func(start time.Duration) time.Duration, pause span,
+	t *testing.T, what workloads.Phase, workers int, maxWait time.Duration, store func(start time.Duration) time.Duration, pause span,
 ) *figures {
 	now := new(time.Duration)
 	target, stream := testTarget(t, virtualBound{now, store})
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxLag: maxLag}).figures()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxWait: maxWait}).figures()
 	p.clock.virtual = now
 	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)

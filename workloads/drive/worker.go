@@ -16,7 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/ledger"
 )
 
-// worker carries out operations of one phase, one at a time, and records them. It owns a
+// worker executes operations of one phase, one at a time, and records them. It owns a
 // session of the store, a mailbox on it, and all buffers.
 type worker struct {
 	task // the operation under way
@@ -84,7 +84,7 @@ func (w *worker) close() error {
 	return nil
 }
 
-// work carries out operations until the phase has no more or ctx ends. Calls
+// work executes operations until the phase has no more or ctx ends. Calls
 // get opCtx, which lives a little longer, so that those under way can end. The
 // error says why the phase cannot go on. Failed operations are counted and no error.
 func (w *worker) work(ctx, opCtx context.Context) error {
@@ -118,21 +118,21 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	return nil
 }
 
-// step waits until the operation is due and carries it out.
+// step waits until the operation is scheduled and executes it.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
 	tally.due++
 	if w.op.Replaces {
 		tally.replaced++
 	}
-	if w.phase.lacks(&w.op) {
+	if w.phase.unsupported(&w.op) {
 		tally.skipped++
 		w.idle(ctx, 0)
 		return nil
 	}
-	if w.timer != nil && w.last-due > w.phase.MaxLag {
+	if w.timer != nil && w.last-due > w.phase.MaxWait {
 		w.recorder.Drop(w.slot())
-		if w.idealEnd-due <= w.phase.MaxLag {
+		if w.idealEnd-due <= w.phase.MaxWait {
 			w.stats.delays.Dropped++
 			w.idealEnd = max(due, w.idealEnd) + w.stats.meanService()
 		}
@@ -169,7 +169,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	if held == 0 && w.op.Timeout == 0 && !w.excludes() { // nothing to undo at the end
 		_, err = w.timed(opCtx, o, due)
 	} else {
-		_, err = w.carryOut(opCtx, o, due, held)
+		_, err = w.execute(opCtx, o, due, held)
 	}
 	return err
 }
@@ -179,9 +179,9 @@ func interrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// carryOut carries out the operation, and at its end releases its accounts and held bytes of large
+// execute executes the operation, and at its end releases its accounts and held bytes of large
 // messages. The error is the ledger's or a panic of the driver.
-func (w *worker) carryOut(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
+func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
 	defer w.target.Large.Release(held)
 	w.hold()
 	defer w.letGo()
@@ -264,20 +264,20 @@ func panicked(err error) error {
 	return nil
 }
 
-// pace is when a worker begins its operations: when they are due in an open loop, and
+// pace is when a worker begins its operations: when they are scheduled in an open loop, and
 // after a pause in a closed one.
 type pace struct {
 	clock    *clock
 	timer    *timer        // nil: a closed loop
 	length   time.Duration // of the phase; 0: it has no end
-	last     time.Duration // end of the operation before; at first -1, before all due times
+	last     time.Duration // end of the operation before; at first -1, before all scheduled times
 	idealEnd time.Duration // last, if the client had lost no time: see undelayed
 	failures int           // operations that failed in a row
-	spin     time.Duration // how long before the due time the timer wakes: see spinOf
+	spin     time.Duration // how long before the scheduled time the timer wakes: see spinOf
 	spinning *atomic.Bool  // a worker of the phase spins
 }
 
-// A timer wakes some 40 µs late. Workers wake up to spinMost before their operation is due and watch
+// A timer wakes some 40 µs late. Workers wake up to spinMost before their operation is scheduled and watch
 // the clock. Each operation may cost spinShare of a processor divided by the rate, so that all of them
 // take at most that share: spinning at 10,000/s would keep processors from the engine.
 const (
@@ -304,14 +304,14 @@ func perSecond(p *workloads.Phase) (sum float64) {
 		if streams[i].Arrivals == workloads.Closed {
 			continue // its operations are not due
 		}
-		for _, n := range streams[i].Asks() {
+		for _, n := range streams[i].PerSecond() {
 			sum += n
 		}
 	}
 	return sum
 }
 
-// wait returns true when the operation is due, and false if ctx ended before.
+// wait returns true when the operation is scheduled, and false if ctx ended before.
 func (p *pace) wait(ctx context.Context, due time.Duration) (bool, error) {
 	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
 	wake := due - p.spin
@@ -362,7 +362,7 @@ func (p *pace) think(ctx context.Context, d time.Duration) bool {
 }
 
 // idle advances the worker's time after an operation of a closed loop that was not
-// carried out. Without that, a phase with nothing to do would not end.
+// executed. Without that, a phase with nothing to do would not end.
 func (p *pace) idle(ctx context.Context, pause time.Duration) {
 	if p.timer != nil {
 		return
@@ -387,7 +387,7 @@ const leastDelay = 500 * time.Microsecond
 
 // undelayed is the latency: the response time that an operation would have had if this client had
 // lost no time. In a closed loop it is the service time. Each worker keeps a second course of
-// events, in which an operation starts when it is due and the worker's operation before has ended,
+// events, in which an operation starts when it is scheduled and the worker's operation before has ended,
 // and takes the same service time, less the hiccup at its end. Waiting for a slow store is in both
 // courses. Late timers, a stopped process and the time that workers take to make operations are
 // only in the real one. An operation dropped only in the real one is taken to last as long as the
@@ -446,7 +446,7 @@ func warm(windows []float64) bool {
 }
 
 // steady reports whether a warm-up that has ended left nothing moving: its last windows
-// show no trend. Too few windows tell nothing.
+// show no trend. Too few windows show nothing.
 func steady(windows []float64) bool {
 	t, ok := judge.Trend(lately(windows))
 	return ok && !judge.Drifts(t)

@@ -274,7 +274,7 @@ func (s sample) farthest(d random.Empirical) (farthest random.Point) {
 	return farthest
 }
 
-// heaviest is a point in the middle of the values between those two neighbouring points where
+// heaviest is a point in the middle of the values between those two neighboring points where
 // the sums of sample and distribution differ most; zero if there is none.
 func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
 	n, worst := float64(len(s)), 0.0

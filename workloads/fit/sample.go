@@ -220,7 +220,7 @@ const (
 	largeBody    = 8 << 10
 )
 
-// theta is the exponent of Zipf's law that fits how often keys are asked for. Each group has
+// theta is the exponent of Zipf's law that fits how often keys are used. Each group has
 // the counts of its keys by rank. distance is how far all ranks together are from that law.
 func theta(groups [][]float64) (theta, distance float64) {
 	draws, logs, all := map[int]float64{}, 0.0, 0.0

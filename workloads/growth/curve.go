@@ -97,7 +97,7 @@ const powerLeast, powerMost, powerStep = -1.0, 3.0, 0.05
 const errorLeast = 0.01
 
 // powers are the least and the greatest power whose curve fits not significantly worse than
-// the best one. They are NaN if there are too few points to tell.
+// the best one. They are NaN if there are too few points.
 func (c *curve) powers(exact bool) (low, high float64) {
 	var sums []float64
 	best := math.Inf(1)

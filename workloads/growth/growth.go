@@ -1,4 +1,4 @@
-// Package growth tells how a figure grows with a size: its exponent with a confidence
+// Package growth finds how a metric grows with a size: its exponent with a confidence
 // interval, and whether it is flat, logarithmic, linear or worse.
 //
 //	g := growth.Of([]growth.Point{{Size: 100, Value: 21e3}, {Size: 1000, Value: 22e3}, {Size: 10000, Value: 21e3}})
@@ -7,10 +7,10 @@
 // The exponent is the slope of the least-squares line through the logarithms of values and
 // sizes. Its interval is Student's, with two degrees of freedom less than there are points, not
 // trials: an error of a point is in all its trials, so more trials only make the points better.
-// If the errors of the values are known (counted figures), they are used instead, with the
+// If the errors of the values are known (counters), they are used instead, with the
 // quantile of the normal distribution.
 //
-// A slope does not tell a logarithm from a small power, nor a line with a fixed part from a
+// A slope does not distinguish a logarithm from a small power, nor a line with a fixed part from a
 // root. So curves a + b·f(n) are fitted too, where f is the transformation of Box and Cox
 // (G. E. P. Box and D. R. Cox, An Analysis of Transformations, 1964): it is the logarithm for
 // the power 0, and a line for the power 1. The interval of the power has the powers whose curves
@@ -57,11 +57,11 @@ type Growth struct {
 	Class Class
 	// Exponent is the slope between the logarithms: 1 if twice the size has twice the value.
 	// It lies between Low and High with 95% confidence. Low and High are infinite if there
-	// are too few points to tell.
+	// are too few points.
 	Exponent, Low, High float64
 	// PowerLow and PowerHigh bound the power of the part that grows, if the figure is that part
-	// and a fixed part. They are NaN if the exponent decides the class, or the power cannot be
-	// told.
+	// and a fixed part. They are NaN if the exponent decides the class, or the power is
+	// unknown.
 	PowerLow, PowerHigh float64
 	From                float64 // of FlatFrom: the size from which on the figure is flat
 	Points              int     // number of points that it is made from

@@ -32,7 +32,7 @@ type breaker struct {
 	found    models.Audit // what the last audit found, of all accounts so far
 }
 
-// The operations that are broken off.
+// The operations that are interrupted.
 const (
 	move   = "move"
 	remove = "delete"
@@ -99,7 +99,7 @@ func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted
 		}
 		r.Writes, r.Places = len(s.Made), len(faults)
 		for _, f := range faults { // those of the whole operation are none: datastax keeps what was deleted
-			count(&r.Unreferenced, f.Unreferenced+f.BrokenOff, more.Unreferenced+more.BrokenOff)
+			count(&r.Unreferenced, f.Unreferenced+f.InterruptedBlobs, more.Unreferenced+more.InterruptedBlobs)
 			count(&r.Dangling, f.Dangling, more.Dangling)
 			count(&r.Broken, f.BrokenBodies, more.BrokenBodies)
 			count(&r.Drift, f.CounterDrift, more.CounterDrift)
@@ -184,7 +184,8 @@ func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int,
 		return nil, nil, more, err
 	}
 	now, err := mb.Audit(ctx)
-	more.Unreferenced, more.BrokenOff = now.Unreferenced-b.found.Unreferenced, now.BrokenOff-b.found.BrokenOff
+	more.Unreferenced = now.Unreferenced - b.found.Unreferenced
+	more.InterruptedBlobs = now.InterruptedBlobs - b.found.InterruptedBlobs
 	more.Dangling, more.BrokenBodies = now.Dangling-b.found.Dangling, now.BrokenBodies-b.found.BrokenBodies
 	more.CounterDrift = now.CounterDrift - b.found.CounterDrift
 	b.found = now

@@ -24,7 +24,7 @@ const (
 	// othersMost is the share of the processors above which other programs are to blame for
 	// late starts.
 	othersMost = 0.1
-	// achievedLeast is the part of the offered rate that must be carried out.
+	// achievedLeast is the part of the offered rate that must be executed.
 	achievedLeast = 0.99
 	// A pause at the very end of a phase is no overload, however short the phase:
 	// endPause seconds may always be missing, and endPauseMost if operations still
@@ -39,7 +39,7 @@ const (
 	// leastSlower is how many operations must be slower than a median before it is judged. One
 	// operation changes the median of a few. It is also how many drops count.
 	leastSlower = 10
-	// stoppedMost is the share of a phase in which the client may stand still.
+	// stoppedMost is the share of a phase in which the client may stop.
 	stoppedMost = 0.1
 	// foreign is the share of a phase above which the client is to blame for pauses
 	// although the engine runs on its processors.
@@ -60,7 +60,7 @@ const (
 	sizeMost = 0.1
 )
 
-// Overloaded reports whether less was carried out than was offered, whoever is to
+// Overloaded reports whether less was executed than was offered, whoever is to
 // blame: an invalid cell may be overloaded, too.
 func Overloaded(c *results.Cell) bool {
 	o := c.Offered
@@ -70,21 +70,21 @@ func Overloaded(c *results.Cell) bool {
 	return o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate && !pausedAtEnd(c)
 }
 
-// pausedAtEnd tells a pause at the end of a phase from a rate that is too high.
+// pausedAtEnd distinguishes a pause at the end of a phase from a rate that is too high.
 func pausedAtEnd(c *results.Cell) bool {
 	o := c.Offered
 	behind := o.LastStart - o.Span
-	if behind <= 0 { // the phase was stopped with operations that were due and not started
+	if behind <= 0 { // the phase was stopped with scheduled operations and not started
 		behind = o.Span * (1 - o.Achieved/o.Rate)
 	}
 	if behind <= endPause || c.Evidence == nil {
 		return behind <= endPause
 	}
-	lags := c.Evidence.Lags
-	return behind <= endPauseMost && len(lags) > 1 && lags[len(lags)/2] < inTime
+	waits := c.Evidence.Waits
+	return behind <= endPauseMost && len(waits) > 1 && waits[len(waits)/2] < inTime
 }
 
-// behind says that less was carried out than was offered, if it was.
+// behind says that less was executed than was offered, if it was.
 func behind(c *results.Cell) string {
 	if !Overloaded(c) {
 		return ""
@@ -159,19 +159,19 @@ func emptyBecause(ops map[string]results.Op) string {
 	case !offered:
 		return "the model supports no operation of the mix"
 	}
-	return "no operation that the model supports was due"
+	return "no operation that the model supports was scheduled"
 }
 
 // Full reports whether engine and generator together fill the processors that they share: more
 // workers would not get more done. What other programs use does not count: with more workers the run
-// would get a larger share. An engine beside the generator must tell its processor time.
+// would get a larger share. An engine on the generator's machine must report its processor time.
 func Full(c *results.Cell) bool {
 	e := c.Evidence
-	if e == nil || c.Client == nil || !e.InProcess && !e.Beside {
+	if e == nil || c.Client == nil || !e.InProcess && !e.SameMachine {
 		return false
 	}
 	used := c.Client.CPUShare * c.Client.Capacity
-	if e.Beside && c.Before != nil && c.Engines != nil && c.Before.CPU > 0 && c.Engines.CPU > c.Before.CPU {
+	if e.SameMachine && c.Before != nil && c.Engines != nil && c.Before.CPU > 0 && c.Engines.CPU > c.Before.CPU {
 		used += seconds(c.Engines.CPU-c.Before.CPU) / max(c.Seconds, 1e-9)
 	}
 	return used >= cpuFull*float64(c.Client.Processors)
@@ -233,7 +233,7 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 	}
 	dropped := share(count, e.Started+count)
 	stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c)
-	shared := e.InProcess || e.Beside
+	shared := e.InProcess || e.SameMachine
 	client := "client-bound: %s; lower the rate, or " + advice
 	switch effect := effect(e.Started, d); {
 	case stopped > stoppedMost:
@@ -258,10 +258,10 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 // of is which part of a phase a time in nanoseconds is.
 func of(ns int64, c *results.Cell) float64 { return min(1, seconds(ns)/max(c.Seconds, 1e-9)) }
 
-// beyondStore reports whether operations were dropped because the store could not carry out so
+// beyondStore reports whether operations were dropped because the store could not execute so
 // many. If the client stood still and the store had capacity to spare, the client's own drops
 // (d.Dropped) are at least one in as many as there are workers: one worker alone would have
-// carried out so many. If they are fewer, most would have been dropped without the delay.
+// executed so many. If they are fewer, most would have been dropped without the delay.
 func beyondStore(c *results.Cell, d *results.Delays) bool {
 	return d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 }
@@ -292,13 +292,13 @@ func effect(count int64, d *results.Delays) string {
 // the client from running.
 func blameless(c *results.Cell, e *results.Evidence) bool {
 	client := c.Client
-	if !e.InProcess && !e.Beside {
+	if !e.InProcess && !e.SameMachine {
 		return false
 	}
 	if seconds(e.Hiccups.Stopped+client.Throttled) > foreign*c.Seconds {
 		return false
 	}
-	return e.Beside || client.OthersShare <= othersMost
+	return e.SameMachine || client.OthersShare <= othersMost
 }
 
 func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }

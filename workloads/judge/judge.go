@@ -15,9 +15,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Judgement is what Judge finds: a verdict, the reason of a verdict that is not
+// Judgment is what Judge finds: a verdict, the reason of a verdict that is not
 // ok, and the doubts that a reader of the figures should know.
-type Judgement struct {
+type Judgment struct {
 	Verdict results.Verdict
 	Reason  *results.Reason
 	Doubts  []results.Doubt
@@ -82,8 +82,8 @@ var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid
 
 // Judge judges a cell. It ignores the cell's Verdict, Reason and Doubts, and
 // does not modify the cell. The verdict is the worst of all rules, and its reason the first of these.
-func Judge(c *results.Cell) Judgement {
-	j, of := Judgement{Verdict: results.OK, Doubts: []results.Doubt{}}, kindsOf(c)
+func Judge(c *results.Cell) Judgment {
+	j, of := Judgment{Verdict: results.OK, Doubts: []results.Doubt{}}, kindsOf(c)
 	c = filled(c)
 	for i := range rules {
 		r := &rules[i]
@@ -113,7 +113,7 @@ func Judge(c *results.Cell) Judgement {
 	return j
 }
 
-// Apply judges a cell and writes the judgement into it.
+// Apply judges a cell and writes the judgment into it.
 func Apply(c *results.Cell) {
 	j := Judge(c)
 	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts

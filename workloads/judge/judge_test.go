@@ -26,7 +26,7 @@ func healthy() *results.Cell {
 		Evidence: &results.Evidence{
 			Settled: true, Warm: true, Cap: 32, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms,
 			Hiccups: &results.Hiccups{}, Delays: &results.Delays{},
-			Windows: []float64{100, 101, 100, 101, 100, 101, 99, 100, 102, 100}, Lags: []int64{ms, ms, ms, ms, ms, ms},
+			Windows: []float64{100, 101, 100, 101, 100, 101, 99, 100, 102, 100}, Waits: []int64{ms, ms, ms, ms, ms, ms},
 		},
 	}
 }
@@ -38,7 +38,7 @@ func busyEngine(c *results.Cell, share float64) {
 }
 
 // queueGrows makes operations start later and later.
-func queueGrows(e *results.Evidence) { e.Lags = []int64{0, 2000 * ms, 4000 * ms, 8000 * ms} }
+func queueGrows(e *results.Evidence) { e.Waits = []int64{0, 2000 * ms, 4000 * ms, 8000 * ms} }
 
 // op changes the only operation of a healthy cell.
 func op(c *results.Cell, change func(*results.Op)) {
@@ -148,7 +148,7 @@ var verdicts = []judged{
 	}, results.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its delays"},
 	{"far more was dropped than because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700*int64(c.Client.Workers)+1
-	}, results.Overloaded, CodeDropped, nil, "due operations were never started"},
+	}, results.Overloaded, CodeDropped, nil, "scheduled operations were never started"},
 	{"making operations takes longer than running them", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
 	}, results.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
@@ -195,7 +195,7 @@ var verdicts = []judged{
 	}, results.OK, "", codes{CodeQueued}, "response times contain the wait"},
 	{"an engine beside it with processors to spare", func(c *results.Cell) {
 		e := c.Evidence
-		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
+		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
 		e.Queued, e.Crowded = 50000, 40000
 	}, results.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "raise --workers"},
 	{"a pool too small for a remote engine, on a busy machine", func(c *results.Cell) {
@@ -234,14 +234,14 @@ var verdicts = []judged{
 	{"an engine frozen for 1 s in 12", func(c *results.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service = 6000, 40_000*ms
-		e.Lags = []int64{0, 0, 900 * ms, 0, 0}
+		e.Waits = []int64{0, 0, 900 * ms, 0, 0}
 	}, results.OK, "", codes{CodeQueued}, ""},
 	{"a queue of less than half of the operations", func(c *results.Cell) {
 		c.Evidence.Queued = 29000
 		queueGrows(c.Evidence)
 	}, results.OK, "", codes{CodeQueued}, ""},
 	{"a queue that grew in the first half only", func(c *results.Cell) {
-		c.Evidence.Queued, c.Evidence.Lags = 50000, []int64{0, 400 * ms, 900 * ms, 900 * ms, 900 * ms}
+		c.Evidence.Queued, c.Evidence.Waits = 50000, []int64{0, 400 * ms, 900 * ms, 900 * ms, 900 * ms}
 	}, results.OK, "", codes{CodeQueued}, ""},
 	{"a queue that does not grow", func(c *results.Cell) {
 		e := c.Evidence
@@ -261,19 +261,19 @@ var verdicts = []judged{
 		c.Evidence.Hiccups.Total = 3100 * ms
 	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "its process waited for a processor"},
 	{"an engine beside it that takes the processors", func(c *results.Cell) {
-		c.Evidence.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
+		c.Evidence.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
 		delayed(c, 50)
 	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, ""},
 	{"an engine beside it that is slow until it is warm, on full processors", func(c *results.Cell) {
 		e := c.Evidence
-		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
+		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
 		busyEngine(c, 0.75)
 		e.Queued, e.Service = 50000, 900_000*ms
 		queueGrows(e)
 	}, results.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeQueued}, ""},
 	{"an engine beside it, and strangers who fill the processors", func(c *results.Cell) {
 		e := c.Evidence
-		e.Beside, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
+		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
 		busyEngine(c, 0.1)
 		e.Queued, e.Service = 50000, 900_000*ms
 		queueGrows(e)
@@ -291,17 +291,17 @@ var verdicts = []judged{
 		c.Offered.Achieved, c.Offered.LastStart = 1900, c.Offered.Span+0.2
 	}, results.OK, "", nil, ""},
 	{"achieved too little, by a longer pause at the end", func(c *results.Cell) {
-		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+0.9, []int64{ms, ms, ms, 300 * ms}
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1900, c.Offered.Span+0.9, []int64{ms, ms, ms, 300 * ms}
 	}, results.OK, "", nil, ""},
 	{"behind since half way", func(c *results.Cell) {
-		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+0.9, []int64{ms, 200 * ms, 400 * ms, 800 * ms}
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1900, c.Offered.Span+0.9, []int64{ms, 200 * ms, 400 * ms, 800 * ms}
 	}, results.Overloaded, CodeBehind, nil, ""},
 	{"behind by more than a pause", func(c *results.Cell) {
-		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1900, c.Offered.Span+1.1, []int64{ms, ms, ms, 900 * ms}
+		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1900, c.Offered.Span+1.1, []int64{ms, ms, ms, 900 * ms}
 	}, results.Overloaded, CodeBehind, nil, ""},
 	{
 		"achieved too little", func(c *results.Cell) {
-			c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Lags = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
+			c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
 		},
 		results.Overloaded, CodeBehind, nil, "achieved 1979/s of the offered 2000/s",
 	},
@@ -312,7 +312,7 @@ var verdicts = []judged{
 		results.Overloaded, CodeBehind, nil, "achieved 3.14/s of the offered 12/s",
 	},
 	{"stopped with much that was due and not started", func(c *results.Cell) {
-		c.Offered.Achieved, c.Evidence.Lags = 500, []int64{75 * ms, 150 * ms, 300 * ms}
+		c.Offered.Achieved, c.Evidence.Waits = 500, []int64{75 * ms, 150 * ms, 300 * ms}
 	}, results.Overloaded, CodeBehind, nil, "achieved 500/s of the offered 2000/s"},
 	{"stopped during a short pause", func(c *results.Cell) {
 		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
@@ -325,7 +325,7 @@ var verdicts = []judged{
 	{"one operation of many dropped", func(c *results.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
 		op(c, func(o *results.Op) { o.Dropped = 1 })
-	}, results.Overloaded, CodeDropped, codes{CodeLighterLoad, CodeDropped}, "1 of 60001 due operations were never started (offered 2000/s, achieved 2000/s); lower the rate, or raise --max-lag"},
+	}, results.Overloaded, CodeDropped, codes{CodeLighterLoad, CodeDropped}, "1 of 60001 scheduled operations were never started (offered 2000/s, achieved 2000/s); lower the rate, or raise --max-wait"},
 
 	// There are no figures.
 	{"a population that the model cannot hold", func(c *results.Cell) {
@@ -344,7 +344,7 @@ var verdicts = []judged{
 	},
 	{
 		"nothing due", func(c *results.Cell) { c.Ops["open"] = results.Op{} },
-		results.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model supports was due",
+		results.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model supports was scheduled",
 	},
 	{
 		"nothing found", func(c *results.Cell) { c.Ops["open"] = results.Op{NotFound: 60000} },
@@ -545,7 +545,7 @@ var doubts = []judged{
 		"",
 	},
 	{
-		"an engine beside this process", func(c *results.Cell) { c.Evidence.Beside = true },
+		"an engine beside this process", func(c *results.Cell) { c.Evidence.SameMachine = true },
 		results.OK, "",
 		codes{CodeSharedMachine},
 		"shared machine: engine and client run on one machine",

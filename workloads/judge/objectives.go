@@ -82,14 +82,14 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	case "rate":
 		return value(o, of.rate, words.Amount(of.rate)+"/s")
 	case "achieved":
-		return carriedOut(c, o)
+		return executed(c, o)
 	}
 	return of.time(c, o)
 }
 
 // proven judges an objective of an invalid cell, if the cell proves it. What the client loses of its
 // time makes times longer, errors more and rates lower. So a bound on these from the bad side that
-// is kept with the client's delays is kept without. The cell must have carried out what was offered.
+// is kept with the client's delays is kept without. The cell must have executed what was offered.
 // The client must have run.
 func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
 	no := results.Attained{}
@@ -116,7 +116,7 @@ func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
 // clientsOwn are the reasons of invalid cells in which the client lost time of its own.
 var clientsOwn = []results.Code{CodeClientDelays, CodeFewWorkers, CodeClientBusy, CodeClientCPU}
 
-// provenLeast is the share of the offered rate that an invalid cell must have carried out to prove
+// provenLeast is the share of the offered rate that an invalid cell must have executed to prove
 // an objective.
 const provenLeast = 0.99
 
@@ -133,7 +133,7 @@ func value(o *results.Objective, v float64, shown string) results.Attained {
 	return a
 }
 
-// few makes an objective unclear that is met by a figure of n operations, if telling takes more.
+// few makes an objective unclear that is met by a figure of n operations, if a decision takes more.
 func few(a results.Attained, n, takes int64) results.Attained {
 	if a.Verdict == results.Met && n < takes {
 		a.Verdict, a.Code, a.Text = results.Unclear, CodeTooFew,
@@ -147,8 +147,8 @@ func few(a results.Attained, n, takes int64) results.Attained {
 type figures struct {
 	ok, notFound, failed, unknown, dropped int64
 
-	rate              float64
-	due, service, lag *results.Latency
+	rate               float64
+	due, service, wait *results.Latency
 }
 
 func figuresOf(c *results.Cell, op string) figures {
@@ -160,19 +160,19 @@ func figuresOf(c *results.Cell, op string) figures {
 		f.ok, f.notFound, f.failed = f.ok+o.Count, f.notFound+o.NotFound, f.failed+o.Failed
 		f.unknown, f.dropped, f.rate = f.unknown+o.Unknown, f.dropped+o.Dropped, f.rate+o.Rate
 		if op != "" {
-			f.service, f.lag, f.due = &o.Service, &o.Lag, c.Due(&o)
+			f.service, f.wait, f.due = &o.Service, &o.Wait, c.Due(&o)
 		}
 	}
 	if all := c.AllOps; all != nil && op == "" {
-		f.service, f.lag, f.due = &all.Service, &all.Lag, all.Reported()
+		f.service, f.wait, f.due = &all.Service, &all.Wait, all.Reported()
 	}
 	if c.Arrivals == "closed" {
-		f.lag = nil
+		f.wait = nil
 	}
 	return f
 }
 
-// all is how many operations were due.
+// all is how many operations were scheduled.
 func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown + f.dropped }
 
 // share judges the share of n operations in all. That share is below p exactly if the
@@ -187,9 +187,9 @@ func (f *figures) share(o *results.Objective, n int64) results.Attained {
 	return few(value(o, v, results.Percent(v)), f.all(), takes)
 }
 
-// carriedOut judges the achieved share of the offered rate. A pause at the very end is no
+// executed judges the achieved share of the offered rate. A pause at the very end is no
 // fault, as for the verdict overloaded.
-func carriedOut(c *results.Cell, o *results.Objective) results.Attained {
+func executed(c *results.Cell, o *results.Objective) results.Attained {
 	if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
 		return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
 	}
@@ -205,8 +205,8 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 	kind, which := timeOf(o.Figure)
 	l, n := f.due, f.all()
 	switch kind {
-	case "lag":
-		l, n = f.lag, f.ok
+	case "wait", "lag": // lag: of results before 2026-11-27
+		l, n = f.wait, f.ok
 	case "service":
 		l, n = f.service, f.ok
 	}
@@ -227,7 +227,7 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 
 // timeOf divides the figure of a time: latencies have no kind.
 func timeOf(figure string) (kind, which string) {
-	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "lag" || kind == "service") {
+	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "wait" || kind == "lag" || kind == "service") {
 		return kind, which
 	}
 	return "", figure
@@ -259,7 +259,7 @@ func figureOf(l *results.Latency, name string) float64 {
 	return results.NeverEnded // a later mailbench wrote a figure that this one does not know
 }
 
-// takes is how many operations it takes to tell a figure of a distribution.
+// takes is how many operations a value of a distribution needs.
 func takes(name string) int64 {
 	for _, q := range results.Percentiles {
 		if q.Name == name {

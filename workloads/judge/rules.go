@@ -38,7 +38,7 @@ var rules = []rule{
 		if e.InProcess {
 			where = "in one process"
 		}
-		return when(e.InProcess || e.Beside, "shared machine: engine and client run %s and share its processors; "+
+		return when(e.InProcess || e.SameMachine, "shared machine: engine and client run %s and share its processors; "+
 			"such values rank models, they do not size clusters", where)
 	}},
 	{CodeClientDelays, results.Invalid, observed, func(c cell, e evidence) string {
@@ -127,12 +127,12 @@ var rules = []rule{
 			percent(share(c.Offered.Replaced, c.Offered.Due)))
 	}},
 
-	// Less was carried out than was offered.
+	// Less was executed than was offered.
 	{CodeDropped, results.Overloaded, measured, func(c cell, _ evidence) string {
 		o := c.Offered
-		return when(Overloaded(c) && o.Dropped > 0, "%d of %d due operations were never started (offered %s/s, achieved %s/s); %s",
+		return when(Overloaded(c) && o.Dropped > 0, "%d of %d scheduled operations were never started (offered %s/s, achieved %s/s); %s",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
-			cmp.Or(failures(c), "lower the rate, or raise --max-lag to measure their wait"))
+			cmp.Or(failures(c), "lower the rate, or raise --max-wait to measure their wait"))
 	}},
 	{CodeBehind, results.Overloaded, measured, func(c cell, _ evidence) string {
 		if text := behind(c); text != "" {
@@ -146,8 +146,8 @@ var rules = []rule{
 		return ""
 	}},
 
-	// Nothing or little was carried out. Figures of a phase in which most operations had errors are those of the
-	// few that a store in trouble still carried out.
+	// Nothing or little was executed. Figures of a phase in which most operations had errors are those of the
+	// few that a store in trouble still executed.
 	{CodeNothingSucceeded, results.Failed, measured, func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
 		name, text := firstError(c.Ops)
@@ -182,7 +182,7 @@ var rules = []rule{
 
 // countRules are about operations that are not in the figures, or are wrong in them.
 var countRules = []countRule{
-	{CodeDropped, measured | loads, "dropped: due, but never started", func(o *results.Op) int64 { return o.Dropped }},
+	{CodeDropped, measured | loads, "dropped: never started", func(o *results.Op) int64 { return o.Dropped }},
 	{CodeFailed, measured | loads, "failed", func(o *results.Op) int64 { return o.Failed }},
 	{CodeUnknown, measured | loads, "outcome unknown", func(o *results.Op) int64 { return o.Unknown }},
 	{CodeTooLarge, measured | loads, "too large for the engine", func(o *results.Op) int64 { return o.TooLarge }},
@@ -235,7 +235,7 @@ func inMemory(c *results.Cell, e *results.Evidence) string {
 	return ""
 }
 
-// lacked names the operations of the mix that the model does not offer.
+// lacked names the operations of the mix that the model does not support.
 func lacked(c *results.Cell) string {
 	var names []string
 	for _, name := range sortedOps(c.Ops) {

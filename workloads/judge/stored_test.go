@@ -36,7 +36,7 @@ func TestStoredResultsAreJudgedAsTheyWere(t *testing.T) {
 		}
 		for i := range r.Cells {
 			c := &r.Cells[i]
-			got, want := Judge(c), Judgement{Verdict: c.Verdict, Reason: c.Reason, Doubts: c.Doubts}
+			got, want := Judge(c), Judgment{Verdict: c.Verdict, Reason: c.Reason, Doubts: c.Doubts}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: cell %d, %s: judged\n%s, stored is\n%s", file, i, c, encoded(t, got), encoded(t, want))
 			}
@@ -44,7 +44,7 @@ func TestStoredResultsAreJudgedAsTheyWere(t *testing.T) {
 	}
 }
 
-// Judge reads no judgement that is in the cell, and changes nothing.
+// Judge reads no judgment that is in the cell, and changes nothing.
 func TestJudgeIsPure(t *testing.T) {
 	for _, c := range slices.Concat(verdicts, doubts) {
 		judged := c.cell()

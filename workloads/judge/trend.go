@@ -17,7 +17,7 @@ import (
 // autocorrelated data, 1998), for noise whose correlation falls with the distance of two
 // windows. docs/internals/decisions/0011-steady.md says what that finds and what it does not.
 const (
-	// trendWindows is how many windows it takes to tell a trend from noise.
+	// trendWindows is how many windows it takes to distinguish a trend from noise.
 	trendWindows = 8
 	// trendMost is how many windows are compared with each other. If there are more, they are
 	// put together in batches.
@@ -26,12 +26,12 @@ const (
 	trendDeviations = 2.576
 	// driftLeast is the share above which a change is reported.
 	driftLeast = 0.1
-	// correlationMost bounds the correlation of neighbouring windows that is assumed.
+	// correlationMost bounds the correlation of neighboring windows that is assumed.
 	correlationMost = 0.9
 )
 
 // Trend is how the service time changed over the windows; false if there are too few of
-// them to tell.
+// them to decide.
 func Trend(windows []float64) (results.Trend, bool) {
 	if len(windows) < trendWindows {
 		return results.Trend{}, false
@@ -79,7 +79,7 @@ func Drifts(t results.Trend) bool {
 // Steady reports whether both bounds of the trend are within SteadyWithin.
 func Steady(t results.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
 
-// batches are medians of neighbouring windows, at most trendMost.
+// batches are medians of neighboring windows, at most trendMost.
 func batches(windows []float64) []float64 {
 	n := len(windows)
 	if n <= trendMost {
@@ -107,9 +107,9 @@ func inflation(n int, r float64) float64 {
 	return 1 + 2*sum/(float64(n)*float64(n-1)*float64(n-2))
 }
 
-// correlation is the correlation of neighbours around the line: the less of two estimates. The
+// correlation is the correlation of neighbors around the line: the less of two estimates. The
 // first is from the residuals. It is corrected for the line that was fitted: for n values it
-// comes out too low by about (2+4r)/n. The second is from the differences of neighbours, which
+// comes out too low by about (2+4r)/n. The second is from the differences of neighbors, which
 // are correlated by -1/2 if values are independent. A step does not mislead it, but makes the
 // residuals look like correlated noise.
 func correlation(values []float64, slope float64) float64 {
@@ -126,7 +126,7 @@ func correlation(values []float64, slope float64) float64 {
 	return min(max(0, min(around, between)), correlationMost)
 }
 
-// ofRanks is the correlation of the ranks of neighbours; 0 if all values are the same.
+// ofRanks is the correlation of the ranks of neighbors; 0 if all values are the same.
 func ofRanks(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := float64(len(values)-1) / 2

@@ -9,7 +9,7 @@ import (
 )
 
 // noise is what service times of windows do by chance: it is normal in their logarithm,
-// neighbours are correlated, and one window in twenty is slow.
+// neighbors are correlated, and one window in twenty is slow.
 type noise struct{ deviation, correlation float64 }
 
 // windows are n of them, with so much more at the end than at the beginning, by a straight

@@ -1,6 +1,6 @@
 // Package latency records how mail operations ended and how long they took.
 //
-// An operation that was ok has three times: response time, service time and lag. An
+// An operation that was ok has three times: response time, service time and wait. An
 // operation that failed or whose outcome is unknown has one: how long it kept its
 // caller waiting. Times are kept in HDR histograms of nanoseconds.
 //
@@ -87,7 +87,7 @@ func (c *counts) index(v uint64) uint64 {
 func (c *counts) addTo(h *hdr.Histogram) {
 	for i, n := range c.of {
 		if n > 0 {
-			width := max(0, i>>c.bits-1)                                   // as in index
+			width := max(0, i>>c.bits-1)                         // as in index
 			_ = h.RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
 		}
 	}

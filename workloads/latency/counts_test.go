@@ -46,11 +46,11 @@ func TestRecordedIsEmptiedByATick(t *testing.T) {
 	r.record(Service, 5*time.Second)
 	r.record(Service, 2*Highest)
 	r.record(Latency, 2*Highest)
-	r.record(Lag, -1)
+	r.record(Wait, -1)
 	r.Counts[OK] = 2
 	for range 2 {
 		r.moveTo(&o)
-		if o.Counts[OK] != 2 || o.Clamped != 1 || o.Times[Service].TotalCount() != 2 || o.Times[Latency].TotalCount() != 1 || o.Times[Lag].Max() != 0 {
+		if o.Counts[OK] != 2 || o.Clamped != 1 || o.Times[Service].TotalCount() != 2 || o.Times[Latency].TotalCount() != 1 || o.Times[Wait].Max() != 0 {
 			t.Errorf("recorded %+v", o)
 		}
 	}

@@ -24,7 +24,7 @@ func Example() {
 	fmt.Println("open in this interval:", interval[0].Counts[latency.OK], "ok")
 
 	open := rec.Total(0)
-	for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Lag} {
+	for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Wait} {
 		took := time.Duration(latency.At(open.Times[k], 99.9))
 		fmt.Println("open,", k, "at p99.9:", took.Round(100*time.Microsecond))
 	}

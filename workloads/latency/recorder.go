@@ -12,18 +12,18 @@ import (
 type Kind uint8
 
 // The kinds. An open loop reports Response, which contains the wait for earlier operations
-// that were late. A closed loop has no due times and records Service only. The other kinds are
-// no latencies. FailedAfter and UnknownAfter tell how long an engine in trouble kept its callers
+// that were late. A closed loop has no scheduled times and records Service only. The other kinds are
+// no latencies. FailedAfter and UnknownAfter show how long an engine in trouble kept its callers
 // waiting. Latency is what is compared and ranked: the response without the client's own delays. Rest
 // is added to it to get all scheduled operations. Queued is the part of Service that found all
 // workers busy.
 const (
-	Response     Kind = iota // end − due
+	Response     Kind = iota // end − scheduled start
 	Service                  // end − start
-	Lag                      // start − due
+	Wait                     // start − scheduled start
 	FailedAfter              // end − start of operations that failed
 	UnknownAfter             // end − start of operations whose outcome is unknown
-	Latency                  // end − due without the client's own delays; closed loop: end − start
+	Latency                  // end − scheduled start without the client's own delays; closed loop: end − start
 	Rest                     // the same of operations that were executed and did not succeed
 	Queued                   // end − start of operations that found all workers busy
 	NumKinds     int  = iota
@@ -46,7 +46,7 @@ const (
 	Failed              // known not to be applied
 	Unknown             // timed out: may be applied
 	TooLarge            // beyond a limit of the engine; nothing was applied
-	Dropped             // due, but never started
+	Dropped             // scheduled, but never started
 	NumOutcomes int     = iota
 )
 
@@ -54,7 +54,7 @@ const (
 // counted in Clamped, because the histogram would not count it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms. Latencies have digits; lag and the times of
+// Significant decimal digits of the histograms. Latencies have digits; wait and the times of
 // failures need less.
 const (
 	digits      = 3 // 229 KB a histogram
@@ -87,7 +87,7 @@ func newHistogram(k Kind, rough bool) *hdr.Histogram {
 }
 
 func digitsOf(k Kind, rough bool) int {
-	if rough || k == Lag || k == FailedAfter || k == UnknownAfter {
+	if rough || k == Wait || k == FailedAfter || k == UnknownAfter {
 		return digitsRough
 	}
 	return digits
@@ -173,7 +173,7 @@ func (w *Worker) RecordLatency(op int, out Outcome, queued bool, due, start, end
 		o.record(Latency, took)
 		if w.open {
 			o.record(Response, end-due)
-			o.record(Lag, start-due)
+			o.record(Wait, start-due)
 		}
 	case Failed:
 		o.record(FailedAfter, end-start)
@@ -187,7 +187,7 @@ func (w *Worker) RecordLatency(op int, out Outcome, queued bool, due, start, end
 	w.mu.Unlock()
 }
 
-// Drop adds one operation that was due and never started.
+// Drop adds one operation that was scheduled and never started.
 func (w *Worker) Drop(op int) {
 	w.mu.Lock()
 	w.ops[op].Counts[Dropped]++
@@ -195,7 +195,7 @@ func (w *Worker) Drop(op int) {
 }
 
 const (
-	// opBytes is the size of an operation's histograms of latency, response, service and lag.
+	// opBytes is the size of an operation's histograms of latency, response, service and wait.
 	opBytes = 3*229<<10 + 31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
@@ -214,7 +214,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a recorder for that many operations and workers. Open says whether
-// operations have due times. Beyond mostPrecise operations, times are kept to two digits: a
+// operations have scheduled times. Beyond mostPrecise operations, times are kept to two digits: a
 // percentile is then within 1% and not 0.1%.
 func NewRecorder(ops, workers int, open bool) *Recorder {
 	rough, each := ops > mostPrecise, opBytes+partBytes

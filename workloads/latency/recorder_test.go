@@ -16,7 +16,7 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
 	r.Tick()
 	op := r.Total(1)
-	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Lag: 5 * time.Millisecond} {
+	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Wait: 5 * time.Millisecond} {
 		got := op.Times[k].Max()
 		if precision := []float64{0.001, 0.001, 0.01}[k]; math.Abs(float64(got)/float64(want)-1) > precision {
 			t.Errorf("%v = %v, want %v", Kind(k), time.Duration(got), want)
@@ -55,7 +55,7 @@ func TestClosedLoopHasServiceOnly(t *testing.T) {
 	r := NewRecorder(1, 1, false)
 	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second)
 	r.Tick()
-	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Lag] != nil {
+	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Wait] != nil {
 		t.Errorf("times = %v, want service alone", op.Times)
 	}
 }
@@ -131,7 +131,7 @@ func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	r.Worker(0).Record(0, OK, false, time.Second, 0, 1) // started before it was due
 	r.Tick()
 	op := r.Total(0)
-	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Lag].TotalCount() != 2 {
+	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Wait].TotalCount() != 2 {
 		t.Error("a value was lost")
 	}
 	if op.Clamped != 2 { // response and service of the first

@@ -78,7 +78,7 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 		g.Go(func() error { return crash.Guard(func() error { return a.work(gctx, accounts) }) })
 	}
 	if err := g.Wait(); err != nil {
-		return a.found, fmt.Errorf("audit: %w", err)
+		return a.found, fmt.Errorf("verification: %w", err)
 	}
 	return a.found, a.model(ctx)
 }
@@ -107,12 +107,12 @@ func (a *Auditor) worker(s drivers.Session) *auditWorker {
 func (a *Auditor) model(ctx context.Context) error {
 	s, err := a.Store.Session()
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return fmt.Errorf("verification: %w", err)
 	}
 	defer s.Close()
 	mb := a.Bound.Mailbox(s)
 	var m models.Audit
-	err = a.ask(ctx, func() (err error) {
+	err = a.retry(ctx, func() (err error) {
 		m, err = mb.Audit(ctx)
 		return err
 	})
@@ -128,8 +128,8 @@ func (a *Auditor) model(ctx context.Context) error {
 }
 
 // unknown looks for messages in the store of which the ledger has no record. Where operations were
-// broken off, or over a network of unknown outcome, there may be some. A ledger that was cut may end
-// within an operation, so this does not ask whether the ledger of another engine knows all outcomes.
+// interrupted, or over a network of unknown outcome, there may be some. A ledger that was cut may end
+// within an operation, so this does not check whether the ledger of another engine knows all outcomes.
 func (a *Auditor) unknown(stored int64) {
 	if !a.Whole || a.Later || a.Remote && a.History.Unknown > 0 {
 		return
@@ -144,7 +144,7 @@ func (a *Auditor) unknown(stored int64) {
 func take(f *results.Audit, m *models.Audit) {
 	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
 	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
-	f.BrokenBodies, f.BrokenOff, f.CounterDrift = m.BrokenBodies, m.BrokenOff, m.CounterDrift
+	f.BrokenBodies, f.InterruptedBlobs, f.CounterDrift = m.BrokenBodies, m.InterruptedBlobs, m.CounterDrift
 	f.Notes = append(f.Notes, m.Notes...)
 }
 
@@ -166,7 +166,7 @@ type auditWorker struct {
 func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 	number := int(w.History.Entries[entries[0]].Place.Account)
 	var account *models.Account
-	err := w.ask(ctx, func() (err error) {
+	err := w.retry(ctx, func() (err error) {
 		account, err = w.mb.Login(ctx, w.Address(number))
 		return err
 	})
@@ -195,7 +195,7 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 		if err != nil {
 			return err
 		}
-		err = w.ask(ctx, func() error {
+		err = w.retry(ctx, func() error {
 			clear(w.listed)
 			return w.list(ctx, f)
 		})
@@ -258,7 +258,7 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 			return err
 		}
 		var sum uint64
-		err = w.ask(ctx, func() (err error) {
+		err = w.retry(ctx, func() (err error) {
 			sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
 			return err
 		})
@@ -289,8 +289,8 @@ func unanswered(err error) bool {
 // that takes 25 s, in which another node takes over from one that died.
 const askTries = 9
 
-// ask calls the engine. If an engine over a network does not answer, ask tries again.
-func (a *Auditor) ask(ctx context.Context, question func() error) error {
+// retry calls the engine. If an engine over a network does not answer, retry tries again.
+func (a *Auditor) retry(ctx context.Context, question func() error) error {
 	var err error
 	for try := range askTries {
 		if try > 0 {

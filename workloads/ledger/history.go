@@ -29,7 +29,7 @@ type History struct {
 	unsure  []Delivery    // deliveries of unknown outcome
 
 	Delivered, Deleted int64 // acknowledged
-	Unknown            int64 // deliveries and changes whose outcome nobody knows
+	Unknown            int64 // deliveries and changes of unknown outcome
 	Torn               bool  // the last record is not whole
 }
 
@@ -55,7 +55,7 @@ func (h *History) entriesMost() int64 {
 		if e.State == Gone || e.State == Superseded {
 			continue
 		}
-		if n++; e.Labelled {
+		if n++; e.Labeled {
 			n++
 		}
 	}
@@ -95,7 +95,7 @@ type Entry struct {
 	at, ahead uint32 // its record's number, from 0, and that record's Ahead
 	from      int32  // 1 + index of the entry that it was before it moved here; 0: none
 	State     State
-	Labelled  bool          // a second folder may show it
+	Labeled   bool          // a second folder may show it
 	Held      models.Packed // as in its Record; 0 in older ledgers
 }
 
@@ -150,7 +150,7 @@ func (h *History) apply(r *Record) {
 		h.add(Entry{Key: k, N: r.N, Digest: was.Digest, Held: was.Held, at: at, ahead: r.Ahead, from: lastOf + 1})
 		return
 	case Shown:
-		if last.Event == Labelled && last.N == r.N && lastOf >= 0 {
+		if last.Event == Labeled && last.N == r.N && lastOf >= 0 {
 			h.mayBeBack(lastOf, r.Place)
 		}
 	}
@@ -183,10 +183,10 @@ func (h *History) apply(r *Record) {
 		e.State = Live
 	case Left:
 		e.State = Gone
-	case Labelled:
-		e.Labelled = true
-	case Unlabelled:
-		e.Labelled = false
+	case Labeled:
+		e.Labeled = true
+	case Unlabeled:
+		e.Labeled = false
 	case Shown:
 		if e.State == Gone {
 			e.State = Superseded
@@ -328,7 +328,7 @@ func link(before uint32, records []byte) uint32 {
 	return before
 }
 
-// follows reports whether the checksum of an encoded record is right behind a record with the
+// follows reports whether the checksum of an encoded record is right after a record with the
 // checksum before.
 func follows(before uint32, record []byte) bool {
 	return sumOf(record) == crc32.Update(before, castagnoli, record[:recordSize-4])

@@ -34,7 +34,7 @@ type Ledger struct {
 	size atomic.Int64
 }
 
-// ErrUnfit is what errors are of a ledger that cannot tell what a store acknowledged: it is gone,
+// ErrUnfit is what errors are of a ledger that does not have what a store acknowledged: it is gone,
 // damaged or too short.
 var ErrUnfit = errors.New("unfit ledger")
 
@@ -44,7 +44,7 @@ type unfit string
 func (e unfit) Error() string        { return string(e) }
 func (e unfit) Is(target error) bool { return target == ErrUnfit }
 
-// Event says what a record tells of its message.
+// Event is the change that a record has of its message.
 type Event uint8
 
 // The events.
@@ -66,10 +66,10 @@ const (
 	Left
 	// Arrived: the message has a new handle in the folder that it moved to.
 	Arrived
-	// Labelled: it is about to be shown in a second folder, or to be no longer.
-	Labelled
-	// Unlabelled: it is in its own folder only.
-	Unlabelled
+	// Labeled: it is about to be shown in a second folder, or to be no longer.
+	Labeled
+	// Unlabeled: it is in its own folder only.
+	Unlabeled
 	// Shown: a label or a move under way may show it in this folder, too.
 	Shown
 	lastEvent = Shown

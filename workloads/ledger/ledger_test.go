@@ -102,7 +102,7 @@ func TestTornLastRecord(t *testing.T) {
 // nothing is appended to one that cannot be opened.
 func FuzzLedger(f *testing.F) {
 	var good []byte
-	for i, e := range []Event{Delivered, Shown, Taking, Left, Arrived, Labelled, Shown, Taking, Deleted, Taking, Restored, UnknownDelivery, Kept} {
+	for i, e := range []Event{Delivered, Shown, Taking, Left, Arrived, Labeled, Shown, Taking, Deleted, Taking, Restored, UnknownDelivery, Kept} {
 		good = (&Record{Event: e, Place: Place{Account: uint32(i % 3), Folder: uint16(i % 2)}, N: 7, Handle: handle(1)}).Append(good)
 	}
 	f.Add(good, true)
@@ -246,7 +246,7 @@ func TestHistory(t *testing.T) {
 		{"not restored", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Deleted, inbox, 1), d(Taking, inbox, 1), d(Kept, inbox, 1)}, map[Key]State{{inbox, a}: Gone}, 0},
 		{"killed while restoring", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Deleted, inbox, 1), d(Taking, inbox, 1)}, map[Key]State{{inbox, a}: GoneOrLive}, 1},
 		{"moved, with a new handle", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2)}, map[Key]State{{inbox, a}: Gone, {archive, b}: Live}, 0},
-		{"moved away, and shown where it was by a label", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2), d(Labelled, archive, 2), d(Shown, inbox, 1)}, map[Key]State{{inbox, a}: Superseded, {archive, b}: Live}, 0},
+		{"moved away, and shown where it was by a label", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2), d(Labeled, archive, 2), d(Shown, inbox, 1)}, map[Key]State{{inbox, a}: Superseded, {archive, b}: Live}, 0},
 		{
 			"moved away, and perhaps back, under the handle it had",
 			[]Record{
@@ -256,9 +256,9 @@ func TestHistory(t *testing.T) {
 			1,
 		},
 		{
-			"moved away, and labelled back",
+			"moved away, and labeled back",
 			[]Record{
-				d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2), d(Labelled, archive, 2), d(Shown, inbox, 2),
+				d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2), d(Labeled, archive, 2), d(Shown, inbox, 2),
 			},
 			map[Key]State{{inbox, a}: Superseded, {archive, b}: Live},
 			0,

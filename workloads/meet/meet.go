@@ -38,7 +38,7 @@ const (
 	failedPoint = "failed"
 )
 
-// ErrGone says that another shard has failed, has ended or gives no sign of life.
+// ErrGone says that another shard has failed, has ended or sends no heartbeat.
 var ErrGone = errors.New("another shard cannot go on")
 
 // Shards is a shard among the others of its run.
@@ -52,12 +52,12 @@ type Shards struct {
 	store            drivers.Store
 	session          drivers.Session
 	putMark, getMark drivers.Statement
-	heartbeat        *heartbeat // nil: this shard gives no sign of life
-	signs            []sign     // last sign of life of each shard, by index - 1
+	heartbeat        *heartbeat // nil: this shard sends no heartbeat
+	signs            []sign     // last heartbeat of each shard, by index - 1
 }
 
 // Join opens the store of marks in the shards' namespace, and the first shard makes the table.
-// silence is how long another shard may give no sign of life; 0 means UsualSilence.
+// silence is how long another shard may send no heartbeat; 0 means UsualSilence.
 func Join(
 	ctx context.Context, shard plan.Shard, silence time.Duration,
 	open func(ctx context.Context) (drivers.Store, error), waits func(string),
@@ -134,7 +134,7 @@ func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 		if time.Since(began) > lateMost*s.silence {
 			return s.late(1)
 		}
-		s.tell("waits for shard 1 to begin")
+		s.notify("waits for shard 1 to begin")
 		if err := pause(ctx, every); err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *Shards) Barrier(ctx context.Context, point string) error {
 		var err error
 		switch {
 		case len(waiting) > 0:
-			s.tell("waits for shard " + strings.Join(waiting, ", "))
+			s.notify("waits for shard " + strings.Join(waiting, ", "))
 		case s.Shard.Index == 1:
 			at = time.Now().Add(ahead).UnixMicro()
 			err = s.mark(ctx, point+" go", at, "")
@@ -204,7 +204,7 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 		case ok:
 			return do()
 		}
-		s.tell("waits for shard 1")
+		s.notify("waits for shard 1")
 		if err := s.wait(ctx); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (s *Shards) Done(ctx context.Context, point string) error {
 			} else if err != nil {
 				return err
 			}
-			s.tell(fmt.Sprintf("waits for shard %d", i))
+			s.notify(fmt.Sprintf("waits for shard %d", i))
 			if err := pause(ctx, every); err != nil {
 				return err
 			}
@@ -249,7 +249,7 @@ func (s *Shards) Done(ctx context.Context, point string) error {
 	return errors.Join(gone...)
 }
 
-// Fail tells the others that this shard cannot go on.
+// Fail notifies the others that this shard cannot go on.
 func (s *Shards) Fail(ctx context.Context, why error) error {
 	return s.mark(ctx, failedPoint, 0, why.Error())
 }
@@ -339,7 +339,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *Shards) tell(what string) {
+func (s *Shards) notify(what string) {
 	if s.Waits != nil {
 		s.Waits(what)
 	}
@@ -357,7 +357,7 @@ func (s *Shards) Close() error {
 	return errors.Join(err, s.store.Close())
 }
 
-// A shard that is killed, or stands still, writes no mark. So each shard writes a heartbeat, one
+// A shard that is killed, or suspended, writes no mark. So each shard writes a heartbeat, one
 // small row, from the time that it joins until it leaves the run, during measured phases too.
 // Only a shard that waits reads the heartbeats of others.
 
@@ -373,7 +373,7 @@ const (
 	ended      = "ended"
 )
 
-// sign is the last sign of life that this shard has seen of another one.
+// sign is the last heartbeat that this shard has seen of another one.
 type sign struct {
 	at     int64     // its time by the other shard's clock, in µs; 0: none yet
 	since  time.Time // when this shard first saw the sign

@@ -190,7 +190,7 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 		}
 		sum.Add(e)
 	}
-	sum.Windows, sum.Lags = windows(parts)
+	sum.Windows, sum.Waits = windows(parts)
 	if t, ok := judge.Trend(sum.Windows); ok {
 		sum.Trend = &t
 	}
@@ -216,23 +216,23 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 	sum.Delays = &d
 }
 
-// windows are the medians of the shards' service times, and their largest lags, window by
+// windows are the medians of the shards' service times, and their largest waits, window by
 // window, as far as all shards have windows.
-func windows(parts []*results.Cell) (service []float64, lags []int64) {
+func windows(parts []*results.Cell) (service []float64, waits []int64) {
 	shortest := len(parts[0].Evidence.Windows)
 	for _, p := range parts {
-		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Lags))
+		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Waits))
 	}
 	for i := range shortest {
 		var values []float64
-		lag := int64(0)
+		wait := int64(0)
 		for _, p := range parts {
 			values = append(values, p.Evidence.Windows[i])
-			lag = max(lag, p.Evidence.Lags[i])
+			wait = max(wait, p.Evidence.Waits[i])
 		}
-		service, lags = append(service, results.Median(values)), append(lags, lag)
+		service, waits = append(service, results.Median(values)), append(waits, wait)
 	}
-	return service, lags
+	return service, waits
 }
 
 // engine is the state of the engine. If the shards have a store in common, it is what the first

@@ -1,8 +1,8 @@
 // Package merge puts the results of a run's shards together, as if one load generator had
-// carried out the whole run.
+// executed the whole run.
 //
 // Histograms add up exactly, so every percentile is that of all operations together. Counts and
-// costs add up, too. The verdict is judged anew. What cannot be added is left out (the longest
+// costs add up, too. The verdict is judged again. What cannot be added is left out (the longest
 // gap), or is that of the worst shard (processor time that a client lost).
 package merge
 
@@ -109,7 +109,7 @@ func digests(p *results.Phase, sources []Source, i int) {
 	}
 }
 
-// cells merges each cell of the shards, and judges it anew.
+// cells merges each cell of the shards, and judges it again.
 func (m *Merged) cells(sources []Source) error {
 	parts := map[results.Key][]*results.Cell{}
 	var order []results.Key
@@ -163,7 +163,7 @@ func union(k results.Key) results.Key {
 // histograms are the sums of the histograms of all shards, by their tags in the merged run.
 type histograms map[string]*hdr.Histogram
 
-// add adds a shard's latency log. It is an error if the log lacks operations of the shard.
+// add adds a shard's latency log. It is an error if the log misses operations of the shard.
 func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for i := range s.Run.Cells {
@@ -213,7 +213,7 @@ func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
 		latency.Rest: o.NotFound + o.Failed + o.Unknown,
 	}
 	if c.Arrivals != "closed" && c.Arrivals != "none" {
-		n[latency.Response], n[latency.Lag] = o.Count, o.Count
+		n[latency.Response], n[latency.Wait] = o.Count, o.Count
 	}
 	if o.Latency != nil {
 		n[latency.Latency] = o.Count

@@ -359,7 +359,7 @@ func TestWhatOneShardSaw(t *testing.T) {
 // Every number of two audits is added, but those that tell of one store that both shards read.
 func TestAuditsAreAdded(t *testing.T) {
 	ofStore := []string{
-		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "BrokenOff",
+		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "InterruptedBlobs",
 		"CounterDrift",
 	}
 	for _, common := range []bool{false, true} {

@@ -62,7 +62,7 @@ var latest struct {
 	pools *pools
 }
 
-// poolsOf returns the pools of a seed. Nobody may change them.
+// poolsOf returns the pools of a seed. They are read-only.
 func poolsOf(seed uint64) *pools {
 	latest.Lock()
 	defer latest.Unlock()
@@ -421,7 +421,7 @@ func appendWord(b []byte, s string) []byte {
 }
 
 // multipart writes the header of a multipart entity. depth is the letter in its boundary that
-// tells nested entities apart.
+// distinguishes nested entities.
 func (w *writer) multipart(kind string, depth byte, n uint64) {
 	from := len(w.buf)
 	b := append(w.buf, "Content-Type: multipart/"...)

@@ -11,7 +11,7 @@ import (
 )
 
 // Growth says what a data set already has of a census. The rest has to be delivered. The
-// zero Growth is a data set without messages, which lacks the whole load.
+// zero Growth is a data set without messages, which needs the whole load.
 //
 // A data set that grows gets the messages that each folder lacks. Their numbers follow those
 // of the messages before. They arrive later, too: in the day after the year of the load, and
@@ -44,9 +44,9 @@ func (g *Growth) time() (end time.Time, span time.Duration) {
 	return loadEnd.Add(growthSpan - left), left
 }
 
-// lacks returns how many messages a folder lacks before the step; 0, if it has more than
+// missing returns how many messages a folder needs before the step; 0, if it has more than
 // it should.
-func (g *Growth) lacks(c *Census, user, folder int) int {
+func (g *Growth) missing(c *Census, user, folder int) int {
 	n := int(c.counts[int(c.first[user])+folder])
 	if g.Has != nil {
 		n = max(0, n-g.Has(user, folder))
@@ -63,7 +63,7 @@ func (c *Census) Lacks(g *Growth) int64 {
 			continue
 		}
 		for f := range int(c.first[u+1] - c.first[u]) {
-			n += int64(g.lacks(c, u, f))
+			n += int64(g.missing(c, u, f))
 		}
 	}
 	return n
@@ -92,14 +92,14 @@ func (c *Census) Covers(o *Census) bool {
 // a phase.
 func OfLoad(n uint64) bool { return n < workloads.PhaseMessages }
 
-// LoadStream returns the deliveries of the load, in order of arrival. They are due
+// LoadStream returns the deliveries of the load, in order of arrival. They are scheduled
 // as soon as a worker is free. The error is that of ctx.
 func (c *Census) LoadStream(ctx context.Context) (Stream, error) {
 	return c.GrowthStream(ctx, &Growth{})
 }
 
 // GrowthStream returns the deliveries by which a data set grows to the census, in order of
-// arrival. They are due as soon as a worker is free. The error is that of ctx.
+// arrival. They are scheduled as soon as a worker is free. The error is that of ctx.
 func (c *Census) GrowthStream(ctx context.Context, g *Growth) (Stream, error) {
 	order, err := c.order(ctx, g)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *Census) order(ctx context.Context, g *Growth) (*LoadOrder, error) {
 			return nil, ctx.Err()
 		}
 		for i := c.first[u]; i < c.first[u+1]; i++ {
-			if n := g.lacks(c, u, int(i-c.first[u])); n > 0 {
+			if n := g.missing(c, u, int(i-c.first[u])); n > 0 {
 				p := pending{user: int32(u), folder: i, left: int32(n) + 1, own: i - c.first[u]}
 				l.advance(&p)
 				l.heap = append(l.heap, p)
@@ -205,7 +205,7 @@ func (l *LoadOrder) advance(p *pending) {
 	p.at = 1 - (1-p.at)*math.Exp(-r.Exp()/float64(p.left))
 }
 
-// Next returns the next message to load; ok is false behind the last.
+// Next returns the next message to load; ok is false after the last.
 func (l *LoadOrder) Next() (a Arrival, ok bool) {
 	if len(l.heap) == 0 {
 		return Arrival{}, false

@@ -1,5 +1,5 @@
 // Package plan is what a workload comes to, operation by operation: the population drawn from
-// the seed (Census), the order of its load (LoadOrder, Growth), when operations are due
+// the seed (Census), the order of its load (LoadOrder, Growth), when operations are scheduled
 // (Schedule), and what operation n is (Plan). A Stream puts them together for a phase; a Shard
 // is the part of one load generator. All of it is drawn from (seed, n), so a run replays exactly.
 // It reads no clock and knows no store.
@@ -38,7 +38,7 @@ type Operation struct {
 	// Pick is the random number from which Choose draws a place among a folder's live
 	// messages, and Window a span of time.
 	Pick uint64
-	Deep bool // list: begin behind the message picked, not at the newest
+	Deep bool // list: begin after the message picked, not at the newest
 	On   bool // flag, label, subscribe: set, or clear
 	// Message is the number of the message to deliver. For a search by sender, it is that of
 	// a message whose sender is searched for.
@@ -53,8 +53,8 @@ type Operation struct {
 	// Replaces: it was drawn in place of an operation that the model lacks.
 	Replaces bool
 	Session  uint64         // number of the session that it is a step of
-	Page     int            // entries that one call asks for
-	Skip     int            // list: begin behind so many of the newest messages
+	Page     int            // entries that one call requests
+	Skip     int            // list: begin after so many of the newest messages
 	Messages int            // how many messages a move, delete or flag is about; items of a pattern
 	Flag     workloads.Mark // to set or clear
 	Size     int            // deliver: bytes of the whole message; 0: as the workload says
@@ -66,7 +66,7 @@ type Operation struct {
 
 	rand   random.Rand
 	how    *how
-	client *client // the closed loop's client that carries it out; nil: an open loop
+	client *client // the closed loop's client that executes it; nil: an open loop
 }
 
 // client is one client of a closed loop.
@@ -287,7 +287,7 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	}
 }
 
-// Choose returns which of a folder's live messages the operation asks for: 0 is
+// Choose returns which of a folder's existing messages the operation uses: 0 is
 // the newest. There must be one at least.
 func (o *Operation) Choose(live int) int {
 	var r random.Rand
@@ -295,7 +295,7 @@ func (o *Operation) Choose(live int) int {
 	return o.how.ofFolder.Among(live, &r)
 }
 
-// Window returns the span of time that a slice asks for, anywhere among the arrivals of a data set:
+// Window returns the span of time of a slice, anywhere among the arrivals of a data set:
 // in it is that share of the messages that the workload says, by default a hundredth, or it is as
 // long as the workload says.
 func (o *Operation) Window(t Timeline) (from, to time.Time) {

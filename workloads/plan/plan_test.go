@@ -85,7 +85,7 @@ func TestPlanIsAFunction(t *testing.T) {
 	}
 }
 
-func TestMixIsHonoured(t *testing.T) {
+func TestMixIsHonored(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	p := New(w, &w.Phases[3], censusOf(t, w))
 	const n = 100_000

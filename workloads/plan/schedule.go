@@ -10,11 +10,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Schedule tells when the operations of an open loop are due. It neither
+// Schedule has the scheduled starts of the operations of an open loop. It neither
 // sleeps nor looks at a clock: it is a pure function of the phase and the seed.
 // One goroutine calls it.
 type Schedule interface {
-	// Next returns when the next operation (0, 1, 2 …) is due after the start
+	// Next returns when the next operation (0, 1, 2 …) is scheduled after the start
 	// of the phase; ok is false when the phase has no more.
 	Next() (due time.Duration, ok bool)
 }
@@ -59,12 +59,12 @@ func (l *limit) next(due time.Duration) (time.Duration, bool) {
 	return due, true
 }
 
-// ended reports whether operation n, which is due at due, is behind the end.
+// ended reports whether operation n, which is scheduled at due, is after the end.
 func (l *limit) ended(n uint64, due time.Duration) bool {
 	return l.operations > 0 && n >= l.operations || l.duration > 0 && due >= l.duration
 }
 
-// constant is due at n/rate, computed anew for each n: no errors add up.
+// constant is at n/rate, computed for each n: no errors add up.
 type constant struct {
 	limit
 	rate workloads.Rate
@@ -79,10 +79,10 @@ func (c *constant) Next() (time.Duration, bool) {
 	return due, ok
 }
 
-// at returns when operation n is due; false if that is behind the end.
+// at returns when operation n is scheduled; false if that is after the end.
 func (c *constant) at(n uint64) (time.Duration, bool) {
 	hi, lo := bits.Mul64(n, uint64(c.rate.Per))
-	if hi >= c.rate.Count { // the due time would not fit in 64 bits
+	if hi >= c.rate.Count { // the scheduled time would not fit in 64 bits
 		return 0, false
 	}
 	due, _ := bits.Div64(hi, lo, c.rate.Count)
@@ -93,7 +93,7 @@ func (c *constant) at(n uint64) (time.Duration, bool) {
 }
 
 // last returns how many of the claimed numbers are operations of the phase, and when the last of
-// them is due.
+// them is scheduled.
 func (c *constant) last(claimed uint64) (operations uint64, due time.Duration) {
 	if c.operations > 0 {
 		claimed = min(claimed, c.operations)
@@ -127,7 +127,7 @@ func (p *poisson) step(n uint64) float64 {
 	return p.sum
 }
 
-// whenOf is the inverse of count: the time in seconds at which n operations were due.
+// whenOf is the inverse of count: the time in seconds at which n operations were scheduled.
 func whenOf(p *workloads.Piece, n float64) float64 {
 	slope := (p.To - p.From) / p.Length.Seconds()
 	// This form of the solution does not lose digits where the slope is small.
@@ -146,7 +146,7 @@ type cursor struct {
 	n     float64       // operations due before the piece
 }
 
-// when returns when n operations were due: the inverse of Count.
+// when returns when n operations were scheduled: the inverse of Count.
 func (c *cursor) when(n float64) time.Duration {
 	for {
 		p := &c.shape[c.at]
@@ -160,7 +160,7 @@ func (c *cursor) when(n float64) time.Duration {
 	}
 }
 
-// shaped is a schedule whose rate changes. Operation n is due when the rate's integral
+// shaped is a schedule whose rate changes. Operation n is scheduled when the rate's integral
 // comes to n, or for a Poisson process to the sum of n unit exponentials.
 type shaped struct {
 	limit

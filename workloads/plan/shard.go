@@ -9,10 +9,10 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// Shard is the part of a run that one load generator carries out: the operations of every
+// Shard is the part of a run that one load generator executes: the operations of every
 // Of-th user. The zero value is the whole run.
 //
-// Every shard draws the operations of the whole run, and carries out those of its own
+// Every shard draws the operations of the whole run, and executes those of its own
 // users, at the times that they have in the whole run. So the operations of all shards
 // are those of one generator, none of them twice, and their rates add up to the
 // workload's. Only the further recipients of a delivery differ: they are users of the

@@ -16,15 +16,15 @@ import (
 )
 
 // Stream makes the operations of a phase, one after another. Several workers share
-// one; each operation is made by the worker that will carry it out.
+// one; each operation is made by the worker that will execute it.
 type Stream interface {
 	// Next makes the next operation into o, whose buffers are used again, and
-	// returns when it is due after the start of the phase. Now is the caller's last
+	// returns when it is scheduled after the start of the phase. Now is the caller's last
 	// reading of the clock, since the start of the phase; it ends a closed loop. Ok
 	// is false when the phase has no more. A caller passes the same o each time: in a
 	// closed loop, o identifies the client.
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
-	// Open reports whether operations are due by a schedule: an open loop.
+	// Open reports whether operations are scheduled by a schedule: an open loop.
 	Open() bool
 	// Span is how long the schedule is: as long as the phase, or else up to the last
 	// operation that Next has made. It is 0 for a closed loop.
@@ -59,19 +59,19 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	return c.shard.of(s, c.Users())
 }
 
-// merged is the streams of a phase, in the order in which their operations are due. The lock
-// is held only to take a number and its due time, since the operation is a pure function of
-// its number. At a constant rate so is the due time, which then needs no lock.
+// merged is the streams of a phase, in the order in which their operations are scheduled. The lock
+// is held only to take a number and its scheduled time, since the operation is a pure function of
+// its number. At a constant rate so is the scheduled time, which then needs no lock.
 type merged struct {
 	phase workloads.Phase
 	open  bool
 	parts []part
 	even  *constant // the schedule, if there is one stream, of a mix at a constant rate; else nil
 
-	claimed atomic.Uint64 // numbers taken from even, including those behind its end
+	claimed atomic.Uint64 // numbers taken from even, including those after its end
 	mu      sync.Mutex
 	next    uint64        // number of the next operation, if even is nil
-	last    time.Duration // due time of the operation taken last
+	last    time.Duration // scheduled time of the operation taken last
 	clients int           // clients of a closed loop that have called Next
 }
 
@@ -85,7 +85,7 @@ type part struct {
 	duration time.Duration
 
 	next   uint64        // number of the next operation, or of the next session
-	due    time.Duration // when next is due, if ahead
+	due    time.Duration // when next is scheduled, if ahead
 	ahead  bool          // due is known
 	ended  bool          // the schedule has no more
 	visits visits        // sessions under way
@@ -151,7 +151,7 @@ func (s *merged) one(o *Operation) (due time.Duration, ok bool) {
 	return due, ok
 }
 
-// first returns the stream whose operation is due first, or nil if there is none.
+// first returns the stream whose operation is scheduled first, or nil if there is none.
 func (s *merged) first() *part {
 	var first *part
 	for i := range s.parts {
@@ -179,7 +179,7 @@ func (p *part) head() bool {
 	return len(p.visits) > 0
 }
 
-// look finds out when the next operation of the mix, or the next session, is due.
+// look finds out when the next operation of the mix, or the next session, is scheduled.
 func (p *part) look() bool {
 	if !p.ahead && !p.ended {
 		p.due, p.ahead = p.schedule.Next()
@@ -188,7 +188,7 @@ func (p *part) look() bool {
 	return p.ahead
 }
 
-// at is when the next operation is due. Head must have returned true.
+// at is when the next operation is scheduled. Head must have returned true.
 func (p *part) at() time.Duration {
 	if p.session != nil {
 		return p.visits[0].due
@@ -196,8 +196,8 @@ func (p *part) at() time.Duration {
 	return p.due
 }
 
-// take takes the next operation and returns when it is due. For a session, v gets its
-// state. A session ends before a step that is due after the end of the phase.
+// take takes the next operation and returns when it is scheduled. For a session, v gets its
+// state. A session ends before a step that is scheduled after the end of the phase.
 func (p *part) take(v *visit) time.Duration {
 	if p.session == nil {
 		p.next++
@@ -292,7 +292,7 @@ func (s *merged) Span() time.Duration {
 const Digested = 10_000
 
 // PlanDigest returns the SHA-256, in hex, of the first operations of a phase with
-// their due times, and how many they are. Two runs with the same digest ask for the
+// their scheduled times, and how many they are. Two runs with the same digest have the
 // same first operations at the same times. Which message an operation chooses is drawn
 // among those that are live when it comes up, and is not part of the plan.
 func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum string, operations int64) {
@@ -304,7 +304,7 @@ func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum strin
 	return hex.EncodeToString(h.Sum(nil)), operations
 }
 
-// first yields the first n operations of a phase, and when they are due. The clients of a closed loop take turns.
+// first yields the first n operations of a phase, and when they are scheduled. The clients of a closed loop take turns.
 func first(s Stream, p *workloads.Phase, n int) iter.Seq2[*Operation, time.Duration] {
 	clients := make([]Operation, max(1, p.Clients))
 	return func(yield func(*Operation, time.Duration) bool) {
@@ -378,7 +378,7 @@ func timesOf(s *workloads.Step, r *random.Rand) int {
 
 // visit is one session under way.
 type visit struct {
-	due    time.Duration // when its next operation is due
+	due    time.Duration // when its next operation is scheduled
 	number uint64
 	rand   random.Rand
 	at     int // index of the step to come
@@ -439,8 +439,8 @@ func (v *visit) think(s *workloads.Session, usual random.Dist) time.Duration {
 	return time.Duration(d.Draw(&v.rand))
 }
 
-// visits are the sessions under way in an open loop: a heap with the one that is due
-// first on top. If two are due at the same time, the one that began first comes first.
+// visits are the sessions under way in an open loop: a heap with the one that is scheduled
+// first on top. If two are scheduled at the same time, the one that began first comes first.
 type visits []visit
 
 func (v *visit) before(w *visit) bool {

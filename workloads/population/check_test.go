@@ -103,7 +103,7 @@ func load(
 
 // settled has the engine flush, where it can.
 func settled(ctx context.Context, st drivers.Store) error {
-	if err := st.(drivers.Settler).Settle(ctx); !errors.Is(err, drivers.ErrUntold) {
+	if err := st.(drivers.Settler).Settle(ctx); !errors.Is(err, drivers.ErrUnreported) {
 		return err
 	}
 	return nil

@@ -251,7 +251,7 @@ func NewSource(seed, stream uint64) Source { return Source(mix(seed ^ mix(stream
 func (s Source) Seed(r *Rand, n uint64) { r.pcg.Seed(uint64(s), mix(n)) }
 
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
-// finalizer. It is a bijection that makes neighbouring numbers unlike each other.
+// finalizer. It is a bijection that makes neighboring numbers unlike each other.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Keys says how often each of n keys is asked for.
+// Keys says how often each of n keys is used.
 type Keys struct {
 	// Theta is the exponent of Zipf's law over ranks; 0 is uniform.
 	Theta float64
@@ -39,7 +39,7 @@ type Chooser struct {
 	zipf Zipf
 	// Rank k, from 0, is key (k*step + start) mod n: a permutation, as step and n have
 	// no common divisor. (YCSB hashes ranks instead. Some ranks then get the same
-	// key, and a third of the keys is never asked for.)
+	// key, and a third of the keys is never used.)
 	step, start uint64
 	table       []slot // nil if n is above tableMost, or keys are uniform
 }
@@ -75,7 +75,7 @@ func (c *Chooser) resize(n int) {
 	if c.keys.Latest {
 		return
 	}
-	// The golden section of n spreads neighbouring ranks most evenly.
+	// The golden section of n spreads neighboring ranks most evenly.
 	c.step = uint64(float64(n)*0.6180339887498949) | 1
 	for gcd(c.step, uint64(n)) != 1 {
 		c.step += 2
@@ -96,7 +96,7 @@ func (c *Chooser) Choose(r *Rand) int {
 	case c.table != nil:
 		i, part := bits.Mul64(r.Uint64(), uint64(len(c.table)))
 		s := &c.table[i]
-		key, alias := s.key, s.alias // both, to avoid a branch that nobody could predict
+		key, alias := s.key, s.alias // both, to avoid an unpredictable branch
 		if part >= s.keep {
 			key = alias
 		}

@@ -52,7 +52,7 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 	*s = sum
 }
 
-// addExamined sets the rows examined of n operations with the cost a and of m with the cost b.
+// addExamined sets the rows scanned of n operations with the cost a and of m with the cost b.
 // They are known if those of each operation are.
 func (s *StoreCost) addExamined(a *StoreCost, n int64, b *StoreCost, m int64) {
 	s.RowsExamined, s.Traced, s.ExaminedDeviation = nil, 0, 0
@@ -145,7 +145,7 @@ func SortErrors(all []ErrorCount) []ErrorCount {
 // Add adds what other workers' or generators' own delays changed.
 func (d *Delays) Add(b *Delays) { add(d, b) }
 
-// Add adds what the schedule of another load generator asked for at the same time.
+// Add adds the schedule of another load generator at the same time.
 func (o *Offered) Add(b *Offered) { add(o, b) }
 
 // Add adds what another load generator used at the same time. Processors, memory and workers
@@ -154,7 +154,7 @@ func (c *ClientInfo) Add(b *ClientInfo) { add(c, b) }
 
 // Add adds what another load generator showed at the same time. Counts are sums; times are
 // those of the worst generator. What follows from all generators together stays as it is:
-// Windows, Lags, Trend, Delays, Shards, Held, and the distribution of the hiccups.
+// Windows, Waits, Trend, Delays, Shards, Held, and the distribution of the hiccups.
 func (e *Evidence) Add(b *Evidence) {
 	add(e, b)
 	if b.Hiccups != nil {

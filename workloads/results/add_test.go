@@ -64,13 +64,13 @@ func same(path string, a, b reflect.Value, kept []string) (names []string) {
 // Each field of a result is added up, or stands here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
 func TestEveryFieldIsAdded(t *testing.T) {
-	everyFieldIsAdded(t, (*Op).Add, "Latency", "Response", "Service", "Lag", "Due",
+	everyFieldIsAdded(t, (*Op).Add, "Latency", "Response", "Service", "Wait", "Due",
 		"Quantiles") // of histograms, by SetTimes
 	everyFieldIsAdded(t, (*OpInterval).Add)
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
 	everyFieldIsAdded(t, (*Offered).Add)
 	everyFieldIsAdded(t, (*ClientInfo).Add, "Limits")
-	everyFieldIsAdded(t, (*Evidence).Add, "Held", "Delays", "Windows", "Lags", "Trend", "Shards",
+	everyFieldIsAdded(t, (*Evidence).Add, "Held", "Delays", "Windows", "Waits", "Trend", "Shards",
 		"Hiccups.Lateness") // of all generators together, by package merge
 	everyFieldIsAdded(t, (*EngineInfo).Add, "Version", "Settings")
 	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Shard")

@@ -66,7 +66,7 @@ type Cell struct {
 	Verdict    Verdict       `json:"verdict"`
 	Reason     *Reason       `json:"reason,omitempty"` // why the verdict is not ok
 	Doubts     []Doubt       `json:"doubts"`
-	Error      string        `json:"error,omitempty"` // why the phase could not be carried out to its end
+	Error      string        `json:"error,omitempty"` // why the phase could not be executed to its end
 	Stack      string        `json:"stack,omitempty"` // stack of Error, if it is a panic
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
@@ -79,37 +79,37 @@ type Cell struct {
 	Engines    *EngineInfo   `json:"engine_info,omitempty"` // the engine's state at the end of the phase
 	Client     *ClientInfo   `json:"client,omitempty"`
 	Evidence   *Evidence     `json:"evidence,omitempty"`
-	// Interrupted is what operations leave that are broken off. Only a phase interrupt has it.
+	// Interrupted is the state after interrupted operations. Only a phase interrupt has it.
 	Interrupted []Interrupted `json:"interrupted,omitempty"`
 }
 
-// Offered is what the schedule asked for and what was carried out. The rates leave
-// out operations that the model does not offer (Skipped) and operations that found
+// Offered is the scheduled and the executed load. The rates leave
+// out operations that the model does not support (Skipped) and operations that found
 // nothing to work on (NoTarget).
 type Offered struct {
-	Due      int64 `json:"due" add:"sum"`                // operations that were due, or that clients began
-	Skipped  int64 `json:"skipped" add:"sum"`            // due, but not offered by the model
+	Due      int64 `json:"due" add:"sum"`                // scheduled operations, or that clients began
+	Skipped  int64 `json:"skipped" add:"sum"`            // scheduled, but not supported by the model
 	Replaced int64 `json:"replaced,omitempty" add:"sum"` // part of Due, instead of unsupported operations
-	NoTarget int64 `json:"no_target" add:"sum"`          // due, but there was no live message to work on
-	Dropped  int64 `json:"dropped" add:"sum"`            // due, but never started
+	NoTarget int64 `json:"no_target" add:"sum"`          // scheduled, but there was no existing message to work on
+	Dropped  int64 `json:"dropped" add:"sum"`            // scheduled, but never started
 	// Span is the length of the schedule in seconds, up to where the phase was
 	// stopped. LastStart is when the last operation was started, in seconds since
 	// the phase began.
 	Span      float64 `json:"span_seconds" add:"max"`
 	LastStart float64 `json:"last_start_seconds" add:"max"`
-	Rate      float64 `json:"rate" add:"sum"`     // operations a second that were due
-	Achieved  float64 `json:"achieved" add:"sum"` // operations a second that were carried out, whatever their outcome
+	Rate      float64 `json:"rate" add:"sum"`     // operations a second that were scheduled
+	Achieved  float64 `json:"achieved" add:"sum"` // operations a second that were executed, whatever their outcome
 }
 
 // Evidence is what a phase showed about the generator and the store. Verdicts rest
 // on it. Times are nanoseconds.
 type Evidence struct {
-	InProcess bool   `json:"in_process" add:"or"`         // engine and generator share a process
-	Beside    bool   `json:"beside" add:"or"`             // they share a machine, in processes of their own
-	Discards  bool   `json:"discards" add:"or"`           // the engine keeps nothing
-	Settled   bool   `json:"settled" add:"and"`           // the store came to rest before the phase
-	Warm      bool   `json:"warm" add:"and"`              // service times became steady before the phase
-	NotCold   string `json:"not_cold,omitempty" add:"or"` // why the caches could not be dropped, or ""
+	InProcess   bool   `json:"in_process" add:"or"`         // engine and generator share a process
+	SameMachine bool   `json:"beside" add:"or"`             // they share a machine, in processes of their own
+	Discards    bool   `json:"discards" add:"or"`           // the engine keeps nothing
+	Settled     bool   `json:"settled" add:"and"`           // the store came to rest before the phase
+	Warm        bool   `json:"warm" add:"and"`              // service times became steady before the phase
+	NotCold     string `json:"not_cold,omitempty" add:"or"` // why the caches could not be dropped, or ""
 	// NotOffered says why the model cannot hold the workload's population. It is
 	// empty if the model can.
 	NotOffered string `json:"not_offered,omitempty" add:"or"`
@@ -125,10 +125,10 @@ type Evidence struct {
 	// Load says how a load used an existing data set: it added to the set, or went on with an
 	// interrupted load. It is empty if the data set is new.
 	Load string `json:"load,omitempty" add:"or"`
-	// Held is how many live messages there were in a measured phase of a sweep of the population.
+	// Held is how many existing messages there were in a measured phase of a sweep of the population.
 	Held *Held `json:"held,omitempty"`
 
-	// An operation is late if it starts more than Lateness after it was due. Late
+	// An operation is late if it starts more than Lateness after it was scheduled. Late
 	// counts operations that were late although a worker was free. Queued counts
 	// operations that were late because all workers were busy.
 	Lateness int64 `json:"lateness_ns" add:"max"`
@@ -155,17 +155,17 @@ type Evidence struct {
 	Delays  *Delays  `json:"delays,omitempty"`
 
 	// Windows are the service times of the phase's windows: a window's is the weighted mean
-	// of the medians of its operations. Lags are the mean lags of the same windows.
+	// of the medians of its operations. Waits are the mean waits of the same windows.
 	Windows []float64 `json:"windows_ns,omitempty"`
-	Lags    []int64   `json:"lags_ns,omitempty"`
+	Waits   []int64   `json:"lags_ns,omitempty"`
 	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
 
 	// Shards are the verdicts on each shard of a merged run.
 	Shards []ShardVerdict `json:"shards,omitempty"`
 }
 
-// Held is how many live messages there were before and after a phase, and how many the workload
-// asks for (Said).
+// Held is how many existing messages there were before and after a phase, and how many the workload
+// has (Said).
 type Held struct {
 	Said   int64 `json:"said"`
 	Before int64 `json:"before"`
@@ -207,7 +207,7 @@ type Delays struct {
 }
 
 // EngineInfo is the engine's state at one time. A number is negative if the engine does
-// not tell it.
+// not report it.
 type EngineInfo struct {
 	Version        string `json:"version,omitempty"`
 	DiskBytes      int64  `json:"disk_bytes" add:"size"`
@@ -221,8 +221,8 @@ type EngineInfo struct {
 	CPU            int64 `json:"cpu_ns,omitempty" add:"max"`
 	Tombstones     int64 `json:"tombstones" add:"size"`
 	TombstonesRead int64 `json:"tombstones_read_most,omitempty" add:"max"` // that one read met; 0: not known
-	// RowCacheReads asked the engine's cache of rows since it began, and RowCacheHits of them found
-	// their row; 0: it has none, or does not tell.
+	// RowCacheReads used the engine's cache of rows since it began, and RowCacheHits of them found
+	// their row; 0: it has none, or does not report them.
 	RowCacheReads int64             `json:"row_cache_reads,omitempty" add:"max"`
 	RowCacheHits  int64             `json:"row_cache_hits,omitempty" add:"max"`
 	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
@@ -309,7 +309,7 @@ type Audit struct {
 	Point  string `json:"point,omitempty"` // point of a sweep
 	Trial  int    `json:"trial,omitempty"` // from 1
 	Shard  int    `json:"shard,omitempty"` // from 1; 0: the run has no shards
-	// Fault is why the audit cannot tell whether all that was acknowledged is there: the data set's
+	// Fault is why the audit could not verify that all that was acknowledged is there: the data set's
 	// folder or its ledger is gone, or the ledger or the store is damaged.
 	Fault string `json:"fault,omitempty"`
 	// Error is why the audit was interrupted: what it did not reach is not verified.
@@ -323,27 +323,27 @@ type Audit struct {
 	Unknown     int64  `json:"unknown" add:"sum"`            // unknown when written: present or absent, both are right
 	BadUIDs     int64  `json:"bad_uids,omitempty" add:"sum"` // UIDs given twice in a folder, or not ascending
 	Unread      int64  `json:"unread,omitempty" add:"sum"`   // not checked, because the engine answered with an error
-	// Interrupted says that operations were broken off on an engine where an
+	// Interrupted says that operations were interrupted on an engine where an
 	// operation of several writes is not all or nothing. Such operations may leave
 	// broken references and broken bodies; nothing acknowledged is wrong then.
 	Interrupted bool `json:"interrupted,omitempty" add:"or"`
-	// Exact says that no operation on the data set was broken off or is of unknown outcome, on any
+	// Exact says that no operation on the data set was interrupted or is of unknown outcome, on any
 	// engine: counters that are written apart from what they count must be exact then.
-	Exact        bool     `json:"exact,omitempty" add:"and"`
-	Accounts     int64    `json:"accounts" add:"store"`
-	Folders      int64    `json:"folders" add:"store"`
-	Messages     int64    `json:"messages" add:"store"`
-	Purgeable    int64    `json:"purgeable" add:"store"`
-	Unreferenced int64    `json:"unreferenced" add:"store"`
-	Dangling     int64    `json:"dangling" add:"store"`
-	Duplicated   int64    `json:"duplicated" add:"store"`
-	BrokenBodies int64    `json:"broken_bodies" add:"store"`
-	BrokenOff    int64    `json:"broken_off,omitempty" add:"store"` // interrupted writes of blobs: orphaned files
-	CounterDrift int64    `json:"counter_drift" add:"store"`        // sum of what all counters are off by
-	Notes        []string `json:"notes,omitempty"`
+	Exact            bool     `json:"exact,omitempty" add:"and"`
+	Accounts         int64    `json:"accounts" add:"store"`
+	Folders          int64    `json:"folders" add:"store"`
+	Messages         int64    `json:"messages" add:"store"`
+	Purgeable        int64    `json:"purgeable" add:"store"`
+	Unreferenced     int64    `json:"unreferenced" add:"store"`
+	Dangling         int64    `json:"dangling" add:"store"`
+	Duplicated       int64    `json:"duplicated" add:"store"`
+	BrokenBodies     int64    `json:"broken_bodies" add:"store"`
+	InterruptedBlobs int64    `json:"broken_off,omitempty" add:"store"` // interrupted writes of blobs: orphaned files
+	CounterDrift     int64    `json:"counter_drift" add:"store"`        // sum of what all counters are off by
+	Notes            []string `json:"notes,omitempty"`
 }
 
-// Wrong reports whether anything acknowledged is not as it was promised, or nobody can tell.
+// Wrong reports whether anything acknowledged is wrong, or could not be verified.
 func (a *Audit) Wrong() bool {
 	return a.Fault != "" || a.Lost+a.Corrupt+a.Resurrected+a.BadUIDs > 0 || a.Damaged()
 }

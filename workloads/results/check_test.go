@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 		r := sample()
 		c.change(&r.Cells[troubled])
 		_, err := Parse([]byte(encoded(t, r)))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "cell james/embedded/measure/1/1: "+c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "result james/embedded/measure/1/1: "+c.want)) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}

@@ -389,12 +389,12 @@ func (f *logFile) sync() error {
 	return f.err
 }
 
-// end closes the file. If something could not be written, it cuts the file off behind the
+// end closes the file. If something could not be written, it cuts the file off after the
 // last whole line that is known to be on the disk.
 func (f *logFile) end() error {
 	err := f.sync()
 	if err != nil {
-		_ = f.file.Truncate(f.safe) // the first error tells more
+		_ = f.file.Truncate(f.safe) // the first error says more
 	}
 	if cerr := f.file.Close(); err == nil {
 		err = cerr
@@ -424,7 +424,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 		err = os.Rename(temp, name)
 	}
 	if err != nil {
-		_ = os.Remove(temp) // the first error tells more
+		_ = os.Remove(temp) // the first error says more
 	}
 	return err
 }

@@ -292,7 +292,7 @@ func TestOpenRefuses(t *testing.T) {
 		`{"format": "mailbench.run/1"}`:      `run.json: it was written by an older mailbench: its format is "mailbench.run/1", and this one reads "mailbench.run/3"; use the one that wrote it`,
 		`{"format": "mailbench.run/4"}`:      "run.json: it was written by a newer mailbench",
 		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json: it is damaged: seed must be a whole number, found a text",
-		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json: it is damaged: cell ",
+		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json: it is damaged: result ",
 
 		`{"format": "mailbench.run/2", "cells": [{}` + strings.Repeat(",{}", 1<<16) + `]}`:       "run.json: it is damaged: it has 65538 objects in ",
 		`{"format": "mailbench.run/2", "audits": [null` + strings.Repeat(", null", 1<<16) + `]}`: "run.json: it is damaged: it has 65538 objects in ",

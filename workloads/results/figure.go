@@ -14,7 +14,7 @@ type Figure string
 
 // Figures. Those up to BytesWritten are counted: they do not depend on the machine. Examined are the
 // rows that the engine read. Rows and bytes are those returned and those written together. P50 and P99
-// are percentiles of the response times of everything that was due (of service times in a closed
+// are percentiles of the response times of all scheduled operations (of service times in a closed
 // loop). Stored are the bytes that a message takes in the engine's files. ClientCPU and EngineCPU are
 // processor time.
 const (
@@ -50,7 +50,7 @@ func (f Figure) Counted() bool {
 func (f Figure) Name() string {
 	switch f {
 	case Examined:
-		return "rows examined"
+		return "rows scanned"
 	case BytesRead:
 		return "bytes read"
 	case BytesWritten:
@@ -80,8 +80,8 @@ func (f Figure) Percentile() float64 {
 	return 0.5
 }
 
-// Of is a counted figure of the cost. Rows and bytes are those read and those written together.
-// Rows examined that nobody knows are NaN.
+// Of is a counter of the cost. Rows and bytes are those read and those written together.
+// Unknown rows scanned are NaN.
 func (s *StoreCost) Of(f Figure) float64 {
 	switch f {
 	case Calls:
@@ -101,7 +101,7 @@ func (s *StoreCost) Of(f Figure) float64 {
 	return s.BytesRead + s.BytesWritten
 }
 
-// Counted is a counted figure of the operation, and its standard deviation. Bytes read and bytes
+// Counted is a counter of the operation, and its standard deviation. Bytes read and bytes
 // written have that of their sum.
 func (o *Op) Counted(f Figure) (mean, deviation float64) {
 	s := &o.Store
@@ -116,7 +116,7 @@ func (o *Op) Counted(f Figure) (mean, deviation float64) {
 	return s.Of(f), s.BytesDeviation
 }
 
-// Time is a percentile of an operation of the cell, over everything that was due, in
+// Time is a percentile of an operation of the cell, over all scheduled operations, in
 // nanoseconds. It is infinite if it lies among operations that never ended.
 func (c *Cell) Time(o *Op, f Figure) float64 {
 	all := c.Due(o)
@@ -157,7 +157,7 @@ type Objective struct {
 	Phase  string  `json:"phase,omitempty"`
 	Stream string  `json:"stream,omitempty"` // the stream whose figure it is; "": the whole phase
 	Op     string  `json:"op,omitempty"`     // "": all operations together
-	Figure string  `json:"figure"`           // such as p99, lag.p99 or errors
+	Figure string  `json:"figure"`           // such as p99, wait.p99 or errors
 	Sign   string  `json:"sign"`             // <, <=, > or >=
 	Bound  float64 `json:"bound"`            // nanoseconds, a share from 0 to 1, or operations a second
 	Text   string  `json:"text"`             // the bound as it was written: <20ms
@@ -200,7 +200,7 @@ func (o *Objective) Keeps(v float64) bool {
 // Attainment is what became of an objective.
 type Attainment string
 
-// Attainments. Unclear: the cell's figures do not tell. NoSuch: the model does not
+// Attainments. Unclear: the cell's values do not decide. NoSuch: the model does not
 // offer the operation.
 const (
 	Met     Attainment = "met"
@@ -225,7 +225,7 @@ type AllOps struct {
 	Latency  *Latency `json:"latency,omitempty"`
 	Response Latency  `json:"response"`
 	Service  Latency  `json:"service"`
-	Lag      Latency  `json:"lag"`
+	Wait     Latency  `json:"lag"`
 	Due      *Latency `json:"due,omitempty"`
 }
 
@@ -235,9 +235,9 @@ func Percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 
 // Verdict says whether a cell's figures can be used. Package judge gives it.
 type Verdict string
 
-// Verdicts, the worst last. Overloaded: less was carried out than was offered.
+// Verdicts, the worst last. Overloaded: less was executed than was offered.
 // Invalid: the generator was measured, not the engine. Empty: nothing was
-// measured. Failed: the phase could not be carried out, or not to its end.
+// measured. Failed: the phase could not be executed, or not to its end.
 const (
 	OK         Verdict = "ok"
 	Overloaded Verdict = "overloaded"

@@ -95,7 +95,7 @@ type Gap struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Support says how a model and engine offer an operation.
+// Support says how a model and engine support an operation.
 type Support string
 
 // Kinds of support.
@@ -113,8 +113,8 @@ type Op struct {
 	NotFound int64   `json:"not_found,omitempty" add:"sum"`
 	Failed   int64   `json:"failed,omitempty" add:"sum"`    // known to have changed nothing
 	Unknown  int64   `json:"unknown,omitempty" add:"sum"`   // timed out: may have changed something
-	Dropped  int64   `json:"dropped,omitempty" add:"sum"`   // due, but never started
-	NoTarget int64   `json:"no_target,omitempty" add:"sum"` // found no live message to work on
+	Dropped  int64   `json:"dropped,omitempty" add:"sum"`   // scheduled, but never started
+	NoTarget int64   `json:"no_target,omitempty" add:"sum"` // found no existing message to work on
 	TooLarge int64   `json:"too_large,omitempty" add:"sum"`
 	Clamped  int64   `json:"clamped,omitempty" add:"sum"` // latencies beyond the histogram's range, counted at its end
 	Support  Support `json:"support"`
@@ -124,9 +124,9 @@ type Op struct {
 	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
 	// do not have it.
 	Latency  *Latency `json:"latency,omitempty"`
-	Response Latency  `json:"response"` // end − due
+	Response Latency  `json:"response"` // end − scheduled start
 	Service  Latency  `json:"service"`  // end − start
-	Lag      Latency  `json:"lag"`      // start − due
+	Wait     Latency  `json:"lag"`      // start − scheduled start
 	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
 	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
 	// NeverEnded. Due is left out if it is the same as Latency.
@@ -146,7 +146,7 @@ type Op struct {
 // Others counts the outcomes that are not in the latency figures.
 func (o *Op) Others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropped + o.TooLarge }
 
-// Offered reports whether the model offers the operation.
+// Offered reports whether the model supports the operation.
 func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.Others() > 0 }
 
 // PatternCalls is how many calls of an operation ran a pattern, on average.
@@ -189,7 +189,7 @@ type ErrorCount struct {
 // OtherErrors is the text for all errors beyond the first few.
 const OtherErrors = "other errors"
 
-// NeverEnded is the value of a percentile that lies among operations that were due and never
+// NeverEnded is the value of a percentile that lies among scheduled operations and never
 // started.
 const NeverEnded = -1
 
@@ -214,18 +214,18 @@ type Latency struct {
 	Mean float64 `json:"mean"`
 }
 
-// StoreCost is what one operation asked of the store, on average.
+// StoreCost is the mean cost of one operation.
 type StoreCost struct {
 	Calls float64 `json:"calls" add:"mean"` // requests that went to the engine, without Retries
 	// Retries are further attempts of requests. How many there are depends on the machine.
 	Retries float64 `json:"retries,omitempty" add:"mean"`
-	// Throttled are requests that the engine refused because the client may not ask for so much in
+	// Throttled are requests that the engine refused because the client may not send so much in
 	// a time. Backoff is how long the driver waited after them, in nanoseconds.
 	Throttled float64 `json:"throttled,omitempty" add:"mean"`
 	Backoff   float64 `json:"backoff_ns,omitempty" add:"mean"`
 	// RowsExamined are the rows and index entries that the engine read, returned or not. It is
-	// left out if nobody knows. Traced is of how many operations it is the mean, if the engine
-	// only told it of some that were traced after the phase; 0: of all measured operations.
+	// left out if unknown. Traced is of how many operations it is the mean, if the engine
+	// only reported it for some that were traced after the phase; 0: of all measured operations.
 	RowsExamined *float64 `json:"rows_examined,omitempty"`
 	Traced       int64    `json:"rows_examined_traced,omitempty"`
 	RowsRead     float64  `json:"rows_read,omitempty" add:"mean"` // rows that the engine returned
@@ -235,7 +235,7 @@ type StoreCost struct {
 	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
 	// patterns, tables and columns that are additions.
 	BytesAdded float64 `json:"bytes_added,omitempty" add:"mean"`
-	// BlobCalls are what a model asked of a store of blobs outside of the engine; the bytes are part
+	// BlobCalls are the requests of a model to a store of blobs outside of the engine; the bytes are part
 	// of BytesRead and BytesWritten.
 	BlobCalls        float64 `json:"blob_calls,omitempty" add:"mean"`
 	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty" add:"mean"`
@@ -303,7 +303,7 @@ func (c *Cell) Alone(s *Stream) *Cell {
 
 // A percentile needs operations that are slower. Of n operations all are below the
 // percentile p with the probability p^n. From n = ln 0.05 / ln p on, that is less
-// than 5%: the least sample from which an upper bound of the percentile can be told
+// than 5%: the least sample from which an upper bound of the percentile is known
 // with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance
 // limits).
 // unbounded is that probability, 5%.
@@ -344,7 +344,7 @@ func Median[N ~int64 | ~float64](values []N) N {
 }
 
 // Due is the distribution of the latencies of an operation of the cell over everything
-// that was due. In a closed loop they are service times. A percentile is NeverEnded if it lies
+// that was scheduled. In a closed loop they are service times. A percentile is NeverEnded if it lies
 // among operations that were dropped.
 func (c *Cell) Due(o *Op) *Latency {
 	if o.Due != nil {
@@ -353,10 +353,10 @@ func (c *Cell) Due(o *Op) *Latency {
 	return c.Latency(o)
 }
 
-// Attempted is how many operations were due and offered, whatever became of them.
+// Attempted is how many operations were scheduled and offered, whatever became of them.
 func (o *Op) Attempted() int64 { return o.Count + o.Others() }
 
-// DueDiffers reports whether a percentile of everything that was due is not near that of the
+// DueDiffers reports whether a percentile of all scheduled operations is not near that of the
 // operations that were ok.
 func (o *Op) DueDiffers() bool {
 	l := cmp.Or(o.Latency, &o.Response)

@@ -20,7 +20,7 @@ import (
 // Format is the version of run.json. Within a version fields may be added, and
 // a reader ignores those that it does not know; a field is never removed or
 // given another meaning. docs/results.md describes the format. OlderFormat is read, too: it also has
-// counts of 0, and fields that nobody used.
+// counts of 0, and unused fields.
 const (
 	Format      = "mailbench.run/3"
 	OlderFormat = "mailbench.run/2"
@@ -97,15 +97,15 @@ type Schema struct {
 }
 
 // Machine identifies the machine of the load generator. ID is made from the
-// operating system's machine identity, and tells nothing else about the machine. It is
+// operating system's machine identity, and says nothing else about the machine. It is
 // empty if the system has no such identity.
 type Machine struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"` // host name
 }
 
-// Shard is the part of a run that one load generator carried out. A run of one
-// generator is shard 1 of 1. Start is the time at which all shards were told to begin.
+// Shard is the part of a run that one load generator executed. A run of one
+// generator is shard 1 of 1. Start is the time at which all shards begin.
 type Shard struct {
 	Index int    `json:"index"` // from 1
 	Of    int    `json:"of"`
@@ -117,10 +117,10 @@ type Config struct {
 	Models     []string `json:"models"`
 	Engines    []string `json:"engines"`
 	Trials     int      `json:"trials"`
-	Durability string   `json:"durability"` // the class that was asked for, or default
+	Durability string   `json:"durability"` // the requested class, or default
 	CacheBytes int64    `json:"cache_bytes,omitempty"`
 	Workers    int      `json:"workers"`
-	MaxLag     float64  `json:"max_lag_seconds"`
+	MaxWait    float64  `json:"max_lag_seconds"`
 	Audit      string   `json:"audit"`
 	MailFile   string   `json:"mail_file,omitempty"`
 	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
@@ -138,9 +138,9 @@ type FindMax struct {
 }
 
 // Phase is a phase of the workload with the digest of its plan: two runs with
-// equal digests were asked for the same first operations at the same times. SHA256
+// equal digests have the same first operations at the same times. SHA256
 // is the digest of the first Digested operations: operation, user, folders, message,
-// recipients and due time. The workload's text and the contents of mail decide the rest.
+// recipients and scheduled time. The workload's text and the contents of mail decide the rest.
 type Phase struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
@@ -271,7 +271,7 @@ func (r *Run) check() error {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if err := c.check(); err != nil {
-			return fmt.Errorf("cell %s: %w", c.Key, err)
+			return fmt.Errorf("result %s: %w", c.Key, err)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func sample() *Run {
 	}
 	op := func(count, ns int64, support Support) Op {
 		return Op{
-			Count: count, Support: support, Rate: float64(count) / 30, Response: lat(ns + 40_000), Service: lat(ns), Lag: lat(40_000),
+			Count: count, Support: support, Rate: float64(count) / 30, Response: lat(ns + 40_000), Service: lat(ns), Wait: lat(40_000),
 			Patterns: []PatternCalls{{Name: "page", Calls: 1.5}, {Name: "message_by_scan", Calls: 0.5}},
 			Store:    StoreCost{Calls: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
 		}
@@ -103,7 +103,7 @@ func sample() *Run {
 		},
 		Evidence: &Evidence{
 			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Late: 1812, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
-			Windows: []float64{1e6, 1.1e6, 2e6}, Lags: []int64{5, 40_000, 60_000},
+			Windows: []float64{1e6, 1.1e6, 2e6}, Waits: []int64{5, 40_000, 60_000},
 		},
 	}
 	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
@@ -124,7 +124,7 @@ func sample() *Run {
 	good.Doubts = []Doubt{shared, late("0.20%")}
 	good.Offered = &Offered{Due: 15000, Span: 30, LastStart: 29.98, Rate: 500, Achieved: 500}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
-	good.AllOps = &AllOps{Response: lat(600_000), Service: lat(560_000), Lag: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
+	good.AllOps = &AllOps{Response: lat(600_000), Service: lat(560_000), Wait: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
 	good.Objectives = []Attained{
 		{Objective: "list.p99", Bound: "<20ms", Verdict: Met, Value: 2_600_000, Shown: "2.60ms"},
 		{Objective: "purge.p99", Bound: "<1s", Verdict: NoSuch, Code: "no-operation", Text: "the model does not support it"},
@@ -185,7 +185,7 @@ func sample() *Run {
 		},
 		Config: Config{
 			Models: []string{"conversation", "james"}, Engines: []string{"embedded"}, Trials: 1, Durability: "default", CacheBytes: 64_000_000,
-			Workers: 32, MaxLag: 1.5, Audit: "after", MailFile: "in.mbox", MailLimit: 10_000_000_000, Data: true,
+			Workers: 32, MaxWait: 1.5, Audit: "after", MailFile: "in.mbox", MailLimit: 10_000_000_000, Data: true,
 			FindMax: &FindMax{From: 500, Max: 1e6, Precision: 0.05, Step: 5},
 		},
 		Settings: map[string]string{"cassandra_consistency": "QUORUM"},

@@ -72,12 +72,12 @@ const (
 )
 
 // OK reports whether the search ended at a limit of the store or its machine, or at its own
-// bound. Then Rate answers what the search was asked.
+// bound. Then Rate is the result of the search.
 func (r *SearchResult) OK() bool {
 	return r.Limit == LimitStore || r.Limit == LimitMachine || r.Limit == LimitMaxRate
 }
 
-// Due is the response time of all operations of the step that were due, or nil.
+// Due is the response time of all operations of the step that were scheduled, or nil.
 func (s *SearchStep) Due() *Latency {
 	if s.Cell.AllOps == nil {
 		return nil
@@ -125,11 +125,11 @@ type Growth struct {
 	From     float64      `json:"from,omitempty"` // of "flat from": the size from which on it is flat
 	Exponent float64      `json:"exponent"`
 	// Low and High bound the exponent with 95% confidence. They are left out if there are
-	// too few points to tell.
+	// too few points.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// PowerLow and PowerHigh bound the exponent of the part that grows, if the figure is that
-	// part and a fixed part. They are left out if Exponent says enough, or they cannot be told.
+	// part and a fixed part. They are left out if Exponent says enough, or they are unknown.
 	PowerLow  *float64      `json:"power_low,omitempty"`
 	PowerHigh *float64      `json:"power_high,omitempty"`
 	Exact     bool          `json:"exact,omitempty"` // counted: the errors of the values are known
@@ -141,11 +141,11 @@ type GrowthPoint struct {
 	Point string   `json:"point"`
 	Size  float64  `json:"size"`
 	Value float64  `json:"value"`
-	Error *float64 `json:"error,omitempty"` // relative standard error of a counted figure
+	Error *float64 `json:"error,omitempty"` // relative standard error of a counter
 }
 
 // Interrupted is what an operation on several messages leaves if its process is killed in the middle. It
-// was broken off once after each of its writes; each is a place. None to Lost are how many places leave the
+// was interrupted once after each of its writes; each is a place. None to Lost are how many places leave the
 // messages like that, and add up to all. Unreferenced to Drift are how many have faults that verification finds.
 type Interrupted struct {
 	Op       string `json:"op"` // move or delete
@@ -160,7 +160,7 @@ type Interrupted struct {
 	// More of these than the whole operation leaves.
 	Unreferenced int `json:"unreferenced"`  // messages, bodies or names that nothing refers to
 	Dangling     int `json:"dangling"`      // index entries without their message, or messages without theirs
-	Broken       int `json:"broken_bodies"` // chunks missing or left over
+	Broken       int `json:"broken_bodies"` // chunks missing or orphaned
 	Drift        int `json:"counter_drift"` // counters that are off
 }
 

@@ -23,14 +23,14 @@ func LatencyOf(h *hdr.Histogram) Latency {
 // SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func (o *Op) SetTimes(t *latency.Op, reported latency.Kind) {
 	all := TimesOf(t, reported)
-	o.Latency, o.Response, o.Service, o.Lag, o.Due = all.Latency, all.Response, all.Service, all.Lag, all.Due
+	o.Latency, o.Response, o.Service, o.Wait, o.Due = all.Latency, all.Response, all.Service, all.Wait, all.Due
 	o.Quantiles = quantiles(t, reported)
 }
 
 // TimesOf are the latencies of what was recorded of one operation, or of several together.
 func TimesOf(t *latency.Op, reported latency.Kind) *AllOps {
 	all := AllOps{
-		Service: LatencyOf(t.Times[latency.Service]), Lag: LatencyOf(t.Times[latency.Lag]), Due: due(t, reported),
+		Service: LatencyOf(t.Times[latency.Service]), Wait: LatencyOf(t.Times[latency.Wait]), Due: due(t, reported),
 	}
 	all.Response = all.Service // a closed loop has no scheduled times
 	if h := t.Times[latency.Response]; h != nil {

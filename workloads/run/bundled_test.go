@@ -69,7 +69,7 @@ func scaleDown(w *workloads.Workload) {
 		}
 		if p.Kind == workloads.Measure {
 			p.Operations = 200
-			mix := p.Asks()
+			mix := p.PerSecond()
 			if mix.Has(workloads.Delete) && !mix.Has(workloads.Deliver) { // as much as its phases delete
 				w.Population.Messages, p.Operations = random.Constant{Value: 60}, 60
 			}

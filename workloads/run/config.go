@@ -44,11 +44,11 @@ type Config struct {
 	// Whoever opened it closes it.
 	Mail messages.Source
 
-	// Shard is the part of the run that this process carries out; zero: all of it. Start
+	// Shard is the part of the run that this process executes; zero: all of it. Start
 	// is when the shards begin, the same for all. Start and workload identify the run.
 	Shard plan.Shard
 	Start time.Time
-	// ShardSilence is how long another shard may give no sign of life; 0: a minute.
+	// ShardSilence is how long another shard may send no heartbeat; 0: a minute.
 	ShardSilence time.Duration
 	// LoadSilence is how long a load goes on if an engine over a network acknowledges nothing; 0: a
 	// minute.
@@ -61,7 +61,7 @@ type Config struct {
 	// or else DefaultWorkers for an engine in this process and RemoteWorkers for one over a
 	// network. A load has Workers loaders, but no more than DefaultWorkers.
 	Workers int
-	MaxLag  time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxLag
+	MaxWait time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxWait
 	Audit   AuditMode
 
 	Provenance
@@ -75,7 +75,7 @@ type Provenance struct {
 	MailLimit int64    // the most bytes that a mail file was allowed to have
 }
 
-// Hooks are what a run tells while it goes on, and what it asks. Each may be nil.
+// Hooks are called while a run goes on. Each may be nil.
 type Hooks struct {
 	// LatencyLog gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer
@@ -101,9 +101,9 @@ const (
 	DefaultWorkers = 32
 	// RemoteWorkers is enough for 20,000/s at a service time of 25 ms.
 	RemoteWorkers = 512
-	// DefaultMaxLag is how late an operation may start. It is far beyond what a
+	// DefaultMaxWait is how late an operation may start. It is far beyond what a
 	// healthy run shows: up to it, waiting is in the figures, not dropped.
-	DefaultMaxLag = 10 * time.Second
+	DefaultMaxWait = 10 * time.Second
 )
 
 // AuditMode says when stores are compared with the ledger of acknowledged
@@ -134,7 +134,7 @@ type Progress struct {
 	// Combinations is how many there are.
 	Combination, Combinations int
 	// Done is the share of the whole run, and Left how long the rest takes, as far as
-	// can be told; 0: not known yet.
+	// is known; 0: not known yet.
 	Done float64
 	Left time.Duration
 	drive.Progress
@@ -172,15 +172,15 @@ func (c *Config) loaders() int {
 	return DefaultWorkers
 }
 
-func (c *Config) maxLag() time.Duration {
-	if c.MaxLag > 0 {
-		return c.MaxLag
+func (c *Config) maxWait() time.Duration {
+	if c.MaxWait > 0 {
+		return c.MaxWait
 	}
-	return DefaultMaxLag
+	return DefaultMaxWait
 }
 
 // longWait is how long a wait for another shard lasts before it is noted, once. Without a
-// terminal, nobody sees the progress line, and the run would say nothing for minutes.
+// terminal, no user sees the progress line, and the run would say nothing for minutes.
 const longWait = 10 * time.Second
 
 // longWaits calls note once for each wait that is long.
@@ -192,8 +192,8 @@ type longWaits struct {
 	noted       bool
 }
 
-// tell is called repeatedly while the run waits. What names the wait.
-func (w *longWaits) tell(what string) {
+// notify is called repeatedly while the run waits. What names the wait.
+func (w *longWaits) notify(what string) {
 	now := w.now()
 	if what != w.what || now.Sub(w.last) > longWait/2 { // another wait than the one before
 		w.what, w.since, w.noted = what, now, false

@@ -137,7 +137,7 @@ func (d *dataDir) dir(model, engine string, trial, point int) string {
 	return filepath.Join(d.path, name)
 }
 
-// In the name of a data set's folder, what stands before the number of its point and its trial.
+// In the name of a data set's folder, the text before the number of its point and its trial.
 const (
 	pointSuffix = "-point"
 	trialSuffix = "-trial"

@@ -54,11 +54,11 @@ type PlanOp struct {
 }
 
 // A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
-// These figures only have to tell minutes from hours.
+// These values only have to distinguish minutes from hours.
 const (
 	loadMessages = 5000  // messages a second
 	loadBytes    = 100e6 // bytes a second
-	closedEach   = 2000  // operations that a client of a closed loop carries out a second
+	closedEach   = 2000  // operations that a client of a closed loop executes a second
 )
 
 // estimate estimates the workload at a point. Traces must have been opened.
@@ -94,11 +94,11 @@ func (at *point) estimate() *Estimate {
 // load estimates the load: it delivers what the data set lacks.
 func (p *PlanPhase) load(e *Estimate) {
 	p.Operations = float64(max(0, e.Messages-e.has))
-	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.lacks()/loadBytes))
+	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.missing()/loadBytes))
 }
 
-// lacks is the share of the load's messages that the data set lacks.
-func (e *Estimate) lacks() float64 {
+// missing is the fraction of the load's messages that the data set does not have.
+func (e *Estimate) missing() float64 {
 	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
 }
 
@@ -115,14 +115,14 @@ func (e *Estimate) holds(messages int) {
 // added is the share of the final data set that the phases add.
 func (e *Estimate) added() float64 {
 	n := float64(e.Messages)
-	return (n*e.lacks() + e.Delivered) / max(1, n+e.Delivered)
+	return (n*e.missing() + e.Delivered) / max(1, n+e.Delivered)
 }
 
 func (e *Estimate) phase(one *PlanPhase, p *workloads.Phase, delivered float64) {
 	one.Operations = float64(p.Operations)
 	if rate := p.Rate; rate.Count > 0 && !one.Closed {
 		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
-			one.Operations = math.Ceil(n - 1e-6) // the first is due when the phase begins
+			one.Operations = math.Ceil(n - 1e-6) // the first is scheduled when the phase begins
 		}
 		one.Time = seconds(one.Operations / rate.PerSecond())
 	}

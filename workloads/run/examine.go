@@ -21,7 +21,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// examine has the engine trace examineEach operations of each kind. Where these ask more than
+// examine has the engine trace examineEach operations of each kind. Where these need more than
 // examineRequests together, it has fewer traced, and two at least: a node writes a trace for each
 // request, and examine reads it.
 const (
@@ -29,8 +29,8 @@ const (
 	examineRequests = 100
 )
 
-// examined finds out how many rows the engine examines for an operation, if the engine tells that
-// only of calls that it traces: after the last phase a few of each operation are carried out by
+// examined finds out how many rows the engine scans for an operation, if the engine reports that
+// only of calls that it traces: after the last phase a few of each operation are executed by
 // one client, on the same data. What cannot be found out stays unknown, and is no failure.
 func (c *combination) examined(ctx context.Context) {
 	tracer, ok := c.target.Store.(drivers.Tracer)
@@ -47,7 +47,7 @@ func (c *combination) examined(ctx context.Context) {
 			if op.Count == 0 || op.Store.RowsExamined != nil || ctx.Err() != nil {
 				continue
 			}
-			c.runner.progress(p.Name+": rows examined", drive.Progress{Fraction: -1})
+			c.runner.progress(p.Name+": rows scanned", drive.Progress{Fraction: -1})
 			err := crash.Guard(func() error { return c.examine(ctx, tracer, p, name, &op) })
 			if err != nil && ctx.Err() == nil {
 				c.runner.note(fmt.Sprintf("rows scanned by %s are unknown: %v", name, err))
@@ -71,9 +71,9 @@ func (c *combination) cellOf(p *workloads.Phase) *results.Cell {
 	return nil
 }
 
-// examine carries out a few operations with sessions that the engine traces, and notes the rows
+// examine executes a few operations with sessions that the engine traces, and notes the rows
 // that it examined. An engine that says it examined fewer rows than it returned counts other
-// things than the schema's rows, and tells nothing.
+// things than the schema's rows, and reports nothing.
 func (c *combination) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
@@ -88,7 +88,7 @@ func (c *combination) examine(
 	c.target.Store = plain
 	traced := m.Ops[name]
 	n := traced.Count
-	if err != nil || rows.untold || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
+	if err != nil || rows.unreported || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
 		return err
 	}
 	sum, squares := 0.0, 0.0
@@ -107,7 +107,7 @@ func (c *combination) examine(
 	return nil
 }
 
-// tracedPhase is a phase of one client that carries out a few of one operation, in the way that
+// tracedPhase is a phase of one client that executes a few of one operation, in the way that
 // p does.
 func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.Phase {
 	q := workloads.Phase{
@@ -135,12 +135,12 @@ func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.P
 }
 
 // rowCounts counts the rows that the engine examined for each operation of a stream, which one
-// worker carries out.
+// worker executes.
 type rowCounts struct {
 	plan.Stream
-	all    []int64 // by operation
-	calls  []int   // the operation of each call
-	untold bool
+	all        []int64 // by operation
+	calls      []int   // the operation of each call
+	unreported bool
 }
 
 // Next implements plan.Stream.
@@ -165,7 +165,7 @@ func (s *tracedStore) Session() (drivers.Session, error) {
 	return &countedSession{traced, s.to}, err
 }
 
-// countedSession counts the rows of its calls when it is closed: engines tell them late.
+// countedSession counts the rows of its calls when it is closed: engines report them late.
 type countedSession struct {
 	drivers.TracedSession
 	to *rowCounts
@@ -198,7 +198,7 @@ func (s *countedSession) Batch(ctx context.Context, st drivers.Statement, parts 
 	return s.TracedSession.Batch(ctx, st, parts)
 }
 
-// workAtMost is how long an engine may take to tell what it did.
+// workAtMost is how long an engine may take to report its work.
 const workAtMost = time.Minute
 
 // Close implements drivers.Session.
@@ -206,9 +206,9 @@ func (s *countedSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), workAtMost)
 	defer cancel()
 	work, err := s.Work(ctx)
-	s.to.untold = s.to.untold || err != nil || len(work) != len(s.to.calls)
+	s.to.unreported = s.to.unreported || err != nil || len(work) != len(s.to.calls)
 	for i := range work {
-		if s.to.untold = s.to.untold || work[i].Rows < 0; !s.to.untold {
+		if s.to.unreported = s.to.unreported || work[i].Rows < 0; !s.to.unreported {
 			s.to.all[s.to.calls[i]] += work[i].Rows
 		}
 	}
@@ -252,7 +252,7 @@ func (r *runner) floor(ctx context.Context) {
 
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
 // time, choice of operation and key, two readings of the clock, recording. The
-// schedule is always behind, so that nothing waits.
+// schedule is always after, so that nothing waits.
 func harnessFloor(ctx context.Context) (results.Floor, error) {
 	w, census, err := nothingWorkload(ctx)
 	if err != nil {
@@ -266,7 +266,7 @@ func harnessFloor(ctx context.Context) (results.Floor, error) {
 	var least results.Floor
 	for range floorShots {
 		m, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
-			Phase: phase, Stream: plan.StreamOf(w, &phase, census), Workers: 1, MaxLag: 1000 * time.Hour,
+			Phase: phase, Stream: plan.StreamOf(w, &phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
 		})
 		if err != nil {
 			return least, err

@@ -39,7 +39,7 @@ type silentSession struct{ drivers.Session }
 
 func (s silentSession) Take() drivers.Cost {
 	c := s.Session.Take()
-	c.RowsExamined, c.Untold = 0, c.Calls
+	c.RowsExamined, c.Unreported = 0, c.Calls
 	return c
 }
 

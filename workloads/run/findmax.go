@@ -43,7 +43,7 @@ const (
 	refillBelow = 0.9
 )
 
-// stepOperations is how many operations a step carries out: as many as the default objectives need
+// stepOperations is how many operations a step executes: as many as the default objectives need
 // (2,995 for errors <0.1%), and three standard deviations of Poisson arrivals more. A step is long
 // enough for them, but no longer than longestStep. Tests lower it.
 var stepOperations = 3165.0
@@ -74,7 +74,7 @@ type maxSearch struct {
 	*combination
 	results.Search
 	phase    *workloads.Phase
-	messages int             // live messages before the first step
+	messages int             // existing messages before the first step
 	took     []time.Duration // of each step
 }
 
@@ -143,10 +143,10 @@ func (s *maxSearch) firstRate() float64 {
 	return rate
 }
 
-// stepOf stands between the name of a phase and the number of a step.
+// stepOf is between the name of a phase and the number of a step.
 const stepOf = ", step "
 
-// step carries out the phase at one rate, with a phase number of its own. Before each
+// step executes the phase at one rate, with a phase number of its own. Before each
 // step but the first, it restores the store.
 func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep, error) {
 	step := results.SearchStep{Rate: rate}
@@ -166,7 +166,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	q := s.fresh(drawn)
 	spec := s.spec(&q, plan.StreamOf(s.workload(), &q, s.at.census), 0)
 	spec.Log = nil // the interval log would have the windows of some twenty phases
-	spec.MaxLag = min(spec.MaxLag, maxLagOf(s.Objectives))
+	spec.MaxWait = min(spec.MaxWait, maxLagOf(s.Objectives))
 	var last drive.Progress
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {
@@ -188,7 +188,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 }
 
 // length is how long a step at that rate lasts. Operations that the model lacks, or that found no
-// message in the step before, are not carried out.
+// message in the step before, are not executed.
 func (s *maxSearch) length(rate float64) time.Duration {
 	least := valueOr(s.runner.config.FindMax.Step, DefaultStep)
 	if s.runner.config.FindMax.Step == 0 && s.target.Caps.InProcess {
@@ -225,13 +225,13 @@ func (s *maxSearch) progress(what string, d drive.Progress) {
 
 // maxLagOf is how late an operation of a step may start before it is dropped.
 func maxLagOf(objectives []results.Objective) time.Duration {
-	lag := stepMaxLag
+	wait := stepMaxLag
 	for _, o := range objectives {
 		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
-			lag = max(lag, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxLag))))
+			wait = max(wait, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxWait))))
 		}
 	}
-	return lag
+	return wait
 }
 
 // fresh is a phase with a number that no other phase of any trial has.

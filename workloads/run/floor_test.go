@@ -49,8 +49,8 @@ func BenchmarkOpenLoop(b *testing.B) {
 		var dropped int64
 		for name, o := range m.Ops {
 			dropped += o.Dropped
-			b.ReportMetric(float64(o.Lag.P999)/1e6, name+"-p99.9-lag-ms")
-			b.ReportMetric(float64(o.Lag.P50)/1e6, name+"-p50-lag-ms")
+			b.ReportMetric(float64(o.Wait.P999)/1e6, name+"-p99.9-lag-ms")
+			b.ReportMetric(float64(o.Wait.P50)/1e6, name+"-p50-lag-ms")
 		}
 		b.ReportMetric(float64(dropped), "dropped")
 		b.ReportMetric(m.Client.CPUShare, "cpu-share")

@@ -13,7 +13,7 @@ func TestLongWaits(t *testing.T) {
 	w := longWaits{now: func() time.Time { return now }, note: func(what string) { noted = append(noted, what) }}
 	wait := func(what string, seconds int) {
 		for range 10 * seconds {
-			w.tell(what)
+			w.notify(what)
 			now = now.Add(100 * time.Millisecond)
 		}
 	}

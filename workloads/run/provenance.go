@@ -38,7 +38,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		Config: results.Config{
 			Models: []string{}, Engines: []string{},
 			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
-			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxLag: c.maxLag().Seconds(),
+			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxWait: c.maxWait().Seconds(),
 			Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
 		},
 		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},

@@ -1,11 +1,11 @@
-// Package run carries out a workload: for each model on each engine, in each trial,
+// Package run executes a workload: for each model on each engine, in each trial,
 // it opens a target, loads it, lets it settle, warms it up and measures, and puts
 // all that was seen into a reports.Run. Package judge then says whether the figures
 // can be used.
 //
 // # A deterministic run
 //
-// The seed alone decides what an operation is and when it is due. The live message
+// The seed alone decides what an operation is and when it is scheduled. The existing message
 // that it finds depends on what other workers have done before. A workload is
 // deterministic if it has one loader (load: {clients: 1}), a warm-up of a fixed
 // number of operations (warmup: {operations: N}) and one client (measure:
@@ -38,7 +38,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// Run carries out the workload with each model on each engine and returns what
+// Run executes the workload with each model on each engine and returns what
 // was found. A cell that fails is in the result with its reason, and the others
 // go on. When ctx ends, what was measured until then is returned, marked as
 // interrupted. If the result is nil, the error says why no cell could begin: a data
@@ -46,7 +46,7 @@ import (
 // be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
-		return nil, errors.New("--audit=only needs the data folder of an earlier run")
+		return nil, errors.New("--verify=only needs the data folder of an earlier run")
 	}
 	if err := c.CheckSweep(); err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ type runner struct {
 	asleep      []*combination  // their stores are loaded and sleep until the next trial
 }
 
-// matrix runs all tasks. If one could not be carried out, the next one loads its data set again.
+// matrix runs all tasks. If one could not be executed, the next one loads its data set again.
 func (r *runner) matrix(ctx context.Context) error {
 	c := r.config
 	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
@@ -343,7 +343,7 @@ func (c *combination) blank(p *workloads.Phase) results.Cell {
 	return cell
 }
 
-// durability is what the store promises, or what was asked for if there is none.
+// durability is the class that the store provides, or the requested one if there is no store.
 func (c *combination) durability() string {
 	if c.target == nil {
 		return c.runner.config.EngineOptions.Durability.String()

@@ -297,7 +297,7 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	c := config(t, d, `
   - measure: {rate: 4000/s, operations: 2000, mix: {open: 1, recount: 1}}
 `)
-	c.MaxLag = 50 * time.Millisecond
+	c.MaxWait = 50 * time.Millisecond
 	m := phaseOf(t, runOK(t, c), "measure")
 	if o := m.Ops["recount"]; o.Dropped > 0 || o.Support != results.NotOffered {
 		t.Errorf("recount, which the model does not offer: %+v", o)

@@ -32,7 +32,7 @@ type task struct {
 
 // tasks are those of every model on every engine in every one of the trials, in the order of the run. Each trial
 // goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes
-// slower or faster favours none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
+// slower or faster favors none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
 func (c *Config) tasks(trials []int, of func(task) ([]task, error)) iter.Seq2[*task, error] {
 	return func(yield func(*task, error) bool) {
 		n := len(c.Engines) * len(c.Models)
@@ -191,7 +191,7 @@ type point struct {
 	source   messages.Source
 }
 
-// points are the workloads to carry out, in the order of the sweep.
+// points are the workloads to execute, in the order of the sweep.
 func (c *Config) points(ctx context.Context) ([]point, error) {
 	all := []point{{workload: c.Workload}}
 	if s := c.Workload.Sweep; s != nil && c.Audit != AuditOnly {

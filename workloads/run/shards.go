@@ -52,7 +52,7 @@ func (c *Config) shard() results.Shard {
 }
 
 // namespace is a name that all shards of a run compute alike and that no other run has. The
-// argument what tells the namespaces of one run apart.
+// argument what distinguishes the namespaces of one run.
 func (c *Config) namespace(what string) string {
 	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Shard.Of, c.Workload.Seed,
 		subject.Digest(c.Workload.Source), what)
@@ -85,7 +85,7 @@ func (r *runner) meet(ctx context.Context) error {
 		long := longWaits{now: time.Now, note: r.note}
 		waits := func(what string) {
 			r.progress(what, drive.Progress{Fraction: -1})
-			long.tell(what)
+			long.notify(what)
 		}
 		s, err := meet.Join(ctx, c.Shard, c.ShardSilence, open, waits)
 		if err != nil {
@@ -155,7 +155,7 @@ func (c *combination) together(ctx context.Context, point string) error {
 	return c.shards.Barrier(ctx, point)
 }
 
-// giveUp tells the other shards that this one cannot go on with the combination.
+// giveUp notifies the other shards that this one cannot go on with the combination.
 func (c *combination) giveUp(ctx context.Context, why error) {
 	if c.shards != nil && !errors.Is(why, meet.ErrGone) {
 		_ = c.shards.Fail(ctx, why) // the reason is in the results of this shard

@@ -25,7 +25,7 @@ import (
 )
 
 // combination is one model on one engine with one data set, in one trial or in all trials that reuse
-// its store. It carries out all phases of the workload, one after another. In a sweep it does that at
+// its store. It executes all phases of the workload, one after another. In a sweep it does that at
 // one point, or at several points for which the data set grows.
 type combination struct {
 	task   // under way
@@ -48,8 +48,8 @@ type found struct {
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run carries out the task. The result has everything that was measured, whatever happens. A phase that could not
-// be carried out says why in its cell. It returns true if it leaves the store open for the next task.
+// run executes the task. The result has everything that was measured, whatever happens. A phase that could not
+// be executed says why in its cell. It returns true if it leaves the store open for the next task.
 func (c *combination) run(ctx context.Context) (open bool) {
 	if c.runner.config.Audit == AuditOnly {
 		c.auditOnly(ctx)
@@ -108,8 +108,8 @@ func (c *combination) sleeps(ctx context.Context) bool {
 	return true
 }
 
-// audited audits the data set if the configuration asks for it. It returns false if the audit
-// could not be carried out.
+// audited audits the data set if the configuration says so. It returns false if the audit
+// could not be executed.
 func (c *combination) audited(ctx context.Context) bool {
 	if c.runner.config.Audit != AuditAfter || ctx.Err() != nil {
 		return true
@@ -261,7 +261,7 @@ func stack(err error) string {
 	return ""
 }
 
-// notDone records why the audit or the close of the data set could not be carried out.
+// notDone records why the audit or the close of the data set could not be executed.
 func (c *combination) notDone(ctx context.Context, name string, err error) {
 	if !isFailure(ctx, err) {
 		return
@@ -275,7 +275,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	add(c.runner.result, cell)
 }
 
-// allPhases carries out the workload's phases in order and says whether it came to
+// allPhases executes the workload's phases in order and says whether it came to
 // the end.
 func (c *combination) allPhases(ctx context.Context) bool {
 	c.found = found{settled: true, warm: true}
@@ -312,7 +312,7 @@ func (c *combination) allPhases(ctx context.Context) bool {
 	return c.endTogether(ctx)
 }
 
-// endTogether waits until all shards have carried out their last phase. If one has not, because it
+// endTogether waits until all shards have executed their last phase. If one has not, because it
 // died, the phases of this one are no part of a whole run.
 func (c *combination) endTogether(ctx context.Context) bool {
 	err := ctx.Err() // one that was interrupted in its last phase must not come to the barrier
@@ -326,7 +326,7 @@ func (c *combination) endTogether(ctx context.Context) bool {
 	return err == nil
 }
 
-// one carries out one phase and adds its cell.
+// one executes one phase and adds its cell.
 func (c *combination) one(ctx context.Context, p *workloads.Phase) (err error) {
 	switch p.Kind {
 	case workloads.Load:
@@ -376,7 +376,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	return c.target.Loaded()
 }
 
-// rest carries out a phase without operations: settle or cold.
+// rest executes a phase without operations: settle or cold.
 func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
 	began := time.Now()
@@ -411,7 +411,7 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 	p.Duration, p.Operations = firstWarmup*p.Duration, firstWarmup*p.Operations
 }
 
-// mixed carries out a warm-up or a measured phase.
+// mixed executes a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	before := c.target.Observe()
 	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
@@ -433,12 +433,12 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	return err
 }
 
-// spec says what to carry out in a phase.
+// spec says what to execute in a phase.
 func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
-		MaxLag: r.config.maxLag(), Lateness: c.found.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
+		MaxWait: r.config.maxWait(), Lateness: c.found.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
 	}
 	if p.Kind == workloads.Load {
@@ -471,7 +471,7 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	return spec
 }
 
-// failed records why a phase could not be carried out, or not to its end. An error
+// failed records why a phase could not be executed, or not to its end. An error
 // after the run was interrupted is no failure.
 func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
 	if !isFailure(ctx, err) {
@@ -492,7 +492,7 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	add(c.runner.result, cell)
 }
 
-// interrupt carries out a phase that breaks operations off. Of several shards the first does. On an
+// interrupt executes a phase that breaks operations off. Of several shards the first does. On an
 // engine that keeps nothing there is nothing to look at.
 func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)

@@ -33,7 +33,7 @@ type Folder struct {
 // Claim makes an empty folder a scratch folder of this process. It is locked before
 // it is marked: a folder with a mark and without a lock has lost its process. Where
 // a folder cannot be locked (Windows, some network file systems) it is not marked
-// either, and nobody but this process removes it.
+// either, and only this process removes it.
 func Claim(path string) (*Folder, error) {
 	lock, err := lockFolder(path)
 	if errors.Is(err, ErrInUse) {
@@ -51,7 +51,7 @@ func Claim(path string) (*Folder, error) {
 	return f, nil
 }
 
-// Keep takes the mark off, so that nobody removes the folder.
+// Keep takes the mark off, so that no process removes the folder.
 func (f *Folder) Keep() error {
 	if f.lock == nil {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// lacking is the share of the operations that may find no live message to work on.
+// lacking is the share of the operations that may find no existing message to work on.
 // With more, the load is lighter than the rate.
 const lacking = 0.02
 
-// A step does not hold if its last operation started later after its due time than both of
+// A step does not hold if its last operation started later after its scheduled time than both of
 // these. A queue that grows for some seconds means a rate above the limit, also if bounds are
 // wide. A pause at the end of a step does not count twice: it is not in the next measurement.
 const (
@@ -128,7 +128,7 @@ func Found(s *results.Search) results.SearchResult {
 	return f
 }
 
-// partly says how much of a rate the model carries out, if it does not offer all operations.
+// partly says how much of a rate the model executes, if it does not offer all operations.
 func partly(s *results.Search, rate float64) string {
 	for i := range s.Steps {
 		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
@@ -200,7 +200,7 @@ func last(s *results.Search, rate float64, v results.StepVerdict) string {
 }
 
 // sharedMachine reports whether engine and load generator share processors that were
-// full at that rate. Nobody can tell then which of them was at its limit.
+// full at that rate. It is unknown then which of them was at its limit.
 func sharedMachine(s *results.Search, rate float64) bool {
 	shared, n := 0, 0
 	for i := range s.Steps {

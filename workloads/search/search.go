@@ -35,7 +35,7 @@ const (
 type tally struct {
 	rate                          float64
 	held, unclear, broken, client int
-	operations                    float64 // operations that were due in the last measurement
+	operations                    float64 // scheduled operations in the last measurement
 }
 
 // good is how many of the measurements did not break, bad is how many did.
@@ -149,7 +149,7 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	case low.good() < twice:
 		return low.rate, true
 	}
-	return beside(all, low, high, 1+precision(s, low), s.Max)
+	return outside(all, low, high, 1+precision(s, low), s.Max)
 }
 
 // usual is how many doublings a search is expected to take until a step breaks.
@@ -186,9 +186,9 @@ func halvings(ratio, precision float64) int {
 	return max(0, int(math.Ceil(math.Log2(math.Log(ratio)/math.Log1p(precision)))))
 }
 
-// beside returns a rate just outside of the bracket, if measurements at an end of it differ. The
-// limit is near that end, and the next rate tells how near.
-func beside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
+// outside returns a rate just outside of the bracket, if measurements at an end of it differ. The
+// limit is near that end, and the next rate shows how near.
+func outside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
 	if next := rounded(low.rate / factor); low.contested() && sureLow(all, low) < next {
 		return next, true
 	}

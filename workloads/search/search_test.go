@@ -178,8 +178,8 @@ func TestSharedMachine(t *testing.T) {
 	}{
 		{results.Evidence{InProcess: true}, info(0.95, 0), 0, results.LimitMachine},
 		{results.Evidence{InProcess: true}, info(0.5, 0.5), 0, results.LimitStore},
-		{results.Evidence{Beside: true}, info(0.5, 0.45), 0.9, results.LimitMachine},
-		{results.Evidence{Beside: true}, info(0.5, 0.45), 0.1, results.LimitStore},
+		{results.Evidence{SameMachine: true}, info(0.5, 0.45), 0.9, results.LimitMachine},
+		{results.Evidence{SameMachine: true}, info(0.5, 0.45), 0.1, results.LimitStore},
 		{results.Evidence{}, info(0.95, 0), 0, results.LimitStore},
 	} {
 		s := run(100, 1e6, limitAt(5000, results.StepBroken))

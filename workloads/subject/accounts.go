@@ -114,7 +114,7 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 	return g.Wait()
 }
 
-// findPromise asks for the raw form and an attachment of a message that does not
+// findPromise reads the raw form and an attachment of a message that does not
 // exist. A model that keeps them says not found; a model that does not keep them
 // says not offered.
 func (t *Target) findPromise(ctx context.Context) error {

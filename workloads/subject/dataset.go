@@ -49,7 +49,7 @@ type Dataset struct {
 	Began      time.Time      `json:"began"`
 	Complete   bool           `json:"complete"`
 	// Steps are the load and the growths, each with the messages that it delivers. The
-	// last is under way unless Complete. The ledger tells how far it has come.
+	// last is under way unless Complete. The ledger shows how far it has come.
 	Steps []Step `json:"steps,omitempty"`
 	// Records is how many records the ledger had when this was written: it cannot have fewer.
 	Records int64 `json:"records,omitempty"`
@@ -60,7 +60,7 @@ type Dataset struct {
 	Closed      bool `json:"closed"`
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Namespace is where the data is on a shared engine. It is "" for an embedded engine,
-	// whose data is beside this file.
+	// whose data is next to this file.
 	Namespace string         `json:"namespace,omitempty"`
 	Promise   ledger.Promise `json:"promise"`
 }
@@ -163,7 +163,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if d.Shard != want.Shard || d.Of != want.Of {
 		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
 	}
-	audit := fmt.Sprintf("%s, or verify it with --audit=only", d.removal())
+	audit := fmt.Sprintf("%s, or verify it with --verify=only", d.removal())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
@@ -244,7 +244,7 @@ func (t *Target) openDataset() error {
 	return nil
 }
 
-// Broken notes that an operation ended where nobody knows what it did: an audit of the data
+// Broken notes that an operation ended with an unknown effect: an audit of the data
 // set judges it like one whose run was killed.
 func (t *Target) Broken() { t.Dataset.Interrupted = true }
 
@@ -267,11 +267,11 @@ func (t *Target) note() error {
 }
 
 // Exact reports whether counters of the data set in a folder must be exact: no operation on it was
-// broken off or is of unknown outcome. It is the rule of audits.
+// interrupted or is of unknown outcome. It is the rule of audits.
 func (d *Dataset) Exact(dir string) (bool, error) {
 	h, err := d.history(dir)
 	if errors.Is(err, ledger.ErrUnfit) {
-		return false, nil // nobody can tell; audits say so
+		return false, nil // unknown; audits report it
 	} else if err != nil {
 		return false, err
 	}
@@ -279,7 +279,7 @@ func (d *Dataset) Exact(dir string) (bool, error) {
 }
 
 // history reads the data set's ledger. The error is ledger.ErrUnfit if the ledger is gone, damaged
-// or lacks records.
+// or misses records.
 func (d *Dataset) history(dir string) (*ledger.History, error) {
 	h, err := ledger.ReadHistory(filepath.Join(dir, ledgerFile))
 	if err == nil {

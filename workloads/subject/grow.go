@@ -105,7 +105,7 @@ func (t *Target) Grow(
 			t.Model.Name, t.Engine.Name)
 	}
 	want, open := t.dataset(to, source), *t.Dataset
-	open.Closed = true // nobody has killed this run
+	open.Closed = true // this run was not killed
 	if err := open.fits(want, t.Dir); err != nil {
 		return nil, err
 	}

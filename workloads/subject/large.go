@@ -61,7 +61,7 @@ func (b *Budget) Release(n int64) {
 const collectFrom = 8 << 20
 
 // collect runs the garbage collector if there may be a few large messages to collect. By
-// itself the collector runs beside the threads that make garbage. With two processors for
+// itself the collector runs next to the threads that create garbage. With two processors for
 // twenty threads it comes too late. With a large live heap, a collection is too expensive.
 func collect() {
 	s := []metrics.Sample{

@@ -12,7 +12,7 @@ import (
 )
 
 // Live is the live set of one store: its accounts as the model resolved them, and
-// the live messages in their folders. Operations choose from it what they work on.
+// the existing messages in their folders. Operations choose from it what they work on.
 type Live struct {
 	Accounts []Account // those of other shards have no folders
 	// The live set remembers some deleted messages if the workload restores any, and some
@@ -48,7 +48,7 @@ type Folder struct {
 	*FolderSet
 }
 
-// FolderSet holds the live messages of one folder.
+// FolderSet holds the existing messages of one folder.
 type FolderSet struct {
 	liveMessages
 	Place ledger.Place
@@ -56,13 +56,13 @@ type FolderSet struct {
 	largestRow atomic.Int64
 
 	extra    sync.Mutex
-	labelled []DoubleLabelled // oldest first
-	attached []attached       // some live messages with an attachment, at most attachedMost
+	labeled  []DoubleLabeled // oldest first
+	attached []attached      // some existing messages with an attachment, at most attachedMost
 }
 
-// DoubleLabelled is a message that a label operation showed in a second folder. It
+// DoubleLabeled is a message that a label operation showed in a second folder. It
 // stays owned, so that it is not deleted under that label.
-type DoubleLabelled struct {
+type DoubleLabeled struct {
 	Handle models.Handle
 	Second Folder
 }
@@ -75,7 +75,7 @@ type attached struct {
 const (
 	deletedMost  = 64
 	attachedMost = 16
-	labelledMost = 16
+	labeledMost  = 16
 	joinedMost   = 1024
 )
 
@@ -84,7 +84,7 @@ const (
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
 	l.large.add(h, held)
 	f.noteRow(held.Row)
-	if l.keepAttached && m != nil && len(m.Attachments) > 0 { // before Add: nobody has removed the message yet
+	if l.keepAttached && m != nil && len(m.Attachments) > 0 { // before Add: no operation has removed the message yet
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
 	}
 	f.Add(h)
@@ -131,7 +131,7 @@ func (l *Live) After(user int) int {
 	}
 }
 
-// Messages counts the live messages in all folders. Call it between two phases, when no
+// Messages counts the existing messages in all folders. Call it between two phases, when no
 // worker runs.
 func (l *Live) Messages() int {
 	n := 0
@@ -186,24 +186,24 @@ func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok boo
 	return a.handle, a.name, true
 }
 
-// Unlabel returns the message that has had a second label longest, once labelledMost have
+// Unlabel returns the message that has had a second label longest, once labeledMost have
 // one. From then on labels are taken off as often as they are put on.
-func (f *FolderSet) Unlabel() (DoubleLabelled, bool) {
+func (f *FolderSet) Unlabel() (DoubleLabeled, bool) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
-	if len(f.labelled) < labelledMost {
-		return DoubleLabelled{}, false
+	if len(f.labeled) < labeledMost {
+		return DoubleLabeled{}, false
 	}
-	l := f.labelled[0]
-	f.labelled = append(f.labelled[:0], f.labelled[1:]...)
+	l := f.labeled[0]
+	f.labeled = append(f.labeled[:0], f.labeled[1:]...)
 	return l, true
 }
 
 // Label remembers a message that has a second label now.
-func (f *FolderSet) Label(l DoubleLabelled) {
+func (f *FolderSet) Label(l DoubleLabeled) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
-	f.labelled = append(f.labelled, l)
+	f.labeled = append(f.labeled, l)
 }
 
 // Discard remembers a deleted message of the account, for restoring it, unless a purge has begun
@@ -293,7 +293,7 @@ func (a *Account) EndRecount() {
 	a.mu.Unlock()
 }
 
-// liveMessages holds the live messages of one folder, oldest first. An operation pins
+// liveMessages holds the existing messages of one folder, oldest first. An operation pins
 // the message that it works on, and takes out the one that it will remove, so
 // that nothing fails because the workload itself deleted it.
 //
@@ -355,7 +355,7 @@ func (t *liveMessages) Read(rank int) (models.Handle, bool) {
 	return h, true
 }
 
-// pin pins a live message for reading.
+// pin pins a existing message for reading.
 func (t *liveMessages) pin(h models.Handle) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -370,7 +370,7 @@ func (t *liveMessages) addReader(h models.Handle) {
 	}
 }
 
-// Own pins the message of that rank, or the next older one that nobody has
+// Own pins the message of that rank, or the next older one that no operation has
 // pinned, for changing it. The pin is exclusive but for readers that come later.
 func (t *liveMessages) Own(rank int) (models.Handle, bool) {
 	t.mu.Lock()
@@ -384,7 +384,7 @@ func (t *liveMessages) Own(rank int) (models.Handle, bool) {
 	return h, true
 }
 
-// take removes the message of that rank, or the next older one that nobody has
+// take removes the message of that rank, or the next older one that no operation has
 // pinned.
 func (t *liveMessages) take(rank int) (models.Handle, bool) {
 	t.mu.Lock()
@@ -427,7 +427,7 @@ func (t *liveMessages) at(rank int) (chunk, i int) {
 	}
 }
 
-// free finds a message that nobody has pinned, beginning with that rank and going on to
+// free finds a message that no operation has pinned, beginning with that rank and going on to
 // older ones. If there is one, it is among the first len(pins)+1.
 func (t *liveMessages) free(rank int) (chunk, i int, ok bool) {
 	for try := range min(t.n, len(t.pins)+1) {
@@ -443,7 +443,7 @@ func (t *liveMessages) pinned(h models.Handle) int {
 	return slices.IndexFunc(t.pins, func(p pin) bool { return p.handle == h })
 }
 
-// join puts a chunk together with its older neighbour if they fit into one, so
+// join puts a chunk together with its older neighbor if they fit into one, so
 // that chunks are more than half full on average, however many were taken.
 func (t *liveMessages) join(c int) {
 	switch {

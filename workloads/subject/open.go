@@ -27,7 +27,7 @@ import (
 const applyAtMost = 3 * time.Minute
 
 // Reach opens an engine that is reached over the network as the workload says,
-// with the namespace named. The error says what to do if nobody answers.
+// with the namespace named. The error says what to do if no server answers.
 func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
 	if config := w.Engines[e.Name]; config != nil {
 		o.Contact, o.Named, o.Settings = config.Contact, config.Named, config.Settings
@@ -156,7 +156,7 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 	if t.Engine.Remote {
 		o.Users = sampledUsers(t.Census.Users())
 		o.Namespace = t.Dataset.Namespace
-		t.Beside = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
+		t.SameMachine = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
 		t.readBefore = drivers.DiskReads(t.Processes...)
 		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
 		return err
@@ -301,7 +301,7 @@ func is[T any](mb models.Mailbox) bool {
 	return ok
 }
 
-// Lacks returns the operations that the model does not offer.
+// Lacks returns the operations that the model does not support.
 func (t *Target) Lacks() (lacks [workloads.MaxOps]bool) {
 	for op, offered := range t.Offers {
 		lacks[op] = !offered

@@ -1,5 +1,5 @@
 // Package subject is what a run works on: one model on one engine's store, the data
-// set that was loaded into it, and the live messages that operations choose from.
+// set that was loaded into it, and the existing messages that operations choose from.
 //
 //	t, err := subject.Open(ctx, config)   // store, schema, statements
 //	load, err := t.Populate(ctx)         // accounts; what messages the data set lacks
@@ -80,8 +80,8 @@ type Target struct {
 	LacksFlag [workloads.NumMarks]bool
 	// NotOffered says why the model cannot hold the workload's population, or "".
 	NotOffered string
-	// Beside: the engine runs on this machine, in processes of its own.
-	Beside bool
+	// SameMachine: the engine runs on this machine, in processes of its own.
+	SameMachine bool
 	// Large bounds the bytes of large messages that operations hold.
 	Large Budget
 
@@ -97,7 +97,7 @@ type Target struct {
 const settleAtMost = 5 * time.Minute
 
 // Settle waits until the store is at rest. quiet is false if that took longer than
-// settleAtMost, or if the store cannot tell.
+// settleAtMost, or if the store does not report it.
 func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	s, ok := t.Store.(drivers.Settler)
 	if !ok {
@@ -109,7 +109,7 @@ func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return true, nil
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, drivers.ErrUntold):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, drivers.ErrUnreported):
 		return false, nil
 	}
 	return false, fmt.Errorf("settle %s: %w", t.Engine.Name, err)
@@ -152,7 +152,7 @@ func (t *Target) Wake() error {
 	return nil
 }
 
-// Observe returns the engine's state. Figures that the engine does not tell are negative.
+// Observe returns the engine's state. Values that the engine does not report are negative.
 func (t *Target) Observe() *results.EngineInfo {
 	o, ok := t.Store.(drivers.Observer)
 	if !ok {
@@ -163,7 +163,7 @@ func (t *Target) Observe() *results.EngineInfo {
 	}
 	s := o.Observe()
 	if now := drivers.DiskReads(t.Processes...); s.ReadBytes < 0 && t.readBefore >= 0 && now >= t.readBefore {
-		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has begun anew
+		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has restarted
 	}
 	if s.Settings == nil {
 		s.Settings = make(map[string]string)
@@ -196,7 +196,7 @@ func filesIn(dir string) (bytes int64) {
 	return bytes
 }
 
-// Audit compares the store with the ledger; nil if the configuration asks for no ledger. An audit that
+// Audit compares the store with the ledger; nil if the configuration has no ledger. An audit that
 // cannot know what was acknowledged, or cannot read a damaged store, says so in Fault.
 func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	if !t.Config.Ledger || t.Caps.Discards || t.NotOffered != "" {
@@ -392,7 +392,7 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 			f >= len(t.Live.Accounts[u].Folders) {
 			return t.foreign(e.Place)
 		}
-		if e.State == ledger.Live && !e.Labelled {
+		if e.State == ledger.Live && !e.Labeled {
 			f := t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder]
 			t.Live.Add(f.FolderSet, e.Handle, nil, e.Held.Holding())
 		}

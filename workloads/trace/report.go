@@ -38,7 +38,7 @@ type Pattern struct {
 	// Worst are the arguments of the call that read the most rows, tombstones and
 	// hidden entries, the first of several.
 	Worst string `json:"worst,omitempty"`
-	// Plan is how the engine runs the pattern or its fallback, if it tells: a line a request.
+	// Plan is how the engine runs the pattern or its fallback, if it reports that: a line a request.
 	Plan []string `json:"plan,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type Cost struct {
 	Cells      int64 `json:"cells"`
 	Bytes      int64 `json:"bytes"`
 	Blocks     int64 `json:"block_bytes"`
-	// Server is the time that the engine tells, Client the time that the call took.
+	// Server is the time that the engine reports, Client the time that the call took.
 	Server time.Duration `json:"server_nanoseconds"`
 	Client time.Duration `json:"client_nanoseconds"`
 }
@@ -258,7 +258,7 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	return r.writeNotes(w)
 }
 
-// writePlans prints how the engine runs the patterns, if it tells.
+// writePlans prints how the engine runs the patterns, if it reports that.
 func (r *Report) writePlans(w io.Writer, width int) error {
 	rows := [][]string{{"PATTERN", "PLAN"}}
 	for i := range r.Patterns {

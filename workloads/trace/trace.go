@@ -3,7 +3,7 @@
 //	report, err := trace.Run(ctx, trace.Config{Model: m, Engine: e, Workload: w})
 //
 // Run loads a small population as any run does (package workloads/run). Then one client runs
-// the mail operations of the workload on traced sessions (drivers.Tracer). The engine tells
+// the mail operations of the workload on traced sessions (drivers.Tracer). The engine reports
 // what it did for each call of a pattern. Times are longer than those of a run, since tracing
 // takes time itself.
 package trace
@@ -291,10 +291,10 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 	return err
 }
 
-// workAtMost is how long an engine may take to tell what it did.
+// workAtMost is how long an engine may take to report its work.
 const workAtMost = time.Minute
 
-// Close asks the engine what it did for the calls, and closes the session.
+// Close reads what the engine did for the calls, and closes the session.
 func (s *session) Close() error {
 	if s.traced == nil {
 		return s.Session.Close()

@@ -118,7 +118,7 @@ func (r *Row) medians() {
 	}
 	o.Response = r.percentiles(func(o *results.Op) *results.Latency { return &o.Response })
 	o.Service = r.percentiles(func(o *results.Op) *results.Latency { return &o.Service })
-	o.Lag = r.percentiles(func(o *results.Op) *results.Latency { return &o.Lag })
+	o.Wait = r.percentiles(func(o *results.Op) *results.Latency { return &o.Wait })
 	o.Due = nil
 	if slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Due != nil }) {
 		due := r.percentiles(func(o *results.Op) *results.Latency {

@@ -12,16 +12,16 @@ type Value struct {
 	Known bool
 	// Median is the median of the trials, Low and High are the least and the most of them.
 	// With one trial Low and High bound the middle half of the intervals of a time; they are
-	// equal to Median for a counted figure. A time is infinite where operations at that
+	// equal to Median for a counter. A time is infinite where operations at that
 	// percentile never ended.
 	Median, Low, High float64
 
 	n         int64   // operations of all trials
-	deviation float64 // standard deviation between operations, of a counted figure
+	deviation float64 // standard deviation between operations, of a counter
 	Trials    int
 }
 
-// Counted is a counted figure of an operation of the column.
+// Counted is a counter of an operation of the column.
 func (cs Column) Counted(op string, f results.Figure) Value {
 	v := Value{}
 	var means []float64
@@ -33,7 +33,7 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 		}
 		mean, deviation := o.Counted(f)
 		if math.IsNaN(mean) {
-			return Value{} // a trial whose rows examined nobody knows
+			return Value{} // a trial whose rows scanned are unknown
 		}
 		n := o.Count
 		if f == results.Examined && o.Store.Traced > 0 {
@@ -94,22 +94,22 @@ const (
 	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
 	tellTrials = 4
 	// With fewer trials than tellTrials one value must also be this many times the other,
-	// because nobody knows how far off another trial would be.
+	// because the distance of another trial is unknown.
 	tellFactor = 1.5
 	// A single trial needs this many intervals with enough operations. The middle half of
 	// their values is its range.
 	tellIntervals = 5
-	// A counted figure is a mean over drawn messages. A difference must be more than
-	// tellErrors standard errors. Fewer than tellOperations operations do not tell how far
+	// A counter is a mean over drawn messages. A difference must be more than
+	// knownErrors standard errors. Fewer than tellOperations operations do not show how far
 	// off their mean is: the difference must be as many standard deviations of a single one.
-	tellErrors     = 3
-	tellOperations = 30
+	knownErrors     = 3
+	knownOperations = 30
 )
 
 // Differs reports whether b is more than a by more than the noise.
 func Differs(f results.Figure, a, b *Value) bool {
 	if f.Counted() {
-		return b.Median-a.Median > tellErrors*math.Hypot(a.err(), b.err())
+		return b.Median-a.Median > knownErrors*math.Hypot(a.err(), b.err())
 	}
 	if b.Low <= a.High {
 		return false
@@ -121,18 +121,18 @@ func Differs(f results.Figure, a, b *Value) bool {
 const sameMost = 0.1
 
 // Same reports whether a difference of more than sameMost between a and b is excluded: by the ranges
-// of trials, or by tellErrors standard errors of a counted figure.
+// of trials, or by tellErrors standard errors of a counter.
 func Same(f results.Figure, a, b *Value) bool {
 	if !f.Counted() {
 		return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low)
 	}
-	return math.Abs(b.Median-a.Median)+tellErrors*math.Hypot(a.err(), b.err()) <= sameMost*min(a.Median, b.Median)
+	return math.Abs(b.Median-a.Median)+knownErrors*math.Hypot(a.err(), b.err()) <= sameMost*min(a.Median, b.Median)
 }
 
-// err is how far off the mean of a counted figure may be: its standard error, or with few operations
+// err is how far off the mean of a counter may be: its standard error, or with few operations
 // the standard deviation of a single one.
 func (v *Value) err() float64 {
-	if v.n < tellOperations {
+	if v.n < knownOperations {
 		return v.deviation
 	}
 	return v.deviation / math.Sqrt(float64(v.n))

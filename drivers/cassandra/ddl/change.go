@@ -85,7 +85,7 @@ func (d *Definition) views(want *schemas.Schema, extra []drivers.Drift) []driver
 		if extra = slices.DeleteFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); len(extra) == there {
 			extra = append(extra, drivers.Drift{
 				Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
-				Mend:       []string{"-- create it by the statement that was imported"},
+				Fix:        []string{"-- create it by the statement that was imported"},
 			})
 		}
 	}
@@ -124,8 +124,8 @@ func (m *changes) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
 	if said {
 		maps.Copy(names, have)
 	}
-	add := func(name, want, have string, mend ...string) {
-		d := drivers.Drift{Harm: drivers.RowsWrong, Mend: cqlsh.Lines(mend)}
+	add := func(name, want, have string, fix ...string) {
+		d := drivers.Drift{Harm: drivers.RowsWrong, Fix: cqlsh.Lines(fix)}
 		d.Kind, d.Part, d.Want, d.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
 		all = append(all, d)
 	}
@@ -177,7 +177,7 @@ func (m *changes) markDrifts() (foreign []string, all []drivers.Drift) {
 					Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
 				},
 				Harm: drivers.CostsMore,
-				Mend: []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
+				Fix:  []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
 			})
 		}
 	}

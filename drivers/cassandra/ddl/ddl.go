@@ -1,7 +1,7 @@
 // Package ddl translates a schema into CQL's tables, and back. [Define] gives the
 // statements that create a schema's keyspace. A [LiveKeyspace] is a keyspace as
 // system_schema describes it; it is compared with a [Definition], and says which
-// statements would mend each difference. The package talks to no cluster.
+// statements would fix each difference. The package uses no cluster.
 package ddl
 
 import (
@@ -267,7 +267,7 @@ func (d *Definition) createTable(td TableDefinition) string {
 	}
 	before := ""
 	for _, name := range slices.Sorted(maps.Keys(td.settings)) {
-		if option := optionOf(td.settings, name); option != before { // the fields of a map are neighbours
+		if option := optionOf(td.settings, name); option != before { // the fields of a map are neighbors
 			b.WriteString(option + "\n  AND ")
 			before = option
 		}

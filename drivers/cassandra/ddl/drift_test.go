@@ -113,8 +113,8 @@ func TestDriftSaid(t *testing.T) {
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(x.want, "\n  "))
-		} else if len(got) > 0 && !strings.HasPrefix(c.Drifts[0].Mend[0], x.first) {
-			t.Errorf("%s: mended by %s, want %s", got[0], c.Drifts[0].Mend[0], x.first)
+		} else if len(got) > 0 && !strings.HasPrefix(c.Drifts[0].Fix[0], x.first) {
+			t.Errorf("%s: mended by %s, want %s", got[0], c.Drifts[0].Fix[0], x.first)
 		}
 	}
 }

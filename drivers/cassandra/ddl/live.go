@@ -53,7 +53,7 @@ func IndexKindOf(kind, class string) string {
 	return class
 }
 
-// Owned returns an error if some table of the keyspace lacks mailbench's mark, or
+// Owned returns an error if some table of the keyspace does not have mailbench's mark, or
 // is of another schema or namespace whose keyspace has the same name. A keyspace
 // without tables passes: its creation may have only begun.
 func (k *LiveKeyspace) Owned(namespace, schema string) error {

@@ -213,7 +213,7 @@ func optionOf(settings map[string]string, setting string) string {
 			fields[field] = value
 		}
 	}
-	if name == compressionHint && fields["enabled"] == "false" { // CQL takes no other field beside it
+	if name == compressionHint && fields["enabled"] == "false" { // CQL accepts no other field with it
 		fields = map[string]string{"enabled": "false"}
 	}
 	return name + " = " + cqlMap(fields)

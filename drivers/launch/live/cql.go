@@ -8,7 +8,7 @@ import (
 )
 
 // CQL returns how to reach the Cassandra that tests share with statements of their own. Creating
-// and dropping tables takes longer beside other tests than gocql waits.
+// and dropping tables takes longer during other tests than gocql waits.
 func CQL(t testing.TB) *gocql.ClusterConfig {
 	t.Helper()
 	c := gocql.NewCluster(Contact(t, "cassandra"))

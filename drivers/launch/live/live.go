@@ -116,8 +116,8 @@ func start(t testing.TB, c launch.Config) *launch.Instance {
 	return in
 }
 
-// MayStart returns an error that says why tests start no engine here: nobody
-// asked for it, or Java or Maven is missing.
+// MayStart returns an error that says why tests start no engine here: the caller
+// did not request it, or Java or Maven is missing.
 func MayStart(ctx context.Context, engine string) error {
 	if os.Getenv("MAILBENCH_TEST_ENGINES") != "1" {
 		return errors.New("MAILBENCH_TEST_ENGINES=1 is not set: tests start no engines; make test sets it")

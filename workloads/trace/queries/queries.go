@@ -1,5 +1,5 @@
-// Package queries runs the reads of a file on a live keyspace, and puts what each cost beside what
-// lint foretells of it:
+// Package queries runs the reads of a file on a live keyspace, and shows the cost of each next to what
+// lint predicts:
 //
 //	report, err := queries.Run(ctx, queries.Config{Store: st, Engine: e, Keyspace: k, Sources: files})
 //
@@ -26,7 +26,7 @@ import (
 
 // Store is what runs the reads: a live keyspace that mailbench need not have made.
 type Store interface {
-	drivers.Asker
+	drivers.Querier
 	drivers.Describer
 	Capabilities() drivers.Capabilities
 }
@@ -46,7 +46,7 @@ type Config struct {
 // ErrInput says that the statements or the keyspace's own description cannot be read, or that there are none.
 var ErrInput = errors.New("the statements cannot be used")
 
-// Run reads the statements, runs those that only read, and says what lint foretells of each. It
+// Run reads the statements, runs those that only read, and says what lint predicts for each. It
 // returns ErrInput for what cannot be read.
 func Run(ctx context.Context, c Config) (*Report, error) {
 	text, err := c.Store.Describe(ctx, c.Keyspace)
@@ -71,11 +71,11 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		if c.Progress != nil {
 			c.Progress(i+1, len(r.Read))
 		}
-		one, err := ask(ctx, c.Store, c.Keyspace, &r.Read[i])
+		one, err := measure(ctx, c.Store, c.Keyspace, &r.Read[i])
 		if err != nil {
 			return nil, err
 		}
-		one.Foretold = foretell(found, r.Read[i].Pattern)
+		one.Predicted = predict(found, r.Read[i].Pattern)
 		report.Statements = append(report.Statements, one)
 	}
 	report.Tables = ofTables(found, r.Read)
@@ -93,8 +93,8 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 // runsOfRead is how often a read with parameters is run, with other values each time.
 const runsOfRead = 5
 
-// ask runs one statement if it only reads, and no more than a page of rows.
-func ask(ctx context.Context, asker drivers.Asker, keyspace string, s *imports.Statement) (Statement, error) {
+// measure runs one statement if it only reads, and no more than a page of rows.
+func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *imports.Statement) (Statement, error) {
 	r := Statement{
 		File: s.Pos.Filename, Line: s.Pos.Line, Text: strings.Join(strings.Fields(s.Text), " "),
 		Pattern: trace.Pattern{Name: s.Pattern.Name},
@@ -112,7 +112,7 @@ func ask(ctx context.Context, asker drivers.Asker, keyspace string, s *imports.S
 	for _, p := range s.Parameters() {
 		q.Parameters = append(q.Parameters, drivers.Parameter(p))
 	}
-	asked, err := asker.Ask(ctx, q)
+	queried, err := querier.Query(ctx, q)
 	if ctx.Err() != nil || drivers.IsOutage(err) {
 		return r, err
 	}
@@ -121,7 +121,7 @@ func ask(ctx context.Context, asker drivers.Asker, keyspace string, s *imports.S
 		return r, nil
 	}
 	var costs []trace.Call
-	for _, a := range asked {
+	for _, a := range queried {
 		costs = append(costs, trace.Call{Args: a.Args, Rows: a.Returned, Took: a.Took, Err: a.Err, Work: a.Work})
 		r.More = r.More || a.More
 		if a.Err != nil && !slices.Contains(r.Errors, a.Err.Error()) {
@@ -140,7 +140,7 @@ func addsUp(s *imports.Statement) bool {
 	return len(s.GroupBy) > 0 || slices.ContainsFunc(s.Select, func(x cql.Selector) bool { return x.Column == "" })
 }
 
-// Report is what lint foretells of each statement and what the engine did for it.
+// Report is what lint predicts for each statement and what the engine did for it.
 type Report struct {
 	Schema     string      `json:"schema"`
 	Engine     string      `json:"engine"`
@@ -152,18 +152,18 @@ type Report struct {
 
 // Statement is one statement of a file.
 type Statement struct {
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	Text     string   `json:"text"`
-	Foretold Foretold `json:"foretold"`
+	File      string    `json:"file"`
+	Line      int       `json:"line"`
+	Text      string    `json:"text"`
+	Predicted Predicted `json:"foretold"`
 	// More: the read has further pages, which were not read.
 	More bool `json:"more,omitempty"`
 	trace.Pattern
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Foretold is what lint says of a pattern.
-type Foretold struct {
+// Predicted is what lint predicts for a pattern.
+type Predicted struct {
 	Partitions string   `json:"partitions"`
 	Bound      string   `json:"bound"`
 	Findings   []string `json:"findings,omitempty"`
@@ -176,9 +176,9 @@ type Unread struct {
 	Reason string `json:"reason"`
 }
 
-// foretell returns what lint says of a pattern.
-func foretell(r *lint.Report, p *schemas.Pattern) Foretold {
-	var f Foretold
+// predict returns what lint predicts for a pattern.
+func predict(r *lint.Report, p *schemas.Pattern) Predicted {
+	var f Predicted
 	for _, a := range r.Patterns {
 		if a.Pattern == p.Name {
 			f.Partitions, f.Bound = a.Partitions, a.Bound
@@ -212,7 +212,7 @@ func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
 	return all
 }
 
-// WriteText writes a table of what was foretold and what was done, at most width columns wide (0 is no
+// WriteText writes a table of predictions and measured values, at most width columns wide (0 is no
 // limit), and below it each statement. legend explains the columns.
 func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	fmt.Fprintf(w, "%s on %s (%s): the prediction of lint for each statement, and the work of the engine:\n"+
@@ -223,7 +223,7 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 		patterns[i] = r.Statements[i].Pattern
 	}
 	shown := trace.Columns(patterns)
-	head := []string{"STATEMENT", "PATTERN", "FORETOLD", "RUNS"}
+	head := []string{"STATEMENT", "PATTERN", "PREDICTED", "RUNS"}
 	for _, c := range shown {
 		head = append(head, c.Head)
 	}
@@ -233,7 +233,7 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 		if s.NotRun != "" {
 			continue
 		}
-		row := []string{s.place(), s.Name, s.Foretold.Partitions + ", " + s.Foretold.Bound, strconv.Itoa(s.Calls)}
+		row := []string{s.place(), s.Name, s.Predicted.Partitions + ", " + s.Predicted.Bound, strconv.Itoa(s.Calls)}
 		for _, c := range shown {
 			cell := c.Cell(&s.Pattern)
 			if c.Head == "RETURNED" && s.More {
@@ -268,10 +268,10 @@ func (s *Statement) place() string { return s.File + ":" + strconv.Itoa(s.Line) 
 // write prints a statement, what lint finds in it, and what the engine did that is worth a look.
 func (s *Statement) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s: %s\n", s.place(), s.Name, s.Text)
-	for _, f := range s.Foretold.Findings {
+	for _, f := range s.Predicted.Findings {
 		fmt.Fprintf(w, "  lint: %s\n", f)
 	}
-	if len(s.Foretold.Findings) == 0 {
+	if len(s.Predicted.Findings) == 0 {
 		fmt.Fprintln(w, "  lint: no finding")
 	}
 	if s.NotRun != "" {
