@@ -70,7 +70,8 @@ func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, arg
 		f.text, f.textName = []byte(proveWorkload(k, f.probes, levels)), file
 	} else if len(args) == 0 || args[0] == file {
 		f.text, f.textName = []byte(workloadOf(k)), file
-	} else if src, err := plainfile.Read(args[0], mostText); err == nil && !slices.Contains(strict.Keys(src), "population") {
+	} else if src, err := plainfile.Read(args[0], mostText); err == nil &&
+		!slices.Contains(strict.Keys(src), "population") {
 		f.set = append([]string{fmt.Sprintf("population={rows: %d}", k.Rows)}, f.set...)
 	}
 	known.models, f.models = []models.Model{k.Model()}, []string{k.Schema.Name}

@@ -196,7 +196,8 @@ func (a *admin) planner(l *layout, there *foundTables) *planner {
 	return &planner{l, there, a.namespaceFor(l.schema.Name), a.preSplit, a.users}
 }
 
-// tableCommand is a command of the HBase shell. One that would remove data is a comment, and so is what no command does.
+// tableCommand is a command of the HBase shell. One that would remove data is a comment, and so is a change without a
+// command.
 type tableCommand struct {
 	text   string
 	table  string                 // the HBase table

@@ -72,7 +72,7 @@ type scanRange struct {
 	filter      *pb.Filter
 	left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
 	uncached    bool         // HBase keeps the blocks that it reads out of its cache
-	filtered    bool         // HBase tells how many rows it reads: the filter drops some of them
+	filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
 }
 
 // The fields of a scan that gohbase lacks.

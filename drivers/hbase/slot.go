@@ -78,7 +78,7 @@ func (sl *slot) countBatch(calls []*call) {
 }
 
 // begin counts a request that is about to be sent. It returns a context that ends after the timeout: gohbase
-// itself would look for a region for ever.
+// itself would look for a region forever.
 func (sl *slot) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	if sl.again {
 		sl.cost.Cost.Retries++
