@@ -85,18 +85,14 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 			return err
 		}
 	}
-	d, err := describe.Make(s, shown, len(engines) > 0)
-	if err != nil {
+	m, err := describe.Make(s, shown)
+	switch {
+	case err != nil:
 		return usage(err)
+	case asJSON:
+		return printJSON(w, m)
 	}
-	if !asJSON {
-		return d.WriteText(w, name, min(80, width(w)))
-	}
-	m, err := d.JSON()
-	if err != nil {
-		return err
-	}
-	return printJSON(w, m)
+	return m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
 }
 
 func newModelsNew(known registry) *cobra.Command {

@@ -17,39 +17,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Description is what there is to say of one model.
-type Description struct {
-	schema  *schemas.Schema
-	engines []compiled
-	calls   bool
-	labels  map[*schemas.Pattern]string
-}
-
-type compiled struct {
-	engine  string
-	compile drivers.Compiler
-}
-
-// Make describes a schema on the engines. The text shows the calls of engines if calls is set. If
-// not, it only shows which patterns an engine cannot run as they are. JSON always has the calls.
-func Make(s *schemas.Schema, engines []drivers.Engine, calls bool) (*Description, error) {
-	d := &Description{schema: s, calls: calls, labels: make(map[*schemas.Pattern]string)}
-	for _, e := range engines {
-		compile, err := e.Compile(s, drivers.Options{})
-		if err != nil {
-			return nil, fmt.Errorf("engine %s: %w", e.Name, err)
-		}
-		d.engines = append(d.engines, compiled{e.Name, compile})
-	}
-	if len(s.Workflow) > 0 {
-		for _, q := range diagram.Queries(s) {
-			d.labels[q.Pattern] = q.Label
-		}
-	}
-	return d, nil
-}
-
-// Model is the JSON of a Description: what the text says, and the calls of engines.
+// Model is what there is to say of one model. Its JSON has what the text says, and the calls of engines.
 type (
 	Model struct {
 		Name     string    `json:"name"`
@@ -107,9 +75,8 @@ type (
 	}
 )
 
-// JSON returns the description in the form that is printed as JSON.
-func (d *Description) JSON() (*Model, error) {
-	s := d.schema
+// Make describes a schema on the engines.
+func Make(s *schemas.Schema, engines []drivers.Engine) (*Model, error) {
 	m := &Model{Name: s.Name, Doc: s.Doc, Native: s.Native}
 	for _, q := range s.Parameters {
 		m.Parameters = append(m.Parameters,
@@ -118,23 +85,34 @@ func (d *Description) JSON() (*Model, error) {
 	for _, t := range s.Tables {
 		m.Tables = append(m.Tables, describeTable(t))
 	}
+	labels := make(map[*schemas.Pattern]string)
+	if len(s.Workflow) > 0 {
+		for _, q := range diagram.Queries(s) {
+			labels[q.Pattern] = q.Label
+		}
+	}
 	for _, p := range s.Patterns {
-		one := Pattern{Name: p.Name, Label: d.labels[p], Doc: p.Doc, Request: diagram.Request(p), Addition: p.Addition}
-		for _, e := range d.engines {
-			x, err := e.compile.Explain(p)
-			if err != nil {
-				return nil, fmt.Errorf("engine %s: %w", e.engine, err)
-			}
-			on := Engine{Engine: e.engine, Calls: x.Calls}
+		m.Patterns = append(m.Patterns, Pattern{
+			Name: p.Name, Label: labels[p], Doc: p.Doc, Request: diagram.Request(p), Addition: p.Addition,
+		})
+	}
+	for _, e := range engines {
+		compile, err := e.Compile(s, drivers.Options{})
+		for i := 0; i < len(s.Patterns) && err == nil; i++ {
+			var x drivers.Explanation
+			x, err = compile.Explain(s.Patterns[i])
+			on := Engine{Engine: e.Name, Calls: x.Calls}
 			if x.Runs != nil {
 				on.Runs = x.Runs.Name
 			}
 			if x.Refused != nil {
 				on.Refused = x.Refused.Error()
 			}
-			one.Engines = append(one.Engines, on)
+			m.Patterns[i].Engines = append(m.Patterns[i].Engines, on)
 		}
-		m.Patterns = append(m.Patterns, one)
+		if err != nil {
+			return nil, fmt.Errorf("engine %s: %w", e.Name, err)
+		}
 	}
 	return m, nil
 }
@@ -165,57 +143,51 @@ func describeColumns(cs []*schemas.Column) (all []Column) {
 	return all
 }
 
-// WriteText writes the description in lines of at most width columns. Name is what the user calls
-// the model: its name, or the file of its schema.
-func (d *Description) WriteText(w io.Writer, name string, width int) error {
-	return (&text{Description: d, w: w, width: width}).print(name)
-}
-
 // text writes the description of one model.
 type text struct {
-	*Description
-	w     io.Writer
+	io.Writer
 	width int
 }
 
-func (d *text) print(name string) error {
-	s := d.schema
-	d.say("", s.Name+": "+s.Doc)
-	if s.Native != "" {
-		d.say("", "Target engine: "+s.Native)
+// WriteText writes the description in lines of at most width columns. Name is what the user calls
+// the model: its name, or the file of its schema. It shows the calls of engines if calls is set. If
+// not, it only shows which patterns an engine cannot run as they are.
+func (m *Model) WriteText(w io.Writer, name string, calls bool, width int) error {
+	d := text{w, width}
+	d.say("", m.Name+": "+m.Doc)
+	if m.Native != "" {
+		d.say("", "Target engine: "+m.Native)
 	}
-	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+s.Name+".svg")
-	fmt.Fprintln(d.w, "\nTABLES")
-	for _, t := range s.Tables {
-		d.table(t)
+	d.say("", "Diagram: mailbench schema diagram "+name+" -o "+m.Name+".svg")
+	fmt.Fprintln(d, "\nTABLES")
+	for i := range m.Tables {
+		d.table(&m.Tables[i])
 	}
-	if len(s.Parameters) > 0 {
-		fmt.Fprintln(d.w, "\nPARAMETERS")
+	if len(m.Parameters) > 0 {
+		fmt.Fprintln(d, "\nPARAMETERS")
 	}
-	for _, q := range s.Parameters {
-		choice := q.Text(q.Least) + " to " + q.Text(q.Most)
+	for _, q := range m.Parameters {
+		choice := q.Least + " to " + q.Most
 		if len(q.Words) > 0 {
 			choice = strings.Join(q.Words, ", ")
 		}
-		d.say("  ", fmt.Sprintf("models.%s.%s: %s (%s); %s", cmp.Or(schemas.BaseOf(s.Name), s.Name), q.Name,
-			q.Text(q.Value), choice, q.Doc))
+		d.say("  ", fmt.Sprintf("models.%s.%s: %s (%s); %s", cmp.Or(schemas.BaseOf(m.Name), m.Name), q.Name, q.Value, choice,
+			q.Doc))
 	}
-	fmt.Fprintln(d.w, "\nACCESS PATTERNS")
-	for _, p := range s.Patterns {
-		if err := d.pattern(p); err != nil {
-			return err
-		}
+	fmt.Fprintln(d, "\nACCESS PATTERNS")
+	for i := range m.Patterns {
+		d.pattern(&m.Patterns[i], calls)
 	}
-	_, err := fmt.Fprintln(d.w)
+	_, err := fmt.Fprintln(d)
 	return err
 }
 
-func (d *text) table(t *schemas.Table) {
+func (d text) table(t *Table) {
 	head := t.Name
-	if t.Parent != nil {
-		head += ", nested in " + t.Parent.Name
+	if t.Parent != "" {
+		head += ", nested in " + t.Parent
 	}
-	fmt.Fprintf(d.w, "\n  %s\n", head)
+	fmt.Fprintf(d, "\n  %s\n", head)
 	d.say("    ", t.Doc)
 	d.field("extension", t.Addition)
 	d.field("partition", columnWords(t.Partition))
@@ -223,87 +195,71 @@ func (d *text) table(t *schemas.Table) {
 	d.field("static", columnWords(t.Static))
 	d.field("columns", columnWords(t.Columns))
 	for _, x := range t.Indexes {
-		var parts []string
-		for _, c := range x.Columns {
-			parts = append(parts, c.Column.Name+order(c.Desc))
-		}
-		d.field("index", x.Name+": "+strings.Join(parts, ", "))
+		d.field("index", x.Name+": "+columnWords(x.Columns))
 		d.field("extension", x.Addition)
 	}
-	for _, c := range append(append([]*schemas.Column(nil), t.Static...), t.Columns...) {
+	for _, c := range slices.Concat(t.Static, t.Columns) {
 		if c.Addition != "" {
 			d.field("extension", c.Name+": "+c.Addition)
 		}
 	}
-	for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
+	for _, engine := range slices.Sorted(maps.Keys(t.Settings)) {
 		var parts []string
-		for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
-			parts = append(parts, name+" "+t.Hints[engine][name])
+		for _, name := range slices.Sorted(maps.Keys(t.Settings[engine])) {
+			parts = append(parts, name+" "+t.Settings[engine][name])
 		}
 		d.field(engine, strings.Join(parts, ", "))
 	}
 }
 
-func columnWords(cs []*schemas.Column) string {
+func columnWords(cs []Column) string {
 	var parts []string
 	for _, c := range cs {
-		parts = append(parts, c.Name+" "+c.Type.String()+order(c.Desc))
+		part := strings.TrimSuffix(c.Name+" "+c.Type, " ")
+		if c.Desc {
+			part += " desc"
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
 }
 
-func order(desc bool) string {
-	if desc {
-		return " desc"
-	}
-	return ""
-}
-
-func (d *text) pattern(p *schemas.Pattern) error {
-	head := p.Name
-	if label := d.labels[p]; label != "" {
-		head = label + " " + head
-	}
-	fmt.Fprintf(d.w, "\n  %s\n", head)
+func (d text) pattern(p *Pattern, calls bool) {
+	fmt.Fprintf(d, "\n  %s\n", strings.TrimPrefix(p.Label+" "+p.Name, " "))
 	d.say("    ", p.Doc)
-	d.field("request", diagram.Request(p))
+	d.field("request", p.Request)
 	d.field("extension", p.Addition)
-	for _, e := range d.engines {
-		x, err := e.compile.Explain(p)
-		if err != nil {
-			return fmt.Errorf("engine %s: %w", e.engine, err)
-		}
+	for _, e := range p.Engines {
 		switch {
-		case x.Runs == nil:
-			d.field(e.engine, "cannot run it: "+x.Refused.Error())
-		case x.Refused != nil:
-			d.field(e.engine, "runs "+x.Runs.Name+" instead")
+		case e.Runs == "":
+			d.field(e.Engine, "cannot run it: "+e.Refused)
+		case e.Refused != "":
+			d.field(e.Engine, "runs "+e.Runs+" instead")
 		}
-		if d.calls && x.Runs != nil {
-			for _, call := range x.Calls {
-				d.field(e.engine, call)
+		if calls && e.Runs != "" {
+			for _, call := range e.Calls {
+				d.field(e.Engine, call)
 			}
 		}
 	}
-	return nil
 }
 
 // field prints a named text, or nothing if it is empty.
-func (d *text) field(name, text string) {
+func (d text) field(name, text string) {
 	if text != "" {
 		d.wrap(fmt.Sprintf("    %-10s  ", name), text)
 	}
 }
 
-func (d *text) say(indent, text string) {
+func (d text) say(indent, text string) {
 	if text != "" {
 		d.wrap(indent, text)
 	}
 }
 
 // wrap prints a text after lead. Further lines begin below the first word.
-func (d *text) wrap(lead, text string) {
+func (d text) wrap(lead, text string) {
 	for _, line := range words.Wrap(lead, text, utf8.RuneCountInString(lead), d.width) {
-		fmt.Fprintln(d.w, line)
+		fmt.Fprintln(d, line)
 	}
 }

@@ -46,27 +46,35 @@ var boundRandom = sync.OnceFunc(func() {
 // randomChunk is the size of chunks in random sequences.
 const randomChunk = 512
 
+// perStore is how many sequences share tables: an audit after each reads the mail of all.
+const perStore = 5
+
 // testRandom runs random sequences of all operations on the model and the reference. Chunks
-// and overflow labels are small, so that operations often cross their boundaries. All
+// and overflow labels are small, so that operations often cross their boundaries. Several
 // sequences use the same tables, each with accounts of its own, and two processes.
 func testRandom(t *testing.T, s *suite) {
 	boundRandom()
-	f := s.start(t, Sized(randomChunk, 4))
-	second, world := *f, *f.World
-	second.World = &world
-	second.opts.Node += 1 << 16
-	if s.second != nil {
-		second.Store = s.second
-	}
-	processes := []models.Mailbox{f.mailbox(), second.Bind(second.opts).Mailbox(second.Session())}
-	all := f.differential()
+	var f *fixture
+	var all *reference
+	var processes []models.Mailbox
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if sequence++; (s.shared || s.variant) && sequence > fewSequences {
 			return
 		}
+		if f == nil || !s.shared && sequence%perStore == 1 {
+			f = s.start(t, Sized(randomChunk, 4))
+			second, world := *f, *f.World
+			second.World = &world
+			second.opts.Node += 1 << 16
+			if s.second != nil {
+				second.Store = s.second
+			}
+			processes = []models.Mailbox{f.mailbox(), second.Bind(second.opts).Mailbox(second.Session())}
+			all = &reference{Traits: s.Traits}
+		}
 		m := &machine{
-			differential: f.differentialOf(all.reference, processes[0]), rt: rt, processes: processes,
+			differential: f.differentialOf(all, processes[0]), rt: rt, processes: processes,
 			name: fmt.Sprintf("ann%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
 		}
 		m.t = rt
