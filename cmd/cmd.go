@@ -6,19 +6,32 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Main runs the command line of this process and ends the process with its exit
@@ -100,4 +113,243 @@ func tune() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), drive.CPUQuota()))
 	}
+}
+
+// Exit statuses of every command.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // it could not be done: engine unreachable, I/O
+	exitUsage       = 2 // wrong usage or input
+	exitBroken      = 3 // done, but not good: a run invalid, overloaded or empty, a schema with errors, a regression
+	exitData        = 4 // data wrong or lost
+	exitInterrupted = 130
+)
+
+// statusError is an error with its exit status.
+type statusError struct {
+	status int
+	error
+}
+
+func (e statusError) Unwrap() error { return e.error }
+
+// usage marks an error as one of wrong usage or input.
+func usage(err error) error { return statusError{exitUsage, err} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// belong refuses flags that were given without the flag that they belong to. On says whether that is in effect.
+func belong(flags *pflag.FlagSet, to string, on bool, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) && !on {
+			return usagef("--%s belongs to --%s: add that, or leave it out", name, to)
+		}
+	}
+	return nil
+}
+
+// missing gives an error the exit status of wrong input, if a file is missing, is a folder, or
+// should be a folder.
+func missing(err error) error {
+	if errors.Is(err, drivers.ErrCorrupt) {
+		return err // a store has lost files of its own
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, plainfile.ErrNotPlain) {
+		return usage(err)
+	}
+	return err
+}
+
+// exitStatus is the exit status for a command's error.
+func exitStatus(err error) int {
+	var status statusError
+	var faults strict.Errors
+	var format *mail.FormatError
+	var option *drivers.OptionError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return status.status
+	case errors.Is(err, drivers.ErrCorrupt):
+		return exitData
+	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option),
+		errors.Is(err, workloads.ErrPopulation):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// unknown is the error for a word that is not known. It says which known word was probably meant.
+func unknown(what, word string, known []string) error {
+	if why := schemas.Withdrawn[word]; why != "" {
+		return fmt.Errorf("%s %s: %s", what, word, why)
+	}
+	return strict.Unknown(what, word, known...)
+}
+
+// alreadyPrinted is an error that has been printed.
+type alreadyPrinted struct{ error }
+
+func (t alreadyPrinted) Unwrap() error { return t.error }
+
+// printError prints an error, unless it has been printed.
+func printError(w io.Writer, err error) error {
+	var before alreadyPrinted
+	if err == nil || errors.As(err, &before) {
+		return err
+	}
+	if !readerGone(err) {
+		fmt.Fprintf(w, "mailbench: %v\n", err)
+	}
+	return alreadyPrinted{err}
+}
+
+// failOn is what makes a run or a merge end with a status that is not 0: the value of --fail-on.
+// Wrong or lost data, an interruption, and results that cannot be saved always do.
+type failOn []string
+
+// failures are the names that --fail-on takes. By default all but invalid count: an invalid phase is
+// marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a
+// model dropped at least half of its operations.
+var (
+	failures     = failOn{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
+	failsDefault = failures[:6]
+)
+
+func bindFailOn(flags *pflag.FlagSet, f *failOn) {
+	*f = failsDefault
+	list := "of " + strings.Join(failures, ", ") + "; or all, or none"
+	flags.Var(&accepted{expected: "a list " + list, get: f.String, set: f.set}, "fail-on",
+		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
+}
+
+// has reports whether the run must fail for that.
+func (f failOn) has(name string) bool { return slices.Contains(f, name) }
+
+// String is the value of the flag.
+func (f *failOn) String() string { return cmp.Or(strings.Join(*f, ","), "none") }
+
+func (f *failOn) set(text string) error {
+	switch text {
+	case "none":
+		*f = nil
+		return nil
+	case "all":
+		*f = failures
+		return nil
+	}
+	names := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+	for _, name := range names {
+		if !failures.has(name) {
+			return errors.New("unknown name")
+		}
+	}
+	*f = names
+	return nil
+}
+
+// verdict is the error for a run's results: the worst of what is wrong, of what on has.
+func verdict(r *results.Run, on failOn) error {
+	for _, a := range r.Audits {
+		if a.Fault != "" {
+			return statusError{exitData, fmt.Errorf("the losses of %s on %s are unknown: %s", a.Model,
+				a.Engine, a.Fault)}
+		}
+		if a.Wrong() {
+			return statusError{exitData, fmt.Errorf("verification of %s on %s found wrong or lost data", a.Model, a.Engine)}
+		}
+	}
+	if r.Interrupted {
+		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
+	}
+	for _, a := range r.Audits {
+		if a.Error != "" {
+			return fmt.Errorf("verification of %s on %s was interrupted: %s", a.Model, a.Engine, a.Error)
+		}
+		if a.Unread > 0 {
+			return fmt.Errorf("verification of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
+		}
+	}
+	all := faultsOf(r)
+	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {
+		wanted := on.has(name) || name == "search" && (on.has("missed") || on.has("unclear"))
+		if len(all[name]) == 0 || !wanted {
+			continue
+		}
+		err, status := all[name][0], exitBroken
+		if name == "failed" {
+			status = exitFailed
+		}
+		if more := len(all[name]) - 1; more > 0 {
+			err = fmt.Errorf("%w (and %d more, in the table)", err, more)
+		}
+		return statusError{status, err}
+	}
+	return nil
+}
+
+// faultsOf are the faults of a run by the name that --fail-on has for them, and under "search" the first search that
+// did not find a rate. A run is unusable if no measured phase is valid, or if a model dropped at least half of its
+// operations.
+func faultsOf(r *results.Run) map[string][]error {
+	all := map[string][]error{}
+	add := func(name, format string, args ...any) { all[name] = append(all[name], fmt.Errorf(format, args...)) }
+	misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}
+	var invalid *results.Cell
+	used := false
+	for i := range r.Cells {
+		c, reason := &r.Cells[i], ""
+		if c.Reason != nil {
+			reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
+		}
+		switch {
+		case c.Verdict == results.OK || c.Verdict == results.Empty && r.Excused(c):
+		case c.Verdict == results.Failed:
+			add("failed", "%s: %s", place(c), reason)
+		default:
+			add(string(c.Verdict), "%s, is %s: %s", place(c), c.Verdict, reason)
+		}
+		for _, a := range c.Objectives {
+			if misses[a.Verdict] != "" {
+				add(string(a.Verdict), "%s, %s %s %s: %s", place(c), misses[a.Verdict], a.Objective, a.Bound, a.Text)
+			}
+		}
+		if !c.Measured() {
+			continue
+		}
+		if c.Verdict == results.Invalid {
+			invalid = c
+		} else {
+			used = true
+		}
+		o := c.Offered
+		if o == nil || o.Dropped == 0 || all["unusable"] != nil {
+			continue
+		}
+		if n := o.Due - o.Skipped - o.NoTarget; o.Due > 0 && 2*o.Dropped >= n {
+			add("unusable", "%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
+				place(c), o.Dropped, n, c.Phase)
+		}
+	}
+	if !used && invalid != nil && all["unusable"] == nil {
+		why := ""
+		if invalid.Reason != nil {
+			why = ": " + invalid.Reason.Text
+		}
+		add("unusable", "no measured phase is valid: %s on %s%s (--set phases.%s.rate=RATE sets the rate)",
+			invalid.Model, invalid.Engine, why, invalid.Phase)
+	}
+	for i := range r.Searches {
+		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() && all["search"] == nil {
+			add("search", "%s on %s, phase %s: highest rate: %s", s.Model, s.Engine, s.Phase, s.Found.Text)
+		}
+	}
+	return all
+}
+
+func place(c *results.Cell) string {
+	return fmt.Sprintf("%s on %s, phase %s", c.Model, c.Engine, c.Where())
 }

@@ -76,14 +76,13 @@ bin/mailbench run -m james". Two configurations need --force.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	bindList(flags, &f.thresholds, "threshold", "",
 		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,calls' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
 	flags.Var(oneOf(&f.format, compareFormats, "format"), "format",
 		"`FORMAT` of the report: text, json, markdown or html")
-	bindJSON(cmd, &f.asJSON)
+	bindJSON(flags, "print JSON")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
 	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
@@ -105,7 +104,6 @@ type compareFlags struct {
 	thresholds         []string
 	gates              []compare.Gate // of thresholds
 	format             string
-	asJSON             bool
 	force, all, noFail bool
 
 	// Flags for runs that compare makes.
@@ -119,7 +117,7 @@ var compareFormats = []string{"text", "json", "markdown", "html"}
 
 // run compares what the arguments name, or makes the runs of --run and compares those.
 func (f *compareFlags) run(cmd *cobra.Command, args []string) (c *compare.Comparison, err error) {
-	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
+	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return nil, err
 	}
 	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
@@ -211,17 +209,9 @@ const (
 	newSide  = "new"
 )
 
-// turns runs two builds of mailbench interleaved: base new, new base, base new and so on, one trial of each a
-// turn, so that changes of the machine are the same for both.
-type turns struct {
-	*compareFlags
-	commands map[string][]string // of each side; --output and a folder are appended
-	errs     io.Writer
-	bar      bar
-}
-
-// inTurns makes the runs and compares them. A regression counts only if a second round
-// finds it too.
+// inTurns runs two builds of mailbench interleaved, and compares them: base new, new base, base new and so on, one
+// trial of each a turn, so that changes of the machine are the same for both. A regression counts only if a second
+// round finds it too.
 func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Comparison, error) {
 	dir := cmp.Or(f.output, filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000")))
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -231,8 +221,8 @@ func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Co
 	if err != nil {
 		return nil, err
 	}
-	t := turns{f, commands, errs, newBar(errs, f.quiet)}
-	first, err := t.round(ctx, dir, "")
+	bar := newBar(errs, f.quiet)
+	first, err := f.round(ctx, &bar, commands, dir, "")
 	if err != nil || len(first.Regressions) == 0 {
 		return first, err
 	}
@@ -240,7 +230,7 @@ func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Co
 		fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
 			len(first.Regressions), first.Regressions[0])
 	}
-	c, err := t.round(ctx, filepath.Join(dir, "confirm"), "confirm, ")
+	c, err := f.round(ctx, &bar, commands, filepath.Join(dir, "confirm"), "confirm, ")
 	if err != nil {
 		return nil, fmt.Errorf("%w; to see the unconfirmed regression, run: %s", err, compareCommand(dir))
 	}
@@ -283,22 +273,24 @@ func (f *compareFlags) commands() (map[string][]string, error) {
 // round makes all turns of a round and compares them. The results of turn N are in base/N and new/N below dir; those
 // of the turn in progress are in the folder unfinished, so that the turns before it can be compared. It also compares
 // after the first turn, so that runs that cannot be compared do not go on for an hour.
-func (t *turns) round(ctx context.Context, dir, name string) (c *compare.Comparison, err error) {
-	defer t.bar.close()
+func (f *compareFlags) round(
+	ctx context.Context, bar *bar, commands map[string][]string, dir, name string,
+) (c *compare.Comparison, err error) {
+	defer bar.close()
 	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
-	for turn := 1; turn <= t.turns; turn++ {
+	for turn := 1; turn <= f.turns; turn++ {
 		order := []string{baseSide, newSide}
 		if turn%2 == 0 {
 			slices.Reverse(order)
 		}
-		done, left := fmt.Sprintf("%sturn %d of %d", name, turn, t.turns), ""
+		done, left := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns), ""
 		if turn > 1 {
-			left = t.left(began, turn-1)
+			left = f.left(began, turn-1)
 		}
 		for _, side := range order {
 			label := done + ": " + side
-			t.bar.show(label + left)
-			if err = t.run(ctx, side, filepath.Join(unfinished, side)); err == nil {
+			bar.show(label + left)
+			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
 				continue
 			}
 			if err = fmt.Errorf("%s: %w", label, err); ctx.Err() != nil {
@@ -316,32 +308,32 @@ func (t *turns) round(ctx context.Context, dir, name string) (c *compare.Compari
 		if err = cmp.Or(err, os.Remove(unfinished)); err != nil {
 			return nil, err
 		}
-		if turn == 1 || turn == t.turns {
-			if c, err = t.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
+		if turn == 1 || turn == f.turns {
+			if c, err = f.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
 				return nil, err
 			}
 		}
-		if !t.quiet && !t.bar.terminal {
-			fmt.Fprintf(t.errs, "%s done%s\n", done, t.left(began, turn))
+		if !f.quiet && !bar.terminal {
+			fmt.Fprintf(bar.w, "%s done%s\n", done, f.left(began, turn))
 		}
 	}
 	return c, nil
 }
 
 // left estimates how long the turns take that are left of a round.
-func (t *turns) left(began time.Time, done int) string {
-	if done == t.turns {
+func (f *compareFlags) left(began time.Time, done int) string {
+	if done == f.turns {
 		return ""
 	}
-	return fmt.Sprintf(", about %s left", words.About(time.Since(began)/time.Duration(done)*time.Duration(t.turns-done)))
+	return fmt.Sprintf(", about %s left", words.About(time.Since(began)/time.Duration(done)*time.Duration(f.turns-done)))
 }
 
-// run makes one run. It passes an interrupt of this process on to the run,
+// runOne makes one run. It passes an interrupt of this process on to the run,
 // which then saves what it measured. A run of which a phase failed, or cannot be used, is compared all the same,
 // if it has results: the comparison says so.
-func (t *turns) run(ctx context.Context, side, dir string) error {
+func runOne(ctx context.Context, command []string, dir string) error {
 	var errs bytes.Buffer
-	line := slices.Concat(t.commands[side], []string{"--output", dir})
+	line := slices.Concat(command, []string{"--output", dir})
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Stderr = &errs
 	// Ctrl-C in the terminal goes to this process alone, so that the run gets it only once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,8 +224,8 @@ func newEngineLogs(known registry) *cobra.Command {
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
 	launch.Config
-	heap          string
-	check, asJSON bool
+	heap  string
+	check bool
 }
 
 func newEngineUp(known registry) *cobra.Command {
@@ -257,7 +258,6 @@ Kerberos, so it has no login for HBase.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	var ports []string
 	for _, e := range launch.Engines() {
 		flags.Var(whole(&f.Nodes, e.MinNodes, e.MaxNodes), nodesFlag(e),
@@ -274,7 +274,7 @@ Kerberos, so it has no login for HBase.`,
 		"several times")
 	flags.BoolVar(&f.Auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
 	flags.BoolVar(&f.check, "check", false, "start nothing; check for Java and Maven on this machine, and exit with 1 if one is missing")
-	bindJSON(cmd, &f.asJSON)
+	bindJSON(flags, "print JSON")
 	return cmd
 }
 
@@ -285,11 +285,10 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 	if err := f.complete(cmd); err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
 	if f.check {
 		err := launch.Available(cmd.Context(), f.Engine)
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%s can be started here: %s\n", f.Engine, upCommand(f.Engine, f.Dir))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", f.Engine, upCommand(f.Engine, f.Dir))
 		}
 		return err
 	}
@@ -301,19 +300,18 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 	if err != nil {
 		return launchError(err)
 	}
-	if f.asJSON {
-		return printJSON(out, listInstance(in, f.Engine))
-	}
-	was := ""
-	if len(in.Started) == 0 {
-		was = " was up already"
-	}
-	_, err = fmt.Fprintf(out, "%s%s (%s)\n", in, was, connect(in, f.Engine))
-	if l := in.Login(); l != nil && err == nil {
-		_, err = fmt.Fprintf(out, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
-			l.User, l.PasswordFile)
-	}
-	return err
+	return show(cmd, listInstance(in, f.Engine), func(w io.Writer, _ int) error {
+		was := ""
+		if len(in.Started) == 0 {
+			was = " was up already"
+		}
+		_, err := fmt.Fprintf(w, "%s%s (%s)\n", in, was, connect(in, f.Engine))
+		if l := in.Login(); l != nil && err == nil {
+			_, err = fmt.Fprintf(w, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
+				l.User, l.PasswordFile)
+		}
+		return err
+	})
 }
 
 // complete checks the flags, and completes the configuration of launch with them.

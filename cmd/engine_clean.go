@@ -25,7 +25,7 @@ import (
 func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
 	var from, dir string
-	var all, asJSON bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
 		Short: "List or remove the leftovers of runs",
@@ -50,7 +50,7 @@ Nothing without mailbench's mark is touched.`,
 			switch {
 			case len(args) == 0:
 				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
-			case asJSON && (all || len(args) > 1):
+			case asJSON(cmd) && (all || len(args) > 1):
 				return usagef("--json only lists; leave the names out")
 			case args[0] == "all":
 				return usagef("expected one engine, found all")
@@ -78,14 +78,14 @@ Nothing without mailbench's mark is touched.`,
 			if err != nil {
 				return err
 			}
-			return c.run(cmd, args[1:], all, asJSON)
+			return c.run(cmd, args[1:], all)
 		},
 	}
 	cmd.Flags().StringVar(&from, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the address and settings of the engine")
 	f.bind(cmd.Flags())
 	engineSet(cmd.Flags())
-	bindJSON(cmd, &asJSON)
+	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "results", resultsDir, "`DIR` to look for unfinished results in")
 	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
 	return cmd
@@ -104,9 +104,9 @@ type cleaning struct {
 }
 
 // run lists what is left, or removes what is named, or all. It removes nothing if one of the names is unknown.
-func (c *cleaning) run(cmd *cobra.Command, names []string, all, asJSON bool) error {
+func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
 	out := cmd.OutOrStdout()
-	if asJSON {
+	if asJSON(cmd) {
 		return printJSON(out, c.json)
 	}
 	if all {

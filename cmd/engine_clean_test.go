@@ -195,7 +195,7 @@ func TestClean(t *testing.T) {
 		cmd.SetContext(t.Context())
 		left, err := namespacesLeft(t.Context(), e, w)
 		if err == nil {
-			err = left.run(cmd, names, false, false)
+			err = left.run(cmd, names, false)
 		}
 		return out.String(), err
 	}

@@ -2,16 +2,23 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 func newEngines(known registry) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "engines [NAME]",
 		Short: "List the engines, or the settings of one",
@@ -28,22 +35,19 @@ environment variables that are listed.`,
 			for _, e := range known.engines {
 				all = append(all, listEngine(&e))
 			}
-			if len(args) == 0 || args[0] == "all" && asJSON {
-				return list(cmd, asJSON, all, []string{"ENGINE", "DESCRIPTION"},
+			if len(args) == 0 || args[0] == "all" && asJSON(cmd) {
+				return list(cmd, all, []string{"ENGINE", "DESCRIPTION"},
 					func(e listedEngine) []string { return []string{e.Name, e.Doc} })
 			}
 			engines, err := known.pickEngines(args)
 			for i := 0; i < len(engines) && err == nil; i++ {
-				if e := listEngine(&engines[i]); asJSON {
-					err = printJSON(cmd.OutOrStdout(), e)
-				} else {
-					err = e.describe(cmd.OutOrStdout(), engines[i].Server)
-				}
+				e := listEngine(&engines[i])
+				err = show(cmd, e, func(w io.Writer, _ int) error { return e.describe(w, engines[i].Server) })
 			}
 			return err
 		},
 	}
-	bindJSON(c, &asJSON)
+	bindJSON(c.Flags(), "print JSON")
 	return c
 }
 
@@ -87,12 +91,15 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return table(w, head, rowsOf(all, func(s drivers.Setting) []string {
-		if len(head) == 3 {
-			return []string{s.Name, s.Default, s.Doc}
+	var rows [][]string
+	for _, s := range all {
+		if row := []string{s.Name, s.Default, s.Doc}; len(head) == 3 {
+			rows = append(rows, row)
+		} else {
+			rows = append(rows, slices.Delete(row, 1, 2))
 		}
-		return []string{s.Name, s.Doc}
-	}))
+	}
+	return table(w, head, rows)
 }
 
 // settingsOf are the settings of an engine, and for one on the network its address.
@@ -103,4 +110,168 @@ func settingsOf(e *drivers.Engine) []drivers.Setting {
 	return append([]drivers.Setting{{
 		Name: "contact", Default: "this machine", Doc: "its nodes: HOST, HOST:PORT or a list of them; also --contact",
 	}}, e.Settings...)
+}
+
+func newEngineStatus(known registry) *cobra.Command {
+	var dir string
+	var f workloadFlags
+	cmd := &cobra.Command{
+		Use:   "status [ENGINE]",
+		Short: "List the nodes of engines; exit status 1 if not all are running",
+		Long: `List the nodes of an engine that "engine up" has started, with their memory and
+disk. Without a name, list the nodes of all engines in their usual folders.
+
+mailbench does not start Oracle NoSQL Database. For it, this command checks
+whether a server responds at --contact, and prints how to start one. --set
+changes the connection, such as engines.oraclenosql.tls=true.`,
+		Example: `  mailbench engine status
+  mailbench engine status cassandra
+  mailbench engine status cassandra --dir second
+  mailbench engine status cassandra --json
+  mailbench engine status oraclenosql --contact localhost:8080`,
+		Args: known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && !slices.Contains(launchable(), args[0]):
+				return known.answers(cmd, args[0], &f)
+			case f.contact != nil || len(f.set) > 0:
+				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
+			case len(args) == 0:
+				return statusOfAll(cmd)
+			}
+			in, err := openEngine(args[0], dir)
+			if err != nil {
+				return err
+			}
+			one := listInstance(in, args[0])
+			return cmp.Or(list(cmd, one.Nodes, nodeHead, listedNode.row), one.down(dir))
+		},
+	}
+	bindJSON(cmd.Flags(), "print JSON")
+	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
+	f.bind(cmd.Flags())
+	cmd.Flags().Lookup("contact").Usage = "`HOST` or HOST:PORT of a server that mailbench has not started"
+	engineSet(cmd.Flags())
+	return cmd
+}
+
+var nodeHead = []string{"NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}
+
+// row is a node in a table.
+func (n listedNode) row() []string {
+	if !n.Running {
+		return []string{n.Name, n.Address, "down", "-", "-", "-"}
+	}
+	return []string{
+		n.Name, n.Address, "up", fmt.Sprint(n.PID), time.Since(*n.Started).Round(time.Second).String(),
+		words.Size(float64(n.Memory)),
+	}
+}
+
+// down is the error of an instance of which nodes are down; nil if none is.
+func (in *listedInstance) down(dir string) error {
+	down := 0
+	for _, n := range in.Nodes {
+		if !n.Running {
+			down++
+		}
+	}
+	if down == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine,
+		upCommand(in.Engine, dir))
+}
+
+// statusOfAll lists the nodes of all engines in their usual folders.
+func statusOfAll(cmd *cobra.Command) error {
+	var rows [][]string
+	all := []listedInstance{}
+	var down []error
+	err := eachEngine(cmd, func(name string, in *launch.Instance) error {
+		one := listInstance(in, name)
+		for _, n := range one.Nodes {
+			rows = append(rows, append([]string{name}, n.row()...))
+		}
+		all, down = append(all, one), append(down, one.down(""))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = show(cmd, all, func(w io.Writer, _ int) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		return table(w, append([]string{"ENGINE"}, nodeHead...), rows)
+	})
+	return cmp.Or(err, errors.Join(down...))
+}
+
+// listedInstance and listedNode are the JSON of what engine up has started, or found running. Fields are
+// added, never removed.
+type listedInstance struct {
+	Engine       string       `json:"engine"`
+	Dir          string       `json:"dir"`
+	Contact      []string     `json:"contact"` // for --contact
+	WasUp        bool         `json:"was_up"`
+	User         string       `json:"user,omitempty"`          // empty if the engine has no login
+	PasswordFile string       `json:"password_file,omitempty"` // file with the password of User
+	Nodes        []listedNode `json:"nodes"`
+}
+
+type listedNode struct {
+	Name    string     `json:"name"`
+	Address string     `json:"address"`
+	Running bool       `json:"running"`
+	PID     int        `json:"pid,omitempty"`
+	Started *time.Time `json:"started,omitempty"`
+	Memory  int64      `json:"memory_bytes,omitempty"`
+}
+
+func listInstance(in *launch.Instance, engine string) listedInstance {
+	one := listedInstance{
+		Engine: engine, Dir: in.Dir(), Contact: in.Contact(),
+		WasUp: len(in.Started) == 0, Nodes: []listedNode{},
+	}
+	if l := in.Login(); l != nil {
+		one.User, one.PasswordFile = l.User, l.PasswordFile
+	}
+	for _, n := range in.Nodes() {
+		l := listedNode{Name: n.Name, Address: n.Address, Running: n.Running()}
+		if l.Running {
+			started := n.Process.Started.UTC().Truncate(time.Second) // RFC 3339 without fractions
+			l.PID, l.Memory, l.Started = n.Process.PID, n.RSS(), &started
+		}
+		one.Nodes = append(one.Nodes, l)
+	}
+	return one
+}
+
+// answers prints whether an engine that mailbench does not start answers.
+func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags) error {
+	e, err := pickOne(name, r.engines)
+	if err != nil {
+		return err
+	}
+	w, err := f.reach(r, e, results.DefaultWorkload)
+	if err != nil {
+		return err
+	}
+	st, err := subject.Reach(cmd.Context(), e, w, drivers.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	version := st.Capabilities().Version
+	if err := st.Close(); err != nil {
+		return err
+	}
+	where := "this machine"
+	if len(f.contact) > 0 {
+		where = strings.Join(f.contact, ", ")
+	}
+	state := map[string]string{"address": where, "state": "up", "version": version}
+	return show(cmd, state, func(w io.Writer, _ int) error {
+		return table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
+	})
 }

@@ -16,10 +16,10 @@ import (
 
 // historyFlags are the flags of history as they were given.
 type historyFlags struct {
-	metrics           []string
-	file              string
-	asJSON, overwrite bool
-	full              bool // all metrics
+	metrics   []string
+	file      string
+	overwrite bool
+	full      bool // all metrics
 }
 
 func newHistory() *cobra.Command {
@@ -47,45 +47,45 @@ metrics that you name are searched, which needs fewer runs.
   mailbench history results -o history.html`,
 		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.OutOrStdout(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
 	completeFlags(c, map[string][]string{"metric": compare.Names()})
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
-	bindJSON(c, &f.asJSON)
+	bindJSON(flags, "print JSON")
 	return c
 }
 
 // run reads the folder, and writes the history in each form that the flags name.
-func (f *historyFlags) run(out io.Writer, dir string) error {
-	if f.asJSON && f.file == "-" {
+func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
+	out := cmd.OutOrStdout()
+	if asJSON(cmd) && f.file == "-" {
 		return usagef("--json and -o - both write to standard output: leave one out")
 	}
 	h, err := f.read(dir)
 	if err != nil {
 		return err
 	}
+	d := h.Document(len(f.metrics) > 0)
 	if f.file != "" {
-		if err := f.page(out, h); err != nil {
+		var text bytes.Buffer
+		if err := page.Document(&text, d); err != nil {
+			return err
+		}
+		if err := writeOutput(out, f.file, text.Bytes(), f.overwrite); err != nil || f.file == "-" {
 			return err
 		}
 	}
-	switch {
-	case f.asJSON:
-		return printJSON(out, h)
-	case f.file == "-":
-		return nil
-	}
-	terminal := document.Terminal{Width: width(out), Color: color(out), Full: f.full}
-	err = terminal.Write(out, h.Document(len(f.metrics) > 0))
-	if err == nil && f.file != "" {
-		_, err = fmt.Fprintf(out, "\nwritten: %s\n", f.file)
-	}
-	return err
+	return show(cmd, h, func(w io.Writer, _ int) error {
+		err := document.Terminal{Width: width(w), Color: color(w), Full: f.full}.Write(w, d)
+		if err == nil && f.file != "" {
+			_, err = fmt.Fprintf(w, "\nwritten: %s\n", f.file)
+		}
+		return err
+	})
 }
 
 // read makes the history of a folder. A figure that no run has is an error.
@@ -119,12 +119,4 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 			strings.Join(f.metrics, ","), dir)
 	}
 	return h, nil
-}
-
-func (f *historyFlags) page(out io.Writer, h *history.History) error {
-	var text bytes.Buffer
-	if err := page.Document(&text, h.Document(len(f.metrics) > 0)); err != nil {
-		return err
-	}
-	return writeOutput(out, f.file, text.Bytes(), f.overwrite)
 }

@@ -45,12 +45,11 @@ merges while the shards' Job is running.`,
 		},
 	}
 	f := c.Flags()
-	f.SortFlags = false
 	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders contain results")
 	bindFailOn(f, &run.failOn)
 	bindView(f, &run.view)
-	bindRunJSON(f, &run.asJSON)
+	bindJSON(f, runJSON)
 	return c
 }
 

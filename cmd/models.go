@@ -23,7 +23,6 @@ import (
 
 func newModels(known registry) *cobra.Command {
 	var engines []string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "models [NAME|FILE.yaml]",
 		Short: "List the mailbox data models and their variants, or describe one",
@@ -39,7 +38,7 @@ pattern. A schema file is described in the same way.`,
 		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return known.describeModel(cmd.OutOrStdout(), args[0], engines, asJSON)
+				return known.describeModel(cmd, args[0], engines)
 			}
 			if len(engines) > 0 {
 				return usagef("--engine needs a model; expected mailbench models NAME")
@@ -52,14 +51,14 @@ pattern. A schema file is described in the same way.`,
 				}
 				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
 			}
-			return list(cmd, asJSON, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
+			return list(cmd, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
 				func(m listedModel) []string {
 					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
 				})
 		},
 	}
 	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose requests to show, or all")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON; for a model with the requests of all engines, or of those that -e names")
+	bindJSON(c.Flags(), "print JSON; for a model with the requests of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
 	return c
 }
@@ -74,7 +73,7 @@ type listedModel struct {
 
 // describeModel prints the description of a model, or of a schema file. The text shows the calls of
 // the named engines. JSON has those of the named engines, or of all.
-func (r registry) describeModel(w io.Writer, name string, engines []string, asJSON bool) error {
+func (r registry) describeModel(cmd *cobra.Command, name string, engines []string) error {
 	s, err := r.schema(name)
 	if err != nil {
 		return err
@@ -86,13 +85,12 @@ func (r registry) describeModel(w io.Writer, name string, engines []string, asJS
 		}
 	}
 	m, err := describe.Make(s, shown)
-	switch {
-	case err != nil:
+	if err != nil {
 		return usage(err)
-	case asJSON:
-		return printJSON(w, m)
 	}
-	return m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
+	return show(cmd, m, func(w io.Writer, _ int) error {
+		return m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
+	})
 }
 
 func newModelsNew(known registry) *cobra.Command {

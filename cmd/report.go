@@ -23,7 +23,6 @@ const severalPage = "mailbench-report.html"
 
 func newReport() *cobra.Command {
 	file, format := "", formatHTML
-	var asJSON bool
 	var overwrite bool
 	var v view
 	c := &cobra.Command{
@@ -52,7 +51,7 @@ A file that mailbench has not written is not overwritten without --overwrite.`,
 		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if format, err = formatOf(cmd.Flags(), format, asJSON); err != nil {
+			if format, err = formatOf(cmd, format); err != nil {
 				return err
 			}
 			if format != formatHTML {
@@ -79,9 +78,8 @@ A file that mailbench has not written is not overwritten without --overwrite.`,
 		},
 	}
 	f := c.Flags()
-	f.SortFlags = false
 	f.Var(oneOf(&format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
-	bindJSON(c, &asJSON)
+	bindJSON(f, "print JSON")
 	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
 	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
 	bindView(f, &v)

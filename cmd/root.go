@@ -62,6 +62,7 @@ Exit status:
 // refuseArguments makes a command and its subcommands refuse arguments that they have no use
 // for, with the exit status of wrong usage.
 func refuseArguments(cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false // help has them in the order of the code
 	switch check := cmd.Args; {
 	case cmd.Name() == "help":
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

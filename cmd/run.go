@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -197,7 +196,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return err
 	}
 	if f.dryRun {
-		return f.plan(ctx, c, cmd.OutOrStdout())
+		return f.plan(cmd, c)
 	}
 	path := f.outputDir(c.Workload.Name)
 	dir, err := createDir(path)
@@ -233,14 +232,10 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	return f.finish(cmd, dir, result, err)
 }
 
-func (f *runFlags) plan(ctx context.Context, c *run.Config, out io.Writer) error {
-	plan, refused := run.DryRun(ctx, *c)
-	switch {
-	case plan == nil:
-	case f.asJSON:
-		refused = cmp.Or(printJSON(out, plan), refused)
-	default:
-		refused = cmp.Or(plan.WriteText(out), refused)
+func (f *runFlags) plan(cmd *cobra.Command, c *run.Config) error {
+	plan, refused := run.DryRun(cmd.Context(), *c)
+	if plan != nil {
+		refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) error { return plan.WriteText(w) }), refused)
 	}
 	return notBegun(refused)
 }
@@ -257,7 +252,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	}
 	out, notes := cmd.OutOrStdout(), cmd.OutOrStdout()
 	var printErr error
-	if f.asJSON {
+	if asJSON(cmd) {
 		notes = cmd.ErrOrStderr()
 		printErr = results.WriteJSON(out, result)
 	} else {

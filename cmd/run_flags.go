@@ -35,7 +35,7 @@ type runFlags struct {
 	seed            uint64
 	output          string
 	cache           random.Size
-	quiet, asJSON   bool
+	quiet           bool
 	view            view
 	failOn          failOn
 	from, metrics   string
@@ -49,7 +49,6 @@ type runFlags struct {
 }
 
 func (f *runFlags) bind(flags *pflag.FlagSet) {
-	flags.SortFlags = false
 	bindList(flags, &f.models, "model", "m",
 		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
 			"workload with an answer names its own", "all")
@@ -95,8 +94,11 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"lasts; without HOST on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 	bindView(flags, &f.view)
-	bindRunJSON(flags, &f.asJSON)
+	bindJSON(flags, runJSON)
 }
+
+// runJSON says what --json is for in commands whose result is a run.
+const runJSON = "print run.json instead of the table"
 
 // view is how the text of a run is written.
 type view struct {

@@ -48,7 +48,6 @@ code, so a model can be checked before it is written.`,
 }
 
 func newSchemaList(known registry) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the schemas of the models",
@@ -64,13 +63,13 @@ func newSchemaList(known registry) *cobra.Command {
 				}
 				all = append(all, listedSchema{s.Name, s.Native, len(s.Tables), len(s.Patterns), s.Doc})
 			}
-			return list(cmd, asJSON, all, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
+			return list(cmd, all, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
 				func(s listedSchema) []string {
 					return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
 				})
 		},
 	}
-	bindJSON(c, &asJSON)
+	bindJSON(c.Flags(), "print JSON")
 	return c
 }
 

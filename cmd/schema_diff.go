@@ -15,7 +15,6 @@ import (
 
 func newSchemaDiff(known registry) *cobra.Command {
 	var f storeFlags
-	var asJSON bool
 	var ignore []string
 	cmd := &cobra.Command{
 		Use:   "diff MODEL|FILE.yaml",
@@ -64,7 +63,7 @@ design, and 3 if something does.`,
 				return err
 			}
 			switch missing := allMissing(stored, c); {
-			case asJSON:
+			case asJSON(cmd):
 				err = writeDiffJSON(out, s, f.engine, version, c)
 			case missing > 0:
 				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
@@ -83,7 +82,7 @@ design, and 3 if something does.`,
 		},
 	}
 	f.bind(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	bindJSON(cmd.Flags(), "print JSON")
 	bindList(cmd.Flags(), &ignore, "ignore", "", "accept these differences: `WORDS`, separated by commas (can be repeated)")
 	return cmd
 }

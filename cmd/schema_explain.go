@@ -54,7 +54,7 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
 	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
 	f.workloadFlags.bind(flags)
-	flags.BoolVar(&f.json, "json", false, "print the costs of --live or --queries as JSON")
+	bindJSON(flags, "print the costs of --live or --queries as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return c
 }
@@ -62,8 +62,8 @@ system_traces; the role needs SELECT on the keyspace and on system_traces.`,
 // explainFlags are the flags of schema explain as they were given.
 type explainFlags struct {
 	storeFlags
-	queries           []string
-	live, json, quiet bool
+	queries     []string
+	live, quiet bool
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) error {
@@ -184,7 +184,7 @@ func (f *explainFlags) runLive(
 	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
 	})
-	return printReport(cmd.OutOrStdout(), f.json, report, func(w io.Writer, room int) error {
+	return show(cmd, report, func(w io.Writer, room int) error {
 		return report.WriteText(w, e.TraceDoc, room)
 	})
 }
@@ -224,7 +224,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 	if err != nil {
 		return f.absent(err)
 	}
-	return printReport(cmd.OutOrStdout(), f.json, report, func(w io.Writer, room int) error {
+	return show(cmd, report, func(w io.Writer, room int) error {
 		return report.WriteText(w, e.TraceDoc, room)
 	})
 }

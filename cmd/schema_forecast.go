@@ -29,7 +29,6 @@ type forecastFlags struct {
 	perDay    float64
 	years     int
 	replicas  int
-	asJSON    bool
 }
 
 func newSchemaForecast(known registry) *cobra.Command {
@@ -60,7 +59,6 @@ Rows of other entities have their own numbers and need no workload:
 		},
 	}
 	flags := c.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.engine, "engine", "e", "",
 		"`ENGINE` to forecast for (default: the schema's native one, or embedded)")
 	bindList(flags, &f.workloads, "workload", "",
@@ -71,7 +69,7 @@ Rows of other entities have their own numbers and need no workload:
 	flags.Var(number(&f.perDay, 0, 100_000), "per-day", "`N` messages received by each user a day, on average")
 	flags.Var(whole(&f.years, 1, 100), "years", "look `N` years ahead (1 to 100)")
 	flags.Var(whole(&f.replicas, 0, 100), "replicas", "`N` copies of the data (default: the engine's usual number)")
-	flags.BoolVar(&f.asJSON, "json", false, "print JSON, with the sources of limits")
+	bindJSON(flags, "print JSON, with the sources of limits")
 	return c
 }
 
@@ -189,7 +187,7 @@ func (f *forecastFlags) report(
 }
 
 func (f *forecastFlags) print(cmd *cobra.Command, reports ...*forecast.Report) error {
-	return printReport(cmd.OutOrStdout(), f.asJSON, reports, func(w io.Writer, _ int) (err error) {
+	return show(cmd, reports, func(w io.Writer, _ int) (err error) {
 		for i, r := range reports {
 			if i > 0 {
 				fmt.Fprintln(w)

@@ -78,7 +78,6 @@ listed on stderr, and the exit status is 3 unless you set --allow-unread.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.bindCQL(flags)
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")

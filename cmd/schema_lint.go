@@ -26,7 +26,6 @@ type lintFlags struct {
 	keyspace   string // of CQL with several
 	from       string // the workload that sizes come from, or ""
 	format     string
-	asJSON     bool
 	engines    []string
 	all, rules bool
 	failOn     lint.Severity // the severity from which on a finding fails
@@ -64,7 +63,6 @@ finding of imported CQL is identified by the text of the statement.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	f.bindCQL(flags)
@@ -72,7 +70,7 @@ finding of imported CQL is identified by the text of the statement.`,
 	formats := []string{"text", "json", "sarif", "junit", "github", "markdown"}
 	flags.Var(oneOf(&f.format, formats, "format"), "format",
 		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
-	bindJSON(cmd, &f.asJSON)
+	bindJSON(flags, "print JSON")
 	flags.StringVar(&f.from, "workload", "",
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
 	flags.StringArrayVar(&f.set, "set", nil,
@@ -94,7 +92,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if err != nil {
 		return err
 	}
-	if f.format, err = formatOf(cmd.Flags(), f.format, f.asJSON); err != nil {
+	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
 	if f.format == "markdown" {

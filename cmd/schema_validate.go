@@ -29,14 +29,14 @@ import (
 // validateFlags are the flags of schema validate as they were given.
 type validateFlags struct {
 	storeFlags
-	sample       share
-	seed         uint64
-	workers      int
-	noAudit      bool
-	json, silent bool
-	rateLimit    rowRate
-	latency      time.Duration
-	resume       string
+	sample    share
+	seed      uint64
+	workers   int
+	noAudit   bool
+	silent    bool
+	rateLimit rowRate
+	latency   time.Duration
+	resume    string
 }
 
 // rowRate is rows a second; 0 is no limit.
@@ -88,7 +88,6 @@ for each row that refers to another or is counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.storeFlags.bind(flags)
 	flags.Var(within(&f.sample, 0.00001, 1, "a share such as 1%,", parseShare), "sample",
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
@@ -99,7 +98,7 @@ for each row that refers to another or is counted.`,
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
 	flags.BoolVar(&f.noAudit, "no-verify", false, "skip the model's own verification")
-	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
+	bindJSON(flags, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
 	return cmd
 }
@@ -340,7 +339,7 @@ func (v *validated) writeText(w io.Writer, room int) error {
 
 // print prints the report. Its error says that data is broken.
 func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
-	if err := printReport(cmd.OutOrStdout(), f.json, v, v.writeText); err != nil {
+	if err := show(cmd, v, v.writeText); err != nil {
 		return err
 	}
 	switch {

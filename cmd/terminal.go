@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -290,4 +293,56 @@ func amount(p run.Progress, room int) string {
 		all = all[1:]
 	}
 	return text()
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// bindJSON gives a command the flag --json.
+func bindJSON(flags *pflag.FlagSet, usage string) { flags.Bool("json", false, usage) }
+
+func asJSON(cmd *cobra.Command) bool {
+	on, err := cmd.Flags().GetBool("json")
+	return err == nil && on
+}
+
+// formatOf is the format that the flags --format and --json name together.
+func formatOf(cmd *cobra.Command, format string) (string, error) {
+	switch {
+	case !asJSON(cmd):
+		return format, nil
+	case cmd.Flags().Changed("format") && format != "json":
+		return "", usagef("--json and --format %s contradict each other: leave one out", format)
+	}
+	return "json", nil
+}
+
+// show prints a value as JSON if --json says so, else as text, in as many columns as the terminal has (0: not known).
+func show(cmd *cobra.Command, v any, text func(w io.Writer, room int) error) (err error) {
+	out := cmd.OutOrStdout()
+	if asJSON(cmd) {
+		err = printJSON(out, v)
+	} else {
+		room, _ := wanted(out)
+		err = text(out, room)
+	}
+	if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return nil
+}
+
+// list shows all, as text in a table with a row for each.
+func list[T any](cmd *cobra.Command, all []T, head []string, row func(T) []string) error {
+	return show(cmd, append([]T{}, all...), func(w io.Writer, _ int) error { // an empty list is no null
+		rows := make([][]string, len(all))
+		for i, one := range all {
+			rows[i] = row(one)
+		}
+		return table(w, head, rows)
+	})
 }

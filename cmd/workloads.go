@@ -18,7 +18,6 @@ import (
 )
 
 func newWorkloads() *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "workloads [NAME]",
 		Short: "List the bundled workloads, or describe one",
@@ -35,7 +34,7 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 		ValidArgs: workloads.BundledNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if asJSON {
+				if asJSON(cmd) {
 					return usagef("--json lists the workloads; \"mailbench workloads show\" prints one as YAML")
 				}
 				w, err := workloads.Bundled(args[0])
@@ -52,11 +51,11 @@ JSON Schema of the language. A printed workload names it in its first line.`,
 				}
 				all = append(all, listedWorkload{name, w.Doc})
 			}
-			return list(cmd, asJSON, all, []string{"WORKLOAD", "DESCRIPTION"},
+			return list(cmd, all, []string{"WORKLOAD", "DESCRIPTION"},
 				func(w listedWorkload) []string { return []string{w.Name, w.Doc} })
 		},
 	}
-	bindJSON(c, &asJSON)
+	bindJSON(c.Flags(), "print JSON")
 	c.AddCommand(newWorkloadsShow(), newWorkloadsSchema(), newWorkloadsFit())
 	return c
 }

@@ -209,13 +209,7 @@ func (m *Measure) value(trials []observed) float64 {
 	if !m.Timed() {
 		return pooled(trials, m).mean
 	}
-	var logs []float64
-	for i := range trials {
-		if !trials[i].out {
-			logs = append(logs, m.timeOf(&trials[i]))
-		}
-	}
-	return math.Exp(median(logs))
+	return math.Exp(median(m.values(trials, len(trials))))
 }
 
 // Point is one metric of one operation in one run. Times are nanoseconds.

@@ -25,26 +25,22 @@ const (
 
 // timed finds where timed figures changed.
 func (s *Series) timed() {
-	var long []*Figure
-	total := 0
+	var timed []*Figure
 	for i := range s.Figures {
 		if s.Figures[i].Measure.Timed() {
-			total++
+			timed = append(timed, &s.Figures[i])
 		}
 	}
-	if total == 0 {
+	if len(timed) == 0 {
 		return
 	}
-	level := falseAlarms / float64(total)
+	level := falseAlarms / float64(len(timed))
 	s.Least = leastRuns(level)
-	for i := range s.Figures {
-		if f := &s.Figures[i]; f.Measure.Timed() && len(f.known()) >= s.Least {
-			long = append(long, f)
+	for _, f := range timed {
+		if len(f.known()) >= s.Least {
+			s.Tested++
+			f.search(level)
 		}
-	}
-	s.Tested = len(long)
-	for _, f := range long {
-		f.search(level)
 	}
 }
 

@@ -206,40 +206,30 @@ func (f *Figure) Shown(run int) string {
 }
 
 // counted finds the runs at which counters changed. Each run is compared with the run
-// at which the figure changed last, so that small steps add up.
+// at which the counter changed last, so that small steps add up.
 func (s *Series) counted() {
-	type key struct{ model, engine, phase string }
-	of := map[key][]*Figure{}
-	for i := range s.Figures {
-		if f := &s.Figures[i]; !f.Measure.Timed() {
-			k := key{f.Model, f.Engine, f.Phase}
-			of[k] = append(of[k], f)
-		}
+	type two struct { // runs, and the phase that is compared
+		from, to             int
+		model, engine, phase string
 	}
-	for k, figures := range of {
-		was := make([]int, len(figures)) // the run at which each figure changed last
-		for n := range was {
-			was[n] = -1
-		}
-		for i := range s.Runs {
-			differ := map[int][]compare.Figure{} // figures that differ from those of an earlier run
-			for n, f := range figures {
-				if f.Values[i] == nil {
-					continue
-				}
-				from := was[n]
-				if from < 0 {
-					was[n] = i
-					continue
-				}
-				if _, known := differ[from]; !known {
-					differ[from] = compare.Counted(s.Runs[from].run, s.Runs[i].run, k.model, k.engine, k.phase)
-				}
-				for _, c := range differ[from] {
-					if f.Stream == c.Stream && f.Op == c.Op && f.Name == c.Name {
-						f.Changes = append(f.Changes, Change{Run: i, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
-						was[n] = i
-					}
+	differ := map[two][]compare.Figure{}
+	for i := range s.Figures {
+		f, was := &s.Figures[i], -1
+		for run, v := range f.Values {
+			if v == nil || f.Measure.Timed() {
+				continue
+			}
+			if was < 0 {
+				was = run
+			}
+			k := two{was, run, f.Model, f.Engine, f.Phase}
+			if _, known := differ[k]; !known && was < run {
+				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run, f.Model, f.Engine, f.Phase)
+			}
+			for _, c := range differ[k] {
+				if f.Stream == c.Stream && f.Op == c.Op && f.Name == c.Name {
+					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
+					was = run
 				}
 			}
 		}
