@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -56,17 +57,23 @@ func (s *Store) putSynced(key, value []byte) error {
 	return err
 }
 
-// Apply implements drivers.Store.
-func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, drivers.ErrClosed)
+// during calls do with the database open, and one of the locks of mu.
+func (s *Store) during(l sync.Locker, what string, do func() error) error {
+	l.Lock()
+	defer l.Unlock()
+	err := drivers.ErrClosed
+	if s.db != nil {
+		err = do()
 	}
-	if err := s.apply(sch); err != nil {
-		return fmt.Errorf("apply schema %s: %w", sch.Name, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// Apply implements drivers.Store.
+func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
+	return s.during(&s.mu, "apply schema "+sch.Name, func() error { return s.apply(sch) })
 }
 
 // apply lays out the tables in the order of the catalog, so a schema file may have
@@ -75,34 +82,38 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	if err := drivers.Portable(sch); err != nil {
 		return err
 	}
-	key := []byte(schemaKey + sch.Name)
-	data, err := find(s.db, key, nil)
+	entry, err := s.entry(sch.Name)
 	if err != nil {
 		return err
 	}
-	if data == nil {
+	if entry == nil {
 		if s.gate.ReadOnly {
 			return s.absent(sch.Name)
 		}
-		if data, err = s.allot(stored(sch)); err != nil {
+		if entry, err = s.allot(stored(sch)); err != nil {
 			return err
 		}
 	}
-	space, there, err := s.readEntry(data)
-	if err != nil {
-		return err
-	}
 	if s.gate.ReadOnly {
-		err = drivers.Readable(stored(sch), stored(there))
+		err = drivers.Readable(stored(sch), stored(entry.schema))
 	} else {
-		err = drivers.Conflict(schemas.Diff(stored(sch), stored(there)))
+		err = drivers.Conflict(schemas.Diff(stored(sch), stored(entry.schema)))
 	}
-	if err != nil {
+	if err == nil {
+		err = s.layOut(sch, entry)
+	}
+	if err != nil || s.gate.ReadOnly {
 		return err
 	}
-	laid := make(map[*schemas.Table]*table, len(sch.Tables))
-	for _, as := range there.Tables {
-		if t := sch.Table(as.Name); t != nil { // a store that is only read may have more tables
+	return s.putSynced([]byte(schemaKey+sch.Name), entry.data)
+}
+
+// layOut lays out the tables of a schema over the key spaces of an entry, and has statements use them. The entry of a
+// store that is only read may have more tables.
+func (s *Store) layOut(sch *schemas.Schema, e *entryOf) (err error) {
+	laid, space := make(map[*schemas.Table]*table, len(sch.Tables)), e.space
+	for _, as := range e.schema.Tables {
+		if t := sch.Table(as.Name); t != nil {
 			if laid[t], err = newTable(t, as, space); err != nil {
 				return err
 			}
@@ -110,13 +121,20 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		}
 		space += uint16(spacesOf(as))
 	}
-	if !s.gate.ReadOnly {
-		if err := s.putSynced(key, data); err != nil {
-			return err
-		}
-	}
 	s.tables.Add(sch, laid)
 	return nil
+}
+
+// offline returns a store without files that has a schema as the first one in its data folder.
+func offline(sch *schemas.Schema) (*Store, error) {
+	if err := drivers.Portable(sch); err != nil {
+		return nil, err
+	}
+	s := &Store{guarded: make(map[uint16]*atomic.Bool)}
+	if err := s.layOut(sch, &entryOf{space: 1, schema: stored(sch)}); err != nil {
+		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+	}
+	return s, nil
 }
 
 // guard returns the value of the table's field guarded. All layouts of the same stored table
@@ -125,25 +143,36 @@ func (s *Store) guard(t *table) *atomic.Bool {
 	g := s.guarded[t.rows.space]
 	if g == nil {
 		g = new(atomic.Bool)
-		g.Store(t.rows.collections+t.statics.collections+len(t.values) > 0)
+		g.Store(t.rows.collections+t.statics.collections > 0 || t.plain)
 		s.guarded[t.rows.space] = g
 	}
 	return g
 }
 
-// readEntry reads the catalog's entry of a schema: its first key space, and its tables
-// in the order of their spaces.
-func (s *Store) readEntry(data []byte) (space uint16, there *schemas.Schema, err error) {
-	if len(data) < 4 {
-		return 0, nil, errors.New("the data directory's catalog is damaged")
+// entryOf is the catalog's entry of a schema: its first key space, and its tables in the order of their spaces.
+type entryOf struct {
+	data   []byte
+	space  uint16
+	schema *schemas.Schema
+}
+
+// entry reads the entry of a schema; nil if there is none.
+func (s *Store) entry(name string) (*entryOf, error) {
+	data, err := find(s.db, []byte(schemaKey+name), nil)
+	if data == nil || err != nil {
+		return nil, err
 	}
-	there, err = schemas.Parse(s.dir+": catalog", data[4:])
-	return binary.BigEndian.Uint16(data), there, err
+	if len(data) < 4 {
+		return nil, errors.New("the data directory's catalog is damaged")
+	}
+	e := &entryOf{data: data, space: binary.BigEndian.Uint16(data)}
+	e.schema, err = schemas.Parse(s.dir+": catalog", data[4:])
+	return e, err
 }
 
 // allot returns the catalog's entry of a new schema. Its key spaces follow those of all
 // other schemas.
-func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
+func (s *Store) allot(sch *schemas.Schema) (*entryOf, error) {
 	it, err := s.db.NewIter(&schemaKeys)
 	if err != nil {
 		return nil, err
@@ -164,9 +193,9 @@ func (s *Store) allot(sch *schemas.Schema) ([]byte, error) {
 	if next > math.MaxUint16 {
 		return nil, errors.New("no key spaces are left; use another data directory")
 	}
-	entry := binary.BigEndian.AppendUint16(nil, uint16(first))
-	entry = binary.BigEndian.AppendUint16(entry, uint16(next))
-	return append(entry, schemas.Format(sch)...), nil
+	data := binary.BigEndian.AppendUint16(nil, uint16(first))
+	data = binary.BigEndian.AppendUint16(data, uint16(next))
+	return &entryOf{append(data, schemas.Format(sch)...), uint16(first), sch}, nil
 }
 
 // absent is the error for a schema that the catalog lacks. It names those that it has.
@@ -199,56 +228,37 @@ func stored(sch *schemas.Schema) *schemas.Schema {
 }
 
 // Inspect implements drivers.Store.
-func (s *Store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	sch, err := s.inspect(name)
-	if err != nil {
-		return nil, fmt.Errorf("inspect schema %s: %w", name, err)
-	}
-	return sch, nil
+func (s *Store) Inspect(_ context.Context, name string) (sch *schemas.Schema, err error) {
+	err = s.during(s.mu.RLocker(), "inspect schema "+name, func() error {
+		e, err := s.entry(name)
+		if err == nil && e == nil {
+			err = fmt.Errorf("it is not in data directory %s", s.dir)
+		}
+		if err == nil {
+			sch = stored(e.schema)
+		}
+		return err
+	})
+	return sch, err
 }
 
-func (s *Store) inspect(name string) (*schemas.Schema, error) {
-	if s.db == nil {
-		return nil, drivers.ErrClosed
-	}
-	data, err := find(s.db, []byte(schemaKey+name), nil)
-	if err != nil {
-		return nil, err
-	}
-	if data == nil {
-		return nil, fmt.Errorf("it is not in data directory %s", s.dir)
-	}
-	_, there, err := s.readEntry(data)
-	if err != nil {
-		return nil, err
-	}
-	return stored(there), nil
-}
-
-// Compare implements drivers.Comparer. It compares only the catalog, which says all about a
-// table.
-func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	c := &drivers.Comparison{Where: "data folder " + s.dir}
-	there := &schemas.Schema{Name: sch.Name}
-	if s.db == nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, drivers.ErrClosed)
-	}
-	data, err := find(s.db, []byte(schemaKey+sch.Name), nil)
-	if err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	if data == nil {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("No schema %s in %s.", sch.Name, s.dir))
-	} else if _, there, err = s.readEntry(data); err != nil {
-		return nil, fmt.Errorf("compare schema %s: %w", sch.Name, err)
-	}
-	c.Drifts = drivers.Drifts(schemas.Diff(stored(sch), stored(there)))
-	for i := range c.Drifts {
-		c.Drifts[i].Fix = []string{"# its tables cannot be altered: load the data into a new folder, by a run with --data"}
-	}
-	return c, nil
+// Compare implements drivers.Comparer. It compares only the catalog, which has all of a table.
+func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (c *drivers.Comparison, err error) {
+	err = s.during(s.mu.RLocker(), "compare schema "+sch.Name, func() error {
+		e, err := s.entry(sch.Name)
+		if err != nil {
+			return err
+		}
+		c = &drivers.Comparison{Where: "data folder " + s.dir}
+		if e == nil {
+			c.Unseen = append(c.Unseen, fmt.Sprintf("No schema %s in %s.", sch.Name, s.dir))
+			e = &entryOf{schema: &schemas.Schema{Name: sch.Name}}
+		}
+		c.Drifts = drivers.Shell{Comment: "#"}.Drifts(schemas.Diff(stored(sch), stored(e.schema)),
+			func(schemas.Difference) []string {
+				return []string{"# its tables cannot be altered: load the data into a new folder, by a run with --data"}
+			})
+		return nil
+	})
+	return c, err
 }

@@ -32,7 +32,7 @@ func (s *Store) CheckIndexes(
 	c.row = make([]drivers.Value, len(tb.key)+len(tb.rows.columns))
 	for _, x := range t.Indexes {
 		if p := tb.byIndex[tb.own(x)]; p != nil {
-			c.name, c.path = x.Name, p
+			c.name, c.path = x.Name, &p.path
 			if err == nil {
 				err = c.entries(ctx)
 			}

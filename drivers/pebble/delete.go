@@ -33,7 +33,7 @@ func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err erro
 	if s.key, err = f.append(s.key[:0], args); err != nil {
 		return err
 	}
-	if f == &t.rows && len(t.values) > 0 {
+	if f == &t.rows {
 		if err := s.dropEntries(t, args); err != nil {
 			return err
 		}
@@ -42,12 +42,7 @@ func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err erro
 		return err
 	}
 	if f.collections > 0 {
-		if err := s.clearCells(f, s.key, 0, len(f.columns)-1); err != nil {
-			return err
-		}
-	}
-	if f == &t.rows {
-		return s.writeIndexes(t, args, true)
+		return s.clearCells(f, s.key, 0, len(f.columns)-1)
 	}
 	return nil
 }
@@ -86,7 +81,7 @@ func (s *session) clear(b *bounds, t *table) error {
 }
 
 func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
-	indexed := t != nil && len(t.indexes)+len(t.values) > 0
+	indexed := t != nil && len(t.indexes) > 0
 	n := 0
 	if t != nil {
 		defer func() { s.Cost.RowsExamined += int64(n) }()
@@ -111,37 +106,16 @@ func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
 			if err != nil {
 				return err
 			}
-			if err := s.writeIndexes(t, s.keyVals, true); err != nil {
-				return err
+			var data []byte
+			if !t.plain {
+				err = s.writeEntries(t, s.keyVals, nil, false)
+			} else if data, err = it.ValueAndErr(); err == nil {
+				err = s.entriesOf(t, s.keyVals, data, nil)
 			}
-			if len(t.values) > 0 {
-				data, err := it.ValueAndErr()
-				if err == nil {
-					err = s.entriesOf(t, s.keyVals, data, nil)
-				}
-				if err != nil {
-					return err
-				}
+			if err != nil {
+				return err
 			}
 		}
 	}
 	return it.Error()
-}
-
-// writeIndexes writes or deletes the entries of a row in the indexes over key columns.
-func (s *session) writeIndexes(t *table, key []drivers.Value, remove bool) (err error) {
-	for i := range t.indexes {
-		if s.index, err = t.indexes[i].append(s.index[:0], key); err != nil {
-			return err
-		}
-		if remove {
-			err = s.batch.Delete(s.index, nil)
-		} else {
-			err = s.batch.Set(s.index, nil, nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,22 +14,10 @@ import (
 
 // compiler compiles the patterns of a schema as if it were the first in its data folder.
 func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
-	if err := drivers.Portable(s); err != nil {
+	store, err := offline(s)
+	if err != nil {
 		return nil, err
 	}
-	store := &Store{guarded: make(map[uint16]*atomic.Bool)}
-	laid, space := make(map[*schemas.Table]*table), uint16(1)
-	for _, as := range stored(s).Tables {
-		t := s.Table(as.Name)
-		tb, err := newTable(t, as, space)
-		if err != nil {
-			return nil, fmt.Errorf("schema %s: %w", s.Name, err)
-		}
-		tb.guarded = store.guard(tb)
-		laid[t] = tb
-		space += uint16(spacesOf(as))
-	}
-	store.tables.Add(s, laid)
 	return plan.Compiler(store.compile), nil
 }
 

@@ -35,10 +35,10 @@ func (tb *table) column(c keyColumn) *schemas.Column {
 // tracks reports whether a write may change entries of indexes with plain columns.
 func (tb *table) tracks(st *statement) bool {
 	if st.Pattern().Kind == schemas.Delete {
-		return len(tb.values) > 0
+		return tb.plain
 	}
-	return slices.ContainsFunc(tb.values, func(p path) bool {
-		return slices.ContainsFunc(p.cols, func(c keyColumn) bool {
+	return slices.ContainsFunc(tb.indexes, func(p *index) bool {
+		return p.plain && slices.ContainsFunc(p.cols, func(c keyColumn) bool {
 			return slices.ContainsFunc(st.write, func(w operand) bool { return len(tb.key)+w.col == c.from })
 		})
 	})
@@ -51,8 +51,8 @@ func (st *statement) throughFilter() {
 	if p.Index != nil || st.fam != &st.table.rows {
 		return
 	}
-	for i := range st.table.values {
-		x, lead := &st.table.values[i], []int(nil)
+	for _, x := range st.table.indexes {
+		lead := []int(nil)
 		for _, c := range x.cols[:min(len(x.cols), len(p.By)+1)] {
 			at := c.from
 			if c.from >= len(st.table.key) {
@@ -68,8 +68,8 @@ func (st *statement) throughFilter() {
 			lead = append(lead, at)
 		}
 		rest := x.cols[len(lead):]
-		if len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
-			st.path, st.lead = x, lead
+		if x.plain && len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
+			st.path, st.lead = &x.path, lead
 			return
 		}
 	}
@@ -105,6 +105,9 @@ func (s *session) reindex(st *statement, args []drivers.Value) error {
 
 // dropEntries deletes the index entries of the row with the key s.key.
 func (s *session) dropEntries(t *table, key []drivers.Value) error {
+	if !t.plain {
+		return s.writeEntries(t, key, nil, false)
+	}
 	return s.withRow(func(data []byte) error { return s.entriesOf(t, key[:len(t.key)], data, nil) })
 }
 
@@ -136,27 +139,34 @@ func (s *session) entriesOf(t *table, key []drivers.Value, data []byte, change f
 	if err := t.rows.decodeRow(data, s.was[n:], false); err != nil {
 		return err
 	}
-	s.will = append(s.will[:0], s.was...)
-	if change != nil {
-		change(s.was[n:], s.will[n:])
+	if change == nil {
+		return s.writeEntries(t, s.was, nil, true)
 	}
-	for i := range t.values {
-		had, err := t.values[i].entry(s.index[:0], s.was)
-		s.index = had
-		if err != nil {
-			return err
-		}
-		var has []byte
-		if change != nil {
-			if has, err = t.values[i].entry(s.cellKey[:0], s.will); err != nil {
-				return err
-			}
-			s.cellKey = has
-		}
-		if bytes.Equal(had, has) {
+	s.will = append(s.will[:0], s.was...)
+	change(s.was[n:], s.will[n:])
+	return s.writeEntries(t, s.was, s.will, true)
+}
+
+// writeEntries puts into the batch that the index entries of a row become those of will; without will the row goes.
+// was is the row before. If that was not read, only its key is known, and the entries over plain columns stay.
+func (s *session) writeEntries(t *table, was, will []drivers.Value, read bool) (err error) {
+	for _, x := range t.indexes {
+		if x.plain && !read {
 			continue
 		}
-		if len(had) > 0 {
+		had, has := s.index[:0], s.cellKey[:0]
+		if x.plain || will == nil {
+			had, err = x.entry(had, was)
+			s.index = had
+		}
+		if will != nil && err == nil {
+			has, err = x.entry(has, will)
+			s.cellKey = has
+		}
+		if err == nil && bytes.Equal(had, has) {
+			continue
+		}
+		if len(had) > 0 && err == nil {
 			err = s.batch.Delete(had, nil)
 		}
 		if len(has) > 0 && err == nil {

@@ -50,7 +50,7 @@ func TestIndexDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(id int32, word string) []byte {
-		k, err := tb.values[0].append(nil, values([]any{id, word}))
+		k, err := tb.indexes[0].append(nil, values([]any{id, word}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,14 +61,14 @@ func TestIndexDamage(t *testing.T) {
 		db.Delete(key(0, "one"), pebble.NoSync),
 		db.Set(key(9, "nine"), nil, pebble.NoSync),
 		db.Delete(key(2, "three"), pebble.NoSync), db.Set(key(2, "tree"), nil, pebble.NoSync),
-		db.Set(append(appendSpace(nil, tb.values[0].space), 0xff), nil, pebble.NoSync),
+		db.Set(append(appendSpace(nil, tb.indexes[0].space), 0xff), nil, pebble.NoSync),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{
-		fmt.Sprintf("by_word 0 entry %x cannot be read", append(appendSpace(nil, tb.values[0].space), 0xff)),
+		fmt.Sprintf("by_word 0 entry %x cannot be read", append(appendSpace(nil, tb.indexes[0].space), 0xff)),
 		"by_word 1 the index has an entry of another value",
 		"by_word 1 the index has an entry without a row",
 		"by_word 1 the row has no entry in the index",

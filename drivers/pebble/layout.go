@@ -35,15 +35,21 @@ type family struct {
 	collections int // number of columns that are collections
 }
 
+// index is the sort order of an index. The entry of a row in an index over key columns never changes.
+type index struct {
+	path
+	plain bool // it has plain columns
+}
+
 // table is a table's layout.
 type table struct {
 	name    string
 	key     []*schemas.Column
 	rows    family
 	statics family
-	indexes []path // the indexes over key columns, whose entries never change
-	values  []path // the indexes with plain columns
-	byIndex map[*schemas.Index]*path
+	indexes []*index
+	byIndex map[*schemas.Index]*index
+	plain   bool // some index has plain columns
 	// guarded is true if some writes to the table read first. Then every write to a
 	// row takes its lock.
 	guarded *atomic.Bool
@@ -55,7 +61,7 @@ func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 // newTable lays out a table over the spaces from first on. Columns and indexes have the
 // order with which the table was created.
 func newTable(t, created *schemas.Table, first uint16) (*table, error) {
-	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*path)}
+	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*index)}
 	order := make([]keyColumn, len(tb.key))
 	for i, c := range tb.key {
 		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
@@ -67,8 +73,6 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	// Pointers into them are kept.
-	tb.indexes, tb.values = make([]path, 0, len(t.Indexes)), make([]path, 0, len(t.Indexes))
 	for _, x := range t.Indexes {
 		if !keeps(x) {
 			continue
@@ -77,7 +81,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		if i < 0 {
 			continue // a store opened read-only may lack it
 		}
-		p := path{space: first + 4 + uint16(i)}
+		p := &index{path: path{space: first + 4 + uint16(i)}, plain: !x.OverKeys()}
 		for _, c := range x.Columns {
 			from := slices.Index(tb.key, c.Column)
 			if from < 0 {
@@ -90,12 +94,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 				p.cols = append(p.cols, k)
 			}
 		}
-		kept := &tb.indexes
-		if !x.OverKeys() {
-			kept = &tb.values
-		}
-		*kept = append(*kept, p)
-		tb.byIndex[x] = &(*kept)[len(*kept)-1]
+		tb.indexes, tb.byIndex[x], tb.plain = append(tb.indexes, p), p, tb.plain || p.plain
 	}
 	return tb, nil
 }

@@ -68,9 +68,11 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 		return nil, fmt.Errorf("a read of rows and of those around them: %w", drivers.ErrUnsupported)
 	}
 	if p.Index != nil {
-		if st.path = st.table.byIndex[p.Index]; st.path == nil {
+		x := st.table.byIndex[p.Index]
+		if x == nil {
 			return nil, fmt.Errorf("the store has no index %s: %w", p.Index.Name, drivers.ErrUnsupported)
 		}
+		st.path = &x.path
 	}
 	if p.Kind.Reads() {
 		return st, st.compileRead()

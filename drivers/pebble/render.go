@@ -12,26 +12,25 @@ import (
 // renderKeys writes the keys under which the rows of a schema are stored. Pebble has no
 // statements that create tables: it is an ordered map of bytes, and the layout is the driver's.
 func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
-	if err := drivers.Portable(s); err != nil {
+	own := stored(s)
+	store, err := offline(own)
+	if err != nil {
 		return "", err
 	}
-	own := stored(s)
 	t := render.New("#")
 	t.Head(s,
 		fmt.Sprintf("Pebble has no tables and no statements that make them. These are the keys under which the embedded "+
 			"engine keeps the schema %s if it is the first in its folder. A number of two bytes begins every key: its key space.",
 			s.Name))
-	space := uint16(1)
 	for _, as := range own.Tables {
-		table, err := newTable(as, as, space)
-		if err != nil {
-			return "", fmt.Errorf("schema %s: %w", s.Name, err)
-		}
-		space += uint16(spacesOf(as))
 		if as.Header() {
 			continue
 		}
 		t.Table(s.Table(as.Name))
+		_, table, err := store.tables.Find(schemas.ScanOf(as))
+		if err != nil {
+			return "", err
+		}
 		table.render(t, as.Indexes)
 		for _, x := range s.Table(as.Name).Indexes {
 			if !keeps(x) {

@@ -21,71 +21,57 @@ const lookEvery = 10 * time.Millisecond
 // Settle implements drivers.Settler. It flushes all writes to sorted files, and waits until no
 // flush or compaction runs.
 func (s *Store) Settle(ctx context.Context) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return fmt.Errorf("settle: %w", drivers.ErrClosed)
-	}
-	flushed, err := s.db.AsyncFlush()
-	if err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	select {
-	case <-flushed:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	// Between two compactions there is a moment when none runs, so two looks in a row must
-	// find none.
-	for quiet := 0; quiet < 2; {
-		if err := s.fault(); err != nil {
+	return s.during(s.mu.RLocker(), "settle", func() error {
+		flushed, err := s.db.AsyncFlush()
+		if err != nil {
 			return err
 		}
-		if s.quiet() {
-			quiet++
-		} else {
-			quiet = 0
-		}
 		select {
-		case <-tick.C:
+		case <-flushed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
-	return nil
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		// Between two compactions there is a moment when none runs, so two looks in a row must
+		// find none.
+		for quiet := 0; quiet < 2; {
+			if err := s.fault(); err != nil {
+				return err
+			}
+			if quiet++; !s.quiet() {
+				quiet = 0
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
 }
 
 // quiet reports whether no flush and no compaction runs, and Pebble has collected the statistics
 // of all tables.
 func (s *Store) quiet() bool {
 	m := s.db.Metrics()
-	if m.Flush.NumInProgress > 0 || m.Compact.NumInProgress > 0 ||
-		m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
-		return false
-	}
-	return true
+	return m.Flush.NumInProgress == 0 && m.Compact.NumInProgress == 0 &&
+		m.Table.PendingStatsCollectionCount == 0 && m.Table.InitialStatsCollectionComplete
 }
 
 // Cool implements drivers.Cooler.
 func (s *Store) Cool(context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
-		return fmt.Errorf("cool: %w", drivers.ErrClosed)
-	}
-	if err := s.stop(); err != nil {
-		return fmt.Errorf("cool: close: %w", err)
-	}
-	dropped := dropPages(s.dir)
-	if err := s.start(s.fs.FS); err != nil {
-		return fmt.Errorf("cool: open again: %w", err)
-	}
-	if dropped != nil {
-		return fmt.Errorf("cool: %w", dropped)
-	}
-	return nil
+	return s.during(&s.mu, "cool", func() error {
+		if err := s.stop(); err != nil {
+			return fmt.Errorf("close: %w", err)
+		}
+		dropped := dropPages(s.dir)
+		if err := s.start(s.fs.FS); err != nil {
+			return fmt.Errorf("open again: %w", err)
+		}
+		return dropped
+	})
 }
 
 // Sleep implements drivers.Sleeper: it closes Pebble, whose cache and memtables are most of a

@@ -164,8 +164,8 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 		}
 		return nil
 	}
-	if f == &st.table.rows {
-		return s.writeIndexes(st.table, args, false)
+	if f == &st.table.rows && !st.tracks { // reindex has written them
+		return s.writeEntries(st.table, nil, args, false)
 	}
 	return nil
 }

@@ -1,0 +1,65 @@
+package plan_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
+)
+
+// TestDrop: only places whose tables all have the mark of the namespace are dropped, and those that a killed run left
+// empty; one with the namespace in its name and somebody else's table is an error.
+func TestDrop(t *testing.T) {
+	all := make(plan.Owners)
+	all.Of("mailbench_a_mail").Add("x", "a", true)
+	all.Of("mailbench_a_mail").Add("y", "a", true)
+	all.Of("mailbench_b_mail").Add("x", "b", true)
+	all.Of("mailbench_a_left")
+	all.Of("mailbench_c_left")
+	all.Of("mailbench_a_theirs").Add("x", "a", true)
+	all.Of("mailbench_a_theirs").Add("y", "", false)
+	all.Of("mailbench_a_two").Add("x", "a", true)
+	all.Of("mailbench_a_two").Add("z", "b", true)
+	all.Of("mailbench_mail").Add("x", "", true)
+	if got, want := all.Namespaces(), []string{"a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("namespaces %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		readOnly  bool
+		namespace string
+		dropped   []string
+		err       string
+	}{
+		{
+			false, "a", []string{"mailbench_a_left", "mailbench_a_mail"},
+			"drop: drop keyspace mailbench_a_theirs: table y: not made by mailbench, so the keyspace is left alone\n" +
+				"drop keyspace mailbench_a_two: table z: not made by mailbench, so the keyspace is left alone",
+		},
+		{false, "b", []string{"mailbench_b_mail"}, ""},
+		{false, "", []string{"mailbench_mail"}, ""},
+		{true, "a", nil, "drop: the store is open for reading only"},
+	} {
+		var dropped []string
+		gate := &plan.Gate{Engine: "test", ReadOnly: c.readOnly}
+		err := plan.Drop(gate, "keyspace", c.namespace, func() (plan.Owners, error) { return all, nil },
+			func(place string, _ *plan.Owner) error {
+				dropped = append(dropped, place)
+				return nil
+			})
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if !slices.Equal(dropped, c.dropped) || text != c.err {
+			t.Errorf("namespace %q: dropped %q, %v; want %q, %s", c.namespace, dropped, err, c.dropped, c.err)
+		}
+	}
+	failed := errors.New("no answer")
+	err := plan.Drop(&plan.Gate{}, "keyspace", "b", func() (plan.Owners, error) { return all, nil },
+		func(string, *plan.Owner) error { return failed })
+	if !errors.Is(err, failed) || errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("a drop that fails: %v", err)
+	}
+}
