@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -157,6 +156,7 @@ func TestDiffByHand(t *testing.T) {
 	other.Type = Type{Kind: Bigint}
 	parts.Partition = []*Column{users.Partition[0], &other}
 	have := Canonical(byHand)
+	have.Types = byHand.Types
 	var got []string
 	for _, d := range Diff(parseText(t, diffed), have) {
 		got = append(got, d.String())

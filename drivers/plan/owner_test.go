@@ -23,6 +23,7 @@ func TestDrop(t *testing.T) {
 	all.Of("mailbench_a_two").Add("x", "a", true)
 	all.Of("mailbench_a_two").Add("z", "b", true)
 	all.Of("mailbench_mail").Add("x", "", true)
+	all.Of("mailbench_theirs").Add("x", "", false) // their table has no mark
 	if got, want := all.Namespaces(), []string{"a", "b"}; !slices.Equal(got, want) {
 		t.Errorf("namespaces %q, want %q", got, want)
 	}
@@ -33,7 +34,8 @@ func TestDrop(t *testing.T) {
 		err       string
 	}{
 		{
-			false, "a", []string{"mailbench_a_left", "mailbench_a_mail"},
+			false, "a",
+			[]string{"mailbench_a_left", "mailbench_a_mail"},
 			"drop: drop keyspace mailbench_a_theirs: table y: not made by mailbench, so the keyspace is left alone\n" +
 				"drop keyspace mailbench_a_two: table z: not made by mailbench, so the keyspace is left alone",
 		},
