@@ -45,26 +45,46 @@ type finder struct {
 	deleted  int
 }
 
-// scanFor sends the cells of the table between two rows to a sink.
-func (f *finder) scanFor(to sink, start, stop []byte, filter *pb.Filter) error {
+// scan gives the cells of the table between two rows to found.
+func (f *finder) scan(start, stop []byte, passes *pb.Filter, found eachCell) error {
 	t := f.st.table
 	family := []*pb.Column{{Family: []byte(t.family)}}
-	return f.scan.run(f.ctx, t.hbase, scanRange{start: start, stop: stop, columns: family, filter: filter}, to)
+	return f.reading.scan.run(f.ctx, t.hbase, scanRange{start: start, stop: stop, columns: family, filter: passes}, found)
 }
 
-// rows deletes the rows of a range.
+// rows deletes the rows of a range, maxTogether at a time.
 func (f *finder) rows() error {
 	if err := f.bounds.set(f.st, f.st.table.row, f.by, f.args); err != nil || f.bounds.none {
 		return err
 	}
-	found := &foundRows{finder: f}
-	if err := f.scanFor(found, f.bounds.lower, f.bounds.upper, allOf(firstOnly(), keysOnly())); err != nil {
+	var keys [][]byte
+	remove := func() error {
+		f.slot.cost.Cost.RowsExamined += int64(len(keys))
+		m := f.w.multiAt(0)
+		m.begin()
+		for _, row := range keys {
+			e := edit{table: f.st.table.hbase, row: row, counted: f.st.table.counted}
+			e.deleteAll(f.st.table.family)
+			m.next().encode(&e, nil, &f.cluster.wal)
+		}
+		keys = keys[:0]
+		done, err := m.send(f.ctx, f.cluster, f.parallel(1)[0])
+		f.deleted += done
 		return err
 	}
-	return found.delete()
+	err := f.scan(f.bounds.lower, f.bounds.upper, allOf(firstOnly(), keysOnly()), func(c cell) error {
+		if keys = append(keys, c.row); len(keys) < maxTogether {
+			return nil
+		}
+		return remove()
+	})
+	if err != nil {
+		return err
+	}
+	return remove()
 }
 
-// cells deletes the cells of a range of one row.
+// cells deletes the cells of a range of one row, maxTogether at a time.
 func (f *finder) cells() error {
 	t := f.st.table
 	if err := f.rowKey(t.row, f.by[:len(t.row)]); err != nil {
@@ -73,15 +93,33 @@ func (f *finder) cells() error {
 	if err := f.bounds.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || f.bounds.none {
 		return err
 	}
-	filter := keysOnly()
+	passes := keysOnly()
 	if len(f.bounds.lower)+len(f.bounds.upper) > 0 {
-		filter = allOf(columnRange(f.bounds.lower, f.bounds.upper), filter)
+		passes = allOf(columnRange(f.bounds.lower, f.bounds.upper), passes)
 	}
-	found := &foundCells{finder: f, edit: f.w.edit(0, t)}
-	if err := f.scanFor(found, f.key, append(f.key, 0), filter); err != nil {
+	e := f.w.edit(0, t)
+	e.row = append(e.row, f.key...)
+	remove := func() error {
+		if _, err := f.parallel(1)[0].apply(f.ctx, e, nil, &f.cluster.wal); err != nil {
+			return err
+		}
+		f.deleted += len(e.ops)
+		e.ops, e.arena = e.ops[:0], e.arena[:0]
+		return nil
+	}
+	err := f.scan(f.key, append(f.key, 0), passes, func(c cell) error {
+		f.slot.cost.Cost.RowsExamined++
+		from := e.beginQualifier("")
+		e.arena = append(e.arena, c.qualifier...)
+		if e.delete(t.family, from); len(e.ops) < maxTogether {
+			return nil
+		}
+		return remove()
+	})
+	if err != nil {
 		return err
 	}
-	return found.delete()
+	return remove()
 }
 
 // statics deletes the static columns of a partition.
@@ -132,83 +170,4 @@ func (f *finder) removeElements() error {
 	}
 	_, err = f.slot.apply(f.ctx, e, nil, &f.cluster.wal)
 	return err
-}
-
-// foundRows collects the rows of a scan and deletes them, maxTogether at a time.
-type foundRows struct {
-	*finder
-	keys [][]byte
-}
-
-func (f *foundRows) take(c cell, _ uint64) error {
-	f.keys = append(f.keys, c.row)
-	return nil
-}
-
-func (f *foundRows) end() error {
-	if len(f.keys) < maxTogether {
-		return nil
-	}
-	return f.delete()
-}
-
-func (f *foundRows) restartRow() {}
-
-// delete deletes the rows, by one request to each region server.
-func (f *foundRows) delete() error {
-	if len(f.keys) == 0 {
-		return nil
-	}
-	f.slot.cost.Cost.RowsExamined += int64(len(f.keys))
-	m := f.w.multiAt(0)
-	m.begin()
-	for _, row := range f.keys {
-		e := edit{table: f.st.table.hbase, row: row, counted: f.st.table.counted}
-		e.deleteAll(f.st.table.family)
-		m.next().encode(&e, nil, &f.cluster.wal)
-	}
-	f.keys = f.keys[:0]
-	done, err := m.send(f.ctx, f.cluster, f.parallel(1)[0])
-	f.deleted += done
-	return err
-}
-
-// foundCells collects the cells of a scan and deletes them: those of one row at a time, at
-// most maxTogether.
-type foundCells struct {
-	*finder
-	edit *edit
-}
-
-func (f *foundCells) take(c cell, _ uint64) error {
-	if !bytes.Equal(f.edit.row, c.row) {
-		if err := f.delete(); err != nil {
-			return err
-		}
-		f.edit.row = append(f.edit.row[:0], c.row...)
-	}
-	f.slot.cost.Cost.RowsExamined++
-	from := f.edit.beginQualifier("")
-	f.edit.arena = append(f.edit.arena, c.qualifier...)
-	f.edit.delete(f.st.table.family, from)
-	if len(f.edit.ops) < maxTogether {
-		return nil
-	}
-	return f.delete()
-}
-
-func (f *foundCells) end() error  { return nil }
-func (f *foundCells) restartRow() {}
-
-func (f *foundCells) delete() error {
-	n := len(f.edit.ops)
-	if n == 0 {
-		return nil
-	}
-	if _, err := f.parallel(1)[0].apply(f.ctx, f.edit, nil, &f.cluster.wal); err != nil {
-		return err
-	}
-	f.deleted += n
-	f.edit.ops, f.edit.arena = f.edit.ops[:0], f.edit.arena[:0]
-	return nil
 }

@@ -19,6 +19,13 @@ type sink interface {
 	restartRow()
 }
 
+// eachCell is a sink that gets each cell.
+type eachCell func(c cell) error
+
+func (do eachCell) take(c cell, _ uint64) error { return do(c) }
+func (eachCell) end() error                     { return nil }
+func (eachCell) restartRow()                    {}
+
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
 	slot  *slot

@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/tsuna/gohbase/pb"
@@ -23,45 +24,32 @@ func (st *statement) split(ctx context.Context, sl *slot, n int) (parts []*state
 
 // divide returns the row keys at which a table is divided.
 func (st *statement) divide(ctx context.Context, sl *slot, n int) ([][]byte, error) {
-	e := edge{scanner: scanner{slot: sl}, st: st}
-	first, err := e.find(ctx, nil, false)
+	s := &scanner{slot: sl}
+	first, err := st.edge(ctx, s, nil, false)
 	if err != nil || first == nil {
 		return nil, err
 	}
-	last, err := e.find(ctx, nil, true)
+	last, err := st.edge(ctx, s, nil, true)
 	if err != nil || last == nil {
 		return nil, err
 	}
 	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
-		if before, err = e.find(ctx, mid, true); err == nil {
-			from, err = e.find(ctx, mid, false)
+		if before, err = st.edge(ctx, s, mid, true); err == nil {
+			from, err = st.edge(ctx, s, mid, false)
 		}
 		return before, from, err
 	})
 }
 
-// edge finds the next row of a table from a key on.
-type edge struct {
-	scanner
-	st  *statement
-	row []byte
-}
-
-// find returns the first row key >= key, or with before the last one < key; nil if there is
+// edge returns the first row key >= key, or with before the last one < key; nil if there is
 // none. A nil key is the start of the table, or with before for its end.
-func (e *edge) find(ctx context.Context, key []byte, before bool) ([]byte, error) {
-	e.row = nil
-	err := e.run(ctx, e.st.table.hbase, scanRange{
+func (st *statement) edge(ctx context.Context, s *scanner, key []byte, before bool) (row []byte, err error) {
+	err = s.run(ctx, st.table.hbase, scanRange{
 		start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
-		columns: []*pb.Column{{Family: []byte(e.st.view.family)}}, filter: firstOnly(),
-	}, e)
-	return e.row, err
+		columns: []*pb.Column{{Family: []byte(st.view.family)}}, filter: firstOnly(),
+	}, eachCell(func(c cell) error {
+		row = bytes.Clone(c.row)
+		return errDone
+	}))
+	return row, err
 }
-
-func (e *edge) take(c cell, _ uint64) error {
-	e.row = append([]byte{}, c.row...)
-	return errDone
-}
-
-func (e *edge) end() error  { return nil }
-func (e *edge) restartRow() {}
