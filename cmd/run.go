@@ -136,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 		if known, err = known.withSaved(was); err == nil {
-			known, err = known.withKeyspace(was)
+			known, err = f.withKeyspace(known, was)
 		}
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if f.prove && (schema == "" || len(args) > 0 && args[0] != schema) {
+	if f.prove && f.probes == nil && (schema == "" || len(args) > 0 && args[0] != schema) {
 		return usagef("--prove measures what lint finds in a schema: name the schema, and no workload")
 	}
 	if schema != "" {

@@ -100,7 +100,7 @@ func (r registry) keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, *lint.Repor
 }
 
 // withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
-func (r registry) withKeyspace(was *results.Run) (registry, error) {
+func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) {
 	if !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") || len(was.Schemas) != 1 {
 		return r, nil
 	}
@@ -108,9 +108,10 @@ func (r registry) withKeyspace(was *results.Run) (registry, error) {
 	if err != nil {
 		return r, usage(err)
 	}
-	k, _, err := r.keyspaceOf(s)
+	k, report, err := r.keyspaceOf(s)
 	if err == nil {
 		r.models = []models.Model{k.Model()}
+		f.probes, f.prove = probesOf(k, report), f.prove || len(was.Findings) > 0
 	}
 	return r, err
 }

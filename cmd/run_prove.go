@@ -36,7 +36,7 @@ type growth struct {
 
 func scanned(at *measuredAt) float64 { return at.scanned }
 func wasted(at *measuredAt) float64  { return at.scanned / max(1, at.given) }
-func read(at *measuredAt) float64    { return at.bytes }
+func read(at *measuredAt) float64    { return at.bytes / max(1, at.given) }
 func took(at *measuredAt) float64    { return at.ms }
 
 var (
@@ -44,8 +44,8 @@ var (
 	byPart    = &growth{"a partition of %s has", "rows", "%s", scanned, 0.5}
 	byWaste   = &growth{"%s scans", "rows for each that it returns", "%s", wasted, 0}
 	byItems   = &growth{"%s has", "rows", "keys of a call", scanned, 0.5}
-	byDeletes = &growth{"%s takes", "ms", "deleted %s", took, 0.3}
-	bySize    = &growth{"%s reads", "bytes", "size of its collection or content", read, 0.5}
+	byDeletes = &growth{"%s takes", "time", "deleted %s", took, 0.3}
+	bySize    = &growth{"%s reads", "bytes a row", "size of its collection or content", read, 0.5}
 )
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
@@ -159,7 +159,7 @@ func proveWorkload(k *patterns.Keyspace, probes []probe, levels []int) string {
 		return "[" + strings.Join(all, ", ") + "]"
 	}
 	mix, deletes, values := map[string]string{}, map[string]string{}, map[string]map[string]string{}
-	sweep := map[string]string{"population.rows": list(levels[0])}
+	sweep := map[string]string{} // next to the rows, which name the points
 	for _, p := range probes {
 		if p.shows == nil {
 			continue
@@ -211,9 +211,10 @@ phases:
   - settle: {}%s
   - warmup: {operations: %d}
   - measure: {name: %s, clients: 1, operations: %d, mix: %s}
-sweep: %s
+sweep: {population.rows: %s, %s
 trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(columns), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix), flow(sweep))
+`, k.Schema.Name, levels[0], flow(columns), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix),
+		list(levels[0]), strings.TrimPrefix(flow(sweep), "{"))
 }
 
 // measuredAt is what an operation cost at a point of the sweep.
@@ -267,10 +268,10 @@ func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 	is, was := g.of(&last), g.of(&first)
 	factor, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
 	over := strings.Replace(g.over, "%s", p.unit, 1)
-	says := fmt.Sprintf("%s %.3g× the %s at %.3g× the %s (%s → %s), p50 %.2g → %.2g ms",
-		fmt.Sprintf(g.says, who), times, g.cost, factor, over, words.Amount(was), words.Amount(is), first.ms, last.ms)
+	says := fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s (%s → %s), p50 %s → %s ms", who, times, g.cost, factor, over,
+		words.Amount(was), words.Amount(is), words.Amount(first.ms), words.Amount(last.ms))
 	if g == byWaste {
-		says = fmt.Sprintf("%s %s %s, p50 %.2g ms", fmt.Sprintf(g.says, who), words.Amount(is), g.cost, last.ms)
+		says = fmt.Sprintf(g.says+" %s %s, p50 %s ms", who, words.Amount(is), g.cost, words.Amount(last.ms))
 	}
 	if times >= g.least*factor && (g != byWaste || is >= wasteful) {
 		return confirmed, says

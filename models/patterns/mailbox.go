@@ -41,7 +41,7 @@ func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options
 		if t.Header() {
 			continue
 		}
-		one, err := all[t], error(nil)
+		one, err := all[t.Name], error(nil)
 		if one.load, err = p.Get(load + plainName(t)); err != nil {
 			return nil, fmt.Errorf("load rows of table %s: %w", t.Name, err)
 		}
@@ -67,12 +67,10 @@ func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options
 }
 
 // pattern is how a pattern is run, or a part of a batch.
-func (k *Keyspace) pattern(all map[*schemas.Table]*table, p *schemas.Pattern, st drivers.Statement) *pattern {
+func (k *Keyspace) pattern(all map[string]*table, p *schemas.Pattern, st drivers.Statement) *pattern {
 	one := &pattern{Pattern: p, statement: st, inserts: k.inserts(p)}
-	for t, of := range all {
-		if p.Table != nil && t.Name == p.Table.Name {
-			one.table = of
-		}
+	if p.Table != nil {
+		one.table = all[p.Table.Name]
 	}
 	for _, part := range p.Parts {
 		is := k.pattern(all, part.Pattern, nil)
@@ -108,8 +106,7 @@ type mailbox struct {
 	at   *pattern // prepared
 	args []drivers.Value
 	call []drivers.Call
-	new  []*table // that get a row of the pattern under way
-	rows int      // that the read under way has found
+	rows int // that the read under way has found
 	row  func([]drivers.Value) error
 }
 
@@ -121,7 +118,7 @@ func (b *bound) Runs(pattern int) bool { return b.patterns[pattern].statement !=
 // Prepare implements models.Runner.
 func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	p := m.patterns[i]
-	m.at, m.new, m.call = p, m.new[:0], m.call[:0]
+	m.at, m.call = p, m.call[:0]
 	if p.Kind != schemas.Batch {
 		var ok bool
 		m.args, ok = m.arguments(p, pick, limit, items)
@@ -150,7 +147,6 @@ func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([
 	t := p.table
 	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
 	if p.inserts {
-		m.new = append(m.new, t)
 		return p.args(t.next.Add(1)-1, 0, limit, items), true
 	}
 	if next <= first+cut {
@@ -160,7 +156,7 @@ func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([
 	if row < loaded {
 		row -= cut
 	}
-	if by := t.columns[t.Partition[0]]; by.Access != nil {
+	if by := t.of(t.Partition[0]); by.Access != nil {
 		row = by.among(row, next)
 	}
 	switch one := p.Scope == schemas.ScopeRow || t.partitions == 0; {
@@ -240,12 +236,7 @@ func (p *pattern) args(k, version uint64, limit, items int) (args []drivers.Valu
 }
 
 // of is the rule for a column, which may be that of another parse of the schema.
-func (t *table) of(c *schemas.Column) *column {
-	if v := t.columns[c]; v != nil {
-		return v
-	}
-	return t.columns[t.Column(c.Name)]
-}
+func (t *table) of(c *schemas.Column) *column { return t.columns[c.Name] }
 
 // list are the values of a column in so many rows, from row k backwards: of other partitions, or of the same.
 func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drivers.Value) {

@@ -161,7 +161,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 	latest := models.Values{Access: func(_, among uint64) uint64 { return among - 1 }}
 	all := k.tables(models.Rows{Count: 1000, Columns: map[string]models.Values{"orders.city": latest}})
 	row := func(table string, n uint64, columns ...string) (text string) {
-		of := all[k.Schema.Table(table)]
+		of := all[table]
 		for _, c := range columns {
 			v := of.of(of.Column(c)).value(n, 0)
 			text += fmt.Sprintf("%x %s ", v.UUIDBytes(), v.Raw())
@@ -172,7 +172,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 		{"orders", "buyer", "customers", "customer"}, {"orders", "city", "cities", "city"}, {"lines", "buyer at", "orders", "buyer at"},
 	} {
 		there := map[string]bool{}
-		for n := range all[k.Schema.Table(tc.to)].count {
+		for n := range all[tc.to].count {
 			there[row(tc.to, n, strings.Fields(tc.at)...)] = true
 		}
 		for n := range uint64(1000) {
@@ -181,7 +181,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 			}
 		}
 	}
-	if a, b := row("orders", 3, "city"), row("cities", all[k.Schema.Table("cities")].count-1, "city"); a != b {
+	if a, b := row("orders", 3, "city"), row("cities", all["cities"].count-1, "city"); a != b {
 		t.Errorf("the latest city is %s, not %s", b, a)
 	}
 }

@@ -24,7 +24,7 @@ type table struct {
 	partitions   uint64 // 0: each row is a partition
 	perBucket    uint64 // rows of a partition before the next bucket begins; 0: it has none
 	period       time.Duration
-	columns      map[*schemas.Column]*column
+	columns      map[string]*column
 
 	// Rows first to next-1 are there, but for the last cut ones of the loaded.
 	next, first, cut, loaded atomic.Uint64
@@ -66,22 +66,24 @@ const (
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // tables are the tables of the keyspace, each with its rule for values.
-func (k *Keyspace) tables(rows models.Rows) map[*schemas.Table]*table {
-	all := map[*schemas.Table]*table{}
+func (k *Keyspace) tables(rows models.Rows) map[string]*table {
+	all := map[string]*table{}
 	for _, t := range k.Schema.Tables {
 		one := k.table(t, rows.Count)
 		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-			one.columns[c] = k.column(one, c, rows)
+			one.columns[c.Name] = k.column(one, c, rows)
 		}
-		all[t] = one
+		all[t.Name] = one
 	}
 	for _, t := range k.Schema.Tables {
+		one := all[t.Name]
 		for _, r := range k.declared.Table(t.Name).Refers {
-			all[t].refer(all[k.Schema.Table(r.To.Name)], r)
+			one.refer(all[r.To.Name], r)
 		}
-		for _, c := range all[t].columns {
-			if owner := k.owner(all, c.Column); c.refers == nil && owner != nil && owner != all[t] && c.kind != byBucket {
-				c.to(owner.columns[owner.Partition[0]], false)
+		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+			v, owner := one.of(c), k.owner(all, c)
+			if v.refers == nil && owner != nil && owner != one && v.kind != byBucket {
+				v.to(owner.of(owner.Partition[0]), false)
 			}
 		}
 	}
@@ -91,7 +93,7 @@ func (k *Keyspace) tables(rows models.Rows) map[*schemas.Table]*table {
 // table is a table with so many rows if it is the largest, and else its share by what the schema says.
 func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 	d := k.declared.Table(t.Name)
-	one := &table{Table: t, count: uint64(largest), columns: map[*schemas.Column]*column{}, period: 24 * time.Hour}
+	one := &table{Table: t, count: uint64(largest), columns: map[string]*column{}, period: 24 * time.Hour}
 	if n := countOf(d); n > 0 {
 		one.count = max(1, uint64(n)*uint64(largest)/uint64(k.counts()))
 	}
@@ -247,13 +249,13 @@ func (k *Keyspace) column(t *table, c *schemas.Column, rows models.Rows) *column
 
 // owner is the table whose partition key is the column, by name and type, or nil: the one with a row for each value,
 // if there is one.
-func (k *Keyspace) owner(all map[*schemas.Table]*table, c *schemas.Column) (owner *table) {
+func (k *Keyspace) owner(all map[string]*table, c *schemas.Column) (owner *table) {
 	for _, t := range k.Schema.Tables {
 		if p := t.Partition[0]; t.Parent != nil || p.Name != c.Name || p.Type.String() != c.Type.String() {
 			continue
 		}
 		if owner == nil || len(t.Clustering) == 0 && len(t.Partition) == 1 && owner.partitions > 0 {
-			owner = all[t]
+			owner = all[t.Name]
 		}
 	}
 	return owner
