@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
@@ -37,7 +36,7 @@ type growth struct {
 func scanned(at *measuredAt) float64 { return at.scanned }
 func wasted(at *measuredAt) float64  { return at.scanned / max(1, at.given) }
 func read(at *measuredAt) float64    { return at.bytes / max(1, at.given) }
-func took(at *measuredAt) float64    { return at.ms }
+func took(at *measuredAt) float64    { return at.ns }
 
 var (
 	byRows    = &growth{"%s scans", "rows", "%s", scanned, 0.5}
@@ -220,7 +219,7 @@ trials: {count: 1}
 // measuredAt is what an operation cost at a point of the sweep.
 type measuredAt struct {
 	rows                      int // of the largest table
-	scanned, given, bytes, ms float64
+	scanned, given, bytes, ns float64
 }
 
 // at is what the operation of a probe cost on an engine at each point, in their order.
@@ -234,7 +233,7 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 		}
 		one := measuredAt{
 			rows: r.Sweep.Points[point].Messages, given: op.Store.RowsRead, scanned: op.Store.RowsRead + op.Store.RowsWritten,
-			bytes: op.Store.BytesRead, ms: float64(op.Service.P50) / float64(time.Millisecond),
+			bytes: op.Store.BytesRead, ns: float64(op.Service.P50),
 		}
 		if op.Store.RowsExamined != nil {
 			one.scanned = max(one.scanned, *op.Store.RowsExamined)
@@ -268,10 +267,15 @@ func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 	is, was := g.of(&last), g.of(&first)
 	factor, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
 	over := strings.Replace(g.over, "%s", p.unit, 1)
-	says := fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s (%s → %s), p50 %s → %s ms", who, times, g.cost, factor, over,
-		words.Amount(was), words.Amount(is), words.Amount(first.ms), words.Amount(last.ms))
-	if g == byWaste {
-		says = fmt.Sprintf(g.says+" %s %s, p50 %s ms", who, words.Amount(is), g.cost, words.Amount(last.ms))
+	says := fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s (%s → %s)", who, times, g.cost, factor, over,
+		words.Amount(was), words.Amount(is))
+	switch p50 := fmt.Sprintf("p50 %s → %s", words.Duration(first.ns), words.Duration(last.ns)); g {
+	default:
+		says += ", " + p50
+	case byDeletes:
+		says = fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s, %s", who, times, g.cost, factor, over, p50)
+	case byWaste:
+		says = fmt.Sprintf(g.says+" %s %s, p50 %s", who, words.Amount(is), g.cost, words.Duration(last.ns))
 	}
 	if times >= g.least*factor && (g != byWaste || is >= wasteful) {
 		return confirmed, says

@@ -14,7 +14,7 @@ import (
 // TestProof has a line for each way in which cost shows a finding.
 func TestProof(t *testing.T) {
 	at := func(rows int, scanned, given, bytes, ms float64) measuredAt {
-		return measuredAt{rows, scanned, given, bytes, ms}
+		return measuredAt{rows, scanned, given, bytes, ms * 1e6}
 	}
 	few := at(1000, 10, 10, 100, 0.1)
 	for _, tc := range []struct {
@@ -25,42 +25,42 @@ func TestProof(t *testing.T) {
 		{
 			byPart,
 			[]measuredAt{few, at(10000, 100, 100, 1000, 1)},
-			"confirmed: a partition of t has 10× the rows at 10× the orders (10 → 100), p50 0.10 → 1 ms",
+			"confirmed: a partition of t has 10× the rows at 10× the orders (10 → 100), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
 			[]measuredAt{few, at(10000, 49, 49, 490, 1)},
-			"not seen: up to 10000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 0.10 → 1 ms",
+			"not seen: up to 10000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
 			[]measuredAt{few, at(10000, 50, 50, 500, 1)},
-			"confirmed: page scans 5× the rows at 10× the orders (10 → 50), p50 0.10 → 1 ms",
+			"confirmed: page scans 5× the rows at 10× the orders (10 → 50), p50 100µs → 1.00ms",
 		},
 		{
 			byItems,
 			[]measuredAt{few, at(100000, 100, 100, 1000, 1)},
-			"not seen: up to 100000 orders, page has 10× the rows at 100× the keys of a call (10 → 100), p50 0.10 → 1 ms",
+			"not seen: up to 100000 orders, page has 10× the rows at 100× the keys of a call (10 → 100), p50 100µs → 1.00ms",
 		},
 		{
 			byWaste,
 			[]measuredAt{few, at(10000, 100, 10, 100, 1)},
-			"confirmed: page scans 10 rows for each that it returns, p50 1 ms",
+			"confirmed: page scans 10 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byWaste,
 			[]measuredAt{few, at(10000, 100, 60, 100, 1)},
-			"not seen: up to 10000 orders, page scans 1.67 rows for each that it returns, p50 1 ms",
+			"not seen: up to 10000 orders, page scans 1.67 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byDeletes,
 			[]measuredAt{few, at(10000, 10, 10, 100, 1)},
-			"confirmed: page takes 10× the time at 10× the deleted orders (0.10 → 1), p50 0.10 → 1 ms",
+			"confirmed: page takes 10× the time at 10× the deleted orders, p50 100µs → 1.00ms",
 		},
 		{
 			bySize,
 			[]measuredAt{few, at(10000, 10, 10, 900, 0.2)},
-			"confirmed: page reads 9× the bytes a row at 10× the size of its collection or content (10 → 90), p50 0.10 → 0.20 ms",
+			"confirmed: page reads 9× the bytes a row at 10× the size of its collection or content (10 → 90), p50 100µs → 200µs",
 		},
 		{byDeletes, []measuredAt{few}, "not measured: no operation succeeded at each point"},
 		{nil, nil, "not shown: why"},
