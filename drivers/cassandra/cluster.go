@@ -62,7 +62,8 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	}
 	c.MaxPreparedStmts = maxStatements
 	c.MaxRoutingKeyInfo = maxStatements
-	c.SocketKeepalive = keepAlive
+	c.Dialer = &net.Dialer{Timeout: s.connectTimeout, KeepAlive: keepAlive}
+	c.HostDialer = dialer{c} // which uses c.Dialer and c.SslOpts
 	c.Authenticator = auth
 	c.Logger = log.New(io.Discard, "", 0) // failures are returned as errors
 	if s.snappy {

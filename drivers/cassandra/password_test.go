@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gocql/gocql"
+	"github.com/golang/snappy"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
@@ -112,6 +113,7 @@ func TestPasswordStays(t *testing.T) {
 // Kinds of frames.
 const (
 	opError, opReady, opAuthenticate, opOptions, opSupported, opQuery, opResult = 0, 2, 3, 5, 6, 7, 8
+	opPrepare, opExecute                                                        = 9, 10
 	opStartup, opRegister, opAuthChallenge, opAuthResponse, opAuthSuccess       = 1, 11, 14, 15, 16
 )
 
@@ -132,6 +134,12 @@ func fakeNode(t *testing.T, answer func(op byte, body string) (byte, string)) st
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveNode(t, l, answer)
+	return l.Addr().String()
+}
+
+// serveNode is fakeNode at a listener. It answers compressed requests with compressed responses.
+func serveNode(t *testing.T, l net.Listener, answer func(op byte, body string) (byte, string)) {
 	t.Cleanup(func() { l.Close() })
 	serve := func(conn net.Conn) {
 		defer conn.Close()
@@ -144,16 +152,23 @@ func fakeNode(t *testing.T, answer func(op byte, body string) (byte, string)) st
 				return
 			}
 			head[0] |= 0x80
+			compressed := head[1]&1 != 0
+			if compressed {
+				body, _ = snappy.Decode(nil, body)
+			}
 			out := ""
 			switch head[4] {
 			case opOptions:
-				head[4], out = opSupported, "\x00\x00"
+				head[4], out = opSupported, "\x00\x01"+short("COMPRESSION")+"\x00\x01"+short("snappy")
 			case opStartup:
 				head[4], out = opAuthenticate, short("org.apache.cassandra.auth.PasswordAuthenticator")
 			case opRegister:
 				head[4] = opReady
 			default:
 				head[4], out = answer(head[4], string(body))
+			}
+			if compressed {
+				out = string(snappy.Encode(nil, []byte(out)))
 			}
 			binary.BigEndian.PutUint32(head[5:], uint32(len(out)))
 			if _, err := conn.Write(append(head, out...)); err != nil {
@@ -166,7 +181,6 @@ func fakeNode(t *testing.T, answer func(op byte, body string) (byte, string)) st
 			go serve(conn)
 		}
 	}()
-	return l.Addr().String()
 }
 
 // TestStrangeAnswers: answers that Cassandra does not give are errors of opening, and end no process.
