@@ -180,10 +180,10 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err := f.parseShard(); err != nil {
 		return nil, err
 	}
+	c.Null, c.Local = &known.floor, localEngine
 	if c.Shard.Divides() && c.FindMax != nil {
 		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
 	}
-	c.Null, c.Local = &known.floor, localEngine
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err := c.Workload.CheckExpect(names, known.engineNames()); err != nil {
 		return nil, usage(err)
 	}
-	if err := c.Shard.Check(c.Workload); err != nil {
+	if err := c.CheckShard(); err != nil {
 		return nil, usage(err)
 	}
 	return c, nil

@@ -92,6 +92,8 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if d.scratch, err = scratch.Claim(d.temp); err != nil {
+		err = errors.Join(err, os.Remove(d.temp))
+		d.removeParent()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	log, err := os.Create(filepath.Join(d.temp, LatencyFile))
@@ -241,10 +243,15 @@ func (d *Dir) Abort() error {
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
 	}
-	if d.parent {
-		_ = os.Remove(filepath.Dir(d.temp)) // fails if another run has results there
-	}
+	d.removeParent()
 	return nil
+}
+
+// removeParent removes the parent directory if Create made it and no other run has results there.
+func (d *Dir) removeParent() {
+	if d.parent {
+		_ = os.Remove(filepath.Dir(d.temp))
+	}
 }
 
 // Open reads the results in a run directory. Figures that reports cannot show are

@@ -51,7 +51,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if err := c.CheckSweep(); err != nil {
 		return nil, err
 	}
-	if err := c.checkShard(); err != nil {
+	if err := c.CheckShard(); err != nil {
 		return nil, err
 	}
 	data, err := openDataDir(c.DataDir)

@@ -26,8 +26,8 @@ import (
 // time by mistake would lead to the namespaces of the earlier run.
 const startedMost = 6 * time.Hour
 
-// checkShard refuses shards of a run that cannot be divided.
-func (c *Config) checkShard() error {
+// CheckShard refuses shards of a run that cannot be divided.
+func (c *Config) CheckShard() error {
 	if !c.Shard.Divides() {
 		return nil
 	}
