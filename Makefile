@@ -38,7 +38,7 @@ SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestF
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (some minutes)
 	MAILBENCH_TEST_ENGINES= MAILBENCH_TEST_CASSANDRA= MAILBENCH_TEST_CASSANDRA3= MAILBENCH_TEST_HBASE= MAILBENCH_TEST_HBASE2= MAILBENCH_REQUIRE_ENGINES= \
-		$(GO) test -timeout 5m -vet=off -skip '$(SLOW)' ./cmd ./workloads/run ./...
+		$(GO) test -timeout 5m -vet=off -skip '$(SLOW)' ./cmd ./workloads/run ./.ci ./...
 
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
@@ -46,16 +46,16 @@ SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of lines, go.mod, shell syntax
 	$(GO) vet ./...
 	$(GO) vet -tags campaigns ./cmd/campaigns
-	$(GO) vet ./.ci/findings
+	$(GO) vet ./.ci ./.ci/findings
 	@for system in $(SYSTEMS); do \
 		echo "go vet for $$system"; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./...; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/mailbench; \
 	done
-	$(TOOL) staticcheck ./...
+	$(TOOL) staticcheck ./... ./.ci
 	@echo 'gofumpt -l .'; unformatted=$$($(TOOL) gofumpt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
-	$(GO) test -run "Layers|TestsOnly|LineLength" .
+	$(GO) test -run "Layers|TestsOnly|LineLength" ./.ci
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	for script in docs/ci/*.sh; do bash -n "$$script"; done

@@ -62,7 +62,8 @@ func page(file string, only []string) error {
 		if !ok || !closed {
 			return fmt.Errorf("%s: %s%s has no %s", file, begin, args, end)
 		}
-		if len(only) > 0 && !slices.ContainsFunc(strings.Fields(args), func(w string) bool { return slices.Contains(only, w) }) {
+		named := func(w string) bool { return slices.Contains(only, w) }
+		if len(only) > 0 && !slices.ContainsFunc(strings.Fields(args), named) {
 			continue
 		}
 		made, err := figures(args, filepath.Join(dir, fmt.Sprint(i)))
@@ -85,7 +86,8 @@ func page(file string, only []string) error {
 // figures runs a command and writes its answer.
 func figures(args, dir string) (string, error) {
 	fmt.Println("mailbench", args)
-	cmd := exec.Command("bin/mailbench", append(strings.Fields(args), "-o", dir, "--no-floor", "--fail-on=failed", "-q")...)
+	line := append(strings.Fields(args), "-o", dir, "--no-floor", "--fail-on=failed", "-q")
+	cmd := exec.Command("bin/mailbench", line...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", err
@@ -157,7 +159,8 @@ func table(lines []answer.Line, says []string) (out string) {
 		says = says[max(said, 0)+1:]
 	}
 	if out != "" {
-		out = "| | " + words.Markdown(strings.Join(models, " / ")) + " |\n" + strings.Repeat("|---", len(models)+1) + "|\n" + out + "\n"
+		head := "| | " + words.Markdown(strings.Join(models, " / ")) + " |\n"
+		out = head + strings.Repeat("|---", len(models)+1) + "|\n" + out + "\n"
 		out = strings.Replace(out, " / ", " | ", len(models)-1)
 	}
 	return strings.TrimSpace(out+list) + "\n"
@@ -169,7 +172,8 @@ var metric = regexp.MustCompile(`\{[^}]*\}`)
 // values are the values in a sentence, by the metrics of its template, and at the end the note after it, if any.
 func values(template, sentence string) []string {
 	quoted := regexp.MustCompile(`s\b`).ReplaceAllString(regexp.QuoteMeta(metric.ReplaceAllString(template, "\x00")), "s?")
-	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, "\x00", "(.+?)") + `( \(emulated: .*\))?$`).FindStringSubmatch(sentence)
+	form := regexp.MustCompile("^" + strings.ReplaceAll(quoted, "\x00", "(.+?)") + `( \(emulated: .*\))?$`)
+	return form.FindStringSubmatch(sentence)
 }
 
 // row has the sentence once, with … where each model has a value.

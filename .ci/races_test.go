@@ -1,4 +1,4 @@
-package mailbench_test
+package main_test
 
 import (
 	"cmp"
