@@ -41,8 +41,11 @@ func TestListsAsJSON(t *testing.T) {
 			t.Errorf("%s: JSON has %q and the table %q", list, got, names[1:])
 		}
 	}
-	var v struct{ Version, Go string }
-	if err := json.Unmarshal([]byte(printed(t, "version", "--json")), &v); err != nil || !strings.Contains(printed(t, "version"), v.Version+" (") || v.Go == "" {
+	var v struct {
+		Version, Go string
+		CPUs        int // of the machine
+	}
+	if err := json.Unmarshal([]byte(printed(t, "version", "--json")), &v); err != nil || !strings.Contains(printed(t, "version"), v.Version+" (") || v.Go == "" || v.CPUs == 0 {
 		t.Errorf("version: %+v, %v", v, err)
 	}
 	var e listedEngine

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -76,6 +77,37 @@ func TestOneSpoiledTrial(t *testing.T) {
 	for _, paired := range []bool{false, true} {
 		if e := maxT([]sample{s}, []float64{0.05}, paired, 2000)[0]; e.low <= 0 || e.ratio > 0.1 {
 			t.Errorf("paired %v: all trials but one are 0.1 more: %+v", paired, e)
+		}
+	}
+}
+
+// Few trials are divided in every way, each once, and many in a sample that has the observed way.
+func TestPermutations(t *testing.T) {
+	for _, tc := range []struct {
+		base, new, most, want int
+		paired                bool
+	}{{3, 4, 100, 35, false}, {3, 4, 35, 35, false}, {5, 5, 100, 100, false}, {6, 6, 100, 64, true}} {
+		a := &permuter{base: tc.base, all: tc.base + tc.new, most: tc.most, paired: tc.paired}
+		for i := range a.all {
+			a.isNew = append(a.isNew, i >= a.base)
+		}
+		observed := slices.Clone(a.isNew)
+		yielded, ways, found := 0, map[string]bool{}, false
+		for range a.permutations() {
+			yielded++
+			way, of := fmt.Sprint(a.isNew), 0
+			for _, is := range a.isNew {
+				if is {
+					of++
+				}
+			}
+			if ways[way] = true; !tc.paired && of != tc.new {
+				t.Errorf("%+v: %s", tc, way)
+			}
+			found = found || way == fmt.Sprint(observed)
+		}
+		if yielded != tc.want || tc.want != tc.most && len(ways) != tc.want || !tc.paired && !found || !slices.Equal(a.isNew, observed) {
+			t.Errorf("%+v: %d permutations, %d ways, the observed one %v, then %v", tc, yielded, len(ways), found, a.isNew)
 		}
 	}
 }
