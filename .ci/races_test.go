@@ -62,7 +62,7 @@ func sum(pattern *regexp.Regexp, text string) (n int) {
 	return n
 }
 
-// TestDecisionTables: README.md and docs/models.md choose a model by numbers of docs/findings.md.
+// TestDecisionTables: README.md and docs/models.md choose a model, in a table and in prose, by numbers of docs/findings.md.
 func TestDecisionTables(t *testing.T) {
 	number := regexp.MustCompile(`\d[\d,]*(\.\d+)?`)
 	read := func(name string) string {
@@ -84,8 +84,12 @@ func TestDecisionTables(t *testing.T) {
 		_, table, _ := strings.Cut(read(name), "\n| your mail |")
 		table, _, _ = strings.Cut(table, "\n\n")
 		rows := strings.Split(table, "\n")[2:]
+		for i, row := range rows {
+			rows[i] = strings.Split(row, "|")[3]
+		}
+		rows = append(rows, regexp.MustCompile(`(?s)\*\*Best for\*\*.*?\n\n`).FindAllString(read(name), -1)...)
 		for _, row := range rows {
-			for _, n := range number.FindAllString(strings.Split(row, "|")[3], -1) {
+			for _, n := range number.FindAllString(row, -1) {
 				if !measured[strings.ReplaceAll(n, ",", "")] {
 					t.Errorf("%s: docs/findings.md has no %s: %s", name, n, row)
 				}
