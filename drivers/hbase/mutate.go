@@ -47,9 +47,9 @@ func (c *call) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Dura
 	}
 	c.cellsBuf = c.cells[:0]
 	c.asMutation(condition)
+	c.batchable = c.mutate.n == 1 && condition == nil && c.mutate.types[0] != pb.MutationProto_INCREMENT
 	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
 	// conditional edit may not: its first sending may have changed whether the condition holds.
-	c.batchable = c.mutate.n == 1 && condition == nil && c.mutate.types[0] != pb.MutationProto_INCREMENT
 	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
 }
 

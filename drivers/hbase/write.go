@@ -146,7 +146,7 @@ func (st *statement) put(e *edit, args []drivers.Value) (err error) {
 	p := st.Pattern()
 	family, _ := st.family()
 	if p.Kind == schemas.Delete {
-		e.deleteAll(family)
+		e.deleteAll(st.table.family)
 		return nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
