@@ -113,7 +113,8 @@ func (w *wire) next() error {
 		return err
 	}
 	const compressed, response, result = 1, 0x80, 8
-	version, flags, kind, size := w.begin[0]&^response, w.begin[1], w.begin[4], int(int32(binary.BigEndian.Uint32(w.begin[5:])))
+	version, flags, kind := w.begin[0]&^response, w.begin[1], w.begin[4]
+	size := int(int32(binary.BigEndian.Uint32(w.begin[5:])))
 	if version == 1 || version == 2 { // their headers are shorter
 		return w.invalid(fmt.Errorf("protocol version %d, expected %d", version, protocol))
 	}
