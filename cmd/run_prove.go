@@ -135,7 +135,7 @@ func (f *runFlags) levels() (all []int, err error) {
 	list, ok := strings.CutPrefix(f.sweep, "population.rows=")
 	for n := range strings.SplitSeq(list, ",") {
 		rows, err := strconv.Atoi(n)
-		if !ok || err != nil || rows < 1 {
+		if !ok || err != nil || rows < 1 || !strings.Contains(list, ",") {
 			return nil, usagef("--sweep %q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000",
 				f.sweep)
 		}
@@ -243,21 +243,13 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 	return all
 }
 
-// Verdicts on a finding.
-const (
-	confirmed   = "confirmed"
-	notSeen     = "not seen"
-	notShown    = "not shown"
-	notMeasured = "not measured"
-)
-
 // verdict says whether the measurement confirms the finding, and with which numbers.
 func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 	switch {
 	case p.shows == nil:
-		return notShown, p.why
+		return "not shown", p.why
 	case len(at) < 2:
-		return notMeasured, "no operation succeeded at each point"
+		return "not measured", "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]
 	g, who := p.shows, p.op
@@ -278,9 +270,9 @@ func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 		says = fmt.Sprintf(g.says+" %s %s, p50 %s", who, words.Amount(is), g.cost, words.Duration(last.ns))
 	}
 	if times >= g.least*factor && (g != byWaste || is >= wasteful) {
-		return confirmed, says
+		return "confirmed", says
 	}
-	return notSeen, fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
+	return "not seen", fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
 }
 
 // proof is for each finding of lint and each engine whether the run has shown it.
@@ -306,7 +298,7 @@ func tellUnproven(w io.Writer, probes []probe) (err error) {
 	}
 	for _, p := range probes {
 		where := cmp.Or(p.finding.Pattern, p.finding.Table)
-		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", p.finding.Rule.ID, where, notShown, p.why)
+		_, err = fmt.Fprintf(w, "%s %s: not shown: %s\n", p.finding.Rule.ID, where, p.why)
 	}
 	return err
 }

@@ -144,6 +144,7 @@ tables:
     clustering: [at timeuuid desc]
     columns: {city: text}
     refers: {buyer: {to: customers, from: {buyer: '{c}'}, at: {customer: '{c}'}}, city: {to: cities, by: city}}
+  visits: {partition: [visit uuid], columns: {customer: uuid}}
   lines:
     partition: [line uuid]
     columns: {buyer: uuid, at: timeuuid}
@@ -170,6 +171,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 	}
 	for _, tc := range []struct{ from, by, to, at string }{
 		{"orders", "buyer", "customers", "customer"}, {"orders", "city", "cities", "city"}, {"lines", "buyer at", "orders", "buyer at"},
+		{"visits", "customer", "customers", "customer"},
 	} {
 		there := map[string]bool{}
 		for n := range all[tc.to].count {
@@ -229,6 +231,41 @@ patterns:
 	for name := range states {
 		if len(name) != 4 {
 			t.Errorf("state %q has no size of 4 bytes", name)
+		}
+	}
+}
+
+// TestDeletes deletes rows where reads begin, at the newest of a descending table, and reads the others.
+func TestDeletes(t *testing.T) {
+	for _, order := range []string{"desc", "asc"} {
+		file := filepath.Join(t.TempDir(), "notices.yaml")
+		src := strings.Replace(`schema: 1
+name: notices
+tables: {notices: {partition: [user uuid], clustering: [id timeuuid desc], columns: {kind: text}}}
+patterns: {notice: {get: notices}, dismiss: {delete: notices, by: [user, id]}}
+`, " desc", map[string]string{"desc": " desc"}[order], 1)
+		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, m := open(t, pebble.Engine(), file, 1000, map[string]models.Values{"notices.user": {Distinct: 1}})
+		run := func(pattern, row int) error {
+			if !m.Prepare(pattern, func(int) int { return row }, 10, 5) {
+				t.Fatal("no row to choose from")
+			}
+			return m.Run(t.Context())
+		}
+		for range 900 {
+			if err := run(1, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for row := range 100 {
+			if err := run(0, row); err != nil {
+				t.Errorf("%s: row %d of those that are left: %v", order, row, err)
+			}
+		}
+		if oldest := m.tables[0].first.Load() == 0; oldest != (order == "desc") {
+			t.Errorf("%s: the oldest row is there: %v", order, oldest)
 		}
 	}
 }
