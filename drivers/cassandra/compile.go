@@ -193,7 +193,8 @@ func (st *statement) compileRead() error {
 	// returns nothing else, so there LIMIT is correct.
 	pseudo := p.Kind == schemas.Scan && (st.rowAt >= 0 || st.someOf != nil)
 	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
-	mixed := len(p.After) > 1 && !oneDirection(p.After)
+	// One comparison of tuples selects the rows after a row only if all columns are sorted the same way.
+	mixed := slices.ContainsFunc(p.After, func(c *schemas.Column) bool { return c.Desc != p.After[0].Desc })
 	for with := range plan.Bounds(len(st.queries)) {
 		if !st.possible(with) || mixed && with&plan.WithAfter != 0 {
 			continue

@@ -94,37 +94,24 @@ func relation(c *schemas.Column, reverse bool) string {
 	return "<"
 }
 
-// lower and upper return the comparisons for the ends of a range. The ends are by
-// value, whatever the reading order.
-func lower(b *schemas.Bound) string {
-	if b.Open {
-		return ">"
-	}
-	return ">="
-}
-
-func upper(b *schemas.Bound) string {
-	if b.Open {
-		return "<"
-	}
-	return "<="
-}
-
-// ends appends the conditions for the ends of a range. CQL does not mix tuples and
-// plain comparisons over one column, so tuple writes them as tuples.
+// ends appends the conditions for the ends of a range, which are by value, whatever the reading order.
+// CQL does not mix tuples and plain comparisons over one column, so tuple writes them as tuples.
 func (b *cql) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple bool) {
-	end := func(c *schemas.Column, sign string, at int) {
+	end := func(x *schemas.Bound, sign string, at int) {
+		if !x.Open {
+			sign += "="
+		}
 		if tuple {
-			b.cond("("+ddl.Quote(c.Name)+") "+sign+" (?)", bind(at))
+			b.cond("("+ddl.Quote(x.Column.Name)+") "+sign+" (?)", bind(at))
 		} else {
-			b.cond(ddl.Quote(c.Name)+" "+sign+" ?", bind(at))
+			b.cond(ddl.Quote(x.Column.Name)+" "+sign+" ?", bind(at))
 		}
 	}
 	if with&plan.WithFrom != 0 {
-		end(p.From.Column, lower(p.From), from)
+		end(p.From, ">", from)
 	}
 	if with&plan.WithTo != 0 {
-		end(p.To.Column, upper(p.To), to)
+		end(p.To, "<", to)
 	}
 }
 
@@ -144,15 +131,12 @@ func (b *cql) after(p *schemas.Pattern, at int) {
 	b.cond("("+ddl.Quoted(p.After)+")"+sign+"("+strings.Join(marks, ", ")+")", binds...)
 }
 
-// oneDirection reports whether all columns are sorted the same way. Then one
-// comparison of tuples selects the rows after a row.
-func oneDirection(cs []*schemas.Column) bool {
-	for _, c := range cs {
-		if c.Desc != cs[0].Desc {
-			return false
-		}
+// stamp has a part of a batch give its own timestamp.
+func (b *cql) stamp(timed bool) {
+	if timed {
+		b.write(" USING TIMESTAMP ?")
+		b.binds = append(b.binds, bindTime)
 	}
-	return true
 }
 
 // insert writes an INSERT of the key and the columns. The columns' arguments begin
@@ -171,10 +155,7 @@ func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
 	if absent {
 		b.write(" IF NOT EXISTS")
 	}
-	if timed {
-		b.write(" USING TIMESTAMP ?")
-		b.binds = append(b.binds, bindTime)
-	}
+	b.stamp(timed)
 	return b
 }
 
@@ -183,10 +164,7 @@ func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
 func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name string) string) *cql {
 	b := new(cql)
 	b.write("UPDATE ", t.qualified)
-	if timed {
-		b.write(" USING TIMESTAMP ?")
-		b.binds = append(b.binds, bindTime)
-	}
+	b.stamp(timed)
 	b.write(" SET ")
 	for i, c := range p.Columns {
 		if i > 0 {
@@ -203,10 +181,7 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 func remove(t *table, p *schemas.Pattern, timed bool) *cql {
 	b := new(cql)
 	b.write("DELETE FROM ", t.qualified)
-	if timed {
-		b.write(" USING TIMESTAMP ?")
-		b.binds = append(b.binds, bindTime)
-	}
+	b.stamp(timed)
 	b.equal(p.By, 0)
 	return b
 }

@@ -47,16 +47,8 @@ func (st *statement) Explain() ([]string, error) {
 // note says when a query is sent, and to whom.
 func (st *statement) note(q *query, with plan.Bounds) string {
 	var words []string
-	for _, b := range []struct {
-		bit  plan.Bounds
-		word string
-	}{{plan.WithFrom, "from"}, {plan.WithTo, "to"}, {plan.WithAfter, "after"}} {
-		if with&b.bit != 0 {
-			words = append(words, b.word)
-		}
-	}
-	if len(words) > 0 {
-		words = []string{"with " + strings.Join(words, ", ")}
+	if with != 0 {
+		words = append(words, with.String())
 	}
 	if st.readsEach() {
 		words = append(words, fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -71,26 +72,17 @@ func (st *statement) explainQueries() []string {
 
 // given says for which calls one of several queries is sent.
 func (st *statement) given(with int) string {
-	p := st.Pattern()
-	var words []string
-	if st.action == doUpdateIf {
-		for i, c := range p.If {
-			if with>>i&1 != 0 {
-				words = append(words, c.Name)
-			}
-		}
-		if len(words) > 0 {
-			return "if null is expected of " + strings.Join(words, ", ")
-		}
-		return ""
+	if st.action != doUpdateIf {
+		return plan.Bounds(with).String()
 	}
-	for i, word := range []string{"from", "to", "after"} {
+	var words []string
+	for i, c := range st.Pattern().If {
 		if with>>i&1 != 0 {
-			words = append(words, word)
+			words = append(words, c.Name)
 		}
 	}
 	if len(words) > 0 {
-		return "with " + strings.Join(words, ", ")
+		return "if null is expected of " + strings.Join(words, ", ")
 	}
 	return ""
 }

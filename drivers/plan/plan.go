@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
@@ -158,6 +159,20 @@ const (
 	WithTo
 	WithAfter
 )
+
+// String names the bounds, as "with from, after"; "" if there are none.
+func (with Bounds) String() string {
+	var words []string
+	for i, word := range []string{"from", "to", "after"} {
+		if with>>i&1 != 0 {
+			words = append(words, word)
+		}
+	}
+	if words == nil {
+		return ""
+	}
+	return "with " + strings.Join(words, ", ")
+}
 
 // Possible returns the bounds that calls of the pattern can give.
 func (p *Plan) Possible() (with Bounds) {

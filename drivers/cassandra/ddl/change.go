@@ -48,7 +48,7 @@ func (d *Definition) Compare(
 		}
 		settings, live := t.Hints[EngineName], h.Hints[EngineName]
 		for _, name := range slices.Sorted(maps.Keys(carried)) {
-			if _, reported := live[name]; !reported && settings[name] != "" { // a node without CDC says nothing of cdc
+			if _, reported := live[name]; !reported && settings[name] != "" { // a node without CDC does not report cdc
 				delete(settings, name)
 				c.Unseen = append(c.Unseen,
 					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, t.Name))
