@@ -80,7 +80,7 @@ func comparison(t *testing.T) *results.Run {
 				for _, share := range results.QuantileShares { // 0.2 to 4 times the median
 					quantiles = append(quantiles, int64(float64(ns)*math.Exp(math.Log(5)*(2*share-1)*share)))
 				}
-				o := results.Op{Quantiles: quantiles, Count: count, Support: results.Native, Missing: f.missing, Rate: float64(count) / 60, Response: lat, Service: lat, Store: f.store, Patterns: f.ran}
+				o := results.Op{Quantiles: quantiles, Count: count, Support: results.Native, Missing: f.missing, Rate: float64(count) / 60, Times: results.Times{Response: lat, Service: lat}, Store: f.store, Patterns: f.ran}
 				if op == "login" && model == "oracle" {
 					o.Support, o.Fallback = results.EmulatedOp, "user_by_address"
 				}
@@ -91,7 +91,7 @@ func comparison(t *testing.T) *results.Run {
 			if model == "datastax" && n == 3 {
 				c.Doubts = append(c.Doubts, results.Doubt{Code: "not-warm", Text: "not warm: the warm-up had not become steady in the time allowed"})
 			}
-			load := trial(model, n, results.OK, map[string]results.Op{"deliver": {Count: 5636, Support: results.Native, Rate: 5912, Service: results.Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}, Store: ops["deliver"][i].store}})
+			load := trial(model, n, results.OK, map[string]results.Op{"deliver": {Count: 5636, Support: results.Native, Rate: 5912, Times: results.Times{Service: results.Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}}, Store: ops["deliver"][i].store}})
 			load.Phase, load.Kind, load.Arrivals, load.Rate = "load", results.KindLoad, "none", 0
 			mail := results.Evidence{Settled: true, Copies: 5636, MailBytes: 5636 * 23_700}
 			load.Evidence, load.Before = &mail, &results.EngineInfo{}

@@ -42,7 +42,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			}
 			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
 				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
-			each := func(op string, o results.OpInterval) {
+			each := func(op string, o results.Outcomes) {
 				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
 				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
@@ -61,7 +61,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 	return nil
 }
 
-func sortedOps(ops map[string]results.OpInterval) []string {
+func sortedOps(ops map[string]results.Outcomes) []string {
 	var names []string
 	for name := range ops {
 		names = append(names, name)

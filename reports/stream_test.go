@@ -21,19 +21,19 @@ func streamed() *results.Run {
 		}
 		c.Verdict, c.Reason = results.OK, nil
 		due := results.Latency{P50: 3_000_000, P90: 4_000_000, P99: 5_000_000, P999: results.NeverEnded, Max: results.NeverEnded, Mean: results.NeverEnded}
-		few := results.Op{Count: 5, Support: results.Native, Response: results.Latency{P50: 1000}}
+		few := results.Op{Count: 5, Support: results.Native, Times: results.Times{Response: results.Latency{P50: 1000}}}
 		c.Streams = []results.Stream{
 			{
 				Name: "readers", Arrivals: "poisson", Rate: 450, Late: 7, Queued: 4,
 				Offered: results.Offered{Due: 15007, Skipped: 2, Dropped: 40, Span: 30, Rate: 450.5, Achieved: 449.5},
-				AllOps:  &results.AllOps{Due: &due}, Ops: map[string]results.Op{"list": {Count: 14965, Dropped: 40, Support: results.Native, Due: &due}},
+				AllOps:  &results.Times{Due: &due}, Ops: map[string]results.Op{"list": {Count: 14965, Dropped: 40, Support: results.Native, Times: results.Times{Due: &due}}},
 			},
 			{
 				Name: "inbound", Arrivals: "poisson", Rate: 1, Offered: results.Offered{Due: 5, Span: 30, Rate: 0.17, Achieved: 0.17},
-				AllOps: &results.AllOps{Response: few.Response}, Ops: map[string]results.Op{"deliver": few, "list": few},
+				AllOps: &results.Times{Response: few.Response}, Ops: map[string]results.Op{"deliver": few, "list": few},
 			},
 		}
-		c.Timeline[0].Streams = map[string]results.OpInterval{"readers": {OK: 400, P50: 1, P99: 2, Max: 3}}
+		c.Timeline[0].Streams = map[string]results.Outcomes{"readers": {OK: 400, P50: 1, P99: 2, Max: 3}}
 	}
 	return r
 }

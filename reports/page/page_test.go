@@ -289,7 +289,7 @@ func TestFewerIntervals(t *testing.T) {
 	var all []results.Interval
 	var ok, slowest int64
 	for i := range 599 {
-		in := results.Interval{At: float64(i), Seconds: 1, OK: int64(i % 7), Failed: 1, P50: 5, P99: int64(i), Max: int64(i * i % 1009)}
+		in := results.Interval{At: float64(i), Seconds: 1, Outcomes: results.Outcomes{OK: int64(i % 7), Failed: 1, P50: 5, P99: int64(i), Max: int64(i * i % 1009)}}
 		ok, slowest, all = ok+in.OK, max(slowest, in.Max), append(all, in)
 	}
 	few := fewer(all)

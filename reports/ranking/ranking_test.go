@@ -13,8 +13,8 @@ import (
 func op(n int64, median, mean, requests, rows, read float64) results.Op {
 	o := results.Op{
 		Count: n, Support: results.Native,
-		Response: results.Latency{P50: int64(median), Mean: mean, P99: int64(10 * median)},
-		Store:    results.StoreCost{Calls: requests, RowsExamined: &rows, BytesRead: read, BytesWritten: read / 2},
+		Times: results.Times{Response: results.Latency{P50: int64(median), Mean: mean, P99: int64(10 * median)}},
+		Store: results.StoreCost{Calls: requests, RowsExamined: &rows, BytesRead: read, BytesWritten: read / 2},
 	}
 	for _, share := range results.QuantileShares {
 		o.Quantiles = append(o.Quantiles, int64(median*math.Exp(2*(share-0.5))))

@@ -34,7 +34,7 @@ workflow: {page: []}
 func cell(model, point string, trial int, calls float64, ns int64) results.Cell {
 	lat := results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: float64(ns)}
 	op := results.Op{
-		Count: 1000, Support: results.Native, Response: lat, Service: lat, Store: results.StoreCost{Calls: calls},
+		Count: 1000, Support: results.Native, Times: results.Times{Response: lat, Service: lat}, Store: results.StoreCost{Calls: calls},
 		Patterns: []results.PatternCalls{{Name: "page", Calls: 1}, {Name: "replace", Calls: 1}},
 	}
 	return results.Cell{

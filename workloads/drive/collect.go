@@ -75,8 +75,7 @@ func (f *figures) take(from, to time.Time, last bool) {
 	if f.Stream.Open() {
 		f.learn()
 	}
-	f.timeline.add(ops[:f.Phase.Patterns.Ops()], f.streamIntervals(ticked, f.timeline.scratch()), latency.Latency,
-		from.Sub(f.began), to.Sub(f.began), last)
+	f.timeline.add(ops[:f.Phase.Patterns.Ops()], f.streamIntervals(ticked), from.Sub(f.began), to.Sub(f.began), last)
 	if f.Progress != nil {
 		f.addSoFar()
 	}
@@ -393,25 +392,18 @@ func (f *figures) streams() (all []results.Stream) {
 }
 
 // streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (f *figures) streamIntervals(ticked []latency.Op, scratch *hdr.Histogram) map[string]results.OpInterval {
+func (f *figures) streamIntervals(ticked []latency.Op) map[string]results.Outcomes {
 	if !f.Phase.HasStreams() {
 		return nil
 	}
-	all := map[string]results.OpInterval{}
+	all := map[string]results.Outcomes{}
 	for i := range f.Phase.Streams {
-		sum := latency.Op{}
-		scratch.Reset()
-		sum.Times[latency.Latency] = scratch
+		var of []latency.Op
 		for _, k := range f.slots.slotsOf(i, -1) {
-			for out, n := range ticked[k].Counts {
-				sum.Counts[out] += n
-			}
-			if h := ticked[k].Times[latency.Latency]; h != nil {
-				scratch.Merge(h)
-			}
+			of = append(of, ticked[k])
 		}
-		if sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[f.Phase.Streams[i].Name] = opInterval(&sum, latency.Latency)
+		if sum := f.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {
+			all[f.Phase.Streams[i].Name] = outcomes(&sum)
 		}
 	}
 	return all
@@ -435,60 +427,50 @@ const intervalsMost = 600
 
 // add adds the interval between two moments of the phase. Last says that the phase has
 // ended.
-func (t *timeline) add(
-	ops []latency.Op, streams map[string]results.OpInterval, kind latency.Kind, from, to time.Duration, last bool,
-) {
+func (t *timeline) add(ops []latency.Op, streams map[string]results.Outcomes, from, to time.Duration, last bool) {
 	in := results.Interval{
-		At: from.Seconds(), Seconds: (to - from).Seconds(),
-		Ops: map[string]results.OpInterval{}, Streams: streams,
+		At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]results.Outcomes{}, Streams: streams,
 	}
-	t.scratch().Reset()
-	var first, latest time.Duration
 	for i := range ops {
-		o := &ops[i]
-		if o.Counts == ([latency.NumOutcomes]int64{}) {
-			continue
+		if ops[i].Counts != ([latency.NumOutcomes]int64{}) {
+			in.Ops[t.patterns.Name(workloads.Op(i))] = outcomes(&ops[i])
 		}
-		one := opInterval(o, kind)
-		in.Ops[t.patterns.Name(workloads.Op(i))] = one
-		in.Failed += one.Failed
-		in.Unknown += one.Unknown
-		in.Dropped += one.Dropped
-		if one.OK == 0 {
-			continue
-		}
-		if in.OK == 0 || o.First < first {
-			first = o.First
-		}
-		latest = max(latest, o.Last)
-		in.OK += one.OK
-		t.all.Merge(o.Times[kind])
-		runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
 	}
-	if in.OK > 0 {
-		in.P50, in.P99, in.Max = latency.At(t.all, 50), latency.At(t.all, 99), t.all.Max()
-		t.endGap(first)
-		t.last = max(t.last, latest)
+	all := t.together(ops)
+	if in.Outcomes = outcomes(&all); in.OK > 0 {
+		t.endGap(all.First)
+		t.last = max(t.last, all.Last)
 	}
 	t.append(in, last)
 }
 
-// scratch returns t.all. The caller resets it.
-func (t *timeline) scratch() *hdr.Histogram {
+// together sums the counts and latencies of operations. The result is valid until the next call.
+func (t *timeline) together(ops []latency.Op) (sum latency.Op) {
 	if t.all == nil {
 		t.all = hdr.New(1, int64(latency.Highest), 3)
 	}
-	return t.all
+	t.all.Reset()
+	sum.Times[latency.Latency] = t.all
+	for i := range ops {
+		o := ops[i]
+		h := o.Times[latency.Latency]
+		o.Times = [latency.NumKinds]*hdr.Histogram{}
+		if sum.Add(&o); h != nil {
+			t.all.Merge(h)
+			runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
+		}
+	}
+	return sum
 }
 
-// opInterval has the counts and latencies of one operation in an interval.
-func opInterval(o *latency.Op, kind latency.Kind) results.OpInterval {
+// outcomes has the counts and latencies of operations in an interval.
+func outcomes(o *latency.Op) results.Outcomes {
 	c := &o.Counts
-	in := results.OpInterval{
+	in := results.Outcomes{
 		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
-	if h := o.Times[kind]; in.OK > 0 {
+	if h := o.Times[latency.Latency]; in.OK > 0 {
 		in.P50, in.P99, in.Max = latency.At(h, 50), latency.At(h, 99), h.Max()
 	}
 	return in

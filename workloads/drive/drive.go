@@ -90,7 +90,7 @@ type Measurement struct {
 	Offered      results.Offered
 	Ops          map[string]results.Op
 	Streams      []results.Stream
-	AllOps       *results.AllOps // nil: the phase did not begin
+	AllOps       *results.Times // nil: the phase did not begin
 	Timeline     []results.Interval
 	Gap          results.Gap
 	Client       results.ClientInfo

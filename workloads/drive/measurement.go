@@ -8,7 +8,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -111,8 +110,11 @@ func (f *figures) op(of []int) results.Op {
 	}
 	o.SetTimes(total, latency.Latency)
 	if n := float64(o.Count); n > 0 {
-		o.Patterns = s.patterns.perOperation(o.Count, f.recorder.Parts(of...))
-		c := &s.cost
+		o.Patterns = perOperation(o.Count, f.recorder.Parts(of...))
+		c, deviations := &s.cost, s.squares
+		for i, sum := range countsOf(c) {
+			deviations[i] = deviation(n, sum, s.squares[i])
+		}
 		o.Store = results.StoreCost{
 			Calls: float64(c.Calls) / n, Retries: float64(c.Retries) / n,
 			Throttled: float64(c.Throttled) / n, Backoff: float64(c.Backoff) / n,
@@ -121,14 +123,11 @@ func (f *figures) op(of []int) results.Op {
 			BytesAdded: float64(c.BytesAdded) / n,
 			BlobCalls:  float64(c.BlobCalls) / n, BlobBytesRead: float64(c.BlobBytesRead) / n,
 			BlobBytesWritten: float64(c.BlobBytesWritten) / n,
-			CallsDeviation:   deviation(n, float64(c.Calls), s.squares.calls),
-			RowsDeviation:    deviation(n, float64(c.RowsRead+c.RowsWritten), s.squares.rows),
-			BytesDeviation:   deviation(n, float64(c.BytesRead+c.BytesWritten), s.squares.bytes),
+			CallsDeviation:   deviations[0], RowsDeviation: deviations[2], BytesDeviation: deviations[3],
 		}
 		if c.Unreported == 0 {
 			examined := float64(c.RowsExamined) / n
-			o.Store.RowsExamined = &examined
-			o.Store.ExaminedDeviation = deviation(n, float64(c.RowsExamined), s.squares.examined)
+			o.Store.RowsExamined, o.Store.ExaminedDeviation = &examined, deviations[1]
 		}
 	}
 	return o
@@ -158,7 +157,7 @@ func missing(k models.Known) string {
 }
 
 // times are the latencies of all operations together.
-func (f *figures) times() *results.AllOps {
+func (f *figures) times() *results.Times {
 	return results.TimesOf(f.total(f.slots.slotsOf(-1, -1)), latency.Latency)
 }
 
@@ -222,44 +221,15 @@ func (e errorCounts) sorted() []results.ErrorCount {
 // allocating memory. No bundled model uses as many.
 const patternsMost = 16
 
-// patternCalls counts the calls that ran a pattern.
-type patternCalls struct {
-	pattern *schemas.Pattern
-	calls   int64
-}
-
-// patternCounts has an entry for each pattern.
-type patternCounts []patternCalls
-
-func (c *patternCounts) add(p *schemas.Pattern, calls int64) {
-	for i := range *c {
-		if (*c)[i].pattern == p {
-			(*c)[i].calls += calls
-			return
-		}
-	}
-	*c = append(*c, patternCalls{p, calls})
-}
-
-func (c *patternCounts) addAll(o patternCounts) {
-	for _, p := range o {
-		c.add(p.pattern, p.calls)
-	}
-}
-
 // perOperation returns the patterns with the mean of their calls and their times, the most calls
 // first.
-func (c patternCounts) perOperation(n int64, times []latency.Part) []results.PatternCalls {
+func perOperation(n int64, parts []latency.Part) []results.PatternCalls {
 	var all []results.PatternCalls
-	for _, p := range c {
-		one := results.PatternCalls{Name: p.pattern.Name, Calls: float64(p.calls) / float64(n)}
-		for _, t := range times {
-			if h := t.Times; t.Name == one.Name && h.TotalCount() > 0 {
-				one.Count = h.TotalCount()
-				one.Service = &results.PatternTimes{P50: latency.At(h, 50), P99: latency.At(h, 99), Max: h.Max()}
-			}
-		}
-		all = append(all, one)
+	for _, p := range parts {
+		all = append(all, results.PatternCalls{
+			Name: p.Name, Calls: float64(p.Calls) / float64(n), Count: p.Times.TotalCount(),
+			Service: &results.PatternTimes{P50: latency.At(p.Times, 50), P99: latency.At(p.Times, 99), Max: p.Times.Max()},
+		})
 	}
 	slices.SortFunc(all, func(a, b results.PatternCalls) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
@@ -267,11 +237,9 @@ func (c patternCounts) perOperation(n int64, times []latency.Part) []results.Pat
 	return all
 }
 
-// traced counts the patterns of the operation under way and their times, and notes those in
-// whose place a fallback runs.
+// traced notes a call of a pattern, and those in whose place a fallback runs.
 func (w *worker) traced(st drivers.Statement, calls int64) {
-	w.ran.add(st.Pattern(), calls)
-	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: w.meter.Took})
+	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: w.meter.Took, Calls: calls})
 	if p := st.Emulates(); p != nil {
 		s := &w.stats.ops[w.slot()]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)

@@ -106,7 +106,7 @@ func TestStreamsInTheLog(t *testing.T) {
 		}; !slices.Equal(got, []int64{75, 25, 25, 25, 25}) || ops[workloads.Open].Counts[latency.OK] != 0 {
 			t.Errorf("tick %d: %v", tick, got)
 		}
-		in := p.streamIntervals(ticked, p.timeline.scratch())
+		in := p.streamIntervals(ticked)
 		if in["readers"].OK != 25 || in["watchers"].OK != 50 || in["few"].OK != 25 || in["few"].P99 == 0 {
 			t.Errorf("tick %d: %+v", tick, in)
 		}

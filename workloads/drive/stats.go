@@ -52,10 +52,9 @@ func (s *stats) count(stream int, t *tally) {
 	s.tally.add(t)
 }
 
-// opStats are the counts of one slot. Cost, squares and patterns count only successful calls.
+// opStats are the counts of one slot. Cost and squares count only successful calls.
 type opStats struct {
 	cost       drivers.Cost
-	patterns   patternCounts
 	squares    squares
 	missing    models.Known
 	fallbacks  []string
@@ -64,23 +63,20 @@ type opStats struct {
 	notOffered bool // a call returned models.ErrNotOffered
 }
 
-// squares are sums of squares, for standard deviations between operations.
-type squares struct{ calls, examined, rows, bytes float64 }
+// squares are sums of squares of countsOf, for standard deviations between operations.
+type squares [4]float64
 
-func (q *squares) add(c *drivers.Cost) {
-	examined := float64(c.RowsExamined)
-	q.examined += examined * examined
-	calls, rows, bytes := float64(c.Calls), float64(c.RowsRead+c.RowsWritten), float64(c.BytesRead+c.BytesWritten)
-	q.calls += calls * calls
-	q.rows += rows * rows
-	q.bytes += bytes * bytes
+// countsOf are requests, rows examined, rows and bytes.
+func countsOf(c *drivers.Cost) [4]float64 {
+	return [4]float64{
+		float64(c.Calls), float64(c.RowsExamined), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten),
+	}
 }
 
-func (q *squares) merge(p squares) {
-	q.calls += p.calls
-	q.examined += p.examined
-	q.rows += p.rows
-	q.bytes += p.bytes
+func (q *squares) add(c *drivers.Cost) {
+	for i, v := range countsOf(c) {
+		q[i] += v * v
+	}
 }
 
 // deviation is the standard deviation of n values with that sum and sum of squares. It
@@ -163,8 +159,9 @@ func (s *stats) add(b *stats) {
 
 func (o *opStats) merge(p *opStats) {
 	o.cost.Add(&p.cost)
-	o.patterns.addAll(p.patterns)
-	o.squares.merge(p.squares)
+	for i, v := range p.squares {
+		o.squares[i] += v
+	}
 	o.missing |= p.missing
 	o.noTarget += p.noTarget
 	o.notOffered = o.notOffered || p.notOffered

@@ -17,16 +17,17 @@ func TestDeviationOfCosts(t *testing.T) {
 		parts[i%2].add(&c)
 		sum.Add(&c)
 	}
-	parts[0].merge(parts[1])
+	all := opStats{squares: parts[0]}
+	all.merge(&opStats{squares: parts[1]})
 	for name, got := range map[string]float64{
-		"bytes": deviation(8, float64(sum.BytesRead+sum.BytesWritten), parts[0].bytes),
-		"rows":  deviation(8, float64(sum.RowsRead+sum.RowsWritten), parts[0].rows),
+		"bytes": deviation(8, float64(sum.BytesRead+sum.BytesWritten), all.squares[3]),
+		"rows":  deviation(8, float64(sum.RowsRead+sum.RowsWritten), all.squares[2]),
 	} {
 		if want := math.Sqrt(32.0 / 7); math.Abs(got-want) > 1e-9 {
 			t.Errorf("of %s %v, want %v", name, got, want)
 		}
 	}
-	if got := deviation(8, float64(sum.Calls), parts[0].calls); got != 0 {
+	if got := deviation(8, float64(sum.Calls), all.squares[0]); got != 0 {
 		t.Errorf("of equal calls %v, want 0", got)
 	}
 	if got := deviation(1, 5, 25); got != 0 {
@@ -36,7 +37,7 @@ func TestDeviationOfCosts(t *testing.T) {
 	for range 1_000_000 { // rounding is no deviation
 		q.add(&drivers.Cost{BytesRead: 333_333_333})
 	}
-	if got := deviation(1e6, 333_333_333e6, q.bytes); got != 0 {
+	if got := deviation(1e6, 333_333_333e6, q[3]); got != 0 {
 		t.Errorf("of equal bytes %v, want 0", got)
 	}
 }

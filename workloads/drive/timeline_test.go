@@ -14,7 +14,7 @@ func lengths(ticks ...float64) (seconds []float64, all int64) {
 	line := timeline{tick: time.Second}
 	at := 0.0
 	for i, s := range ticks {
-		line.append(results.Interval{At: at, Seconds: s, OK: 1}, i == len(ticks)-1)
+		line.append(results.Interval{At: at, Seconds: s, Outcomes: results.Outcomes{OK: 1}}, i == len(ticks)-1)
 		at += s
 	}
 	end := 0.0

@@ -27,7 +27,6 @@ type worker struct {
 	recorder *latency.Worker
 	stats    stats
 
-	ran       patternCounts
 	took      []latency.PartTime // of each call of a pattern, in the order of the calls
 	usualTime time.Duration      // time spent in usual calls while operations queued: see addUsualTime
 	extra     bool               // grow added it after the phase began
@@ -43,8 +42,8 @@ type ending struct {
 // leave 25 MB with each of 32 workers for good. An extra worker keeps a 16th of keepBody.
 const keepBody = 256 << 10
 
-// keepTook is for how many times of patterns a worker keeps room.
-const keepTook = 256
+// tookUsual is for how many calls of patterns a worker has room, and keepTook for how many it keeps room.
+const tookUsual, keepTook = 16, 256
 
 func newWorker(p *phase, i int) (*worker, error) {
 	t := p.target
@@ -63,9 +62,9 @@ func newWorker(p *phase, i int) (*worker, error) {
 	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
 	w.mb = t.Bound.Mailbox(w.meter)
 	w.word, w.pick = func(string) error { return nil }, w.op.Choose
-	w.entry, w.info, w.ran = w.listed, w.folderListed, make(patternCounts, 0, patternsMost)
+	w.entry, w.info = w.listed, w.folderListed
 	w.meter.Trace, w.meter.Clock = w.traced, w.phase.clock.now
-	w.took = make([]latency.PartTime, 0, patternsMost)
+	w.took = make([]latency.PartTime, 0, tookUsual)
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -196,7 +195,7 @@ func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration,
 // timed makes the call, between the only two readings of the clock, and records it.
 func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
 	w.meter.Take() // what choosing cost
-	w.ran, w.took, w.missing = w.ran[:0], w.took[:0], 0
+	w.took, w.missing = w.took[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
 	err := o.run(opCtx, &w.task)
@@ -221,7 +220,6 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
-		s.patterns.addAll(w.ran)
 		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
 		if end-due-ideal >= leastDelay {
@@ -243,7 +241,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.opened.Body = nil
 	}
 	if cap(w.took) > keepTook { // an attachment of many chunks, or a purge
-		w.took = make([]latency.PartTime, 0, patternsMost)
+		w.took = make([]latency.PartTime, 0, tookUsual)
 	}
 	w.last = end
 	if err := o.finish(&w.task, e.outcome); err != nil {

@@ -17,10 +17,10 @@ func served() *results.Cell {
 		return results.Latency{P50: p50, P90: 2 * p50, P99: 10 * p50, P999: 20 * p50, Max: 50 * p50, Mean: float64(p50)}
 	}
 	op := func(n int64) results.Op {
-		return results.Op{Count: n, Support: results.Native, Rate: float64(n) / 30, Response: lat(ms), Service: lat(ms / 2), Wait: lat(ms / 20)}
+		return results.Op{Count: n, Support: results.Native, Rate: float64(n) / 30, Times: results.Times{Response: lat(ms), Service: lat(ms / 2), Wait: lat(ms / 20)}}
 	}
 	c.Ops = map[string]results.Op{"open": op(50000), "list": op(10000), "purge": {Support: results.NotOffered}}
-	c.AllOps = &results.AllOps{Response: lat(ms), Service: lat(ms / 2), Wait: lat(ms / 20)}
+	c.AllOps = &results.Times{Response: lat(ms), Service: lat(ms / 2), Wait: lat(ms / 20)}
 	c.Evidence.Delays = &results.Delays{Response: lat(ms), Undelayed: lat(ms)}
 	return c
 }

@@ -151,15 +151,18 @@ func (w *wholeLines) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// PartTime is how long one part of an operation took, such as a call of an access pattern.
+// PartTime is how long one part of an operation took, such as a call of an access pattern, and how many requests it
+// sent.
 type PartTime struct {
-	Name string
-	Took time.Duration
+	Name  string
+	Took  time.Duration
+	Calls int64
 }
 
-// Part are the times of one part of an operation.
+// Part are the times of one part of an operation, and its requests.
 type Part struct {
 	Name  string
+	Calls int64
 	Times *hdr.Histogram
 }
 
@@ -169,6 +172,7 @@ const partBytes = 4 * 31 << 10
 // partCounts are what a worker recorded of one part of an operation.
 type partCounts struct {
 	name  string
+	calls int64
 	times *counts
 }
 
@@ -177,22 +181,22 @@ type partCounts struct {
 func (w *Worker) RecordParts(op int, parts []PartTime) {
 	w.mu.Lock()
 	for i := range parts {
-		w.part(op, parts[i].Name).add(uint64(min(max(parts[i].Took, 0), Highest)))
+		p := w.part(op, parts[i].Name)
+		p.calls += parts[i].Calls
+		p.times.add(uint64(min(max(parts[i].Took, 0), Highest)))
 	}
 	w.mu.Unlock()
 }
 
 // part returns the counts of a part of an operation.
-func (w *Worker) part(op int, name string) *counts {
-	of := w.parts[op]
-	for i := range of {
-		if of[i].name == name {
-			return of[i].times
+func (w *Worker) part(op int, name string) *partCounts {
+	for i := range w.parts[op] {
+		if p := &w.parts[op][i]; p.name == name {
+			return p
 		}
 	}
-	c := newCounts(digitsRough)
-	w.parts[op] = append(of, partCounts{name, c})
-	return c
+	w.parts[op] = append(w.parts[op], partCounts{name: name, times: newCounts(digitsRough)})
+	return &w.parts[op][len(w.parts[op])-1]
 }
 
 // Parts are the parts of some operations together, when the workers have ended.
@@ -203,8 +207,9 @@ func (r *Recorder) Parts(ops ...int) (all []Part) {
 			for _, p := range w.parts[op] {
 				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.name })
 				if at < 0 {
-					at, all = len(all), append(all, Part{p.name, hdr.New(1, int64(Highest), digitsRough)})
+					at, all = len(all), append(all, Part{p.name, 0, hdr.New(1, int64(Highest), digitsRough)})
 				}
+				all[at].Calls += p.calls
 				p.times.addTo(all[at].Times)
 			}
 		}

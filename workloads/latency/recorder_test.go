@@ -258,16 +258,16 @@ func BenchmarkRecord(b *testing.B) {
 func TestParts(t *testing.T) {
 	r := NewRecorder(2, 1, false)
 	w := r.Worker(0)
-	parts := []PartTime{{"page", 100 * time.Microsecond}, {"page", 300 * time.Microsecond}, {"email", -1}}
+	parts := []PartTime{{"page", 100 * time.Microsecond, 1}, {"page", 300 * time.Microsecond, 2}, {"email", -1, 0}}
 	w.RecordParts(1, parts)
 	if n := testing.AllocsPerRun(100, func() { w.RecordParts(1, parts) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	w.RecordParts(0, []PartTime{{"page", time.Hour}})
+	w.RecordParts(0, []PartTime{{"page", time.Hour, 1}})
 	for _, p := range r.Parts(1) {
 		n, least, most := p.Times.TotalCount(), At(p.Times, 50), p.Times.Max()
 		switch {
-		case p.Name == "page" && n == 204 && math.Abs(float64(least)/100e3-1) < 0.01 && math.Abs(float64(most)/300e3-1) < 0.01:
+		case p.Name == "page" && n == 204 && p.Calls == 306 && math.Abs(float64(least)/100e3-1) < 0.01 && math.Abs(float64(most)/300e3-1) < 0.01:
 		case p.Name == "email" && n == 102 && most == 0:
 		default:
 			t.Errorf("%s: %d times, median %d, max %d", p.Name, n, least, most)

@@ -42,7 +42,7 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 	c.Streams = m.streams(parts)
 	m.operations(&c, parts, func(op string) string { return op })
 	c.Timeline = timeline(parts, began)
-	c.Client = client(parts)
+	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client }, (*results.ClientInfo).Add)
 	c.Evidence = m.evidence(&c, parts)
 	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
 	c.Engines = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Engines })
@@ -55,16 +55,25 @@ func stamp(s string) time.Time {
 	return t
 }
 
-func offered(parts []*results.Cell) *results.Offered {
-	var sum results.Offered
-	for _, p := range parts {
-		o := p.Offered
-		if o == nil {
+// total adds up what the cells have; nil if one has none.
+func total[T any](parts []*results.Cell, of func(*results.Cell) *T, add func(sum, one *T)) *T {
+	first := of(parts[0])
+	if first == nil {
+		return nil
+	}
+	sum := *first
+	for _, p := range parts[1:] {
+		one := of(p)
+		if one == nil {
 			return nil
 		}
-		sum.Add(o)
+		add(&sum, one)
 	}
 	return &sum
+}
+
+func offered(parts []*results.Cell) *results.Offered {
+	return total(parts, func(c *results.Cell) *results.Offered { return c.Offered }, (*results.Offered).Add)
 }
 
 // streams merges each stream as if it were a cell of its own.
@@ -163,23 +172,6 @@ func verdicts(parts []*results.Cell) []results.ShardVerdict {
 	return all
 }
 
-// client is what all load generators used. Processors, memory and workers are sums; shares and
-// losses are those of the worst load generator.
-func client(parts []*results.Cell) *results.ClientInfo {
-	var sum results.ClientInfo
-	for i, p := range parts {
-		c := p.Client
-		if c == nil {
-			return nil
-		}
-		if i == 0 {
-			sum.Limits, sum.OthersShare = c.Limits, c.OthersShare
-		}
-		sum.Add(c)
-	}
-	return &sum
-}
-
 // evidence is what all shards showed.
 func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
 	sum := results.Evidence{Settled: true, Warm: true, Shards: verdicts(parts)}
@@ -244,12 +236,14 @@ func engine(
 	if first == nil || e == nil {
 		return first
 	}
-	own := e.InProcess && !slices.ContainsFunc(parts, func(p *results.Cell) bool { return of(p) == nil })
+	if e.InProcess {
+		if all := total(parts, of, (*results.EngineInfo).Add); all != nil {
+			return all
+		}
+	}
 	sum := *first
 	for _, p := range parts[1:] {
-		if own {
-			sum.Add(of(p))
-		} else if seen := of(p); seen != nil {
+		if seen := of(p); seen != nil {
 			sum.AddMissing(seen)
 		}
 	}

@@ -104,7 +104,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 			Name: "readers", Arrivals: "poisson", Rate: 2000, Offered: *cell.Offered, Late: 3, Queued: 2, AllOps: cell.AllOps,
 			Ops: cell.Ops,
 		},
-		{Name: "none", Arrivals: "poisson", AllOps: &results.AllOps{}, Ops: map[string]results.Op{"list": {}}},
+		{Name: "none", Arrivals: "poisson", AllOps: &results.Times{}, Ops: map[string]results.Op{"list": {}}},
 	}
 	judge.Apply(&cell)
 	r := &results.Run{
@@ -313,7 +313,7 @@ func TestTimelines(t *testing.T) {
 	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
 		c := &sources[i].Run.Cells[0]
 		for at, n := range counts {
-			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, OK: n, P50: 5, P99: 7, Max: 9})
+			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, Outcomes: results.Outcomes{OK: n, P50: 5, P99: 7, Max: 9}})
 		}
 	}
 	sources[1].Run.Cells[0].Started = "2026-11-22T10:00:01.1Z"

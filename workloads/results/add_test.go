@@ -64,9 +64,8 @@ func same(path string, a, b reflect.Value, kept []string) (names []string) {
 // Each field of a result is added up, or stands here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
 func TestEveryFieldIsAdded(t *testing.T) {
-	everyFieldIsAdded(t, (*Op).Add, "Latency", "Response", "Service", "Wait", "Due",
-		"Quantiles") // of histograms, by SetTimes
-	everyFieldIsAdded(t, (*OpInterval).Add)
+	everyFieldIsAdded(t, (*Op).Add, "Times", "Quantiles") // of histograms, by SetTimes
+	everyFieldIsAdded(t, (*Outcomes).Add)
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
 	everyFieldIsAdded(t, (*Offered).Add)
 	everyFieldIsAdded(t, (*ClientInfo).Add, "Limits")
@@ -143,9 +142,9 @@ func TestCostsAreAddedByOperations(t *testing.T) {
 
 // Adding to an interval changes no interval that it was copied from.
 func TestAddKeepsCopies(t *testing.T) {
-	a := Interval{OK: 1, Ops: map[string]OpInterval{"list": {OK: 1}}}
+	a := Interval{Outcomes: Outcomes{OK: 1}, Ops: map[string]Outcomes{"list": {OK: 1}}}
 	sum := a
-	sum.Follow(&Interval{At: 1, Seconds: 2, OK: 2, Ops: map[string]OpInterval{"list": {OK: 2}, "open": {OK: 3}}})
+	sum.Follow(&Interval{At: 1, Seconds: 2, Outcomes: Outcomes{OK: 2}, Ops: map[string]Outcomes{"list": {OK: 2}, "open": {OK: 3}}})
 	if a.Ops["list"].OK != 1 || len(a.Ops) != 1 || sum.Ops["list"].OK != 3 || sum.Ops["open"].OK != 3 || sum.Seconds != 3 {
 		t.Errorf("%+v and %+v", a, sum)
 	}

@@ -71,7 +71,7 @@ type Cell struct {
 	Offered    *Offered      `json:"offered,omitempty"`
 	Ops        map[string]Op `json:"ops"`
 	Streams    []Stream      `json:"streams,omitempty"`    // empty unless the phase runs several at once
-	AllOps     *AllOps       `json:"all_ops,omitempty"`    // all operations of the phase together
+	AllOps     *Times        `json:"all_ops,omitempty"`    // all operations of the phase together
 	Objectives []Attained    `json:"objectives,omitempty"` // measured phases only
 	Timeline   []Interval    `json:"timeline,omitempty"`
 	Gap        *Gap          `json:"longest_gap,omitempty"` // longest time without an operation that was ok

@@ -220,15 +220,6 @@ type Attained struct {
 	Shown     string     `json:"shown,omitempty"` // the value as one reads it
 }
 
-// AllOps are the latencies of all operations of a cell together, as an Op has them.
-type AllOps struct {
-	Latency  *Latency `json:"latency,omitempty"`
-	Response Latency  `json:"response"`
-	Service  Latency  `json:"service"`
-	Wait     Latency  `json:"lag"`
-	Due      *Latency `json:"due,omitempty"`
-}
-
 // Percent writes a share with three digits at most.
 func Percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
 

@@ -15,24 +15,30 @@ import (
 // together. P50 is then the mean of theirs, weighted by operations, and P99 is the largest of
 // theirs. The latency log has histograms instead, for windows of its own.
 type Interval struct {
-	At      float64               `json:"at"`      // seconds since the phase began
-	Seconds float64               `json:"seconds"` // length of the interval
-	OK      int64                 `json:"ok" add:"sum"`
-	Failed  int64                 `json:"failed,omitempty" add:"sum"`
-	Unknown int64                 `json:"unknown,omitempty" add:"sum"`
-	Dropped int64                 `json:"dropped,omitempty" add:"sum"`
-	P50     int64                 `json:"p50"`
-	P99     int64                 `json:"p99" add:"max"`
-	Max     int64                 `json:"max" add:"max"`
-	Ops     map[string]OpInterval `json:"ops,omitempty"`
-	Streams map[string]OpInterval `json:"streams,omitempty"` // all operations of each stream together
+	At      float64 `json:"at"`      // seconds since the phase began
+	Seconds float64 `json:"seconds"` // length of the interval
+	Outcomes
+	Ops     map[string]Outcomes `json:"ops,omitempty"`
+	Streams map[string]Outcomes `json:"streams,omitempty"` // all operations of each stream together
+}
+
+// Outcomes are the counts of an interval, or of one operation in it, and the times of those that were ok.
+type Outcomes struct {
+	OK       int64 `json:"ok,omitempty" add:"sum"`
+	NotFound int64 `json:"not_found,omitempty" add:"sum"`
+	Failed   int64 `json:"failed,omitempty" add:"sum"`
+	Unknown  int64 `json:"unknown,omitempty" add:"sum"`
+	Dropped  int64 `json:"dropped,omitempty" add:"sum"`
+	TooLarge int64 `json:"too_large,omitempty" add:"sum"`
+	P50      int64 `json:"p50,omitempty"`
+	P99      int64 `json:"p99,omitempty" add:"max"`
+	Max      int64 `json:"max,omitempty" add:"max"`
 }
 
 // Add adds what became of other operations, of the same time or of the time that follows. P50
 // becomes the mean, weighted by operations, and P99 the larger of both.
 func (in *Interval) Add(b *Interval) {
-	in.P50 = meanOf(in.P50, in.OK, b.P50, b.OK)
-	add(in, b)
+	in.Outcomes.Add(&b.Outcomes)
 	in.Ops, in.Streams = addOps(in.Ops, b.Ops), addOps(in.Streams, b.Streams)
 }
 
@@ -46,13 +52,13 @@ func (in *Interval) Follow(b *Interval) {
 }
 
 // addOps is the sum of a and b.
-func addOps(a, b map[string]OpInterval) map[string]OpInterval {
+func addOps(a, b map[string]Outcomes) map[string]Outcomes {
 	if len(b) == 0 {
 		return a
 	}
 	sum := maps.Clone(a)
 	if sum == nil {
-		sum = map[string]OpInterval{}
+		sum = map[string]Outcomes{}
 	}
 	for name, o := range b {
 		p := sum[name]
@@ -63,7 +69,7 @@ func addOps(a, b map[string]OpInterval) map[string]OpInterval {
 }
 
 // Add adds what became of other operations, as Interval.Add does.
-func (o *OpInterval) Add(b *OpInterval) {
+func (o *Outcomes) Add(b *Outcomes) {
 	o.P50 = meanOf(o.P50, o.OK, b.P50, b.OK)
 	add(o, b)
 }
@@ -74,19 +80,6 @@ func meanOf(a, n, b, m int64) int64 {
 		return 0
 	}
 	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
-}
-
-// OpInterval is what became of one operation within an interval.
-type OpInterval struct {
-	OK       int64 `json:"ok,omitempty" add:"sum"`
-	NotFound int64 `json:"not_found,omitempty" add:"sum"`
-	Failed   int64 `json:"failed,omitempty" add:"sum"`
-	Unknown  int64 `json:"unknown,omitempty" add:"sum"`
-	Dropped  int64 `json:"dropped,omitempty" add:"sum"`
-	TooLarge int64 `json:"too_large,omitempty" add:"sum"`
-	P50      int64 `json:"p50,omitempty"`
-	P99      int64 `json:"p99,omitempty" add:"max"`
-	Max      int64 `json:"max,omitempty" add:"max"`
 }
 
 // Gap is a time in which no operation was ok.
@@ -121,16 +114,7 @@ type Op struct {
 	Fallback string  `json:"fallback,omitempty"` // names of the patterns whose fallback ran
 	Missing  string  `json:"missing,omitempty"`  // listing fields that the model's row lacks
 	Rate     float64 `json:"rate" add:"sum"`     // ok operations a second
-	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
-	// do not have it.
-	Latency  *Latency `json:"latency,omitempty"`
-	Response Latency  `json:"response"` // end − scheduled start
-	Service  Latency  `json:"service"`  // end − start
-	Wait     Latency  `json:"lag"`      // start − scheduled start
-	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
-	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
-	// NeverEnded. Due is left out if it is the same as Latency.
-	Due *Latency `json:"due,omitempty"`
+	Times
 	// Quantiles are the same times at QuantileShares. From those of several operations follow the
 	// percentiles of a mix of them.
 	Quantiles []int64   `json:"quantiles,omitempty"`
@@ -141,6 +125,20 @@ type Op struct {
 	// first. Texts that differ only in addresses and numbers count as one. The last may
 	// be OtherErrors.
 	Errors []ErrorCount `json:"errors,omitempty"`
+}
+
+// Times are the latencies of an operation, or of several together.
+type Times struct {
+	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
+	// do not have it.
+	Latency  *Latency `json:"latency,omitempty"`
+	Response Latency  `json:"response"` // end − scheduled start
+	Service  Latency  `json:"service"`  // end − start
+	Wait     Latency  `json:"lag"`      // start − scheduled start
+	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
+	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
+	// NeverEnded. Due is left out if it is the same as Latency.
+	Due *Latency `json:"due,omitempty"`
 }
 
 // Others counts the outcomes that are not in the latency figures.
@@ -260,7 +258,7 @@ type Stream struct {
 	// Late and Queued count operations that started late: see Evidence.
 	Late   int64         `json:"late"`
 	Queued int64         `json:"queued"`
-	AllOps *AllOps       `json:"all_ops,omitempty"` // all operations of the stream together
+	AllOps *Times        `json:"all_ops,omitempty"` // all operations of the stream together
 	Ops    map[string]Op `json:"ops"`
 }
 

@@ -292,7 +292,7 @@ func (c *Cell) check() error {
 		if !within(in.At, in.Seconds) {
 			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
 		}
-		if !counts(in.OK, in.Failed, in.Unknown, in.Dropped) {
+		if !counts(in.OK, in.NotFound, in.Failed, in.Unknown, in.Dropped, in.TooLarge) {
 			return fmt.Errorf("interval %d has an impossible count", i+1)
 		}
 	}

@@ -53,7 +53,7 @@ func sample() *Run {
 	}
 	op := func(count, ns int64, support Support) Op {
 		return Op{
-			Count: count, Support: support, Rate: float64(count) / 30, Response: lat(ns + 40_000), Service: lat(ns), Wait: lat(40_000),
+			Count: count, Support: support, Rate: float64(count) / 30, Times: Times{Response: lat(ns + 40_000), Service: lat(ns), Wait: lat(40_000)},
 			Patterns: []PatternCalls{{Name: "page", Calls: 1.5}, {Name: "message_by_scan", Calls: 0.5}},
 			Store:    StoreCost{Calls: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
 		}
@@ -107,24 +107,24 @@ func sample() *Run {
 		},
 	}
 	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
-		in := Interval{At: float64(i), Seconds: 1, OK: 500 - int64(10*i), P50: 400_000, P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}
-		in.Ops = map[string]OpInterval{"list": {OK: in.OK, NotFound: 1, TooLarge: 2, P50: in.P50, P99: in.P99, Max: in.Max}}
+		in := Interval{At: float64(i), Seconds: 1, Outcomes: Outcomes{OK: 500 - int64(10*i), P50: 400_000, P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}}
+		in.Ops = map[string]Outcomes{"list": {OK: in.OK, NotFound: 1, TooLarge: 2, P50: in.P50, P99: in.P99, Max: in.Max}}
 		switch {
 		case i == 4:
 			in.OK, in.Unknown, in.Max = 60, 32, 2_000_000_000
 		case i > 4 && i < 9:
-			in = Interval{At: float64(i), Seconds: 1, Failed: int64(100 * i), Dropped: 3, Ops: map[string]OpInterval{"open": {Failed: int64(100 * i), Dropped: 3}}}
+			in = Interval{At: float64(i), Seconds: 1, Outcomes: Outcomes{Failed: int64(100 * i), Dropped: 3}, Ops: map[string]Outcomes{"open": {Failed: int64(100 * i), Dropped: 3}}}
 		}
 		invalid.Timeline = append(invalid.Timeline, in)
 	}
 	invalid.Gap = &Gap{At: 4.1, Seconds: 4.9}
 	good := invalid
 	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, nil, &Gap{At: 3, Seconds: 0.1}
-	good.Timeline = []Interval{{Seconds: 10, OK: 5000, P99: 900_000, Max: 1_000_000}, {At: 10, Seconds: 10, OK: 5010, P99: 910_000, Max: 1_100_000}, {At: 20, Seconds: 10, OK: 4990, P99: 920_000, Max: 1_200_000}}
+	good.Timeline = []Interval{{Seconds: 10, Outcomes: Outcomes{OK: 5000, P99: 900_000, Max: 1_000_000}}, {At: 10, Seconds: 10, Outcomes: Outcomes{OK: 5010, P99: 910_000, Max: 1_100_000}}, {At: 20, Seconds: 10, Outcomes: Outcomes{OK: 4990, P99: 920_000, Max: 1_200_000}}}
 	good.Doubts = []Doubt{shared, late("0.20%")}
 	good.Offered = &Offered{Due: 15000, Span: 30, LastStart: 29.98, Rate: 500, Achieved: 500}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
-	good.AllOps = &AllOps{Response: lat(600_000), Service: lat(560_000), Wait: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
+	good.AllOps = &Times{Response: lat(600_000), Service: lat(560_000), Wait: lat(40_000), Due: &Latency{P50: 600_000, P999: NeverEnded}}
 	good.Objectives = []Attained{
 		{Objective: "list.p99", Bound: "<20ms", Verdict: Met, Value: 2_600_000, Shown: "2.60ms"},
 		{Objective: "purge.p99", Bound: "<1s", Verdict: NoSuch, Code: "no-operation", Text: "the model does not support it"},

@@ -22,14 +22,12 @@ func LatencyOf(h *hdr.Histogram) Latency {
 
 // SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
 func (o *Op) SetTimes(t *latency.Op, reported latency.Kind) {
-	all := TimesOf(t, reported)
-	o.Latency, o.Response, o.Service, o.Wait, o.Due = all.Latency, all.Response, all.Service, all.Wait, all.Due
-	o.Quantiles = quantiles(t, reported)
+	o.Times, o.Quantiles = *TimesOf(t, reported), quantiles(t, reported)
 }
 
 // TimesOf are the latencies of what was recorded of one operation, or of several together.
-func TimesOf(t *latency.Op, reported latency.Kind) *AllOps {
-	all := AllOps{
+func TimesOf(t *latency.Op, reported latency.Kind) *Times {
+	all := Times{
 		Service: LatencyOf(t.Times[latency.Service]), Wait: LatencyOf(t.Times[latency.Wait]), Due: due(t, reported),
 	}
 	all.Response = all.Service // a closed loop has no scheduled times
@@ -44,11 +42,11 @@ func TimesOf(t *latency.Op, reported latency.Kind) *AllOps {
 }
 
 // Reported is the distribution of all scheduled operations.
-func (a *AllOps) Reported() *Latency { return cmp.Or(a.Due, a.Latency, &a.Response) }
+func (a *Times) Reported() *Latency { return cmp.Or(a.Due, a.Latency, &a.Response) }
 
 // Delays compares the response times of all operations together with their latencies, which are
 // without client delay.
-func (a *AllOps) Delays() Delays {
+func (a *Times) Delays() Delays {
 	return Delays{Response: a.Response, Undelayed: *cmp.Or(a.Latency, &a.Response)}
 }
 
