@@ -218,7 +218,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	for _, m := range c.Models { // models may be variants from files
 		names = append(names, m.Name)
 	}
-	if err := c.Workload.CheckExpect(names, known.engineNames()); err != nil {
+	if err := c.Workload.Check(workloads.Known{ExpectModels: names, ExpectEngines: known.engineNames()}); err != nil {
 		return nil, usage(err)
 	}
 	if err := c.CheckShard(); err != nil {

@@ -53,10 +53,7 @@ func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...
 	if err != nil {
 		return nil, err
 	}
-	if err := w.CheckEngines(engineWords(engines)); err != nil {
-		return nil, usage(err)
-	}
-	return w, nil
+	return w, checkEngines(w, engines)
 }
 
 // reach returns the named workload, with where the flags say that an engine is and how it is reached.
@@ -88,16 +85,19 @@ func (f *workloadFlags) readWorkload(name string, overrides []string) (w *worklo
 	return w, nil
 }
 
-// engineWords are the words that a workload may use for each engine.
-func engineWords(engines []drivers.Engine) map[string]workloads.EngineWords {
-	known := map[string]workloads.EngineWords{}
+// checkEngines checks what a workload says of engines.
+func checkEngines(w *workloads.Workload, engines []drivers.Engine) error {
+	known := workloads.Known{Engines: map[string]workloads.EngineWords{}}
 	for _, e := range engines {
-		known[e.Name] = workloads.EngineWords{
+		known.Engines[e.Name] = workloads.EngineWords{
 			Remote: e.Remote, Settings: settingNames(e.Settings),
 			Environment: settingNames(e.Environment),
 		}
 	}
-	return known
+	if err := w.Check(known); err != nil {
+		return usage(err)
+	}
+	return nil
 }
 
 func settingNames(settings []drivers.Setting) []string {
@@ -205,7 +205,7 @@ func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) er
 			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
 		}
 	}
-	if err := w.CheckModels(known); err != nil {
+	if err := w.Check(workloads.Known{Models: known}); err != nil {
 		return usage(err)
 	}
 	return nil

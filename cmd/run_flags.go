@@ -21,6 +21,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -144,11 +145,11 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 }
 
 // config turns the flags into the configuration of the search; nil if there is no search.
-func (f *findMaxFlags) config() (*run.FindMax, error) {
+func (f *findMaxFlags) config() (*results.FindMax, error) {
 	if !f.on {
 		return nil, nil
 	}
-	c := run.FindMax{Precision: f.precision / 100, Step: f.step}
+	c := results.FindMax{Precision: f.precision / 100, Step: f.step.Seconds()}
 	for _, r := range []struct {
 		flag, text string
 		into       *float64

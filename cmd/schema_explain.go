@@ -166,10 +166,7 @@ func (f *explainFlags) runLive(
 	if err != nil {
 		return usage(err)
 	}
-	if err := w.CheckEngines(engineWords(known.engines)); err != nil {
-		return usage(err)
-	}
-	if err := known.checkModels(w); err != nil {
+	if err := cmp.Or(checkEngines(w, known.engines), known.checkModels(w)); err != nil {
 		return err
 	}
 	bar := newBar(cmd.ErrOrStderr(), f.quiet)

@@ -203,8 +203,7 @@ folders and messages, and the times of arrival. A trace gives the operations,
 their times, users and folders; "mailbench help workload" describes trace files.
 With both, mail gives sizes and messages per folder, and the trace the rest.
 
-Operations of a trace become a mix with their rate. Comments have the pauses
-between operations, and their order: with them you can write sessions.
+Operations of a trace become a mix with their rate.
 
 Comments in the workload have the measured values, the difference of each
 distribution, and keys that were not measured. The workload contains nothing of

@@ -23,34 +23,57 @@ type Engine struct {
 	Contact  []string // host or host:port; none is the engine's usual port on loopback
 	Named    []string // the keys, contact among them, that come from an override and not from a file
 	Settings map[string]string
-
-	name  word
-	words []word // its keys
 }
 
-// word is a word of the file that only CheckEngines can check.
-type word struct {
-	text string
-	at   *strict.Error // its place
+// Known are the names of engines and models that there are. Check leaves out names whose list is nil.
+type Known struct {
+	Engines map[string]EngineWords
+	Models  map[string][]Parameter
+	// ExpectModels and ExpectEngines are the names that expect may have.
+	ExpectModels, ExpectEngines []string
 }
 
-func (w word) fault(near string, format string, args ...any) *strict.Error {
-	return &strict.Error{File: w.at.File, Pos: w.at.Pos, Msg: fmt.Sprintf(format, args...), Near: near}
+// EngineWords are the keys that a workload may have for one engine.
+type EngineWords struct {
+	Remote   bool     // it has nodes to contact
+	Settings []string // names of its driver's settings
+	// Environment are the variables that its secrets come from. Each ends with the name
+	// that a setting for it would have, such as PASSWORD.
+	Environment []string
+}
+
+// later checks a name once it is known which ones there are: see Workload.Check.
+func (d *decoder) later(check func(*Known)) { d.checks = append(d.checks, check) }
+
+// Check compares the names of engines, models, their settings and parameters with those that there are, and sets
+// the values of parameters that are words. The error is of type [strict.Errors].
+func (w *Workload) Check(known Known) error {
+	if w.decoder == nil {
+		return nil // it was not read from a file
+	}
+	w.decoder.Errs = nil
+	for _, check := range w.decoder.checks {
+		check(&known)
+	}
+	if err := w.decoder.Errs.Sorted(); err != nil || w.Sweep == nil {
+		return err
+	}
+	for _, p := range w.Sweep.Points {
+		if err := p.Workload.Check(known); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const contactKey = "contact"
 
-// engines reads the config of each engine. Names of engines and settings are
-// left to CheckEngines.
-func (d *decoder) engines(root map[string]strict.Entry) {
-	section, ok := root["engines"]
-	if !ok {
-		return
-	}
-	for _, e := range d.Mapping(section.Value, "engines") {
-		engine := &Engine{Settings: map[string]string{}, name: d.word(e.Key)}
-		for _, s := range d.Mapping(e.Value, "engine "+e.Name) {
-			engine.words = append(engine.words, d.word(s.Key))
+// engines reads the config of each engine.
+func (d *decoder) engines(n *yaml.Node) {
+	for _, e := range d.Mapping(n, "engines") {
+		engine := &Engine{Settings: map[string]string{}}
+		settings := d.Mapping(e.Value, "engine "+e.Name)
+		for _, s := range settings {
 			if d.Origins[s.Value] != "" { // of an override
 				engine.Named = append(engine.Named, s.Name)
 			}
@@ -64,12 +87,56 @@ func (d *decoder) engines(root map[string]strict.Entry) {
 			}
 		}
 		d.w.Engines[e.Name] = engine
+		d.later(func(known *Known) {
+			words, ok := known.Engines[e.Name]
+			if !ok && known.Engines != nil {
+				d.Meant(e.Key, slices.Sorted(maps.Keys(known.Engines)), "unknown engine %q", e.Name)
+			}
+			for _, s := range settings {
+				if ok {
+					d.setting(s.Key, e.Name, &words)
+				}
+			}
+		})
 	}
 }
 
-func (d *decoder) word(n *yaml.Node) word {
-	return word{n.Value, &strict.Error{File: d.File, Pos: d.At(n)}}
+// setting checks a key of an engine's section.
+func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
+	switch variable := secretOf(n.Value, words.Environment); {
+	case n.Value == contactKey && words.Remote, slices.Contains(words.Settings, n.Value):
+	case n.Value == contactKey:
+		d.Fail(n, "engine %s runs in this process and has no node to contact", engine)
+	case variable != "":
+		d.Fail(n, "%s of engine %s must not be in a workload or a flag; set the environment variable %s", n.Value, engine,
+			variable)
+		at := &d.Errs[len(d.Errs)-1].Pos
+		if key, _, overridden := strings.Cut(at.File, "="); overridden {
+			at.File = key + `=…"` // nor is it shown in a message
+		}
+	default:
+		expected := words.Settings
+		if words.Remote {
+			expected = append([]string{contactKey}, expected...)
+		}
+		d.Meant(n, expected, "unknown setting %q of engine %s", n.Value, engine)
+	}
 }
+
+// secretOf is the environment variable to use in place of a setting; "": none is like it.
+func secretOf(setting string, environment []string) string {
+	known := make([]string, len(environment))
+	for i, v := range environment {
+		known[i] = lastPart(v)
+	}
+	if i := slices.Index(known, strict.Nearest(lastPart(setting), known)); i >= 0 {
+		return environment[i]
+	}
+	return ""
+}
+
+// lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
+func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
 
 func (d *decoder) contact(n *yaml.Node, engine string) []string {
 	var hosts []string
@@ -116,132 +183,40 @@ func CheckContact(s string) error {
 	return nil
 }
 
-// EngineWords are the keys that a workload may have for one engine.
-type EngineWords struct {
-	Remote   bool     // it has nodes to contact
-	Settings []string // names of its driver's settings
-	// Environment are the variables that its secrets come from. Each ends with the name
-	// that a setting for it would have, such as PASSWORD.
-	Environment []string
-}
-
-// CheckEngines compares the names of engines and settings with those that there
-// are, by engine. The error is of type [strict.Errors].
-func (w *Workload) CheckEngines(known map[string]EngineWords) error {
-	var faults strict.Errors
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for name, e := range w.Engines {
-		words, ok := known[name]
-		if !ok {
-			faults = append(faults, e.name.unknown(fmt.Sprintf("unknown engine %q", name), names))
-			continue
-		}
-		for _, s := range e.words {
-			if f := s.check(name, &words); f != nil {
-				faults = append(faults, f)
-			}
-		}
-	}
-	if len(faults) == 0 && w.Sweep != nil {
-		for _, p := range w.Sweep.Points {
-			if err := p.Workload.CheckEngines(known); err != nil {
-				return err
-			}
-		}
-	}
-	return faults.Sorted()
-}
-
-// check returns what is wrong with a key of an engine's section, or nil.
-func (w word) check(engine string, words *EngineWords) *strict.Error {
-	switch {
-	case w.text == contactKey && words.Remote, slices.Contains(words.Settings, w.text):
-		return nil
-	case w.text == contactKey:
-		return w.fault("", "engine %s runs in this process and has no node to contact", engine)
-	}
-	if v := w.variable(words.Environment); v != "" {
-		f := w.fault("", "%s of engine %s must not be in a workload or a flag; set the environment variable %s", w.text,
-			engine, v)
-		if key, _, overridden := strings.Cut(f.Pos.File, "="); overridden {
-			f.Pos.File = key + `=…"` // nor is it shown in a message
-		}
-		return f
-	}
-	expected := words.Settings
-	if words.Remote {
-		expected = append([]string{contactKey}, expected...)
-	}
-	return w.unknown(fmt.Sprintf("unknown setting %q of engine %s", w.text, engine), expected)
-}
-
-// variable is the environment variable to use in place of a setting; "": none is like it.
-func (w word) variable(environment []string) string {
-	known := make([]string, len(environment))
-	for i, v := range environment {
-		known[i] = lastPart(v)
-	}
-	if i := slices.Index(known, strict.Nearest(lastPart(w.text), known)); i >= 0 {
-		return environment[i]
-	}
-	return ""
-}
-
-// lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
-func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
-
-func (w word) unknown(msg string, known []string) *strict.Error {
-	f := w.fault(strict.Nearest(w.text, known), "%s", msg)
-	switch {
-	case f.Near != "":
-	case len(known) == 0:
-		f.Msg += "; it has none"
-	default:
-		f.Msg += "; expected one of " + strings.Join(known, ", ")
-	}
-	return f
-}
-
 // Model is what a workload says of one model: values of the parameters that its schema declares.
 type Model struct {
-	Values map[string]int // of a parameter with words, once CheckModels has found its word
-
-	name  word
-	words []word // its keys
-	at    []word // its values
+	Values map[string]int // of a parameter with words, once Check has found its word
 }
 
-// models reads the parameters of each model. Their names and bounds are left to CheckModels.
-func (d *decoder) models(root map[string]strict.Entry) {
-	section, ok := root["models"]
-	if !ok {
-		return
-	}
+// models reads the parameters of each model.
+func (d *decoder) models(n *yaml.Node) {
 	d.w.Models = map[string]*Model{}
-	for _, e := range d.Mapping(section.Value, "models") {
-		m := &Model{Values: map[string]int{}, name: d.word(e.Key)}
-		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
+	for _, e := range d.Mapping(n, "models") {
+		m := &Model{Values: map[string]int{}}
+		values := d.Mapping(e.Value, "model "+e.Name)
+		for _, v := range values {
 			size, err := random.ParseSize(v.Value.Value)
-			number := err == nil
-			if v.Value.Kind != yaml.ScalarNode || !number && !parameterWord.MatchString(v.Value.Value) {
+			if v.Value.Kind != yaml.ScalarNode || err != nil && !parameterWord.MatchString(v.Value.Value) {
 				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
 					strict.Found(v.Value))
-				continue
-			}
-			if number {
+			} else if err == nil {
 				m.Values[v.Name] = int(size)
 			}
-			m.words, m.at = append(m.words, d.word(v.Key)), append(m.at, d.word(v.Value))
 		}
 		d.w.Models[e.Name] = m
+		d.later(func(known *Known) {
+			of, ok := known.Models[baseOf(e.Name)]
+			if !ok && known.Models != nil {
+				d.Meant(e.Key, slices.Sorted(maps.Keys(known.Models)), "unknown model %q", e.Name)
+			}
+			for _, v := range values {
+				if ok {
+					d.parameter(of, e.Name, m, v)
+				}
+			}
+		})
 	}
 }
-
-const mustBeNumber = "models.%s.%s must be a number, or a size such as 128KiB, found %s"
 
 var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
@@ -252,60 +227,32 @@ type Parameter struct {
 	Words []string              // its value is the number of one of these, from 1 on; nil: any number
 }
 
-// take finds the value that a model gives to the parameter, whose words are at position i.
-func (p *Parameter) take(model string, m *Model, i int) (fault *strict.Error) {
-	key, at := m.words[i].text, m.at[i]
-	if len(p.Words) > 0 {
-		n := slices.Index(p.Words, at.text)
-		if n < 0 {
-			return at.unknown(fmt.Sprintf("models.%s.%s: unknown word %q", model, key, at.text), p.Words)
-		}
-		m.Values[key] = n + 1
-		return nil
+// parameter finds the value that a model gives to one of its parameters.
+func (d *decoder) parameter(of []Parameter, model string, m *Model, v strict.Entry) {
+	var names []string
+	for _, p := range of {
+		names = append(names, p.Name)
 	}
-	v, ok := m.Values[key]
-	if !ok {
-		return at.fault("", mustBeNumber, model, key, strconv.Quote(at.text))
+	at := slices.Index(names, v.Name)
+	if at < 0 {
+		d.Meant(v.Key, names, "unknown parameter %q of model %s", v.Name, model)
+		return
 	}
-	if err := p.Check(v); err != nil {
-		return at.fault("", "models.%s.%v", model, err)
-	}
-	return nil
-}
-
-// CheckModels compares the names of models and parameters with those that there are, and values
-// with their bounds. A variant has the parameters of its model. The error is of type
-// [strict.Errors].
-func (w *Workload) CheckModels(known map[string][]Parameter) error {
-	var faults strict.Errors
-	for name, m := range w.Models {
-		of, ok := known[baseOf(name)]
-		if !ok {
-			names := slices.Sorted(maps.Keys(known))
-			faults = append(faults, m.name.unknown(fmt.Sprintf("unknown model %q", name), names))
-			continue
+	p, value := &of[at], v.Value.Value
+	number, numbered := m.Values[v.Name]
+	switch {
+	case len(p.Words) > 0:
+		word := slices.Index(p.Words, value)
+		if m.Values[v.Name] = word + 1; word < 0 {
+			d.Meant(v.Value, p.Words, "models.%s.%s: unknown word %q", model, v.Name, value)
 		}
-		var keys []string
-		for _, p := range of {
-			keys = append(keys, p.Name)
-		}
-		for i, key := range m.words {
-			at := slices.Index(keys, key.text)
-			if at < 0 {
-				faults = append(faults, key.unknown(fmt.Sprintf("unknown parameter %q of model %s", key.text, name), keys))
-			} else if fault := of[at].take(name, m, i); fault != nil {
-				faults = append(faults, fault)
-			}
+	case !numbered:
+		d.Fail(v.Value, "models.%s.%s must be a number, or a size such as 128KiB, found %q", model, v.Name, value)
+	default:
+		if err := p.Check(number); err != nil {
+			d.Fail(v.Value, "models.%s.%v", model, err)
 		}
 	}
-	if len(faults) == 0 && w.Sweep != nil {
-		for _, p := range w.Sweep.Points {
-			if err := p.Workload.CheckModels(known); err != nil {
-				return err
-			}
-		}
-	}
-	return faults.Sorted()
 }
 
 // ValuesOf are the parameters that the workload sets for a model: those of a variant, and of its

@@ -33,7 +33,7 @@ func TestEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.CheckEngines(engineWords); err != nil {
+	if err := w.Check(Known{Engines: engineWords}); err != nil {
 		t.Error(err)
 	}
 	c := w.Engines["cassandra"]
@@ -113,7 +113,7 @@ func TestCheckEngines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.CheckEngines(engineWords); err == nil || err.Error() != c.want {
+			if err := w.Check(Known{Engines: engineWords}); err == nil || err.Error() != c.want {
 				t.Errorf("error\n%v, want\n%s", err, c.want)
 			}
 		})

@@ -2,7 +2,7 @@ package workloads
 
 import (
 	"cmp"
-	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +14,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// Expectation is a bound that a figure of measured phases must keep: a service level
-// objective. If several bound the same figure of a phase, the last one counts.
-type Expectation struct {
-	results.Objective
-	model, engine word
-}
 
 // Figure is what an expectation can bound.
 type Figure struct {
@@ -40,25 +33,7 @@ const (
 
 // Figures are all figures that an expectation can bound. Times without a prefix are
 // response times of all scheduled operations.
-var Figures = []Figure{
-	{"p50", Time},
-	{"p90", Time},
-	{"p99", Time},
-	{"p99.9", Time},
-	{"max", Time},
-	{"mean", Time},
-	{"service.p50", Time},
-	{"service.p90", Time},
-	{"service.p99", Time},
-	{"service.p99.9", Time},
-	{"service.max", Time},
-	{"service.mean", Time},
-	{"wait.p50", Time},
-	{"wait.p90", Time},
-	{"wait.p99", Time},
-	{"wait.p99.9", Time},
-	{"wait.max", Time},
-	{"wait.mean", Time},
+var Figures = slices.Concat(timesOf(""), timesOf("service."), timesOf("wait."), []Figure{
 	{"errors", Share},
 	{"failed", Share},
 	{"unknown", Share},
@@ -66,46 +41,66 @@ var Figures = []Figure{
 	{"not-found", Share},
 	{"rate", PerSecond},
 	{achieved, Share},
+})
+
+func timesOf(prefix string) (all []Figure) {
+	for _, name := range []string{"p50", "p90", "p99", "p99.9", "max", "mean"} {
+		all = append(all, Figure{prefix + name, Time})
+	}
+	return all
 }
 
 // achieved is a figure of all operations together, because the schedule has one rate.
 const achieved = "achieved"
 
-// expect reads the bounds that the measured phases must keep.
+// expect reads the bounds that the measured phases must keep. If several bound the same figure of a phase, the
+// last one counts.
 func (d *decoder) expect(root map[string]strict.Entry) {
 	e, ok := root["expect"]
 	if !ok {
 		return
 	}
-	d.bounds(e.Value, nil, Expectation{})
+	d.bounds(e.Value, nil, results.Objective{})
 	// Bounds for one model, engine or phase come after those for all.
-	slices.SortStableFunc(d.w.Expect, func(a, b Expectation) int { return cmp.Compare(a.parts(), b.parts()) })
+	parts := func(o results.Objective) (n int) {
+		for _, s := range []string{o.Model, o.Engine, o.Phase} {
+			n += min(1, len(s))
+		}
+		return n
+	}
+	slices.SortStableFunc(d.w.Expect, func(a, b results.Objective) int { return cmp.Compare(parts(a), parts(b)) })
 }
 
-// parts is how many of model, engine and phase an expectation names.
-func (e *Expectation) parts() int {
-	n := 0
-	for _, s := range []string{e.Model, e.Engine, e.Phase} {
-		n += min(1, len(s))
+// selects enters the model, engine, phase or stream that bounds are for.
+var selects = map[string]func(d *decoder, n *yaml.Node, o *results.Objective){
+	"models": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		o.Model = n.Value
+		d.later(func(known *Known) { d.named(n, "model", "models", known.ExpectModels) })
+	},
+	"engines": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		o.Engine = n.Value
+		d.later(func(known *Known) { d.named(n, "engine", "engines", known.ExpectEngines) })
+	},
+	"phases":  func(d *decoder, n *yaml.Node, o *results.Objective) { o.Phase = n.Value; d.measured(n) },
+	"streams": func(d *decoder, n *yaml.Node, o *results.Objective) { o.Stream = n.Value; d.streamed(n, o.Phase) },
+}
+
+// named refuses a name that is none of the known ones; nil: any.
+func (d *decoder) named(n *yaml.Node, what, section string, known []string) {
+	if known != nil && !slices.Contains(known, n.Value) {
+		d.Unknown(n, what, n.Value, "in expect."+section, known)
 	}
-	return n
 }
 
 // bounds reads a mapping of figures to bounds. A figure may be one key (list.p99) or
 // several, one below the other. Path are the keys above the mapping.
-func (d *decoder) bounds(n *yaml.Node, path []string, of Expectation) {
+func (d *decoder) bounds(n *yaml.Node, path []string, of results.Objective) {
 	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
-		selects := map[string]func(k *yaml.Node, o *Expectation){
-			"models":  func(k *yaml.Node, o *Expectation) { o.Model, o.model = k.Value, d.word(k) },
-			"engines": func(k *yaml.Node, o *Expectation) { o.Engine, o.engine = k.Value, d.word(k) },
-			"phases":  func(k *yaml.Node, o *Expectation) { o.Phase = k.Value; d.measured(k) },
-			"streams": func(k *yaml.Node, o *Expectation) { o.Stream = k.Value; d.streamed(k, o.Phase) },
-		}[e.Name]
-		switch {
-		case selects != nil && len(path) == 0:
+		switch selected := selects[e.Name]; {
+		case selected != nil && len(path) == 0:
 			for _, s := range d.Mapping(e.Value, "expect."+e.Name) {
 				one := of
-				selects(s.Key, &one)
+				selected(d, s.Key, &one)
 				d.bounds(s.Value, nil, one)
 			}
 		case e.Value.Kind == yaml.MappingNode:
@@ -119,18 +114,26 @@ func (d *decoder) bounds(n *yaml.Node, path []string, of Expectation) {
 // measured refuses a name that no measured phase has.
 func (d *decoder) measured(n *yaml.Node) {
 	var known []string
-	for i := range d.w.Phases {
-		if d.w.Phases[i].Kind == Measure {
-			known = append(known, d.w.Phases[i].Name)
-		}
+	for p := range d.w.measured("") {
+		known = append(known, p.Name)
 	}
-	if !slices.Contains(known, n.Value) {
-		d.Unknown(n, "phase", n.Value, "in expect.phases", known)
+	d.named(n, "phase", "phases", known)
+}
+
+// measured are the measured phases, or the one of that name.
+func (w *Workload) measured(name string) iter.Seq[*Phase] {
+	return func(yield func(*Phase) bool) {
+		for i := range w.Phases {
+			p := &w.Phases[i]
+			if p.Kind == Measure && (name == "" || name == p.Name) && !yield(p) {
+				return
+			}
+		}
 	}
 }
 
 // expectation reads one figure and its bound.
-func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
+func (d *decoder) expectation(e strict.Entry, path []string, of results.Objective) {
 	key := strings.Replace(strings.Join(path, "."), "p999", "p99.9", 1)
 	of.Figure = key
 	if op, rest, ok := strings.Cut(key, "."); ok {
@@ -150,8 +153,12 @@ func (d *decoder) expectation(e strict.Entry, path []string, of Expectation) {
 		}
 		d.Fail(e.Key, "expect.%s: no %s has %s in its mix", key, where, of.Op)
 	}
-	if err := of.parse(e.Value, Figures[at].Unit); err != nil {
-		d.Fail(e.Value, "expect.%s must be %s", key, err)
+	if !parseBound(&of, e.Value, Figures[at].Unit) {
+		example := map[Unit]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}[Figures[at].Unit]
+		if of.Figure == achieved {
+			example = `">=99%"`
+		}
+		d.Fail(e.Value, "expect.%s must be a bound such as %s, found %s", key, example, strict.Found(e.Value))
 		return
 	}
 	d.w.Expect = append(d.w.Expect, of)
@@ -180,120 +187,72 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 
 // measures reports whether a phase or stream that the expectation holds for has its
 // operation. A stream that does not exist was reported before, so it passes.
-func (w *Workload) measures(e Expectation) bool {
+func (w *Workload) measures(e results.Objective) bool {
 	op, _ := w.Patterns.Op(e.Op)
 	found := false
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		if p.Kind != Measure || e.Phase != "" && e.Phase != p.Name {
-			continue
+	for p := range w.measured(e.Phase) {
+		mix, is := p.Mix, e.Stream == ""
+		if s := p.namedStream(e.Stream); s != nil {
+			mix, is = s.PerSecond(), true
 		}
-		if e.Stream == "" {
-			if p.Mix.Has(op) {
-				return true
-			}
-			found = true
-		} else if s := p.namedStream(e.Stream); s != nil {
-			if mix := s.PerSecond(); mix.Has(op) {
-				return true
-			}
-			found = true
+		if is && mix.Has(op) {
+			return true
 		}
+		found = found || is
 	}
 	return !found
 }
 
 // namedStream returns the stream of that name, or nil.
 func (p *Phase) namedStream(name string) *Phase {
-	for i := range p.Streams {
-		if p.Streams[i].Name == name {
-			return &p.Streams[i]
-		}
+	i := slices.IndexFunc(p.Streams, func(s Phase) bool { return s.Name == name && name != "" })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &p.Streams[i]
 }
 
 // streamed refuses a name that no stream of a measured phase has.
 func (d *decoder) streamed(n *yaml.Node, phase string) {
 	var known []string
-	for i := range d.w.Phases {
-		p := &d.w.Phases[i]
-		if p.Kind != Measure || phase != "" && phase != p.Name || !p.HasStreams() {
-			continue
-		}
-		for j := range p.Streams {
-			known = append(known, p.Streams[j].Name)
+	for p := range d.w.measured(phase) {
+		for i := range p.Streams {
+			if p.HasStreams() {
+				known = append(known, p.Streams[i].Name)
+			}
 		}
 	}
-	switch {
-	case slices.Contains(known, n.Value):
-	case len(known) == 0:
+	if len(known) == 0 {
 		d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
-	default:
-		d.Unknown(n, "stream", n.Value, "in expect.streams", known)
 	}
+	d.named(n, "stream", "streams", known)
 }
 
-// parse reads a bound: a sign and a value.
-func (e *Expectation) parse(n *yaml.Node, unit Unit) error {
-	example := map[Unit]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}[unit]
-	if e.Figure == achieved {
-		example = `">=99%"`
-	}
-	wrong := fmt.Errorf("a bound such as %s, found %s", example, strict.Found(n))
-	if n.Kind != yaml.ScalarNode {
-		return wrong
-	}
+// parseBound reads a bound: a sign and a value. It returns false if it is none of the unit.
+func parseBound(o *results.Objective, n *yaml.Node, unit Unit) bool {
 	value := strings.TrimLeft(n.Value, "<>=")
-	e.Sign, e.Text = n.Value[:len(n.Value)-len(value)], n.Value
-	if !slices.Contains([]string{"<", "<=", ">", ">="}, e.Sign) {
-		return wrong
+	o.Sign = n.Value[:len(n.Value)-len(value)]
+	if n.Kind != yaml.ScalarNode || !slices.Contains([]string{"<", "<=", ">", ">="}, o.Sign) {
+		return false
 	}
 	value = strings.TrimSpace(value)
-	e.Text = e.Sign + value
-	var err error
+	o.Text = o.Sign + value
 	switch unit {
 	case Time:
-		var v time.Duration
-		if v, err = time.ParseDuration(value); v <= 0 {
-			return wrong
-		}
-		e.Bound = float64(v)
+		v, err := time.ParseDuration(value)
+		o.Bound = float64(v)
+		return err == nil && v > 0
 	case Share:
 		number, percent := strings.CutSuffix(value, "%")
-		e.Bound, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-		e.Bound /= 100
-		if !percent || !(e.Bound >= 0 && e.Bound <= 1) {
-			return wrong
-		}
-	case PerSecond:
-		var r Rate
-		if r, err = ParseRate(value); err == nil {
-			e.Bound = r.PerSecond()
-		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		o.Bound = v / 100
+		return err == nil && percent && o.Bound >= 0 && o.Bound <= 1
 	}
-	if err != nil {
-		return wrong
+	r, err := ParseRate(value)
+	if err == nil {
+		o.Bound = r.PerSecond()
 	}
-	return nil
-}
-
-// CheckExpect compares the names of models and engines in expect with those that
-// there are. The error is of type [strict.Errors].
-func (w *Workload) CheckExpect(models, engines []string) error {
-	var faults strict.Errors
-	reported := map[*strict.Error]bool{} // by place: several bounds may share one name
-	for _, e := range w.Expect {
-		if e.Model != "" && !slices.Contains(models, e.Model) && !reported[e.model.at] {
-			reported[e.model.at] = true
-			faults = append(faults, e.model.unknown(fmt.Sprintf("unknown model %q in expect.models", e.Model), models))
-		}
-		if e.Engine != "" && !slices.Contains(engines, e.Engine) && !reported[e.engine.at] {
-			reported[e.engine.at] = true
-			faults = append(faults, e.engine.unknown(fmt.Sprintf("unknown engine %q in expect.engines", e.Engine), engines))
-		}
-	}
-	return faults.Sorted()
+	return err == nil
 }
 
 // answer reads the sentences with which the workload answers its question, and checks what they name.

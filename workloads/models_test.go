@@ -22,7 +22,7 @@ func TestModels(t *testing.T) {
 	w, err := Parse("w.yaml", []byte(swept+"models: {james: {chunk_size: 64KiB}, james@x: {chunk_size: 2KB}}\n"),
 		"models.james.chunk_size=4KB")
 	if err == nil {
-		err = w.CheckModels(someModels)
+		err = w.Check(Known{Models: someModels})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestModels(t *testing.T) {
 	}
 	w, err = Parse("w.yaml", []byte(swept), "models.james.store=fs-local")
 	if err == nil {
-		err = w.CheckModels(someModels)
+		err = w.Check(Known{Models: someModels})
 	}
 	if got := w.ValuesOf("james"); err != nil || got["store"] != 2 {
 		t.Errorf("of a word: %v, %v", got, err)
@@ -70,7 +70,7 @@ func TestModelsWrong(t *testing.T) {
 	} {
 		w, err := Parse("w.yaml", []byte(swept), c.set)
 		if err == nil {
-			err = w.CheckModels(someModels)
+			err = w.Check(Known{Models: someModels})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.set, err, c.want)

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -230,4 +233,119 @@ func (s *Session) Expected() (m Mix) {
 		}
 	}
 	return m
+}
+
+// mix reads operations with their weights, and how they are executed.
+func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
+	var sum float64
+	faults := len(d.Errs)
+	for name, e := range d.Fields(n, "mix of "+where, d.w.Patterns.Names()) {
+		op, _ := d.w.Patterns.Op(name)
+		what, weight := name+" in mix of "+where, e.Value
+		if e.Value.Kind == yaml.MappingNode {
+			f := d.Fields(e.Value, what, append([]string{weightKey.name}, names(howOf(op))...))
+			if weight = f[weightKey.name].Value; weight == nil {
+				d.Fail(e.Value, "%s has no %s", what, weightKey.name)
+				continue
+			}
+			d.fill(e.Value, f, what, &p.How[op], howOf(op))
+		}
+		p.Mix[op] = d.number(weight, what, 0, maxWeight)
+		sum += p.Mix[op]
+	}
+	if sum == 0 && len(d.Errs) == faults {
+		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}",
+			where)
+	}
+}
+
+// session reads the steps of a session.
+func (d *decoder) session(n *yaml.Node, where string) *Session {
+	where = "session of " + where
+	s := &Session{}
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		d.Fail(n, "%s must be a list of steps, such as [list, {open: {times: 3}}], found %s", where, strict.Found(n))
+		return s
+	}
+	for _, item := range n.Content {
+		d.step(s, item, where, true)
+	}
+	for _, step := range s.Steps {
+		if step.Chance < 1 {
+			d.Fail(n.Content[0], "the first step of %s must always be done; give the chance to a later one", where)
+		}
+		if step.Kind == StepOp {
+			break
+		}
+	}
+	return s
+}
+
+// step reads one step: a word, or a word with how it is done.
+func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
+	name, at, fields := n.Value, n, &yaml.Node{Kind: yaml.MappingNode}
+	switch {
+	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
+		name, at, fields = n.Content[0].Value, n.Content[0], n.Content[1]
+	case n.Kind != yaml.ScalarNode:
+		d.Fail(n, "a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(n))
+		return
+	}
+	if name == "repeat" && repeats {
+		d.repeat(s, fields, where)
+		return
+	}
+	op, ok := d.w.Patterns.Op(name)
+	if !ok {
+		known := d.w.Patterns.Names()
+		if repeats {
+			known = append(slices.Clone(known), "repeat")
+		}
+		d.Unknown(at, "operation", name, "in "+where, known)
+		return
+	}
+	where = name + " in " + where
+	f := d.Fields(fields, where, slices.Concat(names(stepKeys()), names(howOf(op))))
+	step := Step{Op: op, Chance: 1}
+	d.fill(fields, f, where, &step, stepKeys())
+	d.chance(f, step.Chance, where)
+	if e, ok := f["keys"]; ok && e.Value.Kind == yaml.MappingNode {
+		for i := 0; i < len(e.Value.Content); i += 2 {
+			if k := e.Value.Content[i]; k.Value == "users" || k.Value == "folders" {
+				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the keys of the phase or stream",
+					where, k.Value)
+			}
+		}
+	}
+	d.fill(fields, f, where, &step.How, howOf(op))
+	s.Steps = append(s.Steps, step)
+}
+
+// chance refuses a step that is never done.
+func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string) {
+	if e, ok := f["chance"]; ok && chance == 0 {
+		d.Fail(e.Value, "chance of %s is 0; leave the step out instead", where)
+	}
+}
+
+func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
+	where = "repeat in " + where
+	r := repetition{Chance: 1}
+	f := d.section(n, where, &r, sectionKeys("repeat"))
+	list, steps := f["steps"]
+	if _, times := f["times"]; !times || !steps {
+		return
+	}
+	d.chance(f, r.Chance, where)
+	first := len(s.Steps)
+	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Chance: r.Chance})
+	if list.Value.Kind != yaml.SequenceNode || len(list.Value.Content) == 0 {
+		d.Fail(list.Value, "steps of %s must be a list of steps, such as [open, flag], found %s", where,
+			strict.Found(list.Value))
+	}
+	for _, item := range list.Value.Content {
+		d.step(s, item, where, false)
+	}
+	s.Steps[first].Until = len(s.Steps)
+	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Chance: 1})
 }

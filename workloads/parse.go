@@ -18,8 +18,9 @@ import (
 // decoder reads one workload file.
 type decoder struct {
 	strict.Decoder
-	w    *Workload
-	base Keys // values of keys that are left out
+	w      *Workload
+	base   Keys           // values of keys that are left out
+	checks []func(*Known) // of Workload.Check
 }
 
 // Parse reads a workload file; file is its name in messages. Overrides are
@@ -45,6 +46,151 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	return d.w, nil
 }
 
+// override replaces values of the file before it is decoded, so that both are checked
+// alike. The origin of a node of an override is its --set.
+func (d *decoder) override(root *yaml.Node, overrides []string) {
+	faults := len(d.Errs)
+	for _, o := range overrides {
+		at := &yaml.Node{Line: 1, Column: 1}
+		d.Origins[at] = "--set " + strconv.Quote(o)
+		path, value, ok := strings.Cut(o, "=")
+		if !ok || path == "" {
+			d.Fail(at, "expected KEY=VALUE, such as population.users=10")
+			continue
+		}
+		var doc yaml.Node
+		if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
+			value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
+		}
+		if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
+			d.Fail(d.place(yaml.Node{}, at, len(path)+1), "%q is not a value; expected a number, text or YAML such as "+
+				"{constant: 8KB}", value)
+			continue
+		}
+		d.set(root, strings.Split(path, "."), d.behind(doc.Content[0], at, len(path)), at)
+	}
+	if len(d.Errs) > faults {
+		return
+	}
+	src, err := yaml.Marshal(root)
+	if err != nil {
+		d.Fail(root, "the overridden workload cannot be written: %s", err)
+	}
+	d.w.Source = src
+}
+
+// place returns the node at the place of another one, so many columns further.
+func (d *decoder) place(n yaml.Node, at *yaml.Node, columns int) *yaml.Node {
+	n.Line, n.Column = at.Line, at.Column+columns
+	if origin, ok := d.Origins[at]; ok {
+		d.Origins[&n] = origin
+	}
+	return &n
+}
+
+// behind moves a value, and all below it, behind the key of its override.
+func (d *decoder) behind(n, at *yaml.Node, columns int) *yaml.Node {
+	moved := d.place(*n, at, columns+n.Column)
+	for i, c := range n.Content {
+		moved.Content[i] = d.behind(c, at, columns)
+	}
+	return moved
+}
+
+// set puts v at the path below n. It makes the mappings that are missing on the way. Below the list of phases it is
+// put into every phase of a name or, if none has it, of a kind.
+func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) {
+	word, rest := path[0], path[1:]
+	behind := d.place(yaml.Node{}, at, len(word)+1)
+	switch n.Kind {
+	case yaml.SequenceNode:
+		if len(rest) == 0 {
+			d.Fail(at, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
+			return
+		}
+		for _, body := range d.phasesOf(n, word, at) {
+			d.exclude(body, rest)
+			d.set(body, rest, v, behind)
+		}
+	case yaml.MappingNode:
+		i := keyIn(n, word)
+		empty := yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		if i < 0 {
+			i = len(n.Content)
+			key := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word}
+			n.Content = append(n.Content, d.place(key, at, 0), d.place(empty, at, 0))
+		}
+		if len(rest) == 0 {
+			n.Content[i+1] = v
+			return
+		}
+		if child := n.Content[i+1]; child.Kind == yaml.ScalarNode { // the path goes on below a plain value
+			n.Content[i+1] = d.place(empty, at, 0)
+		}
+		d.set(n.Content[i+1], rest, v, behind)
+	default:
+		d.Fail(at, "%s cannot be set below %s", word, strict.Found(n))
+	}
+}
+
+// keyIn is the index of a key in the contents of a mapping, or -1.
+func keyIn(n *yaml.Node, key string) int {
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// instead has the keys of a phase that another key replaces: no phase has both.
+var instead = map[string][]string{
+	"clients": {"rate", "arrivals"}, "rate": {"clients", "think"},
+	"operations": {"duration"}, "duration": {"operations"},
+}
+
+// exclude removes keys of the file from a phase that the key of a path replaces. Keys of other overrides stay, and are
+// an error.
+func (d *decoder) exclude(phase *yaml.Node, path []string) {
+	for _, key := range instead[path[0]] {
+		if i := keyIn(phase, key); i >= 0 && len(path) == 1 && d.Origins[phase.Content[i]] == "" {
+			phase.Content = slices.Delete(phase.Content, i, i+2)
+		}
+	}
+}
+
+// phasesOf are the phases of that name or, if none has it, of that kind. The name of a phase without one is its kind.
+func (d *decoder) phasesOf(list *yaml.Node, word string, at *yaml.Node) []*yaml.Node {
+	var known []string
+	var named, kinds []*yaml.Node
+	for _, item := range list.Content {
+		if item.Kind != yaml.MappingNode || len(item.Content) != 2 {
+			continue
+		}
+		kind, body := item.Content[0].Value, item.Content[1]
+		name := kind
+		if i := keyIn(body, "name"); i >= 0 {
+			name = body.Content[i+1].Value
+		}
+		if known = append(known, kind); name != kind {
+			known = append(known, name)
+		}
+		switch word {
+		case name:
+			named = append(named, body)
+		case kind:
+			kinds = append(kinds, body)
+		}
+	}
+	if len(named) == 0 {
+		named = kinds
+	}
+	if len(named) == 0 {
+		d.Unknown(at, "phase", word, "in phases", known)
+	}
+	return named
+}
+
 // newDecoder returns a decoder with the defaults of the language.
 func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
 	keys := Keys{
@@ -59,7 +205,8 @@ func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
 		Recipients:  random.Constant{Value: 1},
 	}
 	w.Population.Folders = random.Constant{Value: 1}
-	return &decoder{Decoder: strict.Decoder{File: file, Origins: origins}, w: w, base: keys}
+	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: origins}, w: w, base: keys}
+	return w.decoder
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
@@ -73,16 +220,11 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
-	d.engines(f)
-	d.models(f)
-	d.mail(f)
 	if e, ok := f["population"]; ok && len(d.w.Patterns) == 0 && slices.Contains(strict.KeysOf(e.Value), "rows") {
 		d.Errs = nil // the names of patterns are unknown for the same reason
 		d.Fail(e.Value, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
 		return nil
 	}
-	d.population(f)
-	d.base = d.w.Keys
 	if _, ok := f["phases"]; !ok {
 		return nil
 	}
@@ -96,40 +238,20 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	return f
 }
 
-func (d *decoder) mail(root map[string]strict.Entry) {
-	e, ok := root["mail"]
-	if !ok {
-		return
-	}
-	m := &d.w.Mail
-	e, ok = d.section(e.Value, "mail", m, sectionKeys("mail"))["attachments"]
-	if !ok {
-		return
-	}
-	f := d.section(e.Value, "mail.attachments", &m.Attachments, sectionKeys("attachments"))
-	if m.Attachments.Share > 0 && f["size"].Value == nil {
-		d.Fail(e.Value,
-			"mail.attachments has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}")
-	}
-}
-
-func (d *decoder) population(root map[string]strict.Entry) {
-	e, ok := root["population"]
-	if !ok {
-		return
-	}
+// population reads who has how much mail, or how many rows a schema has.
+func (d *decoder) population(n *yaml.Node) {
 	p := &d.w.Population
-	if d.rows(e.Value) {
+	if d.rows(n) {
 		return
 	}
-	f := d.section(e.Value, "population", p, sectionKeys("population"))
+	f := d.section(n, "population", p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
 		d.Fail(folders.Key, "a shared population has one folder in common; leave folders out")
 	case !p.Shared && p.Messages != nil:
 		folders := float64(p.Users) * min(p.Folders.Mean(), MaxFolders)
 		if err := CheckPopulation(folders, folders*min(p.Messages.Mean(), MaxFolderMessages)); err != nil {
-			d.Fail(e.Value, "%s", err)
+			d.Fail(n, "%s", err)
 		}
 	}
 }
@@ -311,8 +433,17 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		into.Set(reflect.ValueOf(d.plainRate(n, where)))
 	case "hours":
 		into.Set(reflect.ValueOf(d.hours(n, where)))
-	case "trials":
-		d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
+	case "engines":
+		d.engines(n)
+	case "models":
+		d.models(n)
+	case "population":
+		d.population(n)
+	case "trials", "mail", "attachments":
+		f := d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
+		if k.form == "attachments" && d.w.Mail.Attachments.Share > 0 && f["size"].Value == nil {
+			d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
+		}
 	}
 }
 
@@ -435,118 +566,3 @@ const (
 	minDuration = time.Millisecond
 	maxDuration = 30 * 24 * time.Hour
 )
-
-// mix reads operations with their weights, and how they are executed.
-func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
-	var sum float64
-	faults := len(d.Errs)
-	for name, e := range d.Fields(n, "mix of "+where, d.w.Patterns.Names()) {
-		op, _ := d.w.Patterns.Op(name)
-		what, weight := name+" in mix of "+where, e.Value
-		if e.Value.Kind == yaml.MappingNode {
-			f := d.Fields(e.Value, what, append([]string{weightKey.name}, names(howOf(op))...))
-			if weight = f[weightKey.name].Value; weight == nil {
-				d.Fail(e.Value, "%s has no %s", what, weightKey.name)
-				continue
-			}
-			d.fill(e.Value, f, what, &p.How[op], howOf(op))
-		}
-		p.Mix[op] = d.number(weight, what, 0, maxWeight)
-		sum += p.Mix[op]
-	}
-	if sum == 0 && len(d.Errs) == faults {
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}",
-			where)
-	}
-}
-
-// session reads the steps of a session.
-func (d *decoder) session(n *yaml.Node, where string) *Session {
-	where = "session of " + where
-	s := &Session{}
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		d.Fail(n, "%s must be a list of steps, such as [list, {open: {times: 3}}], found %s", where, strict.Found(n))
-		return s
-	}
-	for _, item := range n.Content {
-		d.step(s, item, where, true)
-	}
-	for _, step := range s.Steps {
-		if step.Chance < 1 {
-			d.Fail(n.Content[0], "the first step of %s must always be done; give the chance to a later one", where)
-		}
-		if step.Kind == StepOp {
-			break
-		}
-	}
-	return s
-}
-
-// step reads one step: a word, or a word with how it is done.
-func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
-	name, at, fields := n.Value, n, &yaml.Node{Kind: yaml.MappingNode}
-	switch {
-	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
-		name, at, fields = n.Content[0].Value, n.Content[0], n.Content[1]
-	case n.Kind != yaml.ScalarNode:
-		d.Fail(n, "a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(n))
-		return
-	}
-	if name == "repeat" && repeats {
-		d.repeat(s, fields, where)
-		return
-	}
-	op, ok := d.w.Patterns.Op(name)
-	if !ok {
-		known := d.w.Patterns.Names()
-		if repeats {
-			known = append(slices.Clone(known), "repeat")
-		}
-		d.Unknown(at, "operation", name, "in "+where, known)
-		return
-	}
-	where = name + " in " + where
-	f := d.Fields(fields, where, slices.Concat(names(stepKeys()), names(howOf(op))))
-	step := Step{Op: op, Chance: 1}
-	d.fill(fields, f, where, &step, stepKeys())
-	d.chance(f, step.Chance, where)
-	if e, ok := f["keys"]; ok && e.Value.Kind == yaml.MappingNode {
-		for i := 0; i < len(e.Value.Content); i += 2 {
-			if k := e.Value.Content[i]; k.Value == "users" || k.Value == "folders" {
-				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the keys of the phase or stream",
-					where, k.Value)
-			}
-		}
-	}
-	d.fill(fields, f, where, &step.How, howOf(op))
-	s.Steps = append(s.Steps, step)
-}
-
-// chance refuses a step that is never done.
-func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string) {
-	if e, ok := f["chance"]; ok && chance == 0 {
-		d.Fail(e.Value, "chance of %s is 0; leave the step out instead", where)
-	}
-}
-
-func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
-	where = "repeat in " + where
-	r := repetition{Chance: 1}
-	f := d.section(n, where, &r, sectionKeys("repeat"))
-	list, steps := f["steps"]
-	if _, times := f["times"]; !times || !steps {
-		return
-	}
-	d.chance(f, r.Chance, where)
-	first := len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Chance: r.Chance})
-	if list.Value.Kind != yaml.SequenceNode || len(list.Value.Content) == 0 {
-		d.Fail(list.Value, "steps of %s must be a list of steps, such as [open, flag], found %s", where,
-			strict.Found(list.Value))
-	}
-	for _, item := range list.Value.Content {
-		d.step(s, item, where, false)
-	}
-	s.Steps[first].Until = len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Chance: 1})
-}

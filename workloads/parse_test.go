@@ -270,10 +270,10 @@ func TestExpect(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("read\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if err := w.CheckExpect([]string{"james"}, []string{"hbase"}); err != nil {
+	if err := w.Check(Known{ExpectModels: []string{"james"}, ExpectEngines: []string{"hbase"}}); err != nil {
 		t.Error(err)
 	}
-	err = w.CheckExpect([]string{"jame"}, []string{"hbas", "embedded"})
+	err = w.Check(Known{ExpectModels: []string{"jame"}, ExpectEngines: []string{"hbas", "embedded"}})
 	if want := `--set "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}":1:18: unknown model "james" in expect.models; did you mean "jame"?`; err == nil ||
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `unknown engine "hbase" in expect.engines; did you mean "hbas"?`) {
 		t.Errorf("unknown names: %v", err)

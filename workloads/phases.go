@@ -73,6 +73,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		p.Messages = defaultInterrupt
 	}
 	keys, where := sectionKeys(key.Value), "phase "+p.Name
+	d.defaults(nil)
 	f := d.Fields(value, where, names(keys))
 	if e, ok := f["name"]; ok {
 		p.Name = d.name(e.Value, "the name of "+where)
@@ -192,20 +193,33 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 	}
 }
 
-// with sets the keys that operations have if they have none of their own. The function that it returns sets
-// them back.
-func (d *decoder) with(k *Keys) func() {
-	before := d.base
-	if k != nil {
+// defaults sets the keys that operations have if they have none of their own; nil: those of the workload.
+func (d *decoder) defaults(k *Keys) {
+	if d.base = d.w.Keys; k != nil {
 		d.base = *k
 	}
-	return func() { d.base = before }
 }
 
 // stream reads the pace of a phase or stream and its mix or session.
 func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	defer d.with(p.Keys)()
-	d.pace(p, at, f, where)
+	d.defaults(p.Keys)
+	rate, open := f["rate"]
+	_, closed := f["clients"]
+	arrivals, named := f["arrivals"]
+	switch {
+	case open && closed:
+		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them",
+			where)
+	case closed && named:
+		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
+	case closed:
+		p.Arrivals = Closed
+	case !open && (p.Kind == Measure || named):
+		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
+	}
+	if open {
+		d.rate(p, rate.Value, where)
+	}
 	mix, mixed := f["mix"]
 	session, visits := f["session"]
 	switch {
@@ -229,27 +243,6 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	}
 }
 
-// pace reads the rate, and checks that there is one, or clients.
-func (d *decoder) pace(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	rate, open := f["rate"]
-	_, closed := f["clients"]
-	arrivals, named := f["arrivals"]
-	switch {
-	case open && closed:
-		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them",
-			where)
-	case closed && named:
-		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
-	case closed:
-		p.Arrivals = Closed
-	case !open && (p.Kind == Measure || named):
-		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
-	}
-	if open {
-		d.rate(p, rate.Value, where)
-	}
-}
-
 // streams reads the streams of a phase.
 func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > MaxStreams {
@@ -258,7 +251,6 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 			where, MaxStreams, strict.Found(n))
 		return
 	}
-	defer d.with(p.Keys)()
 	keys, named := sectionKeys("stream"), map[string]int{}
 	for i, item := range n.Content {
 		one := Phase{
@@ -275,6 +267,7 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 			d.Fail(item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		}
 		what := "stream " + one.Name + " of " + where
+		d.defaults(p.Keys)
 		d.fill(item, f, what, &one, keys)
 		d.stream(&one, item, f, what)
 		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {

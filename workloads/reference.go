@@ -224,8 +224,8 @@ func definitions(patterns bool) object {
 	defs["size"] = object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9.]+ *([KMG]i?)?B?$`}
 	defs["time"] = text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$`)
 	defs["rate"] = text(`^[0-9.]+ *(/s|/min|/h)$`)
-	defs["sizes"] = distribution("size", "constant", "uniform", "lognormal", "pareto", "zipf", "empirical")
-	defs["times"] = distribution("time", "constant", "uniform", "lognormal", "pareto", "empirical")
+	defs["sizes"] = distribution("size", random.Forms)
+	defs["times"] = distribution("time", random.TimeForms)
 	defs["shape"] = anyOf(ref("rate"), one(object{
 		"ramp": mapping("", keysOf(ramp{})), "burst": mapping("", keysOf(burst{})), "day": mapping("", keysOf(day{})),
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
@@ -344,23 +344,24 @@ func mapping(doc string, keys []key) object {
 	return o
 }
 
-// distribution is the schema of a value, or of one of the named distributions over it.
-func distribution(value string, names ...string) object {
-	number := func(least float64) object { return object{"type": "number", "minimum": least} }
+// distribution is the schema of a value, or of one of the distributions over it.
+func distribution(value string, forms []random.Form) object {
 	v := ref(value)
-	all := object{
-		"constant": v, "uniform": fixed(object{"min": v, "max": v}, "min", "max"),
-		"lognormal": fixed(object{"median": v, "p99": v}, "median", "p99"),
-		"pareto":    fixed(object{"min": v, "alpha": number(0.01), "max": v}, "min", "alpha", "max"),
-		"zipf":      fixed(object{"s": number(0.01), "max": v}, "s", "max"),
-		"empirical": object{"type": "array", "minItems": 2, "items": object{
-			"type": "array", "minItems": 2, "maxItems": 2,
-			"prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}},
-		}},
+	all := object{"constant": v, "empirical": object{"type": "array", "minItems": 2, "items": object{
+		"type": "array", "minItems": 2, "maxItems": 2,
+		"prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}},
+	}}}
+	for _, f := range forms {
+		properties, names := object{}, []string(nil)
+		for _, k := range f.Keys() {
+			properties[k.Name], names = v, append(names, k.Name)
+			if k.Exponent {
+				properties[k.Name] = object{"type": "number", "minimum": 0.01}
+			}
+		}
+		if len(names) > 0 {
+			all[f.Name] = fixed(properties, names...)
+		}
 	}
-	chosen := object{}
-	for _, n := range names {
-		chosen[n] = all[n]
-	}
-	return anyOf(v, one(chosen))
+	return anyOf(v, one(all))
 }

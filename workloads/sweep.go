@@ -137,12 +137,8 @@ var rangeKeys = []string{"from", "to", "factor", "step"}
 
 // isRange reports whether a node is a range of values: a mapping with a plain value for from.
 func isRange(n *yaml.Node) bool {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "from" && n.Content[i+1].Kind == yaml.ScalarNode {
-			return true
-		}
-	}
-	return false
+	i := keyIn(n, "from")
+	return i >= 0 && n.Content[i+1].Kind == yaml.ScalarNode
 }
 
 // points are the values of a list or a range.
@@ -250,11 +246,9 @@ func like(text string, v float64) string {
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	one := d.clone(root)
-	for i := 0; i+1 < len(one.Content); {
-		if name := one.Content[i].Value; name == "sweep" || name == "answer" { // both are of all points
+	for _, name := range []string{"sweep", "answer"} { // both are of all points
+		if i := keyIn(one, name); i >= 0 {
 			one.Content = slices.Delete(one.Content, i, i+2)
-		} else {
-			i += 2
 		}
 	}
 	of := newDecoder(d.File, d.Origins)

@@ -132,7 +132,7 @@ func TestSweepEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.CheckEngines(map[string]EngineWords{"cassandra": {Remote: true, Settings: []string{"page_size"}}})
+	err = w.Check(Known{Engines: map[string]EngineWords{"cassandra": {Remote: true, Settings: []string{"page_size"}}}})
 	if err == nil || !strings.Contains(err.Error(), "page-size") {
 		t.Errorf("%v", err)
 	}

@@ -46,6 +46,7 @@ import (
 
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Workload is one workload file, checked and with its defaults filled in. Its types declare the
@@ -58,21 +59,22 @@ type Workload struct {
 	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
 	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	// Patterns are those of the schema that the workload is for; without any, it is for mail.
-	Patterns   Patterns           `key:"patterns" form:"patterns" doc:"access patterns of a schema, each read or write: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
-	Values     map[string]*Values `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
-	Population Population         `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
-	Keys       Keys               `key:"keys" form:"keys" doc:"which users, folders and messages operations use"`
-	Phases     []Phase            `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
-	Expect     []Expectation      `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
-	Sweep      *Sweep             `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
-	Models     map[string]*Model  `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
-	Answer     Answer             `key:"answer" form:"answer" doc:"sentences that the run answers; see 'Answers' below"`
-	Trials     Trials             `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
+	Patterns   Patterns            `key:"patterns" form:"patterns" doc:"access patterns of a schema, each read or write: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
+	Values     map[string]*Values  `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
+	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
+	Keys       Keys                `key:"keys" form:"keys" doc:"which users, folders and messages operations use"`
+	Phases     []Phase             `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
+	Expect     []results.Objective `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
+	Sweep      *Sweep              `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
+	Models     map[string]*Model   `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
+	Answer     Answer              `key:"answer" form:"answer" doc:"sentences that the run answers; see 'Answers' below"`
+	Trials     Trials              `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
 	// NoFiles is the fault of a mix that needs attachments if generated mail has none; mail of a file may have some.
 	NoFiles error
+	decoder *decoder // for Check; nil: it was not read from a file
 }
 
 // Trials says how a run measures each model on each engine more than once. A Count of 0 is as many

@@ -40,7 +40,20 @@ func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
 // ("column"), where its place ("in pattern page").
 func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string) {
 	d.Fail(n, "unknown %s %s %s", what, quoted(word), where)
+	d.Errs[len(d.Errs)-1].meant(word, known)
+}
+
+// Meant records a fault at n, whose text is none of the known words.
+func (d *Decoder) Meant(n *yaml.Node, known []string, format string, args ...any) {
+	d.Fail(n, format, args...)
 	e := d.Errs[len(d.Errs)-1]
+	if e.meant(n.Value, known); len(known) == 0 {
+		e.Msg += "; it has none"
+	}
+}
+
+// meant adds the known word that was probably meant, or all of them.
+func (e *Error) meant(word string, known []string) {
 	if e.Near = Nearest(word, known); e.Near == "" && len(known) > 0 {
 		e.Msg += "; expected one of " + strings.Join(known, ", ")
 	}

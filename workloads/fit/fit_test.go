@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -221,36 +220,6 @@ func TestTrace(t *testing.T) {
 			about(t, "first half of "+rate, p.Shape.Count(30*time.Second), 30*60, 0.1)
 		}
 	}
-}
-
-// Pauses of users and the order of their operations are told, without deliveries.
-func TestOrder(t *testing.T) {
-	w := parse(t, `
-version: 1
-name: visited
-population: {users: 7000, folders: 3, messages: 10}
-keys: {users: uniform, folders: uniform}
-phases:
-  - load: {}
-  - measure:
-      duration: 10m
-      streams:
-        - {name: inbound, rate: 1/s, arrivals: poisson, mix: {deliver: 1}}
-        - {name: visits, rate: 2/s, arrivals: poisson, think: 2s, session: [list, {open: {chance: 0.6}}, move]}
-`)
-	text := trace(t, w).Workload()
-	for _, want := range []string{
-		` median 2 s, p90 \S+ s, longest \S+ s\n`, `after list: open (5[5-9]|6[0-5])%, move (3[5-9]|4[0-5])%\n`,
-		`after open: move (9[5-9]|100)%`, `after move: list 100%\n`,
-	} {
-		if !regexp.MustCompile(want).MatchString(text) {
-			t.Errorf("%s is not in\n%s", want, text)
-		}
-	}
-	if strings.Contains(text, "after deliver") || strings.Contains(text, "session:") {
-		t.Errorf("deliveries have an order, or there are sessions:\n%s", text)
-	}
-	parse(t, text)
 }
 
 // Samples that say little become workloads all the same, and these say what was not measured.

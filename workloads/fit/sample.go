@@ -100,7 +100,6 @@ type Sample struct {
 type account struct {
 	asked   float64            // number of operations
 	folders map[string]float64 // number of operations by folder; the inbox is ""
-	events  []event            // operations except deliveries
 }
 
 // Message adds a message.
@@ -153,11 +152,7 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.operations++
 	s.mix[op]++
 	s.times = append(s.times, float64(l.Time))
-	a := s.user(l.User)
-	a.asked++
-	if op != workloads.Deliver {
-		a.events = append(a.events, event{float64(l.Time), op})
-	}
+	s.user(l.User).asked++
 	if !wholeAccount[op] {
 		s.user(l.User).folders[folder(l.Folder)]++
 	}

@@ -8,8 +8,7 @@
 // package takes the nearest distribution if that is near enough, and else a measured one
 // (empirical).
 //
-// Operations of a trace become a mix with their rate. How long users pause and which operation
-// follows which is written as comments, from which a person can write a session.
+// Operations of a trace become a mix with their rate.
 package fit
 
 import (
@@ -273,7 +272,6 @@ func (w *writer) phases(files, folders bool) {
 		w.text("      mix: {deliver: 1}")
 		return
 	}
-	w.order()
 	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(s.operations, "operation"))
 	var lines []string
 	for i, count := range s.mix {

@@ -3,6 +3,8 @@ package random
 import (
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,17 +17,56 @@ import (
 // KeysNames are the words for [Keys].
 var KeysNames = []string{"uniform", "zipf", "latest", "largest"}
 
-var (
-	distNames = []string{"constant", "uniform", "lognormal", "pareto", "zipf", "empirical"}
-	timeNames = []string{"constant", "uniform", "lognormal", "pareto", "empirical"}
-)
+// Form is a distribution as the language writes it. Its keys are the tags of the fields of the type: a value lies
+// from least to most, and exceeds the one before it by at least the tag over.
+type Form struct {
+	Name string
+	of   any // nil: it has no keys
+}
 
-const (
-	distForms = "expected a size such as 8KB or one of " +
-		"constant, uniform, lognormal, pareto, zipf, empirical, as in {lognormal: {median: 6KB, p99: 200KB}}"
-	timeForms = "expected a time such as 2s or one of " +
-		"constant, uniform, lognormal, pareto, empirical, as in {lognormal: {median: 2s, p99: 30s}}"
-)
+// Forms are the distributions of sizes and counts. The decoder and the JSON Schema walk them.
+var Forms = []Form{
+	{"constant", nil},
+	{"uniform", Uniform{}},
+	{"lognormal", Lognormal{}},
+	{"pareto", Pareto{}},
+	{"zipf", zipfForm{}},
+	{"empirical", nil},
+}
+
+// TimeForms are the distributions of times.
+var TimeForms = slices.DeleteFunc(slices.Clone(Forms), func(f Form) bool { return f.Name == "zipf" })
+
+// zipfForm is Counts as it is written.
+type zipfForm struct {
+	S   float64 `key:"s"`
+	Max Size    `key:"max" least:"1" most:"1000000"`
+}
+
+// FormKey is a key of a distribution: an exponent, or a size, count or time.
+type FormKey struct {
+	Name              string
+	Exponent          bool
+	least, most, over Size
+}
+
+// Keys are the keys in the order of the fields.
+func (f *Form) Keys() (all []FormKey) {
+	if f.of == nil {
+		return nil
+	}
+	t := reflect.TypeOf(f.of)
+	for i := range t.NumField() {
+		k := FormKey{Name: t.Field(i).Tag.Get("key"), Exponent: t.Field(i).Type.Kind() == reflect.Float64, over: -1}
+		for tag, to := range map[string]*Size{"least": &k.least, "most": &k.most, "over": &k.over} {
+			if v, ok := t.Field(i).Tag.Lookup(tag); ok {
+				*to, _ = ParseSize(v)
+			}
+		}
+		all = append(all, k)
+	}
+	return all
+}
 
 // reader reads one distribution.
 type reader struct {
@@ -45,14 +86,6 @@ func DecodeTimes(d *strict.Decoder, n *yaml.Node, what string) Dist {
 	return reader{Decoder: d, what: what, times: true}.decode(n)
 }
 
-// forms says what a distribution looks like.
-func (r reader) forms() string {
-	if r.times {
-		return timeForms
-	}
-	return distForms
-}
-
 // text is a value as the language writes it.
 func (r reader) text(v Size) string {
 	if r.times {
@@ -69,81 +102,71 @@ func (r reader) decode(n *yaml.Node) Dist {
 		}
 		return nil
 	}
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		d.Fail(n, "%s must be one distribution, found %s; %s", what, strict.Found(n), r.forms())
-		return nil
-	}
-	known := distNames
+	forms, example := Forms, "a size such as 8KB or one of %s, as in {lognormal: {median: 6KB, p99: 200KB}}"
 	if r.times {
-		known = timeNames
+		forms, example = TimeForms, "a time such as 2s or one of %s, as in {lognormal: {median: 2s, p99: 30s}}"
+	}
+	var known []string
+	for _, f := range forms {
+		known = append(known, f.Name)
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+		example = fmt.Sprintf(example, strings.Join(known, ", "))
+		d.Fail(n, "%s must be one distribution, found %s; expected %s", what, strict.Found(n), example)
+		return nil
 	}
 	for name, e := range d.Fields(n, what, known) {
 		faults := len(d.Errs)
-		if dist := r.dist(name, e.Value); len(d.Errs) == faults {
+		if dist := r.dist(&forms[slices.Index(known, name)], e.Value); len(d.Errs) == faults {
 			return dist
 		}
 	}
 	return nil
 }
 
-func (r reader) dist(name string, n *yaml.Node) Dist {
-	switch name {
+func (r reader) dist(form *Form, n *yaml.Node) Dist {
+	switch form.Name {
 	case "constant":
 		v, _ := r.size(n, r.what)
 		return Constant{v}
 	case "empirical":
 		return r.empirical(n)
 	}
-	keys := map[string][]string{
-		"uniform":   {"min", "max"},
-		"lognormal": {"median", "p99"},
-		"pareto":    {"min", "alpha", "max"},
-		"zipf":      {"s", "max"},
-	}[name]
-	f := r.Fields(n, name+" of "+r.what, keys)
-	for _, k := range keys {
-		if _, ok := f[k]; !ok {
-			r.Fail(n, "%s of %s has no %s; expected %s", name, r.what, k, strings.Join(keys, " and "))
+	var names []string
+	for _, k := range form.Keys() {
+		names = append(names, k.Name)
+	}
+	f := r.Fields(n, form.Name+" of "+r.what, names)
+	into, before := reflect.New(reflect.TypeOf(form.of)).Elem(), Size(0)
+	for i, k := range form.Keys() {
+		e, ok := f[k.Name]
+		if !ok {
+			r.Fail(n, "%s of %s has no %s; expected %s", form.Name, r.what, k.Name, strings.Join(names, " and "))
 			return nil
 		}
-	}
-	size := func(key string, least Size) Size {
-		v, ok := r.size(f[key].Value, key+" of "+r.what)
-		if ok && v < least {
-			r.Fail(f[key].Value, "%s of %s must be at least %s, found %s", key, r.what, r.text(least), r.text(v))
+		what := k.Name + " of " + r.what
+		if k.Exponent {
+			into.Field(i).SetFloat(r.exponent(e.Value, k.Name))
+			continue
 		}
-		return v
-	}
-	ascending := func(low, high Size, key string) {
-		if low > high {
-			r.Fail(f[key].Value, "%s of %s is %s, below %s", key, r.what, r.text(high), r.text(low))
+		switch v, ok := r.size(e.Value, what); {
+		case !ok:
+		case v < k.least:
+			r.Fail(e.Value, "%s must be at least %s, found %s", what, r.text(k.least), r.text(v))
+		case k.most > 0 && v > k.most:
+			r.Fail(e.Value, "%s must be at most %d, found %s", what, k.most, v)
+		case k.over >= 0 && v < before+k.over:
+			r.Fail(e.Value, "%s is %s, below %s", what, r.text(v), r.text(before+k.over))
+		default:
+			into.Field(i).SetInt(int64(v))
+			before = v
 		}
 	}
-	switch name {
-	case "uniform":
-		d := Uniform{size("min", 0), size("max", 0)}
-		ascending(d.Low, d.High, "max")
-		return d
-	case "lognormal":
-		d := Lognormal{size("median", 1), size("p99", 1)}
-		ascending(d.Median, d.P99, "p99")
-		return d
-	case "pareto":
-		d := Pareto{size("min", 1), r.exponent(f["alpha"].Value, "alpha"), size("max", 1)}
-		ascending(d.Low+1, d.High, "max")
-		return d
-	default: // zipf
-		s, most := r.exponent(f["s"].Value, "s"), size("max", 1)
-		if most > maxCount {
-			r.Fail(f["max"].Value, "max of %s must be at most %d, found %s", r.what, maxCount, most)
-			most = 1
-		}
-		return NewCounts(s, max(1, most))
+	if z, ok := into.Interface().(zipfForm); ok {
+		return NewCounts(z.S, max(1, z.Max))
 	}
+	return into.Interface().(Dist)
 }
-
-// maxCount bounds max of zipf.
-const maxCount = 1_000_000
 
 func (r reader) empirical(n *yaml.Node) Dist {
 	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 {

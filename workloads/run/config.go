@@ -54,8 +54,8 @@ type Config struct {
 	// minute.
 	LoadSilence time.Duration
 
-	// FindMax, if set, makes each measured phase a search for its highest rate.
-	FindMax *FindMax
+	// FindMax, if set, makes each measured phase a search for its highest rate. A field that is 0 has its default.
+	FindMax *results.FindMax
 
 	// Workers is how many operations an open loop may have under way; 0: what the phase says,
 	// or else DefaultWorkers for an engine in this process and RemoteWorkers for one over a

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,16 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/search"
 )
 
-// FindMax makes a run search for the highest rate at which each measured phase keeps
-// what the workload expects. The zero value of a field is its default.
-type FindMax struct {
-	From      float64       // first rate in operations a second; default: see firstRate
-	Max       float64       // highest rate; default DefaultMaxRate
-	Precision float64       // the bracket's width at the end, as a share of the rate; default DefaultPrecision
-	Step      time.Duration // length of a measurement; default InProcessStep or DefaultStep
-}
-
-// Defaults of FindMax.
+// Defaults of Config.FindMax.
 const (
 	DefaultMaxRate   = 1_000_000
 	DefaultPrecision = 0.05
@@ -61,18 +53,11 @@ func defaultObjectives() []results.Objective {
 	}
 }
 
-// valueOr is the value, valueOr the default if it is zero.
-func valueOr[T ~int64 | ~float64](v, otherwise T) T {
-	if v > 0 {
-		return v
-	}
-	return otherwise
-}
-
-// maxSearch searches the highest rate of one measured phase.
+// maxSearch searches the highest rate of one measured phase. It is the source of the phase's points: package search
+// says from the steps so far which rate comes next.
 type maxSearch struct {
-	*combination
 	results.Search
+	on       *combination
 	phase    *workloads.Phase
 	messages int             // existing messages before the first step
 	took     []time.Duration // of each step
@@ -90,16 +75,16 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 // that rate.
 func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	f, r := c.runner.config.FindMax, c.runner
-	s := maxSearch{combination: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
+	s := maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0,
-		From:    f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision, DefaultPrecision),
+		From:    f.From, Max: cmp.Or(f.Max, DefaultMaxRate), Precision: cmp.Or(f.Precision, DefaultPrecision),
 		Steps: []results.SearchStep{},
 	}}
 	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
 	}
-	s.From = min(valueOr(s.From, s.firstRate()), s.Max)
+	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
 	at := len(r.result.Searches)
 	r.result.Searches = append(r.result.Searches, s.Search)
 	var err error
@@ -108,7 +93,7 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 		var step results.SearchStep
 		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
-			if s.target.Caps.InProcess && time.Since(began) > inProcessTime {
+			if c.target.Caps.InProcess && time.Since(began) > inProcessTime {
 				s.Most = len(s.Steps)
 			}
 			r.result.Searches[at] = s.Search
@@ -137,7 +122,7 @@ func (s *maxSearch) firstRate() float64 {
 	if s.phase.Arrivals == workloads.Closed {
 		rate = closedFrom
 	}
-	if s.target.Caps.InProcess {
+	if s.on.target.Caps.InProcess {
 		rate = max(rate, math.Round(stepOperations/InProcessStep.Seconds()))
 	}
 	return rate
@@ -158,50 +143,47 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	}
 	began := time.Now()
 	defer func() { s.took = append(s.took, time.Since(began)) }()
-	length := s.length(rate)
-	drawn, err := plan.AtRate(s.phase.Without(s.target.Lacks()), rate, length)
+	drawn, err := plan.AtRate(s.phase.Without(s.on.target.Lacks()), rate, s.length(rate))
 	if err != nil {
 		return step, err
 	}
-	q := s.fresh(drawn)
-	spec := s.spec(&q, plan.StreamOf(s.workload(), &q, s.at.census), 0)
-	spec.Log = nil // the interval log would have the windows of some twenty phases
-	spec.MaxWait = min(spec.MaxWait, maxLagOf(s.Objectives))
+	drawn = s.on.fresh(drawn)
 	var last drive.Progress
-	spec.Progress = func(d drive.Progress) {
-		if last = d; !d.Finished {
-			s.progress(what, d)
+	step.Cell, _, err = s.on.measure(ctx, &drawn, func(spec *drive.Spec) {
+		spec.Log = nil // the interval log would have the windows of some twenty phases
+		spec.MaxWait = min(spec.MaxWait, maxLagOf(s.Objectives))
+		spec.Progress = func(d drive.Progress) {
+			if last = d; !d.Finished {
+				s.progress(what, d)
+			}
 		}
+	})
+	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
+		step.Cell.Error = err.Error()
 	}
-	before := s.target.Observe()
-	m, err := drive.Drive(ctx, s.target, spec)
-	cell := s.measured(&q, &m, before)
-	if cell.Timeline = nil; err != nil && ctx.Err() == nil {
-		cell.Error = err.Error()
-	}
-	judged(s.runner.result, &cell)
-	step.Cell = cell
-	step.Verdict, step.Text = search.Judge(&cell)
+	judged(s.on.runner.result, &step.Cell)
+	step.Verdict, step.Text = search.Judge(&step.Cell)
 	last.Finished = true
-	s.runner.progress(what+" "+string(step.Verdict), last)
+	s.on.runner.progress(what+" "+string(step.Verdict), last)
 	return step, err
 }
 
 // length is how long a step at that rate lasts. Operations that the model lacks, or that found no
 // message in the step before, are not executed.
 func (s *maxSearch) length(rate float64) time.Duration {
-	least := valueOr(s.runner.config.FindMax.Step, DefaultStep)
-	if s.runner.config.FindMax.Step == 0 && s.target.Caps.InProcess {
+	least := DefaultStep
+	if s.on.target.Caps.InProcess {
 		least = InProcessStep
 	}
+	least = cmp.Or(seconds(s.on.runner.config.FindMax.Step), least)
 	share := 0.0
 	if n := len(s.Steps); n > 0 && s.Steps[n-1].Cell.Offered != nil {
 		o := s.Steps[n-1].Cell.Offered
 		share = 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
 	} else {
-		p := s.phase.Without(s.target.Lacks())
+		p := s.phase.Without(s.on.target.Lacks())
 		for op := range p.Mix {
-			if p.Missing == workloads.ReplaceRate || s.target.Offers[op] {
+			if p.Missing == workloads.ReplaceRate || s.on.target.Offers[op] {
 				share += p.Mix.Share(workloads.Op(op))
 			}
 		}
@@ -215,12 +197,12 @@ func (s *maxSearch) length(rate float64) time.Duration {
 // progress says how far a step is, and how long the search still takes: each measurement as long as
 // the last one.
 func (s *maxSearch) progress(what string, d drive.Progress) {
+	each := s.length(s.From)
 	if n := len(s.took); n > 0 {
-		d.ETA += s.took[n-1] * time.Duration(max(0, search.Ahead(&s.Search)-1))
-	} else {
-		d.ETA += s.length(s.From) * time.Duration(max(0, search.Ahead(&s.Search)-1))
+		each = s.took[n-1]
 	}
-	s.runner.progress(what, d)
+	d.ETA += each * time.Duration(max(0, search.Ahead(&s.Search)-1))
+	s.on.runner.progress(what, d)
 }
 
 // maxLagOf is how late an operation of a step may start before it is dropped.
@@ -244,28 +226,28 @@ func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 // restore brings the store back to where it was before the first step: at rest, cold if
 // the phase is to find it so, and with as many messages.
 func (s *maxSearch) restore(ctx context.Context, what string, step *results.SearchStep) (err error) {
-	live := s.target.Live.Messages()
-	if float64(live) < refillBelow*float64(s.messages) && s.target.Offers[workloads.Deliver] {
-		q := s.fresh(*s.phase)
-		q = workloads.Phase{
-			Kind: workloads.Warmup, Name: s.phase.Name, Number: q.Number,
-			Arrivals: workloads.Closed, Clients: DefaultWorkers, Mix: workloads.Mix{workloads.Deliver: 1},
-		}
-		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, s.workload().Mail.Recipients.Mean())))
-		spec := s.spec(&q, plan.StreamOf(s.workload(), &q, s.at.census), 0)
-		spec.Progress = func(d drive.Progress) {
-			d.Finished = false
-			s.progress(what+": deliver messages", d)
-		}
-		if _, err := drive.Drive(ctx, s.target, spec); err != nil {
+	c := s.on
+	live := c.target.Live.Messages()
+	if float64(live) < refillBelow*float64(s.messages) && c.target.Offers[workloads.Deliver] {
+		q := c.fresh(workloads.Phase{
+			Kind: workloads.Warmup, Name: s.phase.Name, Arrivals: workloads.Closed, Clients: DefaultWorkers,
+			Mix: workloads.Mix{workloads.Deliver: 1},
+		})
+		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
+		if _, _, err := c.measure(ctx, &q, func(spec *drive.Spec) {
+			spec.Progress = func(d drive.Progress) {
+				d.Finished = false
+				s.progress(what+": deliver messages", d)
+			}
+		}); err != nil {
 			return err
 		}
-		step.Refilled = int64(s.target.Live.Messages() - live)
+		step.Refilled = int64(c.target.Live.Messages() - live)
 	}
 	s.progress(what+": settle", drive.Progress{Fraction: -1})
-	if s.found.settled, err = s.target.Settle(ctx); err != nil || !s.found.cold {
+	if c.found.settled, err = c.target.Settle(ctx); err != nil || !c.found.cold {
 		return err
 	}
-	_, err = s.target.Cool(ctx)
+	_, err = c.target.Cool(ctx)
 	return err
 }

@@ -30,7 +30,7 @@ func TestFindMax(t *testing.T) {
   - measure: {name: closed, clients: 4, operations: 5, mix: {list: 1}}
 expect: {p50: <30s}
 `)
-	c.FindMax = &FindMax{From: 100, Max: 300, Precision: 0.5, Step: 250 * time.Millisecond}
+	c.FindMax = &results.FindMax{From: 100, Max: 300, Precision: 0.5, Step: 0.25}
 	shorten(t, 20)
 	r, err := Run(t.Context(), c)
 	if err != nil {
@@ -99,8 +99,8 @@ func TestFindMaxProves(t *testing.T) {
 			Reason:   &results.Reason{Code: judge.CodeClientDelays, Text: "client late"},
 			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
 			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}, Delays: &results.Delays{Undelayed: times(c.without)}},
-			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Response: times(c.p99)}},
-			AllOps:   &results.AllOps{Response: times(c.p99), Latency: &without},
+			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Times: results.Times{Response: times(c.p99)}}},
+			AllOps:   &results.Times{Response: times(c.p99), Latency: &without},
 		}
 		late.Objectives = judge.Objectives(&late, defaultObjectives())
 		if got, why := search.Judge(&late); got != c.want {
@@ -112,9 +112,9 @@ func TestFindMaxProves(t *testing.T) {
 // A step carries out as many operations as the default objectives need, also if the model lacks some
 // of the mix or messages were not found.
 func TestStepLength(t *testing.T) {
-	s := maxSearch{combination: &combination{runner: &runner{config: &Config{FindMax: &FindMax{}}}, target: &subject.Target{}}}
+	s := maxSearch{on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
-	s.target.Offers[workloads.List] = true
+	s.on.target.Offers[workloads.List] = true
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }
 	if got := s.length(100); got < least(100*0.75) {
 		t.Errorf("%v for 100/s of which the model has three quarters", got)
@@ -122,7 +122,7 @@ func TestStepLength(t *testing.T) {
 	if got := s.length(1e5); got != DefaultStep {
 		t.Errorf("%v at a high rate, want %v", got, DefaultStep)
 	}
-	if s.target.Caps.InProcess = true; s.length(1e5) != InProcessStep || s.length(s.firstRate()) > 2*InProcessStep {
+	if s.on.target.Caps.InProcess = true; s.length(1e5) != InProcessStep || s.length(s.firstRate()) > 2*InProcessStep {
 		t.Errorf("%v at a high rate in this process, want %v; %v at the first", s.length(1e5), InProcessStep, s.length(s.firstRate()))
 	}
 	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 1000, Skipped: 250, NoTarget: 250}}}}
@@ -138,7 +138,7 @@ func TestStepLength(t *testing.T) {
 func TestFindMaxInterrupted(t *testing.T) {
 	d := newFake()
 	c := config(t, d, "\n  - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}\n")
-	c.FindMax = &FindMax{Max: 1e6, Step: 500 * time.Millisecond}
+	c.FindMax = &results.FindMax{Max: 1e6, Step: 0.5}
 	shorten(t, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -176,7 +176,7 @@ func TestFindMaxEndsInTime(t *testing.T) {
   - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}
 `)
 	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{embedded()}
-	c.FindMax = &FindMax{From: 100, Max: 300, Step: 100 * time.Millisecond}
+	c.FindMax = &results.FindMax{From: 100, Max: 300, Step: 0.1}
 	shorten(t, 20)
 	r, err := Run(t.Context(), c)
 	if err != nil {

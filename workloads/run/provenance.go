@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -17,7 +18,6 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -43,11 +43,10 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		},
 		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},
 	}
-	if f := c.FindMax; f != nil {
-		run.Config.FindMax = &results.FindMax{
-			From: f.From, Max: valueOr(f.Max, DefaultMaxRate), Precision: valueOr(f.Precision,
-				DefaultPrecision), Step: f.Step.Seconds(),
-		}
+	if c.FindMax != nil {
+		f := *c.FindMax
+		f.Max, f.Precision = cmp.Or(f.Max, DefaultMaxRate), cmp.Or(f.Precision, DefaultPrecision)
+		run.Config.FindMax = &f
 	}
 	if run.Command == nil {
 		run.Command = []string{}
@@ -71,7 +70,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		}
 		run.Phases = append(run.Phases, phases...)
 	}
-	run.Objectives, run.Answer = objectives(c.Workload), c.Workload.Answer.Says
+	run.Objectives, run.Answer = c.Workload.Expect, c.Workload.Answer.Says
 	if c.FindMax != nil && len(run.Objectives) == 0 {
 		run.Objectives = defaultObjectives()
 	}
@@ -105,15 +104,6 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 		all = append(all, phase)
 	}
 	return all, nil
-}
-
-// objectives are the expectations of the workload in the form of results.
-func objectives(w *workloads.Workload) []results.Objective {
-	var all []results.Objective
-	for i := range w.Expect {
-		all = append(all, w.Expect[i].Objective)
-	}
-	return all
 }
 
 // addSchema notes the schema that a model ran with, once.

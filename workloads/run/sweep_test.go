@@ -181,7 +181,7 @@ func TestSweepConfig(t *testing.T) {
 		}
 	}
 	for what, change := range map[string]func(c *Config){
-		"a search": func(c *Config) { c.FindMax = &FindMax{} },
+		"a search": func(c *Config) { c.FindMax = &results.FindMax{} },
 		"a sweep cannot be divided": func(c *Config) {
 			c.Shard, c.Start = plan.Shard{Index: 1, Of: 2}, time.Now()
 		},

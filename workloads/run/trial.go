@@ -413,14 +413,12 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 
 // mixed executes a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
-	before := c.target.Observe()
 	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
-	cell := c.measured(p, &m, before)
+	cell, m, err := c.measure(ctx, &drawn, nil)
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
 		cell.Evidence.Held = held
@@ -431,6 +429,20 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.found.median, c.found.workers = m.Median, m.Client.Workers
 	}
 	return err
+}
+
+// measure runs the operations of a phase, and returns its cell, which is not judged. Change, if it is not nil, changes
+// how.
+func (c *combination) measure(
+	ctx context.Context, p *workloads.Phase, change func(*drive.Spec),
+) (results.Cell, *drive.Measurement, error) {
+	before := c.target.Observe()
+	spec := c.spec(p, plan.StreamOf(c.workload(), p, c.at.census), 0)
+	if change != nil {
+		change(&spec)
+	}
+	m, err := drive.Drive(ctx, c.target, spec)
+	return c.measured(p, &m, before), &m, err
 }
 
 // spec says what to execute in a phase.
