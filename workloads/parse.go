@@ -88,7 +88,7 @@ func (d *decoder) place(n yaml.Node, at *yaml.Node, columns int) *yaml.Node {
 	return &n
 }
 
-// behind moves a value, and all below it, behind the key of its override.
+// behind moves a value, and all below it, after the key of its override.
 func (d *decoder) behind(n, at *yaml.Node, columns int) *yaml.Node {
 	moved := d.place(*n, at, columns+n.Column)
 	for i, c := range n.Content {

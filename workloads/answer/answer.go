@@ -132,7 +132,7 @@ func (w *filling) part(p *part) (text, why string) {
 	case from:
 		return w.from(p)
 	case smallest, largest:
-		point := w.point(p.name())
+		point := w.point(p.text)
 		if point == "" {
 			return "", "the run has no sweep"
 		}
@@ -297,25 +297,14 @@ func (s *Sentence) Check(of Scope) error {
 	}
 	for _, p := range s.parts {
 		if p.kind >= from && len(of.Points) == 0 {
-			return fmt.Errorf("{%s}: the workload has no sweep", p.name())
+			return fmt.Errorf("{%s}: the workload has no sweep", p.text)
 		}
 		if p.kind == value && len(of.Points) > 0 && p.a.point == "" ||
 			p.kind == ratio && len(of.Points) > 0 && (p.a.point == "" || p.b.point == "") {
-			return fmt.Errorf("{%s}: expected at and one of the sweep's values after each metric, or at %s", p.name(), last)
+			return fmt.Errorf("{%s}: expected at and one of the sweep's values after each metric, or at %s", p.text, last)
 		}
 	}
 	return nil
-}
-
-// name is the part as it was written.
-func (p *part) name() string {
-	switch p.kind {
-	case smallest:
-		return first
-	case largest:
-		return last
-	}
-	return p.text
 }
 
 func (of *Scope) figure(f figure) error {

@@ -118,9 +118,9 @@ func parsePart(text string) (part, error) {
 	p := part{kind: value, text: text}
 	switch {
 	case len(words) == 1 && words[0] == first:
-		return part{kind: smallest}, nil
+		return part{kind: smallest, text: first}, nil
 	case len(words) == 1 && words[0] == last:
-		return part{kind: largest}, nil
+		return part{kind: largest, text: last}, nil
 	case len(words) > 0 && words[0] == "from":
 		p.kind, words = from, words[1:]
 	}

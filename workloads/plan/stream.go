@@ -110,9 +110,6 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	if !s.open {
 		return 0, s.closed(now, o)
 	}
-	if len(s.parts) == 1 && s.parts[0].session == nil {
-		return s.one(o)
-	}
 	var v visit
 	s.mu.Lock()
 	p := s.first()
@@ -135,23 +132,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	return due, true
 }
 
-// one makes the next operation if there is one stream, of a mix.
-func (s *merged) one(o *Operation) (due time.Duration, ok bool) {
-	p := &s.parts[0]
-	s.mu.Lock()
-	number := s.next
-	if due, ok = p.schedule.Next(); ok {
-		s.next++
-		s.last = due
-	}
-	s.mu.Unlock()
-	if ok {
-		p.Plan.Next(number, o)
-	}
-	return due, ok
-}
-
-// first returns the stream whose operation is scheduled first, or nil if there is none.
+// first returns the stream whose operation is due first, or nil if there is none.
 func (s *merged) first() *part {
 	var first *part
 	for i := range s.parts {

@@ -6,6 +6,7 @@ package trials
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/mailbench/mailbench/workloads/results"
@@ -92,21 +93,11 @@ func (r *Row) medians() {
 	mid := func(of func(o *results.Op) float64) float64 { return results.Median(r.Values(of)) }
 	o.Rate = mid(func(o *results.Op) float64 { return o.Rate })
 	s := &o.Store
-	for _, f := range []struct {
-		to *float64
-		of func(s *results.StoreCost) float64
-	}{
-		{&s.Calls, func(s *results.StoreCost) float64 { return s.Calls }},
-		{&s.Retries, func(s *results.StoreCost) float64 { return s.Retries }},
-		{&s.Throttled, func(s *results.StoreCost) float64 { return s.Throttled }},
-		{&s.Backoff, func(s *results.StoreCost) float64 { return s.Backoff }},
-		{&s.RowsRead, func(s *results.StoreCost) float64 { return s.RowsRead }},
-		{&s.RowsWritten, func(s *results.StoreCost) float64 { return s.RowsWritten }},
-		{&s.BytesRead, func(s *results.StoreCost) float64 { return s.BytesRead }},
-		{&s.BytesWritten, func(s *results.StoreCost) float64 { return s.BytesWritten }},
-		{&s.BytesAdded, func(s *results.StoreCost) float64 { return s.BytesAdded }},
-	} {
-		*f.to = mid(func(o *results.Op) float64 { return f.of(&o.Store) })
+	costs := reflect.ValueOf(s).Elem()
+	for i := range costs.NumField() {
+		if costs.Type().Field(i).Tag.Get("add") == "mean" {
+			costs.Field(i).SetFloat(mid(func(o *results.Op) float64 { return reflect.ValueOf(o.Store).Field(i).Float() }))
+		}
 	}
 	if s.RowsExamined != nil {
 		examined := mid(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
