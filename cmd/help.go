@@ -189,8 +189,8 @@ func completeRun(cmd *cobra.Command, known registry) {
 
 // completeSet completes KEY=VALUE of a workload. Keys are completed up to their next part.
 func (r registry) completeSet(workload, typed string) []string {
-	w, err := (&workloadFlags{}).readWorkload(workload, nil)
-	if err != nil {
+	w, _ := (&workloadFlags{}).workload(r.engines, workload)
+	if w == nil {
 		return nil
 	}
 	all := append(w.Paths(), r.parameterKeys()...)

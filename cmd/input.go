@@ -46,27 +46,12 @@ const setOfEngine = "change one setting of the engine: `KEY=VALUE`, such as engi
 
 func engineSet(flags *pflag.FlagSet) { flags.Lookup("set").Usage = setOfEngine }
 
-// workload reads the workload with all overrides, and checks what it says about engines. The
-// overrides in more are applied after those of --set.
-func (f *workloadFlags) workload(engines []drivers.Engine, name string, more ...string) (*workloads.Workload, error) {
-	w, err := f.readWorkload(name, slices.Concat(f.set, more))
-	if err != nil {
-		return nil, err
-	}
-	return w, checkEngines(w, engines)
-}
-
-// reach returns the named workload, with where the flags say that an engine is and how it is reached.
-func (f *workloadFlags) reach(known registry, e drivers.Engine, name string) (*workloads.Workload, error) {
-	more, err := contactOverride([]drivers.Engine{e}, f.contact)
-	if err != nil {
-		return nil, err
-	}
-	return f.workload(known.engines, name, more...)
-}
-
-// readWorkload reads a file if the name looks like one, else a bundled workload.
-func (f *workloadFlags) readWorkload(name string, overrides []string) (w *workloads.Workload, err error) {
+// workload reads the workload with all overrides, and checks what it says about engines. It is a file if the name looks
+// like one, else a bundled workload. The overrides in more are applied after those of --set.
+func (f *workloadFlags) workload(
+	engines []drivers.Engine, name string, more ...string,
+) (w *workloads.Workload, err error) {
+	overrides := slices.Concat(f.set, more)
 	switch {
 	case f.text != nil:
 		w, err = workloads.Parse(f.textName, f.text, overrides...)
@@ -82,7 +67,16 @@ func (f *workloadFlags) readWorkload(name string, overrides []string) (w *worklo
 	if err != nil {
 		return nil, usage(err)
 	}
-	return w, nil
+	return w, checkEngines(w, engines)
+}
+
+// reach returns the named workload, with where the flags say that an engine is and how it is reached.
+func (f *workloadFlags) reach(known registry, e drivers.Engine, name string) (*workloads.Workload, error) {
+	more, err := contactOverride([]drivers.Engine{e}, f.contact)
+	if err != nil {
+		return nil, err
+	}
+	return f.workload(known.engines, name, more...)
 }
 
 // checkEngines checks what a workload says of engines.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -289,4 +291,104 @@ func notBegun(err error) error {
 		return usage(err)
 	}
 	return missing(err)
+}
+
+// config turns the flags into the runner's configuration.
+func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
+	var err error
+	c := &f.c
+	c.EngineOptions.CacheBytes = int64(f.cache)
+	if c.Models, err = known.pickModels(f.models); err != nil {
+		return nil, err
+	}
+	if c.Engines, err = known.pickEngines(f.engines); err != nil {
+		return nil, err
+	}
+	switch _, statErr := os.Stat(c.DataDir); {
+	case c.Audit == run.AuditOnly && c.DataDir == "":
+		return nil, usagef("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
+	case c.Audit == run.AuditOnly && statErr != nil:
+		return nil, missing(fmt.Errorf("--verify=only verifies the data of an earlier run: %w", statErr))
+	}
+	if c.FindMax, err = f.findMax.config(); err != nil {
+		return nil, err
+	}
+	if c.FindMax != nil && c.Audit == run.AuditOnly {
+		return nil, usagef("--find-max measures and --verify=only does not: leave one of them out")
+	}
+	if err := f.parseShard(); err != nil {
+		return nil, err
+	}
+	c.Null, c.Local = &known.floor, localEngine
+	if c.Shard.Divides() && c.FindMax != nil {
+		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
+	}
+	more, err := contactOverride(c.Engines, f.contact)
+	if err != nil {
+		return nil, err
+	}
+	if seeded { // seed 0 counts, too
+		more = append(more, seedOverride(f.seed))
+	}
+	swept, err := sweepOverride(f.sweep)
+	if err != nil {
+		return nil, err
+	}
+	more = append(more, swept...)
+	c.Overrides = slices.Concat(f.set, more)
+	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
+		return nil, blameSweep(err, f.sweep)
+	}
+	if err := known.checkModels(c.Workload); err != nil {
+		return nil, blameSweep(err, f.sweep)
+	}
+	if own := c.Workload.Answer.Models; len(own) > 0 && !f.chosen {
+		if c.Models, err = known.pickModels(own); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.CheckSweep(); err != nil {
+		return nil, usage(err)
+	}
+	if c.Trials == 0 {
+		c.Trials = defaultTrials(c)
+	}
+	names := known.modelNames()
+	for _, m := range c.Models { // models may be variants from files
+		names = append(names, m.Name)
+	}
+	if err := c.Workload.Check(workloads.Known{ExpectModels: names, ExpectEngines: known.engineNames()}); err != nil {
+		return nil, usage(err)
+	}
+	if err := c.CheckShard(); err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// defaultTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is
+// not for sweeps and shards, which load in each trial.
+func defaultTrials(c *run.Config) int {
+	trials, sweeps := c.Workload.Trials, c.Workload.Sweep != nil
+	switch {
+	case c.FindMax != nil || c.Audit == run.AuditOnly:
+		return 1
+	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Shard.Divides())):
+		return trials.Count
+	case sweeps && c.DataDir == "":
+		return 2 // up and down
+	}
+	return 1
+}
+
+// outputDir is where the results go. The workload's name may come from others' results, so
+// it must not act as a path.
+func (f *runFlags) outputDir(workload string) string {
+	if f.output != "" {
+		return f.output
+	}
+	if f.c.Audit == run.AuditOnly {
+		workload = "audit" // any workload may have made the data set
+	}
+	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
 }

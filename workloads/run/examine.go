@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
@@ -91,18 +93,13 @@ func (c *combination) examine(
 	if err != nil || rows.unreported || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
 		return err
 	}
-	sum, squares := 0.0, 0.0
-	for _, r := range rows.all {
-		sum += float64(r)
-		squares += float64(r) * float64(r)
-	}
-	mean := sum / float64(n)
+	mean, deviation := stat.MeanStdDev(rows.all, nil)
 	if mean < traced.Store.RowsRead {
 		return nil
 	}
 	op.Store.RowsExamined, op.Store.Traced = &mean, n
 	if n > 1 {
-		op.Store.ExaminedDeviation = math.Sqrt(max(0, squares-sum*mean) / float64(n-1))
+		op.Store.ExaminedDeviation = deviation
 	}
 	return nil
 }
@@ -135,11 +132,11 @@ func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.P
 }
 
 // rowCounts counts the rows that the engine examined for each operation of a stream, which one
-// worker executes.
+// worker executes: each is a piece of work of its session.
 type rowCounts struct {
 	plan.Stream
-	all        []int64 // by operation
-	calls      []int   // the operation of each call
+	session    drivers.TracedSession
+	all        []float64 // by operation
 	unreported bool
 }
 
@@ -147,7 +144,7 @@ type rowCounts struct {
 func (r *rowCounts) Next(now time.Duration, o *plan.Operation) (time.Duration, bool) {
 	due, ok := r.Stream.Next(now, o)
 	if ok {
-		r.all = append(r.all, 0)
+		r.session.Begin()
 	}
 	return due, ok
 }
@@ -160,42 +157,15 @@ type tracedStore struct {
 }
 
 // Session implements drivers.Store.
-func (s *tracedStore) Session() (drivers.Session, error) {
-	traced, err := s.tracer.Traced()
-	return &countedSession{traced, s.to}, err
+func (s *tracedStore) Session() (_ drivers.Session, err error) {
+	s.to.session, err = s.tracer.Traced()
+	return &countedSession{s.to.session, s.to}, err
 }
 
-// countedSession counts the rows of its calls when it is closed: engines report them late.
+// countedSession counts the rows of the operations when it is closed: engines report them late.
 type countedSession struct {
 	drivers.TracedSession
 	to *rowCounts
-}
-
-func (s *countedSession) begin() {
-	s.Begin()
-	s.to.calls = append(s.to.calls, len(s.to.all)-1)
-}
-
-// Read implements drivers.Session.
-func (s *countedSession) Read(
-	ctx context.Context, st drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
-) error {
-	s.begin()
-	return s.TracedSession.Read(ctx, st, args, yield)
-}
-
-// Write implements drivers.Session.
-func (s *countedSession) Write(
-	ctx context.Context, st drivers.Statement, args []drivers.Value,
-) (drivers.Result, error) {
-	s.begin()
-	return s.TracedSession.Write(ctx, st, args)
-}
-
-// Batch implements drivers.Session.
-func (s *countedSession) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
-	s.begin()
-	return s.TracedSession.Batch(ctx, st, parts)
 }
 
 // workAtMost is how long an engine may take to report its work.
@@ -206,11 +176,10 @@ func (s *countedSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), workAtMost)
 	defer cancel()
 	work, err := s.Work(ctx)
-	s.to.unreported = s.to.unreported || err != nil || len(work) != len(s.to.calls)
+	s.to.unreported = err != nil
 	for i := range work {
-		if s.to.unreported = s.to.unreported || work[i].Rows < 0; !s.to.unreported {
-			s.to.all[s.to.calls[i]] += work[i].Rows
-		}
+		s.to.unreported = s.to.unreported || work[i].Rows < 0
+		s.to.all = append(s.to.all, float64(work[i].Rows))
 	}
 	return s.TracedSession.Close()
 }
