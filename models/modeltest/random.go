@@ -26,8 +26,9 @@ var randomDefaults = map[string]string{
 	"rapid.nofailfile": "true", // the seed is printed, and is enough
 }
 
-// fewSequences is how many sequences run on a variant, and on a shared store, where each call is a round trip. There
-// the first pages of all folders are compared after each seldom-th operation only, and all at the end.
+// fewSequences is how many sequences run on a variant, with other values on limited engines, and on a shared
+// store, where each call is a round trip. There the first pages of all folders are compared after each seldom-th
+// operation only, and all at the end.
 const (
 	fewSequences = 2
 	seldom       = 10
@@ -59,7 +60,7 @@ func testRandom(t *testing.T, s *suite) {
 	var processes []models.Mailbox
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		if sequence++; (s.shared || s.variant) && sequence > fewSequences {
+		if sequence++; (s.shared || s.variant || s.few) && sequence > fewSequences {
 			return
 		}
 		if f == nil || !s.shared && sequence%perStore == 1 {

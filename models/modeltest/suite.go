@@ -83,7 +83,9 @@ func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
 	t.Run("embedded", func(t *testing.T) { check(t, s.on(openEmbedded)) })
 	for _, e := range limitedEngines {
-		t.Run("as "+e.Name, func(t *testing.T) { check(t, s.on(e.open)) })
+		on := s.on(e.open)
+		on.few = len(s.Values) > 0
+		t.Run("as "+e.Name, func(t *testing.T) { check(t, on) })
 	}
 }
 
@@ -203,6 +205,7 @@ type suite struct {
 	open   opener
 	golden string        // the folder of the golden files, "" for the model's own
 	faulty bool          // a fault was planted: golden files differ
+	few    bool          // random sequences are few
 	shared bool          // open returns one store again and again
 	second drivers.Store // of the second process of random sequences; nil: the store of the first
 	starts int           // how often a rule has begun on it
