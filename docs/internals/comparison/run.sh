@@ -5,6 +5,7 @@
 set -euo pipefail
 host=${1:-127.0.0.1} here=$(cd "$(dirname "$0")" && pwd) out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+export LATTE_LOG_DIR=$out
 
 mailbench_turn() {
 	mailbench run "$here/workload.yaml" --schema "$here/events.yaml" -e cassandra --contact "$host" --trials 1 --no-floor -q \
@@ -30,7 +31,7 @@ for ((turn = 0; turn < ${TURNS:-3}; turn++)); do
 done 2>"$out/log" >"$out/table" || { tail -5 "$out/log" >&2; exit 1; }
 
 echo 'pub async fn schema(ctx) { ctx.execute("DROP KEYSPACE IF EXISTS latte_comparison").await?; }' >"$out/drop.rn"
-latte schema "$out/drop.rn" "$host" >&2
+latte schema "$out/drop.rn" "$host" >>"$out/log" 2>&1
 
 echo "| operation | tool | p50, ms | p99, ms | per second |"
 echo "|---|---|---|---|---|"
