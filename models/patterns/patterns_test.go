@@ -170,7 +170,9 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 		return text
 	}
 	for _, tc := range []struct{ from, by, to, at string }{
-		{"orders", "buyer", "customers", "customer"}, {"orders", "city", "cities", "city"}, {"lines", "buyer at", "orders", "buyer at"},
+		{"orders", "buyer", "customers", "customer"},
+		{"orders", "city", "cities", "city"},
+		{"lines", "buyer at", "orders", "buyer at"},
 		{"visits", "customer", "customers", "customer"},
 	} {
 		there := map[string]bool{}
@@ -183,7 +185,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 			}
 		}
 	}
-	if a, b := row("orders", 3, "city"), row("cities", all["cities"].count-1, "city"); a != b {
+	if a, b := row("orders", 3, "city"), row("cities", 1, "city"); a != b {
 		t.Errorf("the latest city is %s, not %s", b, a)
 	}
 }

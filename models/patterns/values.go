@@ -39,7 +39,8 @@ type column struct {
 	kind     numbering
 	period   period  // of a bucket
 	refers   *column // the column whose values it has
-	referred uint64  // in so many rows of that table, from the first
+	referred uint64  // in so many rows of that table, from the first; 0: in those that are loaded before
+	aligned  uint64  // row k refers to one of the same of so many partitions
 }
 
 // numbering says which number a value has among those of its column.
@@ -155,14 +156,11 @@ func (c *column) to(target *column, whole bool) {
 	}
 	switch {
 	case whole:
-		c.kind, c.referred = byRow, rows
-		if partitions > 0 && rows > partitions {
-			c.referred -= rows % partitions
-		}
-	case c.Role == schemas.Partition:
+		c.kind, c.referred, c.aligned = byRow, 0, max(1, partitions)
+	case c.Role == schemas.Partition && c.of.partitions > 0:
 		c.kind = byPartition
-	case c.referred == rows && rows >= c.of.count && c.Access == nil:
-		c.kind = byRow
+	case c.referred == rows:
+		c.kind, c.referred, c.aligned = byRow, 0, 1
 	default:
 		c.kind = mixed
 	}
@@ -306,6 +304,13 @@ func (c *column) number(k, version uint64) uint64 {
 	}
 	n := k
 	switch c.kind {
+	case byRow:
+		if c.refers != nil && c.refers.of.count < c.of.count { // tables grow together
+			n = k%c.aligned + k/c.aligned*c.refers.of.count/c.of.count*c.aligned
+		}
+		if c.refers != nil && c.Access != nil {
+			n = c.Access(mix(k), n+1)
+		}
 	case byPartition:
 		if c.of.partitions > 0 {
 			n = g
