@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -83,6 +84,7 @@ type machine struct {
 	sequence int
 	spent    map[string]bool                   // counters that were deleted: no engine adds to them again
 	pinned   map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
+	added    int                               // adds since the last put
 }
 
 func pick[T any](m *machine, what string, from []T) T {
@@ -282,6 +284,13 @@ func (m *machine) write(p *schemas.Pattern) {
 	args := m.draw(p)
 	if !m.fresh(p, args) || m.vanishing(p, args) {
 		return
+	}
+	switch p.Kind {
+	case schemas.Add:
+		m.added++
+	case schemas.Put: // each add may put a cell's time on HBase 1 ms ahead of the clock: see decision 5
+		time.Sleep(time.Duration(min(m.added, 20)) * time.Millisecond)
+		m.added = 0
 	}
 	what, own := describe(p, args), clone(args)
 	r, err := m.session.Write(m.ctx, m.statement(p.Name), args)
