@@ -278,7 +278,7 @@ func (v *run) warnings() document.Section {
 		default:
 			names = append(names, fmt.Sprintf("%d minor", len(minor)))
 		}
-		s.Note(document.Warn, "Warnings", strings.Join(names, ", ")+" (see --full)")
+		s.Note(document.Warn, "Warnings", strings.Join(names, ", ")+" (--full)")
 	}
 	return s
 }
@@ -356,10 +356,13 @@ func (v *run) spread() (all []warning) {
 			low, high := slices.Min(known), slices.Max(known)
 			if high/max(low, 1) > most {
 				most = high / max(low, 1)
-				said.name = fmt.Sprintf("trials differ %.1f× (%s)", most, m.Name)
+				said.name = fmt.Sprintf("trials differ %.1f×", most)
 				said.text = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
 					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
 			}
+		}
+		if len(v.loads) > 1 {
+			said.name += " (" + l.Engine + ")"
 		}
 		if said.text != "" {
 			all = append(all, said)

@@ -346,19 +346,25 @@ func (m *Model) Count(op string) (n int64) {
 	return n
 }
 
-// Percentile is a percentile of an operation over all trials together; NaN if there were too few
-// operations for it.
+// Percentile is a percentile of an operation: the median of the trials, as of the whole load, or of all trials
+// together if one has too few operations for it. It is NaN if all together have too few.
 func (m *Model) Percentile(op string, p float64, of func(l *results.Latency) int64) float64 {
-	if m.Count(op) < results.EnoughFor(p) {
-		return math.NaN()
-	}
 	var all []part
+	few, most := false, int64(0)
 	for _, c := range m.used {
-		if c != nil && c.Ops[op].Count > 0 {
-			all = append(all, part{c.Ops[op].Quantiles, float64(c.Ops[op].Count)})
+		if c == nil {
+			continue
+		}
+		n := c.Ops[op].Count
+		few, most = few || n < results.EnoughFor(p), most+n
+		if n > 0 {
+			all = append(all, part{c.Ops[op].Quantiles, float64(n)})
 		}
 	}
-	if q := quantile(all, p); len(all) > 1 && !math.IsNaN(q) {
+	if most < results.EnoughFor(p) {
+		return math.NaN()
+	}
+	if q := quantile(all, p); few && len(all) > 1 && !math.IsNaN(q) {
 		return q
 	}
 	return m.Latencies(op, of).Median()
