@@ -239,7 +239,7 @@ func (s *session) fill(request *gocql.Batch, f *filled, st *statement, parts []d
 				values[at].v = drivers.Bigint(time + int64(i))
 			}
 		}
-		given := q.given(values)
+		given := q.given(nil, values)
 		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.conditional {
 			given[at] = gocql.UnsetValue // the node's own time
 		}

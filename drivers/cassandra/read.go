@@ -97,8 +97,14 @@ func (sl *slot) stream(ctx context.Context, st *statement, q *query, o *inputs, 
 
 // each calls do with each row of a result, on all its pages: with all columns that were selected.
 func (sl *slot) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (err error) {
+	var r struct { // room for most rows
+		columns [8]resultValue
+		dest    [8]any
+		row     [8]drivers.Value
+	}
 	n := len(q.columns)
-	columns, dest, row := make([]resultValue, n), make([]any, n), make([]drivers.Value, n)
+	columns, dest := slices.Grow(r.columns[:0], n)[:n], slices.Grow(r.dest[:0], n)[:n]
+	row := slices.Grow(r.row[:0], n)[:n]
 	for i := range columns {
 		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: sl.tolerant}
 		dest[i] = &columns[i]

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -96,9 +97,17 @@ type inputs struct {
 	state   []byte     // where the page begins, in the protocol's form
 }
 
+// request has room for what most requests bind: one allocation in place of three.
+type request struct {
+	values [8]bindValue
+	given  [8]any
+	key    [64]byte
+}
+
 // send binds the values of a query and sends it.
 func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
-	values := make([]bindValue, len(q.binds))
+	r := new(request)
+	values := slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
 	for i, from := range q.binds {
 		switch from {
 		case bindLimit:
@@ -116,7 +125,8 @@ func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
 		}
 	}
 	// A page that is fetched ahead would be counted before it is read.
-	request := sl.store.session.Query(q.text, q.given(values)...).Consistency(sl.store.settings.consistency).Prefetch(0)
+	given := q.given(r.given[:0], values)
+	request := sl.store.session.Query(q.text, given...).Consistency(sl.store.settings.consistency).Prefetch(0)
 	if sl.tracer != nil {
 		request.Trace(sl.tracer)
 	}
@@ -124,7 +134,7 @@ func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
 		request.NoSkipMetadata() // the columns of the result depend on the outcome
 	}
 	if q.route != nil {
-		request.RoutingKey(q.partition(nil, values))
+		request.RoutingKey(q.partition(r.key[:0], values))
 	}
 	if o.time != 0 {
 		request.WithTimestamp(o.time)
@@ -141,9 +151,9 @@ func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
 	return request.Iter()
 }
 
-// given returns the values as gocql takes them, without optional ones that are null or empty.
-func (q *query) given(values []bindValue) []any {
-	all := make([]any, len(values))
+// given appends the values as gocql takes them, without optional ones that are null or empty.
+func (q *query) given(all []any, values []bindValue) []any {
+	all = slices.Grow(all, len(values))[:len(values)]
 	for i := range values {
 		all[i] = &values[i]
 	}
