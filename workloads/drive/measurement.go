@@ -217,10 +217,6 @@ func (e errorCounts) sorted() []results.ErrorCount {
 	return results.SortErrors(counts)
 }
 
-// patternsMost is how many patterns of one operation a worker has room for without
-// allocating memory. No bundled model uses as many.
-const patternsMost = 16
-
 // perOperation returns the patterns with the mean of their calls and their times, the most calls
 // first.
 func perOperation(n int64, parts []latency.Part) []results.PatternCalls {
