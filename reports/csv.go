@@ -24,8 +24,7 @@ var csvHead = []string{
 
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
 // all operations together, then one for each operation, and then one for each stream, whose
-// op is STREAM/all. The figures are those of run.json. A field is empty if the figure was not
-// counted, or if it is a latency and no operation succeeded.
+// op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
 	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
 	_ = out.Write(csvHead)
@@ -40,13 +39,12 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), op,
 				}, counts...))
 			}
-			row(csvAll, append([]string{integer(in.OK), "", integer(in.Failed), integer(in.Unknown), integer(in.Dropped), ""},
-				append(times(in.OK, in.P50, in.P99, in.Max), field(c.Point))...)...)
 			each := func(op string, o results.Outcomes) {
 				row(field(op), append([]string{
 					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
 				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
 			}
+			each(csvAll, in.Outcomes)
 			for _, name := range sortedOps(in.Ops) {
 				each(name, in.Ops[name])
 			}

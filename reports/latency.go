@@ -251,7 +251,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	s.Note(document.Faint, "", fmt.Sprintf("* best or not significantly worse (op p50: to %g×); %s",
+	s.Note(document.Faint, "", fmt.Sprintf("* best or not significantly worse (op p50: and ≤%g×); %s",
 		heats[0], latencyNote(l)))
 	if few {
 		s.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations", results.EnoughFor(0.99)))

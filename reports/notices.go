@@ -255,30 +255,31 @@ func (l *legend) lines() [][2]string {
 	return all
 }
 
-// warnings are those that change how the latencies are read: the text of one, or the names of several. The texts are
-// folded with those of the minor ones, which are counted.
+// warnings are those that change how the latencies are read: the text of one, or the names of several. Minor ones are
+// counted. The texts of those that are only named or counted are folded.
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
 	all, minor := v.allWarnings()
-	if len(all) == 1 {
-		s.Note(document.Warn, "Warning", all[0].text)
-		return s
-	}
-	var names []string
+	var said []string
 	for _, w := range all {
-		if !slices.Contains(names, w.name) {
-			names = append(names, w.name)
+		if !slices.Contains(said, w.name) {
+			said = append(said, w.name)
 		}
 	}
-	if len(all) > 0 {
-		switch len(minor) {
-		case 0:
-		case 1:
-			names = append(names, minor[0].name)
-		default:
-			names = append(names, fmt.Sprintf("%d minor", len(minor)))
-		}
-		s.Note(document.Warn, "Warnings", strings.Join(names, ", ")+" (--full)")
+	if len(all) == 1 {
+		said[0] = all[0].text
+	}
+	switch {
+	case len(minor) == 1 && len(all) != 1:
+		said = append(said, minor[0].name)
+	case len(minor) > 0:
+		said = append(said, fmt.Sprintf("%d minor", len(minor)))
+	}
+	switch text := strings.Join(said, ", "); {
+	case len(all) == 1 && len(minor) == 0:
+		s.Note(document.Warn, "Warning", text)
+	case len(said) > 0:
+		s.Note(document.Warn, "Warnings", text+" (--full)")
 	}
 	return s
 }

@@ -230,13 +230,16 @@ func (v *run) findings() document.Section {
 		s.Say(style, fmt.Sprintf("%s %s on %s", f.Rule, f.Where, f.Engine), f.Verdict+": "+f.Measured)
 		s.Say(document.Faint, "lint", f.Predicted)
 	}
-	if v.Sweep == nil || len(v.Findings) == 0 {
+	if v.Sweep == nil || len(v.Sweep.Points) == 0 || len(v.Findings) == 0 {
 		return s
 	}
 	first, last := v.Sweep.Points[0], v.Sweep.Points[len(v.Sweep.Points)-1]
-	for i, p := range last.Partitions {
+	for _, p := range last.Partitions {
+		i := slices.IndexFunc(first.Partitions, func(o results.Partition) bool {
+			return o.Engine == p.Engine && o.Model == p.Model
+		})
 		was, is := v.onDisk(p.Engine, first.Value), v.onDisk(p.Engine, last.Value)
-		if i < len(first.Partitions) && was > 0 && is > 0 {
+		if i >= 0 && was > 0 && is > 0 {
 			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s → %s",
 				words.Size(first.Partitions[i].Files), words.Size(p.Files), words.Size(was), words.Size(is)))
 		}

@@ -270,7 +270,7 @@ func (p *pair) each(yield func(s *series, m *Measure) bool) {
 			s = &p.series[i]
 		}
 		for _, m := range measures {
-			fits := m.whole == (s.operation == everything) && (m.Name == maxRate) == (s.operation == searched)
+			fits := m.whole == (s.operation == everything) && (m.Name == maxRate) == (p.search && i == 0)
 			if p.search && m.Name != maxRate {
 				fits = fits && !m.Timed() && m.Name != "errors"
 			}

@@ -329,7 +329,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s level or better on the %s load)", strings.Join(by[name], ", "), name, load))
+		parts = append(parts, fmt.Sprintf("%s (%s is no worse on the %s load)", strings.Join(by[name], ", "), name, load))
 	}
 	if len(parts) == 0 {
 		return ""
