@@ -159,7 +159,7 @@ func TestModelSections(t *testing.T) {
 		if *update {
 			page = before + begin + want.String() + "<!-- end -->" + after
 		} else if section != want.String() {
-			t.Errorf("%s has after %s\n%s\nwant (go test -run TestModelSections . -update)\n%s", document, begin, section, want.String())
+			t.Errorf("%s has after %s\n%s\nwant (go test -run TestModelSections ./.ci -update)\n%s", document, begin, section, want.String())
 		}
 	}
 	if *update && !t.Failed() {

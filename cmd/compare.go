@@ -246,12 +246,12 @@ func compareCommand(dir string) string {
 // arguments that all runs share.
 func (f *compareFlags) commands() (map[string][]string, error) {
 	lines := map[string][]string{}
-	for flag, text := range map[string]string{"run": f.workload, baseSide: f.base, newSide: f.new} {
-		line, err := shellquote.Split(text)
+	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
+		line, err := shellquote.Split(flag[1])
 		if err != nil {
-			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag, text)
+			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag[0], flag[1])
 		}
-		lines[flag] = line
+		lines[flag[0]] = line
 	}
 	all := map[string][]string{}
 	for _, side := range []string{baseSide, newSide} {

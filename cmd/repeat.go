@@ -151,7 +151,8 @@ func sameTraces(ctx context.Context, was *results.Run, c *run.Config) error {
 			at[p.Value] = p.Workload
 		}
 	}
-	for point, w := range at {
+	for _, point := range slices.Sorted(maps.Keys(at)) {
+		w := at[point]
 		for i := range w.Phases {
 			p := &w.Phases[i]
 			if p.Replay == nil {

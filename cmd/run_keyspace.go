@@ -104,6 +104,9 @@ func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) 
 	if !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") || len(was.Schemas) != 1 {
 		return r, nil
 	}
+	if f.prove && len(was.Findings) == 0 {
+		return r, usagef("--prove: that run was made without --prove; name the schema in place of --from %s", f.from)
+	}
 	s, err := schemas.Parse("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
 	if err != nil {
 		return r, usage(err)

@@ -240,6 +240,7 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 		}
 		all = append(all, one)
 	}
+	slices.SortStableFunc(all, func(a, b measuredAt) int { return cmp.Compare(a.rows, b.rows) }) // trials go up and down
 	return all
 }
 
@@ -248,7 +249,7 @@ func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 	switch {
 	case p.shows == nil:
 		return "not shown", p.why
-	case len(at) < 2:
+	case len(at) < 2 || at[0].rows == at[len(at)-1].rows:
 		return "not measured", "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]

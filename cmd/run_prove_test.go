@@ -63,6 +63,7 @@ func TestProof(t *testing.T) {
 			"confirmed: page reads 9× the bytes a row at 10× the size of its collection or content (10 → 90), p50 100µs → 200µs",
 		},
 		{byDeletes, []measuredAt{few}, "not measured: no operation succeeded at each point"},
+		{byRows, []measuredAt{few, few}, "not measured: no operation succeeded at each point"},
 		{nil, nil, "not shown: why"},
 	} {
 		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, unit: "orders", why: "why"}

@@ -206,7 +206,7 @@ func peakOfRun(t *testing.T, args ...string) (took int64, printed []byte) {
 func peakOf(pid int) (peak int64) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		_, after, printed := strings.Cut(string(status), "RssAnon:") // a process that has ended tells none
+		_, after, printed := strings.Cut(string(status), "RssAnon:") // a process that has ended has none
 		if err != nil || !printed {
 			return peak
 		}

@@ -372,9 +372,9 @@ patterns:
 			t.Errorf("indexes of table %s are %v, want %s (the default is %q)", table, kinds, want, st.server[defaultIndex])
 		}
 	}
-	told := st.Observe().Settings
+	reported := st.Observe().Settings
 	for _, name := range []string{"sstable.selected_format", "memtable_heap_space", "concurrent_compactors", defaultIndex, "java.version"} {
-		if told["server_"+name] == "" {
+		if reported["server_"+name] == "" {
 			t.Errorf("setting %s is not reported", name)
 		}
 	}

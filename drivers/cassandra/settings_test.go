@@ -168,7 +168,7 @@ func TestUnreachable(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	if l := limitsOf(nil); l.batch != 50<<10 || l.mutation != 16<<20-mutationMargin {
-		t.Errorf("limits of a cluster that tells none: %+v", l)
+		t.Errorf("limits of a cluster that reports none: %+v", l)
 	}
 	l := limitsOf(map[string]string{
 		"max_mutation_size": "8192KiB", "native_transport_max_frame_size": "16MiB",

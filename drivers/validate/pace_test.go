@@ -107,8 +107,8 @@ func TestOnePause(t *testing.T) {
 		if got := time.Since(began); got != 2*time.Second {
 			t.Errorf("another session went on after %v, want 2s: a slow read and a pause", got)
 		}
-		if told := p.Kept(); told.Pauses != 1 || told.Paused != 1 {
-			t.Errorf("%+v, want one pause of 1s", told)
+		if kept := p.Kept(); kept.Pauses != 1 || kept.Paused != 1 {
+			t.Errorf("%+v, want one pause of 1s", kept)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		reads(t, p, 1, 0, always(time.Second))

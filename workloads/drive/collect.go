@@ -265,10 +265,10 @@ func newSlots(p *workloads.Phase) slots {
 	}
 	s.at = make([][workloads.MaxOps]int, len(p.Streams))
 	for i := range p.Streams {
-		asks := p.Streams[i].PerSecond()
+		rates := p.Streams[i].PerSecond()
 		for op := range p.Patterns.Ops() {
 			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
-			if asks.Has(workloads.Op(op)) {
+			if rates.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
 			}
 		}
@@ -375,8 +375,8 @@ func (f *figures) streams() (all []results.Stream) {
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
 			Offered: f.offered(&counted, of), Late: counted.late, Queued: counted.queued,
 		}
-		if asks := s.PerSecond(); s.Arrivals != workloads.Closed {
-			for _, n := range asks {
+		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
+			for _, n := range rates {
 				one.Rate += n
 			}
 		}

@@ -74,7 +74,7 @@ const LeastLateness = 2 * time.Millisecond
 type Progress struct {
 	OK       int64   // operations that succeeded
 	Failed   int64   // operations that were executed and did not succeed
-	Dropped  int64   // scheduled operations and never started
+	Dropped  int64   // scheduled, and never started
 	Total    int64   // operations of the phase; 0: not known
 	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
 	Rate     float64 // successful operations a second: of the last window, at the end of the phase
@@ -257,7 +257,7 @@ func (p *phase) unsupported(o *plan.Operation) bool {
 // overdueMost is how many overdue operations are looked at, which takes a second or two.
 const overdueMost = 1 << 22
 
-// countOverdue counts the scheduled operations when the phase was stopped and that no
+// countOverdue counts the operations that were scheduled before the phase was stopped, and that no
 // worker had taken. They were offered, and not executed. It looks at overdueMost of them
 // and assumes the same rate and the same streams for the rest.
 func (f *figures) countOverdue(stopped time.Duration) {

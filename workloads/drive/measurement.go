@@ -123,11 +123,11 @@ func (f *figures) op(of []int) results.Op {
 			BytesAdded: float64(c.BytesAdded) / n,
 			BlobCalls:  float64(c.BlobCalls) / n, BlobBytesRead: float64(c.BlobBytesRead) / n,
 			BlobBytesWritten: float64(c.BlobBytesWritten) / n,
-			CallsDeviation:   deviations[0], RowsDeviation: deviations[2], BytesDeviation: deviations[3],
+			CallsDeviation:   deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
 		}
 		if c.Unreported == 0 {
 			examined := float64(c.RowsExamined) / n
-			o.Store.RowsExamined, o.Store.ExaminedDeviation = &examined, deviations[1]
+			o.Store.RowsExamined, o.Store.ExaminedDeviation = &examined, deviations[ofScanned]
 		}
 	}
 	return o

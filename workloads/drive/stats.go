@@ -66,10 +66,19 @@ type opStats struct {
 // squares are sums of squares of countsOf, for standard deviations between operations.
 type squares [4]float64
 
-// countsOf are requests, rows examined, rows and bytes.
+// The places of countsOf.
+const (
+	ofRequests = iota
+	ofScanned
+	ofRows
+	ofBytes
+)
+
+// countsOf are requests, rows scanned, rows and bytes.
 func countsOf(c *drivers.Cost) [4]float64 {
 	return [4]float64{
-		float64(c.Calls), float64(c.RowsExamined), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten),
+		ofRequests: float64(c.Calls), ofScanned: float64(c.RowsExamined),
+		ofRows: float64(c.RowsRead + c.RowsWritten), ofBytes: float64(c.BytesRead + c.BytesWritten),
 	}
 }
 

@@ -74,7 +74,7 @@ func Overloaded(c *results.Cell) bool {
 func pausedAtEnd(c *results.Cell) bool {
 	o := c.Offered
 	behind := o.LastStart - o.Span
-	if behind <= 0 { // the phase was stopped with scheduled operations and not started
+	if behind <= 0 { // the phase was stopped before scheduled operations had started
 		behind = o.Span * (1 - o.Achieved/o.Rate)
 	}
 	if behind <= endPause || c.Evidence == nil {

@@ -24,7 +24,7 @@ type Stream interface {
 	// is false when the phase has no more. A caller passes the same o each time: in a
 	// closed loop, o identifies the client.
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
-	// Open reports whether operations are scheduled by a schedule: an open loop.
+	// Open reports whether operations have a schedule: an open loop.
 	Open() bool
 	// Span is how long the schedule is: as long as the phase, or else up to the last
 	// operation that Next has made. It is 0 for a closed loop.

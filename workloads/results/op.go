@@ -187,7 +187,7 @@ type ErrorCount struct {
 // OtherErrors is the text for all errors beyond the first few.
 const OtherErrors = "other errors"
 
-// NeverEnded is the value of a percentile that lies among scheduled operations and never
+// NeverEnded is the value of a percentile that lies among operations that were scheduled and never
 // started.
 const NeverEnded = -1
 

@@ -220,8 +220,8 @@ func (r *runner) floor(ctx context.Context) {
 }
 
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
-// time, choice of operation and key, two readings of the clock, recording. The
-// schedule is always after, so that nothing waits.
+// time, choice of operation and key, two readings of the clock, recording. All
+// operations are late, so that nothing waits.
 func harnessFloor(ctx context.Context) (results.Floor, error) {
 	w, census, err := nothingWorkload(ctx)
 	if err != nil {

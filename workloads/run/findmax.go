@@ -26,10 +26,10 @@ const (
 	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
 	closedFrom  = 100
 	longestStep = time.Minute
-	// An operation that starts later than stepMaxLag, or twice the longest bound, is dropped,
+	// An operation that starts later than stepMaxWait, or twice the longest bound, is dropped,
 	// and its step fails. Otherwise the backlog of a rate far above capacity would take
 	// minutes.
-	stepMaxLag = 2 * time.Second
+	stepMaxWait = 2 * time.Second
 	// refillBelow is the least share of the messages at the search's start that must be live
 	// before a step. If fewer are, the search delivers new ones.
 	refillBelow = 0.9
@@ -151,7 +151,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	var last drive.Progress
 	step.Cell, _, err = s.on.measure(ctx, &drawn, func(spec *drive.Spec) {
 		spec.Log = nil // the interval log would have the windows of some twenty phases
-		spec.MaxWait = min(spec.MaxWait, maxLagOf(s.Objectives))
+		spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 		spec.Progress = func(d drive.Progress) {
 			if last = d; !d.Finished {
 				s.progress(what, d)
@@ -205,9 +205,9 @@ func (s *maxSearch) progress(what string, d drive.Progress) {
 	s.on.runner.progress(what, d)
 }
 
-// maxLagOf is how late an operation of a step may start before it is dropped.
-func maxLagOf(objectives []results.Objective) time.Duration {
-	wait := stepMaxLag
+// maxWaitOf is how late an operation of a step may start before it is dropped.
+func maxWaitOf(objectives []results.Objective) time.Duration {
+	wait := stepMaxWait
 	for _, o := range objectives {
 		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
 			wait = max(wait, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxWait))))

@@ -94,9 +94,9 @@ func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...
 	for i := range r.calls {
 		c := &r.calls[i]
 		patterns[c.runs.Name] = true
-		told := c.Work.Requests // a server that refuses a request, which is then sent again, does not tell of it
-		if c.Err == nil && told >= 0 && (told < c.counted.Calls || told > c.counted.Calls+c.counted.Retries) {
-			t.Errorf("pattern %s (%s): the session counted %+v, the engine tells %+v", c.runs.Name, c.Args, c.counted, c.Work)
+		counted := c.Work.Requests // a server that refuses a request, which is then sent again, is not in it
+		if c.Err == nil && counted >= 0 && (counted < c.counted.Calls || counted > c.counted.Calls+c.counted.Retries) {
+			t.Errorf("pattern %s (%s): the session counted %+v, the engine reports %+v", c.runs.Name, c.Args, c.counted, c.Work)
 		}
 	}
 	if len(patterns) < 5 {

@@ -70,7 +70,7 @@ func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float6
 		times = append(times, c.Time(&o, f))
 		intervals = c.Times(op, f)
 		if o.DueDiffers() { // intervals have only operations that were ok
-			intervals = slices.Repeat(times[:1], tellIntervals)
+			intervals = slices.Repeat(times[:1], knownIntervals)
 		}
 		v.n += o.Count
 	}
@@ -92,15 +92,15 @@ func (v *Value) of(trials []float64) {
 const (
 	// The ranges of n trials of two equal stores lie apart with the probability
 	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
-	tellTrials = 4
-	// With fewer trials than tellTrials one value must also be this many times the other,
+	knownTrials = 4
+	// With fewer trials than knownTrials one value must also be this many times the other,
 	// because the distance of another trial is unknown.
-	tellFactor = 1.5
+	knownFactor = 1.5
 	// A single trial needs this many intervals with enough operations. The middle half of
 	// their values is its range.
-	tellIntervals = 5
+	knownIntervals = 5
 	// A counter is a mean over drawn messages. A difference must be more than
-	// knownErrors standard errors. Fewer than tellOperations operations do not show how far
+	// knownErrors standard errors. Fewer than knownOperations operations do not show how far
 	// off their mean is: the difference must be as many standard deviations of a single one.
 	knownErrors     = 3
 	knownOperations = 30
@@ -114,14 +114,14 @@ func Differs(f results.Figure, a, b *Value) bool {
 	if b.Low <= a.High {
 		return false
 	}
-	return min(a.Trials, b.Trials) >= tellTrials || b.Median >= tellFactor*a.Median
+	return min(a.Trials, b.Trials) >= knownTrials || b.Median >= knownFactor*a.Median
 }
 
 // sameMost is by which share two values may differ that are called the same.
 const sameMost = 0.1
 
 // Same reports whether a difference of more than sameMost between a and b is excluded: by the ranges
-// of trials, or by tellErrors standard errors of a counter.
+// of trials, or by knownErrors standard errors of a counter.
 func Same(f results.Figure, a, b *Value) bool {
 	if !f.Counted() {
 		return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low)
@@ -141,7 +141,7 @@ func (v *Value) err() float64 {
 // spread sets the range of a single trial from its intervals. With too few of them the
 // value is not known well enough to be compared.
 func (v *Value) spread(intervals []float64) {
-	if len(intervals) < tellIntervals {
+	if len(intervals) < knownIntervals {
 		v.Known = false
 		return
 	}
