@@ -126,6 +126,11 @@ var layers = []struct {
 	},
 	{"workloads/replay", []string{"schemas/plainfile", "schemas/strict", "workloads", "workloads/plan"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "workloads/results"}},
 	{"workloads/fit", []string{"schemas/plainfile", "schemas/words", "models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages", "workloads/plan"}},
+	{
+		"workloads/keyspace",
+		[]string{"schemas", "schemas/lint", "schemas/strict", "schemas/words", "drivers", "models/patterns", "workloads", "workloads/results"},
+		[]string{"drivers/engines"},
+	},
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
 	{"workloads/plan", []string{"workloads", "workloads/random"}, nil},

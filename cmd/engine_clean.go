@@ -17,7 +17,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/scratch"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
@@ -169,7 +168,7 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 	if len(there) == 0 {
 		c.rest = fmt.Sprintf("nothing of mailbench is on %s\n", e.Name)
 	}
-	notes, list := subject.Notes(os.TempDir(), run.TemporaryPattern), []listedNamespace{}
+	notes, list := subject.Notes(os.TempDir(), scratch.TemporaryPattern), []listedNamespace{}
 	for _, n := range there {
 		l := listedNamespace{Name: n.Name, Tables: n.Tables, State: "kept by --data, or of another machine"}
 		tables, size, age := "-", "-", "-"
@@ -209,7 +208,7 @@ const resultsDir = "results"
 // leftovers lists what killed runs left on this machine: temporary data folders,
 // and unfinished results in a folder.
 func leftovers(dir string) ([]scratch.Left, error) {
-	data, err := scratch.Find(os.TempDir(), run.TemporaryPattern)
+	data, err := scratch.Find(os.TempDir(), scratch.TemporaryPattern)
 	if err != nil {
 		return nil, fmt.Errorf("look for temporary data folders: %w", err)
 	}

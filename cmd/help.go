@@ -178,18 +178,21 @@ func completeRun(cmd *cobra.Command, known registry) {
 	completeFlags(cmd, map[string][]string{
 		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
 	})
-	register(cmd, "set", func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		name := results.DefaultWorkload
+	register(cmd, "set", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		name, f := results.DefaultWorkload, runFlags{quiet: true}
 		if len(args) > 0 {
 			name = args[0]
 		}
-		return known.completeSet(name, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		if file, _ := f.schemaOf(args); file != "" { // its patterns are the keys of a mix
+			_, _ = f.ofSchema(cmd, known, file, args)
+		}
+		w, _ := f.workload(known.engines, name)
+		return known.completeSet(w, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
 // completeSet completes KEY=VALUE of a workload. Keys are completed up to their next part.
-func (r registry) completeSet(workload, typed string) []string {
-	w, _ := (&workloadFlags{}).workload(r.engines, workload)
+func (r registry) completeSet(w *workloads.Workload, typed string) []string {
 	if w == nil {
 		return nil
 	}

@@ -148,15 +148,15 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if f.prove && f.probes == nil && (schema == "" || len(args) > 0 && args[0] != schema) {
+	if f.prove && f.keyspace == nil && (schema == "" || len(args) > 0 && args[0] != schema) {
 		return usagef("--prove measures what lint finds in a schema: name the schema, and no workload")
 	}
 	if schema != "" {
-		if known, err = f.keyspace(cmd, known, schema, args); err != nil {
+		if known, err = f.ofSchema(cmd, known, schema, args); err != nil {
 			return err
 		}
-		if f.prove && !slices.ContainsFunc(f.probes, func(p probe) bool { return p.shows != nil }) {
-			return tellUnproven(cmd.OutOrStdout(), f.probes)
+		if f.prove && !f.keyspace.CanProve() {
+			return tellUnproven(cmd.OutOrStdout(), f.keyspace)
 		}
 	}
 	if err := cmp.Or(
@@ -170,7 +170,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := f.fitsSchema(c, name, schema == "" && was == nil); err != nil {
+	if err := f.fitsSchema(c, name); err != nil {
 		return err
 	}
 	if f.mail != "" {
@@ -246,7 +246,7 @@ func (f *runFlags) plan(cmd *cobra.Command, c *run.Config) error {
 // besides measuring.
 func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.Run, runErr error) error {
 	if f.prove && result.Sweep != nil {
-		result.Findings = proof(f.probes, result.Config.Engines, result)
+		result.Findings = f.keyspace.Findings(result.Config.Engines, result)
 	}
 	saveErr := dir.Commit(result)
 	if saveErr == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -42,7 +43,7 @@ type runFlags struct {
 	from, metrics   string
 	schema          string
 	prove           bool
-	probes          []probe // findings of lint that the run is to show
+	keyspace        *keyspace.Keyspace // of a run of a schema
 	dryRun          bool
 	findMax         findMaxFlags
 	shard, start    string

@@ -4,21 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -38,9 +34,9 @@ func (f *runFlags) schemaOf(args []string) (string, error) {
 	return args[0], nil
 }
 
-// keyspace lets the run be one of a schema's access patterns: the only model is that of the schema. Without a
+// ofSchema lets the run be one of a schema's access patterns: the only model is that of the schema. Without a
 // workload file, the workload follows from the schema.
-func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, args []string) (registry, error) {
+func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, file string, args []string) (registry, error) {
 	for _, flag := range []string{"model", "mail", "verify", "data", "shard"} {
 		if cmd.Flags().Changed(flag) {
 			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, file)
@@ -53,50 +49,38 @@ func (f *runFlags) keyspace(cmd *cobra.Command, known registry, file string, arg
 	if len(s.Tables) == 0 {
 		return known, usagef("%s has no table; expected tables: {orders: {partition: [customer uuid]}}", file)
 	}
-	k, report, err := known.keyspaceOf(s)
+	k, err := keyspace.Of(s, known.engines)
 	if err != nil {
-		return known, err
+		return known, usage(err)
 	}
 	if !f.quiet {
-		tellKeyspace(cmd.ErrOrStderr(), k, s)
-	}
-	f.set = append([]string{"patterns=" + kindsOf(k, f.prove)}, f.set...)
-	if f.prove {
-		f.probes = probesOf(k, report)
-		levels, err := f.levels()
-		if err != nil {
-			return known, err
+		for _, note := range k.Notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s\n", s.File, note)
 		}
-		f.text, f.textName = []byte(proveWorkload(k, f.probes, levels)), file
-	} else if len(args) == 0 || args[0] == file {
-		f.text, f.textName = []byte(workloadOf(k)), file
-	} else if src, err := plainfile.Read(args[0], mostText); err == nil &&
-		!slices.Contains(strict.Keys(src), "population") {
-		f.set = append([]string{fmt.Sprintf("population={rows: %d}", k.Rows)}, f.set...)
+		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s; tables without rows in the schema have as many, %d partitions where "+
+			"rows share one (--set population.rows=N changes the number)\n", s.File, words.Plural(k.Rows, "row"),
+			patterns.DefaultPartitions)
 	}
+	sets := []string{k.Kinds(f.prove)}
+	switch own := len(args) == 0 || args[0] == file; {
+	case f.prove:
+		var levels []int
+		if f.sweep != "" {
+			if levels, err = keyspace.Levels(f.sweep); err != nil {
+				return known, usagef("--sweep %w", err)
+			}
+		}
+		f.text, f.textName, f.sweep = []byte(k.ProofWorkload(levels)), file, ""
+	case own:
+		f.text, f.textName = []byte(k.Workload()), file
+	default:
+		if src, err := plainfile.Read(args[0], mostText); err == nil && !slices.Contains(strict.Keys(src), "population") {
+			sets = append(sets, fmt.Sprintf("population={rows: %d}", k.Rows))
+		}
+	}
+	f.set, f.keyspace = append(sets, f.set...), k
 	known.models, f.models = []models.Model{k.Model()}, []string{k.Schema.Name}
 	return known, nil
-}
-
-// keyspaceOf is a schema as a run has it, with what lint says of it. Columns that lint takes for buckets are buckets.
-func (r registry) keyspaceOf(s *schemas.Schema) (*patterns.Keyspace, *lint.Report, error) {
-	report, err := lint.Check(s, lint.Options{AllowUnread: true, Facts: drivers.FactsOf(r.engines, s)})
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	for _, g := range report.Guesses {
-		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
-			if t.Purposes == nil {
-				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
-			}
-			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
-		}
-	}
-	k, err := patterns.Of(s)
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	return k, report, nil
 }
 
 // withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
@@ -111,114 +95,37 @@ func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) 
 	if err != nil {
 		return r, usage(err)
 	}
-	k, report, err := r.keyspaceOf(s)
-	if err == nil {
-		r.models = []models.Model{k.Model()}
-		f.probes, f.prove = probesOf(k, report), f.prove || len(was.Findings) > 0
+	k, err := keyspace.Of(s, r.engines)
+	if err != nil {
+		return r, usage(err)
 	}
-	return r, err
-}
-
-// tellKeyspace says what the run of a schema leaves out, and what it assumes.
-func tellKeyspace(w io.Writer, k *patterns.Keyspace, s *schemas.Schema) {
-	for _, note := range k.Notes {
-		fmt.Fprintf(w, "mailbench: %s: %s\n", s.File, note)
-	}
-	fmt.Fprintf(w, "mailbench: %s: %s; tables without rows in the schema have as many, %d partitions where rows share one "+
-		"(--set population.rows=N changes the number)\n", s.File, words.Plural(k.Rows, "row"), patterns.DefaultPartitions)
-}
-
-// kindsOf are the patterns of a keyspace as the workload has them, with those that read whole partitions if wanted.
-func kindsOf(k *patterns.Keyspace, wholes bool) string {
-	all := map[string]string{}
-	for _, p := range k.Schema.Patterns {
-		if slices.Contains(k.Patterns, p) || wholes && strings.HasPrefix(p.Name, patterns.Whole) {
-			all[p.Name] = "write"
-			if p.Kind.Reads() {
-				all[p.Name] = "read"
-			}
-		}
-	}
-	return flow(all)
-}
-
-// flow writes a mapping in one line.
-func flow(of map[string]string) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, strconv.Quote(name)+": "+of[name])
-	}
-	return "{" + strings.Join(all, ", ") + "}"
-}
-
-// Shares of the default mix in percent.
-const (
-	readShare  = 80.0
-	writeShare = 20.0
-)
-
-// defaultMix is the mix of a run of a schema: reads and writes evenly within their shares. Scans, which only audits
-// need, are left out, and patterns that run as a part or fallback of others.
-func defaultMix(k *patterns.Keyspace) string {
-	within := map[*schemas.Pattern]bool{}
-	for _, p := range k.Patterns {
-		within[p.Fallback] = true
-		for _, part := range p.Parts {
-			within[part.Pattern] = true
-		}
-	}
-	mix := map[string]string{}
-	for share, reads := range map[float64]bool{readShare: true, writeShare: false} {
-		all := slices.DeleteFunc(slices.Clone(k.Patterns), func(p *schemas.Pattern) bool {
-			return within[p] || p.Kind == schemas.Scan || p.Kind.Reads() != reads
-		})
-		for _, p := range all {
-			mix[p.Name] = fmt.Sprintf("%.4g", share/float64(len(all)))
-		}
-	}
-	return flow(mix)
-}
-
-// workloadOf is the workload of a schema that has none.
-func workloadOf(k *patterns.Keyspace) string {
-	return fmt.Sprintf(`version: 1
-name: %s
-doc: The access patterns of a schema, %g%% reads and %g%% writes
-population: {rows: %d}
-keys: {rows: zipf}
-phases:
-  - load: {}
-  - settle: {}
-  - warmup: {duration: 2s}
-  - measure: {duration: 20s, rate: 500/s, mix: %s}
-`, k.Schema.Name, readShare, writeShare, k.Rows, defaultMix(k))
+	r.models = []models.Model{k.Model()}
+	f.keyspace, f.prove = k, f.prove || len(was.Findings) > 0
+	return r, nil
 }
 
 // fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
-func (f *runFlags) fitsSchema(c *run.Config, file string, unnamed bool) error {
+func (f *runFlags) fitsSchema(c *run.Config, file string) error {
 	if len(c.Workload.Patterns) == 0 {
 		return nil
 	}
-	if unnamed {
+	if f.keyspace == nil {
 		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
 	}
-	s, err := c.Models[0].Schema()
-	if err != nil {
-		return err
-	}
-	tables := map[string][]string{}
-	for _, t := range s.Tables {
-		tables[t.Name] = schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Workload.Values)) {
-		at := strings.LastIndexByte(name, '.')
-		table, column := name[:at], name[at+1:]
-		where := c.Workload.Values[name].Pos.In(cmp.Or(f.textName, file))
-		if columns, ok := tables[table]; !ok {
-			return usage(fmt.Errorf("%s: values: %w", where, unknown("table", table, slices.Sorted(maps.Keys(tables)))))
-		} else if !slices.Contains(columns, column) {
-			return usage(fmt.Errorf("%s: values of table %s: %w", where, table, unknown("column", column, columns)))
-		}
+	if err := keyspace.Check(f.keyspace.Schema, c.Workload, cmp.Or(f.textName, file)); err != nil {
+		return usage(err)
 	}
 	return nil
+}
+
+// tellUnproven prints the findings of a schema of which a run shows none.
+func tellUnproven(w io.Writer, k *keyspace.Keyspace) (err error) {
+	all := k.Findings([]string{""}, &results.Run{})
+	if len(all) == 0 {
+		_, err = fmt.Fprintln(w, "lint warns of nothing that growth could show")
+	}
+	for _, f := range all {
+		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
+	}
+	return err
 }

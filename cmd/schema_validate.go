@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,7 +21,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -139,15 +137,15 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	}
 	whole := false
 	defer func() { err = errors.Join(err, endJournal(journal, whole)) }()
-	dir, remove, err := scratchFolder()
+	folder, err := scratch.Temporary()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, remove()) }()
+	defer func() { err = errors.Join(err, folder.Remove()) }()
 	pace := &validate.Pace{Rate: float64(f.rateLimit), Latency: f.latency}
 	bar := newBar(cmd.ErrOrStderr(), f.silent)
 	report, err := validate.Run(ctx, st, s, validate.Config{
-		Dir: dir, Workers: f.workers, Sample: float64(f.sample), Seed: f.seed,
+		Dir: folder.Path(), Workers: f.workers, Sample: float64(f.sample), Seed: f.seed,
 		Pace: pace, Journal: journal,
 		Progress: func(p validate.Progress) { bar.show(p.String()) },
 	})
@@ -205,18 +203,6 @@ func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*sche
 		return nil, nil, err
 	}
 	return own, skipped, st.Apply(ctx, own)
-}
-
-// scratchFolder makes a temporary folder. The next mailbench finds it if this process is killed.
-func scratchFolder() (path string, remove func() error, err error) {
-	if path, err = os.MkdirTemp("", run.TemporaryPattern); err != nil {
-		return "", nil, fmt.Errorf("create a temporary folder (in TMPDIR): %w", err)
-	}
-	folder, err := scratch.Claim(path)
-	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("create a temporary folder: %w", err), os.Remove(path))
-	}
-	return path, folder.Remove, nil
 }
 
 // modelAudit is the audit of a model, and what ended it before its end.

@@ -202,13 +202,13 @@ func (w *Workload) Paths() []string {
 	var all []string
 	for _, k := range sectionKeys("workload") {
 		if k.form != "phases" {
-			all = append(all, k.paths("")...)
+			all = append(all, k.paths("", w.Patterns)...)
 			continue
 		}
 		for i := range w.Phases {
 			p := &w.Phases[i]
 			for _, k := range sectionKeys(p.Kind.String()) {
-				all = append(all, k.paths("phases."+p.Name+".")...)
+				all = append(all, k.paths("phases."+p.Name+".", w.Patterns)...)
 			}
 		}
 	}
@@ -216,7 +216,7 @@ func (w *Workload) Paths() []string {
 }
 
 // paths are the paths of the key and of all keys below it. Prefix is the path of its section.
-func (k *key) paths(prefix string) []string {
+func (k *key) paths(prefix string, ops Patterns) []string {
 	name, f := prefix+k.name, forms[k.form]
 	if f.apart {
 		return nil
@@ -226,7 +226,7 @@ func (k *key) paths(prefix string) []string {
 		below = sectionKeys(f.below)
 	}
 	if k.form == "mix" {
-		for _, op := range opNames {
+		for _, op := range ops.Names() {
 			below = append(below, key{name: op, form: "weight"})
 		}
 	}
@@ -235,7 +235,7 @@ func (k *key) paths(prefix string) []string {
 		all = []string{name + "="}
 	}
 	for i := range below {
-		all = append(all, below[i].paths(name+".")...)
+		all = append(all, below[i].paths(name+".", ops)...)
 	}
 	for _, word := range f.words {
 		all = append(all, name+"="+word)

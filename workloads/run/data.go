@@ -38,9 +38,6 @@ type dataDir struct {
 	list      []string        // folders of the data sets that it must hold, sorted
 }
 
-// TemporaryPattern matches the names of temporary data folders.
-const TemporaryPattern = "mailbench-*"
-
 const (
 	markFile = "mailbench-data"
 	lockFile = "lock"
@@ -50,15 +47,11 @@ const (
 // openDataDir makes and locks a data folder; an empty path makes a temporary one.
 func openDataDir(path string) (*dataDir, error) {
 	if path == "" {
-		tmp, err := os.MkdirTemp("", TemporaryPattern)
+		tmp, err := scratch.Temporary()
 		if err != nil {
-			return nil, fmt.Errorf("create a temporary data folder (in TMPDIR): %w", err)
+			return nil, err
 		}
-		claimed, err := scratch.Claim(tmp)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("create a temporary data folder: %w", err), os.Remove(tmp))
-		}
-		return &dataDir{path: tmp, temporary: true, scratch: claimed}, nil
+		return &dataDir{path: tmp.Path(), temporary: true, scratch: tmp}, nil
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

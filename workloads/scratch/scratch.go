@@ -18,6 +18,9 @@ import (
 // Mark is the file that says that mailbench made the folder and may remove it.
 const Mark = "mailbench-scratch"
 
+// TemporaryPattern matches the names of temporary folders.
+const TemporaryPattern = "mailbench-*"
+
 // ErrInUse is the error for a folder whose process is alive.
 var ErrInUse = errors.New("folder is in use")
 
@@ -50,6 +53,22 @@ func Claim(path string) (*Folder, error) {
 	}
 	return f, nil
 }
+
+// Temporary makes a scratch folder where the system has temporary ones.
+func Temporary() (*Folder, error) {
+	path, err := os.MkdirTemp("", TemporaryPattern)
+	if err != nil {
+		return nil, fmt.Errorf("create a temporary folder (in TMPDIR): %w", err)
+	}
+	f, err := Claim(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create a temporary folder: %w", err), os.Remove(path))
+	}
+	return f, nil
+}
+
+// Path is the name of the folder.
+func (f *Folder) Path() string { return f.path }
 
 // Keep takes the mark off, so that no process removes the folder.
 func (f *Folder) Keep() error {

@@ -1,9 +1,8 @@
-package cmd
+package keyspace
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,25 +17,25 @@ import (
 // probe is a finding of lint with the operation that shows it.
 type probe struct {
 	finding lint.Finding
-	op      string // a pattern, or one that reads a whole partition
-	shows   *growth
+	op      string   // a pattern, or one that reads a whole partition
+	shows   *growth  // nil: it cannot be shown
+	why     string   // it cannot
 	deletes string   // the pattern that deletes the rows
 	sized   []string // columns whose values grow
 	unit    string   // what the rows of its table are
-	why     string   // it cannot be shown
 }
 
 // growth is how cost shows a finding: an operation has so much more of a cost, the more there is of something.
 type growth struct {
 	says, cost, over string
-	of               func(at *measuredAt) float64
+	of               func(at *measured) float64
 	least            float64 // share of the growth of what it is over
 }
 
-func scanned(at *measuredAt) float64 { return at.scanned }
-func wasted(at *measuredAt) float64  { return at.scanned / max(1, at.given) }
-func read(at *measuredAt) float64    { return at.bytes / max(1, at.given) }
-func took(at *measuredAt) float64    { return at.ns }
+func scanned(at *measured) float64 { return at.scanned }
+func wasted(at *measured) float64  { return at.scanned / max(1, at.given) }
+func read(at *measured) float64    { return at.bytes / max(1, at.given) }
+func took(at *measured) float64    { return at.ns }
 
 var (
 	byRows    = &growth{"%s scans", "rows", "%s", scanned, 0.5}
@@ -60,7 +59,7 @@ var shownBy = map[string]*growth{
 // wasteful is how many rows a read scans for each that it returns, if it wastes them.
 const wasteful = 2
 
-// probesOf are the findings of a schema that a run of the keyspace can show.
+// probesOf are the findings of a schema that a run of the keyspace can show, or of which it cannot be said why not.
 func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 	for _, f := range report.Findings {
 		shows, known := shownBy[f.Rule.ID]
@@ -68,9 +67,6 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 			continue
 		}
 		p := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows"}
-		if shows == nil {
-			p.why = "its cost grows with nodes, and this run changes rows only"
-		}
 		if t := report.Schema.Table(f.Table); t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
 			p.unit = t.Rows[0].Each + "s"
 		}
@@ -83,11 +79,12 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 			return ""
 		}
 		switch {
+		case shows == nil:
+			p.why = "its cost grows with nodes, and this run changes rows only"
 		case shows == byPart:
 			p.op = patterns.Whole + strings.ReplaceAll(f.Table, ".", "_")
 		case shows == bySize:
-			t := k.Schema.Table(f.Table)
-			for _, c := range t.Columns {
+			for _, c := range k.Schema.Table(f.Table).Columns {
 				if grows := strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection(); grows && schemas.Sized(c) &&
 					(f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)) {
 					p.sized = append(p.sized, c.Name)
@@ -105,12 +102,30 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 		case f.Pattern == "": // of an index
 			p.op = find(func(o *schemas.Pattern) bool { return o.Index != nil })
 		}
-		if p.why == "" && (k.Schema.Pattern(p.op) == nil || shows == byDeletes && p.deletes == "") {
+		if shows != nil && (k.Schema.Pattern(p.op) == nil || shows == byDeletes && p.deletes == "") {
 			p.shows, p.why = nil, "no pattern that would show it is measured"
 		}
 		all = append(all, p)
 	}
 	return all
+}
+
+// CanProve reports whether a run can show a finding.
+func (k *Keyspace) CanProve() bool {
+	return slices.ContainsFunc(k.probes, func(p probe) bool { return p.shows != nil })
+}
+
+// Levels are the numbers of rows of the text "population.rows=N,N".
+func Levels(text string) (all []int, err error) {
+	list, ok := strings.CutPrefix(text, "population.rows=")
+	for n := range strings.SplitSeq(list, ",") {
+		rows, err := strconv.Atoi(n)
+		if !ok || err != nil || rows < 1 || !strings.Contains(list, ",") {
+			return nil, fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000", text)
+		}
+		all = append(all, rows)
+	}
+	return all, nil
 }
 
 const (
@@ -127,57 +142,39 @@ const (
 	proveOps = 50
 )
 
-// levels are the numbers of rows that --sweep has for --prove, or nil. It changes no other key.
-func (f *runFlags) levels() (all []int, err error) {
-	if f.sweep == "" {
-		return nil, nil
-	}
-	list, ok := strings.CutPrefix(f.sweep, "population.rows=")
-	for n := range strings.SplitSeq(list, ",") {
-		rows, err := strconv.Atoi(n)
-		if !ok || err != nil || rows < 1 || !strings.Contains(list, ",") {
-			return nil, usagef("--sweep %q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000",
-				f.sweep)
-		}
-		all = append(all, rows)
-	}
-	f.sweep = ""
-	return all, nil
-}
-
-// proveWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two.
-func proveWorkload(k *patterns.Keyspace, probes []probe, levels []int) string {
+// ProofWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two.
+func (k *Keyspace) ProofWorkload(levels []int) string {
 	if small := max(100, k.Rows/proveFactor); len(levels) == 0 {
 		levels = []int{small, proveFactor * small}
 	}
-	list := func(first int) string { // first, and as many times more at each level
-		var all []string
+	list := func(first int) (all []int) { // first, and as many times more at each level
 		for _, n := range levels {
-			all = append(all, strconv.Itoa(first*n/levels[0]))
+			all = append(all, first*n/levels[0])
 		}
-		return "[" + strings.Join(all, ", ") + "]"
+		return all
 	}
-	mix, deletes, values := map[string]string{}, map[string]string{}, map[string]map[string]string{}
-	sweep := map[string]string{} // next to the rows, which name the points
-	for _, p := range probes {
+	type object = map[string]any
+	mix, deletes, values := object{}, object{}, map[string]object{}
+	sweep := object{} // next to the rows, which name the points
+	for _, p := range k.probes {
 		if p.shows == nil {
 			continue
 		}
-		mix[p.op] = fmt.Sprintf("{weight: 1, items: %d}", proveItems)
+		mix[p.op] = object{"weight": 1, "items": proveItems}
 		t := k.Schema.Table(p.finding.Table)
-		value := func(column, said string) {
+		value := func(column, key string, v any) {
 			if values[t.Name] == nil {
-				values[t.Name] = map[string]string{}
+				values[t.Name] = object{}
 			}
-			values[t.Name][column] = said
+			values[t.Name][column] = object{key: v}
 		}
 		switch p.shows {
 		case byItems:
 			sweep["phases.prove.mix."+p.op+".items"] = list(proveItems)
 		case byDeletes:
-			deletes[p.deletes] = "1"
+			deletes[p.deletes] = 1
 			for _, c := range t.Partition {
-				value(c.Name, "{distinct: 1}") // the deleted rows are in the partition that is read
+				value(c.Name, "distinct", 1) // the deleted rows are in the partition that is read
 			}
 		case bySize:
 			for _, name := range p.sized {
@@ -185,15 +182,12 @@ func proveWorkload(k *patterns.Keyspace, probes []probe, levels []int) string {
 				if t.Column(name).Type.Collection() {
 					size = proveSize
 				}
-				value(name, fmt.Sprintf("{size: %d}", size))
+				value(name, "size", size)
 				sweep["values."+t.Name+"."+name+".size"] = list(size)
 			}
 		}
 	}
-	columns, churn := map[string]string{}, ""
-	for name, of := range values {
-		columns[name] = flow(of)
-	}
+	churn := ""
 	if len(deletes) > 0 {
 		rows := levels[0] * len(deletes) * provePercent / 100
 		churn = fmt.Sprintf("\n  - measure: {name: delete, clients: 32, operations: %d, mix: %s}", rows, flow(deletes))
@@ -212,18 +206,18 @@ phases:
   - measure: {name: %s, clients: 1, operations: %d, mix: %s}
 sweep: {population.rows: %s, %s
 trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(columns), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix),
-		list(levels[0]), strings.TrimPrefix(flow(sweep), "{"))
+`, k.Schema.Name, levels[0], flow(values), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix),
+		flow(list(levels[0])), strings.TrimPrefix(flow(sweep), "{"))
 }
 
-// measuredAt is what an operation cost at a point of the sweep.
-type measuredAt struct {
+// measured is what an operation cost at a point of the sweep.
+type measured struct {
 	rows                      int // of the largest table
 	scanned, given, bytes, ns float64
 }
 
 // at is what the operation of a probe cost on an engine at each point, in their order.
-func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
+func (p *probe) at(r *results.Run, engine string) (all []measured) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		op, ok := c.Ops[p.op]
@@ -231,7 +225,7 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 		if c.Engine != engine || c.Phase != provePhase || !c.Measured() || !ok || op.Count == 0 || point < 0 {
 			continue
 		}
-		one := measuredAt{
+		one := measured{
 			rows: r.Sweep.Points[point].Messages, given: op.Store.RowsRead, scanned: op.Store.RowsRead + op.Store.RowsWritten,
 			bytes: op.Store.BytesRead, ns: float64(op.Service.P50),
 		}
@@ -240,12 +234,12 @@ func (p *probe) at(r *results.Run, engine string) (all []measuredAt) {
 		}
 		all = append(all, one)
 	}
-	slices.SortStableFunc(all, func(a, b measuredAt) int { return cmp.Compare(a.rows, b.rows) }) // trials go up and down
+	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Compare(a.rows, b.rows) }) // trials go up and down
 	return all
 }
 
 // verdict says whether the measurement confirms the finding, and with which numbers.
-func (p *probe) verdict(at []measuredAt) (verdict, why string) {
+func (p *probe) verdict(at []measured) (verdict, why string) {
 	switch {
 	case p.shows == nil:
 		return "not shown", p.why
@@ -276,11 +270,10 @@ func (p *probe) verdict(at []measuredAt) (verdict, why string) {
 	return "not seen", fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
 }
 
-// proof is for each finding of lint and each engine whether the run has shown it.
-func proof(probes []probe, engines []string, r *results.Run) (all []results.Finding) {
+// Findings are for each finding of lint and each engine whether the run has shown it.
+func (k *Keyspace) Findings(engines []string, r *results.Run) (all []results.Finding) {
 	for _, engine := range engines {
-		for i := range probes {
-			p := &probes[i]
+		for _, p := range k.probes {
 			one := results.Finding{
 				Rule: p.finding.Rule.ID, Where: cmp.Or(p.finding.Pattern, p.finding.Table), Engine: engine,
 				Predicted: p.finding.Message,
@@ -290,16 +283,4 @@ func proof(probes []probe, engines []string, r *results.Run) (all []results.Find
 		}
 	}
 	return all
-}
-
-// tellUnproven prints the findings of a schema of which a run shows none.
-func tellUnproven(w io.Writer, probes []probe) (err error) {
-	if len(probes) == 0 {
-		_, err = fmt.Fprintln(w, "lint warns of nothing that growth could show")
-	}
-	for _, p := range probes {
-		where := cmp.Or(p.finding.Pattern, p.finding.Table)
-		_, err = fmt.Fprintf(w, "%s %s: not shown: %s\n", p.finding.Rule.ID, where, p.why)
-	}
-	return err
 }

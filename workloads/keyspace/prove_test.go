@@ -1,4 +1,4 @@
-package cmd
+package keyspace
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/workloads"
@@ -13,57 +14,57 @@ import (
 
 // TestProof has a line for each way in which cost shows a finding.
 func TestProof(t *testing.T) {
-	at := func(rows int, scanned, given, bytes, ms float64) measuredAt {
-		return measuredAt{rows, scanned, given, bytes, ms * 1e6}
+	at := func(rows int, scanned, given, bytes, ms float64) measured {
+		return measured{rows, scanned, given, bytes, ms * 1e6}
 	}
 	few := at(1000, 10, 10, 100, 0.1)
 	for _, tc := range []struct {
 		shows *growth
-		at    []measuredAt
+		at    []measured
 		want  string
 	}{
 		{
 			byPart,
-			[]measuredAt{few, at(10000, 100, 100, 1000, 1)},
+			[]measured{few, at(10000, 100, 100, 1000, 1)},
 			"confirmed: a partition of t has 10× the rows at 10× the orders (10 → 100), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
-			[]measuredAt{few, at(10000, 49, 49, 490, 1)},
+			[]measured{few, at(10000, 49, 49, 490, 1)},
 			"not seen: up to 10000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
-			[]measuredAt{few, at(10000, 50, 50, 500, 1)},
+			[]measured{few, at(10000, 50, 50, 500, 1)},
 			"confirmed: page scans 5× the rows at 10× the orders (10 → 50), p50 100µs → 1.00ms",
 		},
 		{
 			byItems,
-			[]measuredAt{few, at(100000, 100, 100, 1000, 1)},
+			[]measured{few, at(100000, 100, 100, 1000, 1)},
 			"not seen: up to 100000 orders, page has 10× the rows at 100× the keys of a call (10 → 100), p50 100µs → 1.00ms",
 		},
 		{
 			byWaste,
-			[]measuredAt{few, at(10000, 100, 10, 100, 1)},
+			[]measured{few, at(10000, 100, 10, 100, 1)},
 			"confirmed: page scans 10 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byWaste,
-			[]measuredAt{few, at(10000, 100, 60, 100, 1)},
+			[]measured{few, at(10000, 100, 60, 100, 1)},
 			"not seen: up to 10000 orders, page scans 1.67 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byDeletes,
-			[]measuredAt{few, at(10000, 10, 10, 100, 1)},
+			[]measured{few, at(10000, 10, 10, 100, 1)},
 			"confirmed: page takes 10× the time at 10× the deleted orders, p50 100µs → 1.00ms",
 		},
 		{
 			bySize,
-			[]measuredAt{few, at(10000, 10, 10, 900, 0.2)},
+			[]measured{few, at(10000, 10, 10, 900, 0.2)},
 			"confirmed: page reads 9× the bytes a row at 10× the size of its collection or content (10 → 90), p50 100µs → 200µs",
 		},
-		{byDeletes, []measuredAt{few}, "not measured: no operation succeeded at each point"},
-		{byRows, []measuredAt{few, few}, "not measured: no operation succeeded at each point"},
+		{byDeletes, []measured{few}, "not measured: no operation succeeded at each point"},
+		{byRows, []measured{few, few}, "not measured: no operation succeeded at each point"},
 		{nil, nil, "not shown: why"},
 	} {
 		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, unit: "orders", why: "why"}
@@ -75,7 +76,7 @@ func TestProof(t *testing.T) {
 
 // TestProbes makes the workload of each flawed design of the lint corpus, and names what it can show.
 func TestProbes(t *testing.T) {
-	files, err := filepath.Glob("../schemas/lint/testdata/corpus/*/*.yaml")
+	files, err := filepath.Glob("../../schemas/lint/testdata/corpus/*/*.yaml")
 	if err != nil || len(files) < 40 {
 		t.Fatal(len(files), err)
 	}
@@ -89,16 +90,15 @@ func TestProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, report, err := bundled().keyspaceOf(s)
+		k, err := Of(s, engines.All())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, err := workloads.Parse(file, []byte(workloadOf(k)), "patterns="+kindsOf(k, false)); err != nil {
+		if w, err := workloads.Parse(file, []byte(k.Workload()), k.Kinds(false)); err != nil {
 			t.Errorf("%v\n%s", err, w.Source)
 		}
-		probes := probesOf(k, report)
 		flawed, can := strings.Contains(file, "flawed"), false
-		for _, p := range probes {
+		for _, p := range k.probes {
 			can = can || p.shows != nil
 			if rules, _, _ := strings.Cut(string(src), "\nschema:"); !flawed && !strings.Contains(rules, p.finding.Rule.ID) {
 				t.Errorf("%s: %s is accused of %s", file, p.finding.Table, p.finding.Rule.ID)
@@ -110,9 +110,9 @@ func TestProbes(t *testing.T) {
 		if flawed {
 			shown++
 		}
-		w, err := workloads.Parse(file, []byte(proveWorkload(k, probes, nil)), "patterns="+kindsOf(k, true))
+		w, err := workloads.Parse(file, []byte(k.ProofWorkload(nil)), k.Kinds(true))
 		if err != nil {
-			t.Errorf("%v\n%s", err, proveWorkload(k, probes, nil))
+			t.Errorf("%v\n%s", err, k.ProofWorkload(nil))
 		} else if len(w.Sweep.Points) != 2 {
 			t.Errorf("%s: %d points", file, len(w.Sweep.Points))
 		}

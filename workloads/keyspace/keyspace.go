@@ -1,0 +1,127 @@
+// Package keyspace makes the run of a schema that is not for mail: its model (package patterns), the workload that
+// follows from it, and with --prove a workload that shows what lint predicts, with the verdict on each finding.
+package keyspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/patterns"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/lint"
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
+)
+
+// Keyspace is a schema as a run has it.
+type Keyspace struct {
+	*patterns.Keyspace
+	probes []probe // findings of lint that a run could show
+}
+
+// Of returns the keyspace of a schema. Columns that lint takes for buckets are buckets.
+func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
+	report, err := lint.Check(s, lint.Options{AllowUnread: true, Facts: drivers.FactsOf(engines, s)})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range report.Guesses {
+		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
+			if t.Purposes == nil {
+				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
+			}
+			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
+		}
+	}
+	k, err := patterns.Of(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Keyspace{k, probesOf(k, report)}, nil
+}
+
+// Kinds is the workload's section patterns, for --set: the operations and, to prove findings, the reads of whole
+// partitions.
+func (k *Keyspace) Kinds(prove bool) string {
+	all := map[string]string{}
+	for _, p := range k.Schema.Patterns {
+		if slices.Contains(k.Patterns, p) || prove && strings.HasPrefix(p.Name, patterns.Whole) {
+			all[p.Name] = "write"
+			if p.Kind.Reads() {
+				all[p.Name] = "read"
+			}
+		}
+	}
+	return "patterns=" + flow(all)
+}
+
+// flow writes mappings and lists in one line of YAML, of which JSON is a part.
+func flow(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of numbers and texts only
+	}
+	return string(text)
+}
+
+// Shares of the default mix in percent.
+const (
+	readShare  = 80.0
+	writeShare = 20.0
+)
+
+// Workload is the workload of a schema that has none: reads and writes evenly within their shares. Scans, which only
+// audits need, are left out, and patterns that run as a part or fallback of others.
+func (k *Keyspace) Workload() string {
+	within := map[*schemas.Pattern]bool{}
+	for _, p := range k.Patterns {
+		within[p.Fallback] = true
+		for _, part := range p.Parts {
+			within[part.Pattern] = true
+		}
+	}
+	mix := map[string]float64{}
+	for share, reads := range map[float64]bool{readShare: true, writeShare: false} {
+		all := slices.DeleteFunc(slices.Clone(k.Patterns), func(p *schemas.Pattern) bool {
+			return within[p] || p.Kind == schemas.Scan || p.Kind.Reads() != reads
+		})
+		for _, p := range all {
+			mix[p.Name] = math.Round(100*share/float64(len(all))) / 100
+		}
+	}
+	return fmt.Sprintf(`version: 1
+name: %s
+doc: The access patterns of a schema, %g%% reads and %g%% writes
+population: {rows: %d}
+keys: {rows: zipf}
+phases:
+  - load: {}
+  - settle: {}
+  - warmup: {duration: 2s}
+  - measure: {duration: 20s, rate: 500/s, mix: %s}
+`, k.Schema.Name, readShare, writeShare, k.Rows, flow(mix))
+}
+
+// Check returns an error if a workload, which is in a file, has values of a column that the schema does not have.
+func Check(s *schemas.Schema, w *workloads.Workload, file string) error {
+	tables := map[string][]string{}
+	for _, t := range s.Tables {
+		tables[t.Name] = schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Values)) {
+		at := strings.LastIndexByte(name, '.')
+		table, column := name[:at], name[at+1:]
+		where := w.Values[name].Pos.In(file)
+		if columns, ok := tables[table]; !ok {
+			return fmt.Errorf("%s: values: %w", where, strict.Unknown("table", table, slices.Sorted(maps.Keys(tables))...))
+		} else if !slices.Contains(columns, column) {
+			return fmt.Errorf("%s: values of table %s: %w", where, table, strict.Unknown("column", column, columns...))
+		}
+	}
+	return nil
+}
