@@ -1,70 +1,274 @@
-// Package blobs keeps bodies of messages outside of an engine, in stores that have names. The only
-// one is fs-local, files in a folder of the machine on which mailbench runs.
+// Package blobs keeps bodies of messages outside of an engine: in files, in a folder of the machine on which
+// mailbench runs.
 package blobs
 
 import (
+	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
 )
 
 // ErrMissing says that a store does not have a blob.
 var ErrMissing = errors.New("the blob is missing")
 
+// FSLocal is the name of a store of files, as in blob://fs-local/KEY, and of its folder.
+const FSLocal = "fs-local"
+
+// The names in a folder of files. A blob is in one of 256 folders, which a hash of its
+// identifier names, so that messages of one second are not in one folder. It is written under the
+// name with the suffix. Files of other names are not the store's.
+const (
+	markFile  = "mailbench-blobs" // says that the folder is a store
+	markText  = "The blobs of a data set of mailbench, as files.\n"
+	prefix    = "mailbench-"
+	unwritten = ".writing"
+)
+
 // Store keeps blobs by identifiers of 16 bytes. Several goroutines may use it at once.
-type Store interface {
-	// Write begins a blob. It is there, whole, once Commit has returned; until then it is not visible.
-	Write(id [16]byte) (Writer, error)
-	// ReadAt reads a part of a blob as an io.ReaderAt does. The error wraps ErrMissing if there is
-	// no such blob.
-	ReadAt(id [16]byte, p []byte, off int64) (int, error)
-	// Remove removes a blob. It is no error if there is none.
-	Remove(id [16]byte) error
-	// Each yields each blob, and returns how many writes were interrupted before their Commit.
-	Each(yield func(id [16]byte) error) (brokenOff int64, err error)
-	// Close releases what the store holds. A later call takes it again.
-	Close() error
+type Store struct {
+	dir    string
+	synced bool // what is committed has reached the disk
+
+	mu   sync.Mutex
+	root *os.Root // nil until it is needed
+	made [256]bool
+}
+
+// Open returns the store in a folder, in which it makes nothing until the first write. What it has
+// committed survives what the class says: with memory or process it reached the operating system, with
+// any other the disk.
+func Open(dir string, d drivers.Durability) *Store {
+	return &Store{dir: filepath.Join(dir, FSLocal), synced: d != drivers.Memory && d != drivers.Process}
+}
+
+// place returns the folder and the name of a blob.
+func place(id [16]byte) (folder byte, name string) {
+	hash := uint32(2166136261) // FNV-1a
+	for _, b := range id {
+		hash = (hash ^ uint32(b)) * 16777619
+	}
+	folder = byte(hash >> 24)
+	var text [3 + len(prefix) + 32]byte
+	dst := hex.AppendEncode(text[:0], []byte{folder})
+	dst = append(append(dst, '/'), prefix...)
+	return folder, string(hex.AppendEncode(dst, id[:]))
+}
+
+// open opens the folder, and returns an error that wraps fs.ErrNotExist if there is none. It
+// refuses one that is not a store's.
+func (s *Store) open() (*os.Root, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened()
+}
+
+// opened is open for who holds the lock.
+func (s *Store) opened() (*os.Root, error) {
+	if s.root != nil {
+		return s.root, nil
+	}
+	if err := private.Check(s.dir); err != nil {
+		return nil, fmt.Errorf("blob store: %w", err)
+	}
+	b, err := private.ReadFile(filepath.Join(s.dir, markFile))
+	if err != nil || string(b) != markText {
+		return nil, fmt.Errorf("blob store: %s is no folder of blobs, which has a file %s: %w", s.dir, markFile,
+			errors.Join(err, private.ErrRefused))
+	}
+	s.root, err = os.OpenRoot(s.dir)
+	return s.root, err
+}
+
+// make opens the folder, which it makes if there is none, and makes the folder of a blob.
+func (s *Store) make(folder byte) (*os.Root, error) {
+	s.mu.Lock() // workers that all write first make one store
+	defer s.mu.Unlock()
+	root, err := s.opened()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = s.makeStore(); err == nil {
+			root, err = s.opened()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.made[folder] {
+		return root, nil
+	}
+	if err := root.Mkdir(hex.EncodeToString([]byte{folder}), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := s.sync(root, "."); err != nil {
+		return nil, err
+	}
+	s.made[folder] = true
+	return root, nil
+}
+
+// makeStore makes an empty store. A folder of that name that has something in it is not taken.
+func (s *Store) makeStore() error {
+	if err := private.Make(s.dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != markFile && e.Name() != markFile+".new" { // of a process that was killed meanwhile
+			return fmt.Errorf("%s is not empty: %w", s.dir, private.ErrRefused)
+		}
+	}
+	if err := private.WriteFile(filepath.Join(s.dir, markFile), []byte(markText)); err != nil || !s.synced {
+		return err
+	}
+	for dir, n := s.dir, 0; n < 3; dir, n = filepath.Dir(dir), n+1 { // the store's, that of all stores, the data set's
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(s.sync(root, "."), root.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync makes the names in a folder durable, if the store is synced. Windows cannot.
+func (s *Store) sync(root *os.Root, folder string) error {
+	if !s.synced || runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := root.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Write begins a blob. It is there, whole, once Commit has returned; until then it is not visible.
+func (s *Store) Write(id [16]byte) (*Writer, error) {
+	folder, name := place(id)
+	root, err := s.make(folder)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name+unwritten, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{store: s, root: root, name: name, File: f}, nil
 }
 
 // Writer writes one blob. It ends with a Commit or an Abort.
-type Writer interface {
-	io.Writer
-	Commit() error
-	Abort() error
+type Writer struct {
+	*os.File
+	store *Store
+	root  *os.Root
+	name  string
 }
 
-// Name is the name of a store, as in blob://NAME/KEY.
-type Name string
-
-// FSLocal is the store of files.
-const FSLocal Name = "fs-local"
-
-// stores are all stores. Open makes nothing until the first write.
-var stores = []struct {
-	name Name
-	open func(dir string, synced bool) Store
-}{
-	{FSLocal, openFiles},
-}
-
-// Names are the names of all stores.
-func Names() (names []Name) {
-	for _, s := range stores {
-		names = append(names, s.name)
+// Commit makes the blob visible. The bytes reach the disk before the name does.
+func (w *Writer) Commit() error {
+	var err error
+	if w.store.synced {
+		err = w.Sync()
 	}
-	return names
+	if err = errors.Join(err, w.Close()); err == nil {
+		err = w.root.Rename(w.name+unwritten, w.name)
+	}
+	if err != nil {
+		return errors.Join(err, w.root.Remove(w.name+unwritten))
+	}
+	return w.store.sync(w.root, w.name[:2])
 }
 
-// Open returns the store of that name in a folder, in which each store has a folder of its own.
-// What it has committed survives what the class says: with memory or process it reached the
-// operating system, with any other the disk.
-func Open(name Name, dir string, d drivers.Durability) (Store, error) {
-	for _, s := range stores {
-		if s.name == name {
-			return s.open(dir, d != drivers.Memory && d != drivers.Process), nil
+// Abort removes what was written.
+func (w *Writer) Abort() error { return errors.Join(w.Close(), w.root.Remove(w.name+unwritten)) }
+
+// ReadAt reads a part of a blob as an io.ReaderAt does. The error wraps ErrMissing if there is no such blob.
+func (s *Store) ReadAt(id [16]byte, p []byte, off int64) (int, error) {
+	_, name := place(id)
+	root, err := s.open()
+	if err != nil {
+		return 0, missing(err)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return 0, missing(err)
+	}
+	n, err := f.ReadAt(p, off)
+	return n, cmp.Or(f.Close(), err)
+}
+
+// Close releases what the store holds. A later call takes it again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == nil {
+		return nil
+	}
+	err := s.root.Close()
+	s.root = nil
+	return err
+}
+
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrMissing, err)
+	}
+	return err
+}
+
+// Remove removes a blob. It is no error if there is none. A removal that a loss of power undoes leaves a blob without a message.
+func (s *Store) Remove(id [16]byte) error {
+	_, name := place(id)
+	root, err := s.open()
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Each yields each blob, and returns how many writes were interrupted before their Commit.
+func (s *Store) Each(yield func(id [16]byte) error) (brokenOff int64, err error) {
+	root, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-	}
-	return nil, fmt.Errorf("no blob store is named %q; there are %v", name, Names())
+		name, temp := strings.CutSuffix(e.Name(), unwritten)
+		id, err := hex.DecodeString(strings.TrimPrefix(name, prefix))
+		if err != nil || len(id) != 16 {
+			return nil // not the store's
+		}
+		if _, own := place([16]byte(id)); own != strings.TrimSuffix(path, unwritten) {
+			return nil
+		}
+		if temp {
+			brokenOff++
+			return nil
+		}
+		return yield([16]byte(id))
+	})
+	return brokenOff, err
 }

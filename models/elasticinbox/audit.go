@@ -25,8 +25,8 @@ type audit struct {
 	address string
 	labels  []label
 	known   map[[16]byte]*known
-	outside map[[16]byte]*outside // the store of each message that is not in the database
-	bodies  map[[16]byte]int64    // number of blocks of each message by its metadata; broken if it counts as broken
+	files   map[[16]byte]bool  // messages that are not in the database
+	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
 // known is the metadata of a message, and the number of entries that refer to it.
@@ -41,7 +41,7 @@ type known struct {
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, outside: map[[16]byte]*outside{}}
+	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
 	accounts, err := a.accountsOf(ctx)
 	if err == nil {
 		for _, x := range accounts {
@@ -190,7 +190,7 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4
 	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32
-	if r.outside != nil {
+	if r.outside {
 		var found bool
 		var err error
 		if sum, found, err = a.checkOutside(r); err != nil {

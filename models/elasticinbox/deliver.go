@@ -38,8 +38,8 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 	m.reset()
 	id = m.uuids.Next(msg.Date)
 	var sum uint32
-	if s := m.storeOf(msg.Raw.Size()); s != nil {
-		sum, err = m.putOutside(s, id, msg.Raw)
+	if m.goesOutside(msg.Raw.Size()) {
+		sum, err = m.putOutside(id, msg.Raw)
 	} else {
 		sum, err = m.putBlocks(ctx, id, msg.Raw)
 	}
@@ -108,8 +108,8 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	m.text = mail.Bounded(msg.Date).UTC().AppendFormat(m.text, time.RFC3339Nano)
 	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
 	size := msg.Raw.Size()
-	if s := m.storeOf(size); s != nil {
-		at := m.outsideLocation(s, f.Account.Address, id, size)
+	if m.goesOutside(size) {
+		at := m.outsideLocation(f.Account.Address, id, size)
 		m.Calls.Add(storeColumn, key, message, drivers.Text("location"), at)
 	} else {
 		m.Calls.Add(storeSize, key, message, drivers.Text("size"), m.number(size))
@@ -155,7 +155,7 @@ func (m *mailbox) withdraw(
 		}
 		if err == nil {
 			size := msg.Raw.Size()
-			err = m.dropBody(ctx, id, m.storeOf(size), m.blocksOf(size))
+			err = m.dropBody(ctx, id, m.goesOutside(size), m.blocksOf(size))
 		}
 		return err
 	})

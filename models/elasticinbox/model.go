@@ -45,6 +45,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/blobs"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -94,13 +95,13 @@ const (
 
 type bound struct {
 	statements
-	now       func() time.Time
-	uuids     *models.TimeUUIDs
-	blockSize int
-	deletes   int
-	threshold int        // bytes of the largest message that is in the database whatever is chosen
-	chosen    *outside   // where larger ones are written; nil: in the database
-	stores    []*outside // all that may have bodies
+	now           func() time.Time
+	uuids         *models.TimeUUIDs
+	blockSize     int
+	deletes       int
+	threshold     int          // bytes of the largest message that is in the database whatever is chosen
+	outside       *blobs.Store // bodies that are not in the database; nil: there are none
+	writesOutside bool         // larger messages go there
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
@@ -113,7 +114,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 		})
 	}
 	if err == nil {
-		err = b.openStores(p, o.Blobs, store)
+		err = b.openBlobs(p, o.Blobs, store)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
@@ -162,18 +163,17 @@ type mailbox struct {
 	models.RawMessages
 	models.Caller
 
-	text    []byte          // keys and values made for one operation
-	ids     []drivers.Value // messages to read, or found in an index
-	recs    []record
-	at      int      // index of the record whose sub-columns come next
-	tally   []tally  // counts of an operation, by label
-	buffer  []byte   // one window of blocks, of content that is not in memory
-	reading [16]byte // the message whose blocks are read
-	// readingFrom is the store that has its body, of readingSize bytes; nil: the database.
-	readingFrom *outside
-	readingSize int64
-	entry       models.Entry
-	allMail     models.Folder
+	text           []byte          // keys and values made for one operation
+	ids            []drivers.Value // messages to read, or found in an index
+	recs           []record
+	at             int      // index of the record whose sub-columns come next
+	tally          []tally  // counts of an operation, by label
+	buffer         []byte   // one window of blocks, of content that is not in memory
+	reading        [16]byte // the message whose blocks are read
+	readingOutside bool     // its body is a file
+	readingSize    int64    // of its body, in bytes
+	entry          models.Entry
+	allMail        models.Folder
 
 	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error
 }

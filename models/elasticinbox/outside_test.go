@@ -43,10 +43,7 @@ func TestWordsOfStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"db"}
-	for _, name := range blobs.Names() {
-		want = append(want, string(name))
-	}
+	want := []string{"db", blobs.FSLocal}
 	if got := s.Parameter("blob_store").Words; !slices.Equal(got, want) {
 		t.Errorf("words %v, want %v", got, want)
 	}
@@ -155,14 +152,14 @@ func TestAuditOfFiles(t *testing.T) {
 			return err
 		}, models.Audit{BrokenBodies: 1}},
 		{"a file without a message", func(w *world, _ string) error {
-			b, err := w.mb.chosen.Write([16]byte{1})
+			b, err := w.mb.outside.Write([16]byte{1})
 			if err == nil {
 				err = b.Commit()
 			}
 			return err
 		}, models.Audit{Unreferenced: 1}},
 		{"a write that was broken off", func(w *world, _ string) error {
-			b, err := w.mb.chosen.Write([16]byte{1})
+			b, err := w.mb.outside.Write([16]byte{1})
 			if err == nil {
 				_, err = b.Write([]byte("half of a mess"))
 			}

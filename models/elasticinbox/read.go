@@ -40,8 +40,8 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 	if err != nil {
 		return err
 	}
-	m.reading, m.readingFrom, m.readingSize = r.id, r.outside, r.size
-	if r.outside != nil {
+	m.reading, m.readingOutside, m.readingSize = r.id, r.outside, r.size
+	if r.outside {
 		return m.Reader.Begin(r.size, int64(m.blockSize), r.layout)
 	}
 	return m.Reader.Begin(r.size, int64(r.blockSize), r.layout)
@@ -49,7 +49,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // fetch reads block n of the message being read.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	if m.readingFrom != nil {
+	if m.readingOutside {
 		return m.fetchOutside(n)
 	}
 	args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
@@ -125,97 +125,68 @@ func (m *mailbox) AllMail(a *models.Account) *models.Folder {
 	return &m.allMail
 }
 
-// outside is a store of blobs in which bodies are that are not in the database.
-type outside struct {
-	blobs.Store
-	name blobs.Name
-}
-
-// inDatabase is the parameter blob_store for bodies in the database. Those after it are the
-// stores of package blobs.
+// inDatabase is the parameter blob_store for bodies in the database. The one after it is package blobs.
 const inDatabase = 1
 
-// openStores opens the stores that may have bodies. Larger messages are written to number n, if
-// that is not the database.
-func (b *bound) openStores(p *drivers.Prepared, dir string, n int) error {
-	if p.Capabilities().Discards { // nothing is read again
-		return nil
-	}
-	for i, name := range blobs.Names() {
-		chosen := n == inDatabase+1+i
-		if dir == "" && chosen {
-			return fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in shards, on several "+
-				"machines, has its bodies in the database", name)
-		}
-		if dir == "" {
-			continue
-		}
-		s, err := blobs.Open(name, dir, p.Capabilities().Durability)
-		if err != nil {
-			return err
-		}
-		b.stores = append(b.stores, &outside{s, name})
-		if chosen {
-			b.chosen = b.stores[i]
-		}
+// openBlobs opens the store of bodies that are not in the database. Larger messages are written to it
+// if blob_store is n.
+func (b *bound) openBlobs(p *drivers.Prepared, dir string, n int) error {
+	switch {
+	case p.Capabilities().Discards: // nothing is read again
+	case dir != "":
+		b.outside, b.writesOutside = blobs.Open(dir, p.Capabilities().Durability), n > inDatabase
+	case n > inDatabase:
+		return fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in shards, on several "+
+			"machines, has its bodies in the database", blobs.FSLocal)
 	}
 	return nil
 }
 
-// Close closes the stores of bodies.
-func (b *bound) Close() (err error) {
-	for _, s := range b.stores {
-		err = errors.Join(err, s.Close())
-	}
-	return err
-}
-
-// storeOf is where the body of a message of that size goes; nil means the database.
-func (b *bound) storeOf(size int64) *outside {
-	if size <= int64(b.threshold) {
+// Close closes the store of bodies.
+func (b *bound) Close() error {
+	if b.outside == nil {
 		return nil
 	}
-	return b.chosen
+	return b.outside.Close()
 }
+
+// goesOutside reports whether the body of a message of that size is not written to the database.
+func (b *bound) goesOutside(size int64) bool { return b.writesOutside && size > int64(b.threshold) }
 
 // outsideLocation says where a body is outside of the database, as the source design's sample does:
 // blob://NAME/container/ADDRESS:UUID. The size after it is ours, as that of blocks is.
-func (m *mailbox) outsideLocation(s *outside, address string, id [16]byte, size int64) drivers.Value {
+func (m *mailbox) outsideLocation(address string, id [16]byte, size int64) drivers.Value {
 	at := len(m.text)
-	m.text = append(append(m.text, "blob://"...), s.name...)
-	m.text = append(append(m.text, "/container/"...), address...)
+	m.text = append(append(m.text, "blob://"+blobs.FSLocal+"/container/"...), address...)
 	m.text = drivers.AppendUUID(append(m.text, ':'), id)
 	m.text = strconv.AppendInt(append(m.text, "?s="...), size, 10)
 	return drivers.Blob(m.taken(at))
 }
 
 // parseOutside parses the location of a body that is not in the database.
-func (b *bound) parseOutside(location []byte) (*outside, int64, error) {
+func (b *bound) parseOutside(location []byte) (size int64, err error) {
 	rest, ok := bytes.CutPrefix(location, []byte("blob://"))
 	at := bytes.LastIndex(rest, []byte("?s="))
 	name, _, ok2 := bytes.Cut(rest, []byte("/container/"))
 	if !ok || !ok2 || at < 0 {
-		return nil, 0, fmt.Errorf("%q is neither blob://db/UUID?b=BLOCKS&s=SIZE nor blob://STORE/container/ADDRESS:UUID?s=SIZE",
+		return 0, fmt.Errorf("%q is neither blob://db/UUID?b=BLOCKS&s=SIZE nor blob://STORE/container/ADDRESS:UUID?s=SIZE",
 			location)
 	}
-	size, err := parseNumber(rest[at+len("?s="):])
-	if err != nil {
-		return nil, 0, fmt.Errorf("size of %q: %w", location, err)
+	if size, err = parseNumber(rest[at+len("?s="):]); err != nil {
+		return 0, fmt.Errorf("size of %q: %w", location, err)
 	}
-	for _, s := range b.stores {
-		if string(s.name) == string(name) {
-			return s, size, nil
-		}
+	if b.outside != nil && string(name) == blobs.FSLocal {
+		return size, nil
 	}
-	return nil, size, fmt.Errorf("%q: the blob store %s is not here; it is in the data folder of the client that wrote (--data)",
+	return size, fmt.Errorf("%q: the blob store %s is not here; it is in the data folder of the client that wrote (--data)",
 		location, name)
 }
 
-// putOutside writes the raw message to a store and returns its checksum.
-func (m *mailbox) putOutside(s *outside, id [16]byte, raw mail.Content) (sum uint32, err error) {
-	w, err := s.Write(id)
+// putOutside writes the raw message to a file and returns its checksum.
+func (m *mailbox) putOutside(id [16]byte, raw mail.Content) (sum uint32, err error) {
+	w, err := m.outside.Write(id)
 	if err != nil {
-		return 0, fmt.Errorf("begin a blob in %s: %w", s.name, err)
+		return 0, fmt.Errorf("begin a blob in %s: %w", blobs.FSLocal, err)
 	}
 	size := raw.Size()
 	if memory, ok := raw.(mail.BytesContent); ok {
@@ -225,10 +196,10 @@ func (m *mailbox) putOutside(s *outside, id [16]byte, raw mail.Content) (sum uin
 		sum, err = m.copyTo(w, raw)
 	}
 	if err != nil {
-		return 0, errors.Join(fmt.Errorf("write a blob in %s: %w", s.name, err), w.Abort())
+		return 0, errors.Join(fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err), w.Abort())
 	}
 	if err := w.Commit(); err != nil {
-		return 0, fmt.Errorf("write a blob in %s: %w", s.name, err)
+		return 0, fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err)
 	}
 	m.Blob(0, size)
 	return sum, nil
@@ -256,45 +227,45 @@ func (m *mailbox) window(n int64) []byte {
 	return m.buffer[:n]
 }
 
-// fetchOutside reads as much of a body from a store as a block in the database has.
+// fetchOutside reads as much of a body from a file as a block in the database has.
 func (m *mailbox) fetchOutside(n int64) error {
 	each := int64(m.blockSize)
 	b := m.window(min(each, m.readingSize-n*each))
-	got, err := m.readingFrom.ReadAt(m.reading, b, n*each)
+	got, err := m.outside.ReadAt(m.reading, b, n*each)
 	m.Blob(int64(got), 0)
 	switch {
 	case errors.Is(err, blobs.ErrMissing):
 		return nil // the reader says that it is missing
 	case err != nil && !errors.Is(err, io.EOF):
-		return fmt.Errorf("read a blob in %s: %w", m.readingFrom.name, err)
+		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 	}
 	return m.Reader.Chunk(b[:got])
 }
 
 // dropBody removes the body of a message whose metadata is gone.
-func (m *mailbox) dropBody(ctx context.Context, id [16]byte, s *outside, blocks int) error {
-	if s == nil {
+func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, blocks int) error {
+	if !outside {
 		return m.dropBlocks(ctx, id, blocks)
 	}
 	m.Blob(0, 0)
-	if err := s.Remove(id); err != nil {
-		return fmt.Errorf("remove a blob in %s: %w", s.name, err)
+	if err := m.outside.Remove(id); err != nil {
+		return fmt.Errorf("remove a blob in %s: %w", blobs.FSLocal, err)
 	}
 	return nil
 }
 
-// checkOutside reads a body in a store and returns its checksum. It is not whole if its length is
+// checkOutside reads a body in a file and returns its checksum. It is not whole if its length is
 // another.
 func (a *audit) checkOutside(r *record) (sum uint32, whole bool, err error) {
-	a.outside[r.id] = r.outside
+	a.files[r.id] = true
 	b := a.window(int64(a.blockSize))
 	for off := int64(0); ; {
-		n, err := r.outside.ReadAt(r.id, b, off)
+		n, err := a.outside.ReadAt(r.id, b, off)
 		if errors.Is(err, blobs.ErrMissing) {
 			return 0, false, nil
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, false, fmt.Errorf("read a blob in %s: %w", r.outside.name, err)
+			return 0, false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 		}
 		sum = models.Checksum(sum, b[:n])
 		if off += int64(n); n == 0 || off > r.size {
@@ -306,17 +277,15 @@ func (a *audit) checkOutside(r *record) (sum uint32, whole bool, err error) {
 // strayBlobs finds blobs without metadata, which an interrupted delivery or purge leaves, and
 // writes that were interrupted.
 func (a *audit) strayBlobs() error {
-	for _, s := range a.stores {
-		off, err := s.Each(func(id [16]byte) error {
-			if a.outside[id] != s {
-				a.found.Unreferenced++
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("blob store %s: %w", s.name, err)
-		}
-		a.found.InterruptedBlobs += off
+	if a.outside == nil {
+		return nil
 	}
-	return nil
+	off, err := a.outside.Each(func(id [16]byte) error {
+		if !a.files[id] {
+			a.found.Unreferenced++
+		}
+		return nil
+	})
+	a.found.InterruptedBlobs += off
+	return err
 }

@@ -23,7 +23,7 @@ type record struct {
 	date                  time.Time
 	size                  int64
 	blocks, blockSize     int
-	outside               *outside // the store that has the body; nil: the database
+	outside               bool // the body is a file, not in the database
 	seen, answered        bool
 	headers               int // how many of from, to, subject and date are there
 	labels                []label
@@ -91,7 +91,8 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 		if bytes.HasPrefix(value, []byte("blob://db/")) {
 			r.blocks, r.blockSize, err = parseLocation(value)
 		} else {
-			r.outside, r.size, err = m.parseOutside(value)
+			r.size, err = m.parseOutside(value)
+			r.outside = err == nil
 		}
 	case "parts":
 		r.layout = m.keep(value)

@@ -28,14 +28,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func open(t *testing.T, dir string, d drivers.Durability) *files {
+func open(t *testing.T, dir string, d drivers.Durability) *Store {
 	t.Helper()
-	s, err := Open(FSLocal, dir, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Open(dir, d)
 	t.Cleanup(func() { s.Close() })
-	return s.(*files)
+	return s
 }
 
 func id(n int) (id [16]byte) {
@@ -43,7 +40,7 @@ func id(n int) (id [16]byte) {
 	return id
 }
 
-func put(s Store, n int, b []byte) error {
+func put(s *Store, n int, b []byte) error {
 	w, err := s.Write(id(n))
 	if err != nil {
 		return err
@@ -55,7 +52,7 @@ func put(s Store, n int, b []byte) error {
 }
 
 // all are the blobs of a store.
-func all(t *testing.T, s Store) (ids [][16]byte, brokenOff int64) {
+func all(t *testing.T, s *Store) (ids [][16]byte, brokenOff int64) {
 	t.Helper()
 	off, err := s.Each(func(id [16]byte) error {
 		ids = append(ids, id)
@@ -108,7 +105,7 @@ func TestFiles(t *testing.T) {
 		if ids, off := all(t, s); len(ids) != 299 || off != 0 {
 			t.Errorf("%d blobs and %d broken off, want 299 and 0", len(ids), off)
 		}
-		folders, err := os.ReadDir(filepath.Join(dir, string(FSLocal)))
+		folders, err := os.ReadDir(filepath.Join(dir, FSLocal))
 		if err != nil || len(folders) < 150 {
 			t.Errorf("300 blobs in %d folders, %v", len(folders), err)
 		}
@@ -121,7 +118,7 @@ func TestFirstWrites(t *testing.T) {
 	for round := range 50 {
 		dir := t.TempDir()
 		if round%2 == 1 {
-			folder := filepath.Join(dir, string(FSLocal))
+			folder := filepath.Join(dir, FSLocal)
 			if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, markFile+".new"), nil, 0o600)); err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +166,7 @@ func TestUnseen(t *testing.T) {
 // files with other names are not blobs.
 func TestOnlyItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	theirs := filepath.Join(dir, string(FSLocal))
+	theirs := filepath.Join(dir, FSLocal)
 	if err := errors.Join(os.Mkdir(theirs, 0o700), os.WriteFile(filepath.Join(theirs, "mail"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +179,13 @@ func TestOnlyItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, name := place(id(1))
-	folder := filepath.Dir(filepath.Join(dir, string(FSLocal), name))
+	folder := filepath.Dir(filepath.Join(dir, FSLocal, name))
 	for _, other := range []string{"notes.txt", "mailbench-12", "x.writing", filepath.Base(name) + ".old"} {
 		if err := os.WriteFile(filepath.Join(folder, other), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	astray := filepath.Join(dir, string(FSLocal), filepath.Base(name)) // a blob's name in another folder than its own
+	astray := filepath.Join(dir, FSLocal, filepath.Base(name)) // a blob's name in another folder than its own
 	if err := os.WriteFile(astray, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +203,7 @@ func TestOnlyItsOwn(t *testing.T) {
 		}
 	}
 	_, name = place(id(n))
-	if err := os.Symlink(elsewhere, filepath.Join(dir, string(FSLocal), name[:2])); err != nil {
+	if err := os.Symlink(elsewhere, filepath.Join(dir, FSLocal, name[:2])); err != nil {
 		t.Fatal(err)
 	}
 	if err := put(s, n, nil); err == nil {
@@ -223,13 +220,15 @@ func blob(n int) []byte { return bytes.Repeat([]byte{byte(n), byte(n >> 8), 'x',
 
 // writer writes blobs until it is killed, and prints the number of each that is committed.
 func writer(dir string) error {
-	s, err := Open(FSLocal, dir, drivers.Process)
-	for n := 0; err == nil; n++ {
-		if err = put(s, n, blob(n)); err == nil {
-			_, err = fmt.Println(n)
+	s := Open(dir, drivers.Process)
+	for n := 0; ; n++ {
+		if err := put(s, n, blob(n)); err != nil {
+			return err
+		}
+		if _, err := fmt.Println(n); err != nil {
+			return err
 		}
 	}
-	return err
 }
 
 // TestKills: whenever a writer is killed, what it said it has committed is there, and whatever is
@@ -285,7 +284,7 @@ func TestMode(t *testing.T) {
 	if err := put(s, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	err := filepath.WalkDir(filepath.Join(dir, string(FSLocal)), func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(dir, FSLocal), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
