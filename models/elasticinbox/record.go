@@ -3,6 +3,7 @@ package elasticinbox
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -200,8 +201,8 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 }
 
 // The source design stores addresses as JSON: [["Name","a@b"],…]. Every message writes
-// two such lists, and every line of a listing reads one. The functions below
-// therefore use neither reflection nor allocation.
+// two such lists, and every line of a listing reads one: usually one pair without an
+// escape, for which the functions below use neither reflection nor allocation.
 
 const hexDigits = "0123456789abcdef"
 
@@ -243,91 +244,30 @@ var errAddresses = errors.New("not a JSON list of [name, address]")
 // stored list, which may be empty. It accepts what appendAddresses writes and
 // nothing else.
 func appendFirstAddress(dst, list []byte) ([]byte, error) {
-	r := jsonReader{b: list}
-	at := len(dst)
-	r.expect('[')
-	for first := true; !r.failed && !r.next(']'); first = false {
-		if !first {
-			r.expect(',')
-		}
-		r.expect('[')
-		end := len(dst)
-		dst = r.quoted(dst)[:end] // the name, checked and dropped
-		r.expect(',')
-		if dst = r.quoted(dst); !first {
-			dst = dst[:end]
-		}
-		r.expect(']')
+	one, ok := bytes.CutPrefix(list, []byte(`[["`))
+	one, ok2 := bytes.CutSuffix(one, []byte(`"]]`))
+	name, address, ok3 := bytes.Cut(one, []byte(`","`))
+	if ok && ok2 && ok3 && plain(name) && plain(address) {
+		return append(dst, address...), nil
 	}
-	if r.failed || len(r.b) > 0 {
-		return dst[:at], errAddresses
+	var pairs [][2]string // several pairs, or one with an escape
+	err := json.Unmarshal(list, &pairs)
+	as := make([]mail.Address, len(pairs))
+	for i, p := range pairs {
+		as[i] = mail.Address{Name: p[0], Address: p[1]}
+	}
+	if err != nil || !bytes.Equal(appendAddresses(nil, as...), list) {
+		return dst, errAddresses
+	}
+	if len(as) > 0 {
+		dst = append(dst, as[0].Address...)
 	}
 	return dst, nil
 }
 
-type jsonReader struct {
-	b      []byte
-	failed bool
-}
-
-// next skips c and returns true, if c comes next.
-func (r *jsonReader) next(c byte) bool {
-	if len(r.b) == 0 || r.b[0] != c {
-		return false
-	}
-	r.b = r.b[1:]
-	return true
-}
-
-func (r *jsonReader) expect(c byte) {
-	if !r.next(c) {
-		r.failed = true
-	}
-}
-
-// quoted appends the string that comes next.
-func (r *jsonReader) quoted(dst []byte) []byte {
-	r.expect('"')
-	from := 0
-	for i := 0; i < len(r.b) && !r.failed; i++ {
-		switch c := r.b[i]; {
-		case c == '"':
-			piece := r.b[from:i]
-			r.failed = !utf8.Valid(piece)
-			r.b = r.b[i+1:]
-			return append(dst, piece...)
-		case c < ' ':
-			r.failed = true
-		case c == '\\':
-			piece := r.b[from:i]
-			dst = append(dst, piece...)
-			c, n := unescape(r.b[i+1:])
-			if n == 0 || !utf8.Valid(piece) {
-				r.failed = true
-			}
-			dst = append(dst, c)
-			i += n
-			from = i + 1
-		}
-	}
-	r.failed = true
-	return dst
-}
-
-// unescape decodes what follows a backslash. It returns the byte and the length of the escape,
-// which is 0 if appendQuoted does not write it.
-func unescape(b []byte) (byte, int) {
-	switch {
-	case len(b) > 0 && (b[0] == '"' || b[0] == '\\'):
-		return b[0], 1
-	case len(b) >= 5 && string(b[:3]) == "u00" && (b[3] == '0' || b[3] == '1'):
-		for low := range hexDigits {
-			if b[4] == hexDigits[low] {
-				return (b[3]-'0')<<4 | byte(low), 5
-			}
-		}
-	}
-	return 0, 0
+// plain reports whether a string is itself in JSON, without an escape.
+func plain(s []byte) bool {
+	return utf8.Valid(s) && !bytes.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
 }
 
 // label is a label's number: the Ref of a folder.
