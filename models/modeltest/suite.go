@@ -161,7 +161,6 @@ func rules() []rule {
 // concurrent are the rules about many workers at once.
 func concurrent() []rule {
 	return []rule{
-		{"workers", inProcess, testWorkers},
 		{"workers on one folder", onNodes, testWorkersOneFolder},
 		{"account race", onEngines, testAccountRace},
 	}

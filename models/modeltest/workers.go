@@ -3,7 +3,6 @@ package modeltest
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,21 +10,10 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/mail"
 )
 
 // workers is how many mailboxes the concurrent rules use at once.
 const workers = 4
-
-// workerT is a *testing.T for a goroutine. Fatalf reports the failure and ends the
-// goroutine.
-type workerT struct{ *testing.T }
-
-func (w workerT) Fatalf(format string, args ...any) {
-	w.Helper()
-	w.Errorf(format, args...)
-	runtime.Goexit()
-}
 
 // parallel runs work in as many goroutines as there are workers.
 func parallel(work func(worker int)) {
@@ -34,48 +22,6 @@ func parallel(work func(worker int)) {
 		wg.Go(func() { work(i) })
 	}
 	wg.Wait()
-}
-
-// testWorkers gives each worker an account of its own and lets all work at once. No worker may
-// see anything of the others.
-func testWorkers(t *testing.T, s *suite) {
-	f := s.start(t, Sized(1000, 5))
-	diffs := make([]*differential, workers)
-	for i := range diffs {
-		diffs[i] = f.differential()
-		diffs[i].last = uint64(i) << 32           // numbers of messages differ, since one audit counts all
-		diffs[i].t, diffs[i].tick = workerT{t}, 0 // all workers share the clock
-	}
-	parallel(func(w int) {
-		diff := diffs[w]
-		a := diff.user(diff.at(fmt.Sprintf("user%d", w)), "INBOX", "Work")
-		in, work := a.folders[0], a.folders[1]
-		for n := range 12 {
-			d := sample(n)
-			d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(n*300, w*100+n)}}
-			m := diff.deliver(d.Message(), in)[0]
-			if n%2 == 0 {
-				diff.flag(m, models.Seen, true)
-			}
-			if n%3 == 0 {
-				diff.move(in, work, m)
-			}
-			if n%5 == 4 {
-				diff.delete(in, diff.list(in)[0])
-			}
-			diff.checkFolder(in, 4)
-		}
-	})
-	if t.Failed() {
-		return
-	}
-	all := f.differential()
-	for _, diff := range diffs {
-		all.accounts = append(all.accounts, diff.accounts...)
-		all.delivered += diff.delivered
-	}
-	all.reference.accounts = all.accounts
-	all.check()
 }
 
 // oneFolder is several workers that use one folder.
