@@ -59,6 +59,7 @@ func random(file string, further ...func(*suite)) func(t testing.TB, open Open) 
 		rapid.Check(t, func(rt *rapid.T) {
 			m.rt, m.fail = rt, rt
 			m.sequence++
+			m.fill()
 			rt.Repeat(map[string]func(*rapid.T){
 				"write": func(*rapid.T) { m.write(pick(m, "write", writes)) },
 				"":      func(*rapid.T) { m.read(pick(m, "read", reads)) },
@@ -85,6 +86,7 @@ type machine struct {
 	spent    map[string]bool                   // counters that were deleted: no engine adds to them again
 	pinned   map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
 	added    int                               // adds since the last put
+	pool     map[schemas.Kind][]any            // values of the sequence
 }
 
 func pick[T any](m *machine, what string, from []T) T {
@@ -95,12 +97,23 @@ func (m *machine) int(what string, least, most int) int {
 	return rapid.IntRange(least, most).Draw(m.rt, what)
 }
 
-// There are few values of each kind, so that calls meet the same rows often.
-var someValues = map[schemas.Kind][]any{
-	schemas.Text: {"", "a", "a\x00", "aa", "b"}, schemas.Blob: {[]byte{}, []byte{0}, []byte{0, 255}, []byte("\xff\x00mb")},
-	schemas.Int: {0, -1, 1, 300}, schemas.Bigint: {0, -7, 1 << 40}, schemas.Counter: {1, -7, 1 << 40},
-	schemas.Boolean: {false, true}, schemas.Timestamp: {1000, 2000, -1000}, schemas.UUID: {someUUID, [16]byte{}},
-	schemas.TimeUUID: {someTimeUUID, timeuuid(1, 0x80, 0)},
+// valuesOfSequence is how many values of each kind a sequence has: few, so that its calls meet the same rows often.
+const valuesOfSequence = 5
+
+// fill draws the values of a sequence. Those that are added to each other stay far from the largest one.
+func (m *machine) fill() {
+	m.pool = map[schemas.Kind][]any{schemas.Bigint: {0, -7, 1 << 40}, schemas.Counter: {1, -7, 1 << 40}}
+	adds := slices.ContainsFunc(m.schema.Patterns, func(p *schemas.Pattern) bool { return p.Kind == schemas.Add })
+	for _, keys := range ascending {
+		if kind := keys.kind; kind != schemas.Bigint || !adds {
+			m.pool[kind] = nil
+			n := min(valuesOfSequence, len(keys.vals))
+			drawn := rapid.SliceOfNDistinct(rapid.IntRange(0, len(keys.vals)-1), n, n, rapid.ID).Draw(m.rt, kind.String())
+			for _, i := range drawn {
+				m.pool[kind] = append(m.pool[kind], keys.vals[i])
+			}
+		}
+	}
 }
 
 // value draws a value of a type, or null.
@@ -109,18 +122,18 @@ func (m *machine) value(t schemas.Type, null bool) drivers.Value {
 		return drivers.Value{}
 	}
 	if !t.Collection() {
-		return valueOf(t, pick(m, t.String(), someValues[t.Kind]))
+		return valueOf(t, pick(m, t.String(), m.pool[t.Kind]))
 	}
 	key := t.Elem
 	if t.Kind == schemas.Map {
 		key = t.Key
 	}
 	vals := list{}
-	for _, v := range someValues[key.Kind] {
+	for _, v := range m.pool[key.Kind] {
 		if n := m.int("times", 0, 2); n > 0 {
 			vals = append(vals, v)
 			if t.Kind == schemas.Map {
-				vals = append(vals, pick(m, "element", someValues[t.Elem.Kind]))
+				vals = append(vals, pick(m, "element", m.pool[t.Elem.Kind]))
 			} else if n > 1 && t.Kind == schemas.List {
 				vals = append(vals, v)
 			}
@@ -141,7 +154,7 @@ func (m *machine) key(t *schemas.Table, c *schemas.Column) drivers.Value {
 	case c != t.Partition[0]:
 		return m.value(c.Type, false)
 	case c.Type.Kind == schemas.Text:
-		return drivers.Text(fmt.Sprintf("r%d%s", m.sequence, strings.Repeat("\x00", n)))
+		return drivers.Text(fmt.Sprintf("r%d.%s", m.sequence, m.pool[schemas.Text][n]))
 	default:
 		return valueOf(c.Type, m.sequence*2+n)
 	}
@@ -216,6 +229,31 @@ func overPlain(p *schemas.Pattern) bool { return p.Index != nil && !p.Index.Over
 
 func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }
 
+// spoil makes one argument of some calls of the pattern that runs wrong: null in a key, or a value of another type. Such
+// a call fails, and changes nothing.
+func (m *machine) spoil(p *schemas.Pattern, args []drivers.Value) bool {
+	if len(args) == 0 || m.int("spoiled", 0, 9) > 0 {
+		return false
+	}
+	switch i := m.int("argument", 0, len(args)-1); {
+	case i < len(p.By) && m.int("null in a key", 0, 1) > 0:
+		args[i] = drivers.Value{}
+	case p.Args()[i].Type.Kind == schemas.Boolean:
+		args[i] = drivers.Int(1)
+	default:
+		args[i] = drivers.Boolean(true)
+	}
+	return true
+}
+
+// rejected checks the error of a call with a wrong argument.
+func (m *machine) rejected(what string, err error) {
+	m.fail.Helper()
+	if err == nil || errors.Is(err, drivers.ErrUnknown) {
+		m.fail.Fatalf("%s, which has a wrong argument: %v, want an error of a call that was not sent", what, err)
+	}
+}
+
 // describe writes a call for a failure.
 func describe(p *schemas.Pattern, args []drivers.Value) string {
 	return p.Name + " (" + line(args) + ")"
@@ -225,6 +263,11 @@ func describe(p *schemas.Pattern, args []drivers.Value) string {
 func (m *machine) read(p *schemas.Pattern) {
 	m.fail.Helper()
 	args := m.draw(p)
+	if m.spoil(m.statement(p.Name).Pattern(), args) {
+		_, err := m.run(m.statement(p.Name), p, args)
+		m.rejected("a read by "+p.Name, err)
+		return
+	}
 	if p.Static && p.Kind == schemas.Get && find(m.ref.statics[p.Table], p.By, args) == nil {
 		return // whether there is a row where none was ever set is the engine's affair
 	}
@@ -282,6 +325,11 @@ func (m *machine) write(p *schemas.Pattern) {
 		return
 	}
 	args := m.draw(p)
+	if m.spoil(m.statement(p.Name).Pattern(), args) {
+		_, err := m.session.Write(m.ctx, m.statement(p.Name), args)
+		m.rejected(describe(p, args), err)
+		return
+	}
 	if !m.fresh(p, args) || m.vanishing(p, args) {
 		return
 	}
@@ -368,14 +416,19 @@ func (m *machine) batched(p *schemas.Pattern) {
 	if m.int("backward", 0, 1) > 0 {
 		slices.Reverse(calls)
 	}
-	own := slices.Clone(calls)
+	own, spoiled := slices.Clone(calls), false
 	for i, c := range calls {
+		spoiled = spoiled || m.spoil(p.Parts[c.Part].Pattern, c.Args)
 		own[i].Args = clone(c.Args)
 		words = append(words, describe(p.Parts[c.Part].Pattern, c.Args))
 	}
 	err := m.session.Batch(m.ctx, m.statement(p.Name), calls)
 	for _, c := range calls {
 		poison(c.Args)
+	}
+	if spoiled {
+		m.rejected("batch "+p.Name+" of "+strings.Join(words, ", "), err)
+		return
 	}
 	if !applies && errors.Is(err, drivers.ErrNotApplied) {
 		return

@@ -3,7 +3,6 @@ package drivertest
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -32,37 +31,10 @@ func mark(k int) string {
 	return "y"
 }
 
-// extremes tests the least and the largest numbers.
-func extremes(s *suite) {
-	c := s.client()
-	for _, vals := range [][]any{
-		{"p", math.MinInt32, "min", nil, math.MinInt32, math.MinInt64, nil, nil, nil, -62_135_596_800_000_000},
-		{"p", math.MaxInt32, "max", nil, math.MaxInt32, math.MaxInt64, nil, nil, nil, 253_402_300_799_999_999},
-	} {
-		c.write("put", vals...)
-		c.expect([]string{row(vals...)}, "get", vals[:2]...)
-	}
-}
-
-// refused tests calls that cannot be run. They fail and change nothing.
+// refused tests calls that no pattern has. They fail and change nothing.
 func refused(s *suite) {
 	c := s.client()
 	c.write("put_a", "refused", 1, "kept")
-	for name, vals := range map[string][]any{
-		"a null key":                {"refused", nil, "x"},
-		"a null partition":          {nil, 1, "x"},
-		"a text in an int column":   {"refused", drivers.Text("2"), "x"},
-		"a bigint in a text column": {"refused", 1, drivers.Bigint(3)},
-	} {
-		if r, err := c.try("put_a", vals...); err == nil {
-			c.Errorf("a put with %s returned %+v and no error", name, r)
-		} else if errors.Is(err, drivers.ErrUnknown) {
-			c.Errorf("a put with %s: %v; it cannot have been sent", name, err)
-		}
-	}
-	if _, err := c.lines("all", nil); err == nil {
-		c.Errorf("a slice of the null partition returned no error")
-	}
 	st := c.statement("put_a")
 	if _, err := c.session.Write(c.ctx, st, []drivers.Value{drivers.Text("refused")}); err == nil {
 		c.Errorf("a put with too few arguments returned no error")
