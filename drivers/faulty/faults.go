@@ -7,151 +7,114 @@
 // It is for tests only: nothing that measures imports it.
 package faulty
 
-import "github.com/mailbench/mailbench/schemas"
+import (
+	"slices"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
 
 // Faults returns the faults that contract suites must find.
 func Faults() []Fault {
+	type (
+		pattern = schemas.Pattern
+		values  = []drivers.Value
+	)
 	return []Fault{
 		// Reads.
-		{Name: "ignores-limit", Doc: "Reads yield all rows, whatever their limit.", rewrite: ignoreLimit},
-		{
-			Name: "reverses-desc", Doc: "Slices over a DESC column of a key or an index run in the opposite direction.",
+		{"ignores-limit", "Reads yield all rows, whatever their limit.", hooks{rewrite: ignoreLimit}},
+		{"reverses-desc", "Slices over a DESC column of a key or an index run in the opposite direction.", hooks{
 			rewrite: reverseDesc,
-		},
-		{Name: "repeats-after", Doc: "Pages begin with the row they should go on after.", rewrite: repeatAfter},
-		{Name: "closes-open-bounds", Doc: "The rows at the open ends of a range belong to it.", rewrite: closeBounds},
-		{
-			Name: "filters-late", Doc: "A limit counts the rows that a filter drops.",
-			rewrite: withoutFilter, session: func() hooks { return hooks{read: filterLate} },
-		},
-		{
-			Name: "skips-row", Doc: "A read of several rows misses the second.",
-			session: func() hooks { return hooks{read: skipRow} },
-		},
-		{
-			Name: "ignores-list-order", Doc: "A multi-get yields its rows in the opposite order of its list.",
-			session: func() hooks { return hooks{read: reverseList} },
-		},
-		{
-			Name: "late-rows", Doc: "A row is yielded after the next was read into its buffer.",
-			session: func() hooks { return hooks{read: readAhead} },
-		},
-		{
-			Name: "swallows-errors", Doc: "An error of yield ends the read, and the read returns nil.",
-			session: func() hooks { return hooks{read: swallowErrors} },
-		},
-		{
-			Name: "empty-is-null", Doc: "Empty texts and blobs come back as null.",
-			session: func() hooks { return hooks{read: eachValue(emptyIsNull)} },
-		},
-		{
-			Name: "reverses-lists", Doc: "Lists come back newest element first.",
-			session: func() hooks { return hooks{read: eachValue(reversed)} },
-		},
+		}},
+		{"repeats-after", "Pages begin with the row they should go on after.", hooks{rewrite: repeatAfter}},
+		{"closes-open-bounds", "The rows at the open ends of a range belong to it.", hooks{rewrite: closeBounds}},
+		{"filters-late", "A limit counts the rows that a filter drops.", hooks{rewrite: withoutFilter, read: filterLate}},
+		{"skips-row", "A read of several rows misses the second.", hooks{read: skipRow}},
+		{"ignores-list-order", "A multi-get yields its rows in the opposite order of its list.", hooks{read: reverseList}},
+		{"late-rows", "A row is yielded after the next was read into its buffer.", hooks{read: readAhead}},
+		{"swallows-errors", "An error of yield ends the read, and the read returns nil.", hooks{read: swallowErrors}},
+		{"empty-is-null", "Empty texts and blobs come back as null.", hooks{read: eachValue(emptyIsNull)}},
+		{"reverses-lists", "Lists come back newest element first.", hooks{read: eachValue(reversed)}},
 
 		// Writes.
-		{
-			Name: "loses-write", Doc: "Every fifth write of a session is acknowledged and never made.",
-			session: func() hooks { return hooks{times: unless(everyFifth())} },
-		},
-		{
-			Name: "loses-second-family", Doc: "Writes to nested tables are acknowledged and never made.",
-			session: func() hooks { return hooks{times: unless(toNested)} },
-		},
-		{
-			Name: "loses-statics", Doc: "Writes of static columns are acknowledged and never made.",
-			session: func() hooks { return hooks{times: unless(toStatics)} },
-		},
-		{
-			Name: "drops-chunk", Doc: "Every second put of a blob is acknowledged and never made.",
-			session: func() hooks { return hooks{times: unless(everySecondBlob())} },
-		},
-		{
-			Name: "delete-wins-ties", Doc: "A put right after the delete of its row is lost, as when both get one timestamp.",
-			session: func() hooks { return hooks{times: unless(afterDelete())} },
-		},
-		{
-			Name: "truncates", Doc: "Texts and blobs over 64 KiB are cut there.",
-			session: func() hooks { return hooks{argument: truncate} },
-		},
-		{
-			Name: "cuts-at-nul", Doc: "Texts end at their first NUL, in keys as well.",
-			session: func() hooks { return hooks{argument: cutAtNUL} },
-		},
-		{
-			Name: "keeps-arguments", Doc: "A write is made at the session's next call, from arguments kept without a copy.",
-			session: func() hooks { return hooks{holds: allButConditions} },
-		},
-		{
-			Name: "replaces-rows", Doc: "A put of some columns wipes the others.",
-			extra: rowDelete,
-		},
-		{
-			Name: "put-merges", Doc: "A put of collections adds to the stored ones.",
-			extra: asAppend, instead: true,
-		},
-		{
-			Name: "deletes-children", Doc: "The delete of a row takes the rows of nested tables below it.",
-			extra: childDeletes,
-		},
-		{Name: "prefix-too-short", Doc: "The delete of a key prefix ignores the last column of it.", rewrite: shortenPrefix},
+		{"loses-write", "Every fifth write of a session is acknowledged and never made.", hooks{
+			loses: func(s *session, _ *pattern, _ values) bool { s.n++; return s.n%5 == 0 },
+		}},
+		{"loses-second-family", "Writes to nested tables are acknowledged and never made.", hooks{
+			loses: func(_ *session, p *pattern, _ values) bool { return p.Table.Parent != nil },
+		}},
+		{"loses-statics", "Writes of static columns are acknowledged and never made.", hooks{
+			loses: func(_ *session, p *pattern, _ values) bool { return p.Static },
+		}},
+		{"drops-chunk", "Every second put of a blob is acknowledged and never made.", hooks{loses: everySecondBlob}},
+		{"delete-wins-ties", "A put right after the delete of its row is lost, as when both get one timestamp.", hooks{
+			loses: afterDelete,
+		}},
+		{"truncates", "Texts and blobs over 64 KiB are cut there.", hooks{argument: truncate}},
+		{"cuts-at-nul", "Texts end at their first NUL, in keys as well.", hooks{argument: cutAtNUL}},
+		{"keeps-arguments", "A write is made at the session's next call, from arguments kept without a copy.", hooks{
+			holds: func(p *pattern) bool { return p.Kind != schemas.PutIf && !p.ReturnsNew },
+		}},
+		{"replaces-rows", "A put of some columns wipes the others.", hooks{extra: rowDelete}},
+		{"put-merges", "A put of collections adds to the stored ones.", hooks{extra: asAppend, instead: true}},
+		{"deletes-children", "The delete of a row takes the rows of nested tables below it.", hooks{extra: childDeletes}},
+		{"prefix-too-short", "The delete of a key prefix ignores the last column of it.", hooks{rewrite: shortenPrefix}},
 
 		// Counters and conditions.
-		{
-			Name: "retries-adds", Doc: "Adds and appends are sent twice, as after a timeout.",
-			session: func() hooks { return hooks{times: twice} },
-		},
-		{
-			Name: "stale-counters", Doc: "An add is acknowledged before it is made, at the session's next write.",
-			session: func() hooks { return hooks{holds: onlyAdds, copies: true} },
-		},
-		{
-			Name: "returns-old", Doc: "Every second add that returns the new value returns that of the add before it.",
-			session: func() hooks { return hooks{result: repeatNew()} },
-		},
-		{Name: "put-if-always", Doc: "A put-if is a put, and a delete has no condition.", rewrite: withoutCondition},
-		{
-			Name: "claims-applied", Doc: "A put-if that was not applied says that it was.",
-			session: func() hooks { return hooks{result: claimApplied} },
-		},
+		{"retries-adds", "Adds and appends are sent twice, as after a timeout.", hooks{
+			doubles: func(p *pattern) bool {
+				return (p.Kind == schemas.Add || p.Kind == schemas.Append) && !p.ReturnsNew
+			},
+		}},
+		{"stale-counters", "An add is acknowledged before it is made, at the session's next write.", hooks{
+			holds: func(p *pattern) bool { return p.Kind == schemas.Add && !p.ReturnsNew }, copies: true,
+		}},
+		{"returns-old", "Every second add that returns the new value returns that of the add before it.", hooks{
+			result: repeatNew,
+		}},
+		{"put-if-always", "A put-if is a put, and a delete has no condition.", hooks{rewrite: withoutCondition}},
+		{"claims-applied", "A put-if that was not applied says that it was.", hooks{
+			result: func(_ *session, _ *pattern, r *drivers.Result) { r.Applied = true },
+		}},
 
 		// Batches.
-		{
-			Name: "halves-batches", Doc: "Only the first half of a batch is applied, and the batch is acknowledged.",
-			session: func() hooks { return hooks{batches: firstHalf} },
-		},
-		{
-			Name:    "tears-batches",
-			Doc:     "The parts of an atomic batch are sent one by one. If one fails, those before it stay applied.",
-			session: func() hooks { return hooks{batches: eachAlone} },
-		},
+		{"halves-batches", "Only the first half of a batch is applied, and the batch is acknowledged.", hooks{
+			batches: func(all []drivers.Call) [][]drivers.Call { return [][]drivers.Call{all[:(len(all)+1)/2]} },
+		}},
+		{"tears-batches", "The parts of an atomic batch are sent one by one. If one fails, those before it stay applied.", hooks{
+			batches: func(all []drivers.Call) [][]drivers.Call { return slices.Collect(slices.Chunk(all, 1)) },
+		}},
 
 		// Counts.
-		{
-			Name: "counts-parts", Doc: "Each part of a batch is counted as a request.",
-			session: func() hooks { return hooks{cost: countParts} },
-		},
-		{
-			Name: "counts-returned", Doc: "Rows that a filter drops are not counted as examined.",
-			session: func() hooks { return hooks{cost: countReturned} },
-		},
+		{"counts-parts", "Each part of a batch is counted as a request.", hooks{
+			cost: func(c *drivers.Cost, parts, _ int64) { c.Calls += parts },
+		}},
+		{"counts-returned", "Rows that a filter drops are not counted as examined.", hooks{
+			cost: func(c *drivers.Cost, _, returned int64) { c.RowsExamined = returned },
+		}},
 
 		// The store.
-		{
-			Name: "ignores-contexts", Doc: "Calls go on under a context that is done.",
-			session: func() hooks { return hooks{endless: true} },
-		},
-		{
-			Name: "emulates-in-silence", Doc: "A fallback runs, and the engine says that it ran what was declared.",
-			emulates: true,
-		},
-		{Name: "applies-anything", Doc: "Apply accepts a schema that differs from the applied one.", applies: true},
-		{Name: "inspects-no-order", Doc: "Inspect says that all columns of a key ascend.", inspect: allAscend},
-		{Name: "inspects-too-little", Doc: "Inspect misses a column.", inspect: lastMissing},
-		{Name: "inspects-no-index", Doc: "Inspect returns no indexes.", inspect: func(s *schemas.Schema) {
+		{"ignores-contexts", "Calls go on under a context that is done.", hooks{endless: true}},
+		{"emulates-in-silence", "A fallback runs, and the engine says that it ran what was declared.", hooks{emulates: true}},
+		{"applies-anything", "Apply accepts a schema that differs from the applied one.", hooks{applies: true}},
+		{"inspects-no-order", "Inspect says that all columns of a key ascend.", hooks{inspect: func(s *schemas.Schema) {
+			for _, t := range s.Tables {
+				for _, c := range t.Clustering {
+					c.Desc = false
+				}
+			}
+		}}},
+		{"inspects-too-little", "Inspect misses a column.", hooks{inspect: func(s *schemas.Schema) {
+			for _, t := range s.Tables {
+				if n := len(t.Columns); n > 1 {
+					t.Columns = t.Columns[:n-1]
+				}
+			}
+		}}},
+		{"inspects-no-index", "Inspect returns no indexes.", hooks{inspect: func(s *schemas.Schema) {
 			for _, t := range s.Tables {
 				t.Indexes = nil
 			}
-		}},
+		}}},
 	}
 }

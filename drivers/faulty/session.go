@@ -14,35 +14,17 @@ type (
 	readFunc = func(args []drivers.Value, next yield) error
 )
 
-// hooks are what a session breaks. Those that are not set break nothing.
-type hooks struct {
-	endless  bool // calls go on under a context that is done
-	argument func(v drivers.Value) drivers.Value
-	// read makes a read by calling with.
-	read func(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error
-	// times says how often a write is made that is acknowledged once.
-	times func(p *schemas.Pattern, args []drivers.Value) int
-	// holds: a write is made at the session's next call, from arguments kept without a copy. With copies it is
-	// made from a copy, at the next write.
-	holds  func(p *schemas.Pattern) bool
-	copies bool
-	// result changes the result of a write.
-	result func(p *schemas.Pattern, r *drivers.Result)
-	// batches returns the batches that are sent for one.
-	batches func(parts []drivers.Call) [][]drivers.Call
-	// cost changes what the session counted: of so many parts of batches after the first, and rows returned.
-	cost func(c *drivers.Cost, parts, returned int64)
-}
-
 // session passes calls on to the store's own session, without the arguments that the
 // rewritten patterns do not take.
 type session struct {
 	drivers.Session
 	hooks
-	instead         bool // Fault.instead
 	held            *statement
 	args            []drivers.Value // of held
 	parts, returned int64           // since the last Take
+	n               int             // writes of the kind that loses or result is about
+	last            []drivers.Value // key of the row that the last write deleted, or row of the last add
+	deleted         *schemas.Table
 }
 
 // begin returns the context and the arguments of a call.
@@ -112,17 +94,13 @@ func (s *session) Write(ctx context.Context, st drivers.Statement, args []driver
 		}
 		return r, nil
 	}
-	times := 1
-	if s.times != nil {
-		times = s.times(p, args)
-	}
-	for range times {
+	for range s.times(p, args) {
 		if r, err = s.Session.Write(ctx, own.Statement, own.taken(args)); err != nil {
 			return r, err
 		}
 	}
 	if s.result != nil {
-		s.result(p, &r)
+		s.result(s, p, &r)
 	}
 	return r, nil
 }
@@ -134,10 +112,8 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 	own := st.(*statement)
 	var calls []drivers.Call
 	for _, c := range parts {
-		part, times := own.parts[c.Part], 1
-		if s.times != nil {
-			times = s.times(part.declared, c.Args)
-		}
+		part := own.parts[c.Part]
+		times := s.times(part.declared, c.Args)
 		var args []drivers.Value
 		ctx, args = s.begin(ctx, c.Args)
 		for range times {
@@ -155,6 +131,17 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 		}
 	}
 	return nil
+}
+
+// times returns how often a write is made that is acknowledged once.
+func (s *session) times(p *schemas.Pattern, args []drivers.Value) int {
+	switch {
+	case s.loses != nil && s.loses(s, p, args):
+		return 0
+	case s.doubles != nil && s.doubles(p):
+		return 2
+	}
+	return 1
 }
 
 func (s *session) Take() drivers.Cost {
@@ -177,16 +164,10 @@ func (s *session) Close() error {
 
 // taken returns the arguments that the prepared pattern takes.
 func (st *statement) taken(args []drivers.Value) []drivers.Value {
-	if len(st.drop) == 0 || len(args) != len(st.declared.Args()) {
+	if st.drop == 0 || len(args) != len(st.declared.Args()) {
 		return args
 	}
-	var kept []drivers.Value
-	for i, a := range args {
-		if !slices.Contains(st.drop, i) {
-			kept = append(kept, a)
-		}
-	}
-	return kept
+	return slices.Concat(args[:st.at], args[st.at+st.drop:])
 }
 
 // filterLate compares rows only once they have counted towards the limit.
@@ -298,98 +279,36 @@ func cutAtNUL(v drivers.Value) drivers.Value {
 	return v
 }
 
-// unless returns how often a write is made that loses decides about.
-func unless(loses func(*schemas.Pattern, []drivers.Value) bool) func(*schemas.Pattern, []drivers.Value) int {
-	return func(p *schemas.Pattern, args []drivers.Value) int {
-		if loses(p, args) {
-			return 0
-		}
-		return 1
-	}
-}
-
-func everyFifth() func(*schemas.Pattern, []drivers.Value) bool {
-	n := 0
-	return func(*schemas.Pattern, []drivers.Value) bool {
-		n++
-		return n%5 == 0
-	}
-}
-
-func toNested(p *schemas.Pattern, _ []drivers.Value) bool { return p.Table.Parent != nil }
-
-func toStatics(p *schemas.Pattern, _ []drivers.Value) bool { return p.Static }
-
-func everySecondBlob() func(*schemas.Pattern, []drivers.Value) bool {
-	n := 0
-	return func(p *schemas.Pattern, args []drivers.Value) bool {
-		if p.Kind != schemas.Put {
-			return false
-		}
-		for _, v := range args[len(p.By):] {
-			if v.Kind() == schemas.Blob && len(v.Raw()) > 0 {
-				n++
-				return n%2 == 0
-			}
-		}
+// everySecondBlob loses every second put of a blob.
+func everySecondBlob(s *session, p *schemas.Pattern, args []drivers.Value) bool {
+	blob := func(v drivers.Value) bool { return v.Kind() == schemas.Blob && len(v.Raw()) > 0 }
+	if p.Kind != schemas.Put || !slices.ContainsFunc(args[len(p.By):], blob) {
 		return false
 	}
+	s.n++
+	return s.n%2 == 0
 }
 
 // afterDelete loses a put whose session's last write was the delete of its row.
-func afterDelete() func(*schemas.Pattern, []drivers.Value) bool {
-	var table *schemas.Table
-	var key []drivers.Value
-	return func(p *schemas.Pattern, args []drivers.Value) bool {
-		tied := p.Kind == schemas.Put && p.Table == table && slices.EqualFunc(key, args[:len(p.By)], drivers.Value.Equal)
-		table = nil
-		if p.Kind == schemas.Delete && p.Scope == schemas.ScopeRow {
-			table, key = p.Table, clone(args)
-		}
-		return tied
+func afterDelete(s *session, p *schemas.Pattern, args []drivers.Value) bool {
+	tied := p.Kind == schemas.Put && p.Table == s.deleted && slices.EqualFunc(s.last, args[:len(p.By)], drivers.Value.Equal)
+	s.deleted = nil
+	if p.Kind == schemas.Delete && p.Scope == schemas.ScopeRow {
+		s.deleted, s.last = p.Table, clone(args)
 	}
+	return tied
 }
 
 func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }
 
-// twice sends adds and appends twice.
-func twice(p *schemas.Pattern, _ []drivers.Value) int {
-	if (p.Kind == schemas.Add || p.Kind == schemas.Append) && !p.ReturnsNew {
-		return 2
-	}
-	return 1
-}
-
-func allButConditions(p *schemas.Pattern) bool { return p.Kind != schemas.PutIf && !p.ReturnsNew }
-
-func onlyAdds(p *schemas.Pattern) bool { return p.Kind == schemas.Add && !p.ReturnsNew }
-
 // repeatNew returns from every second add the row of the add before it.
-func repeatNew() func(*schemas.Pattern, *drivers.Result) {
-	n := 0
-	var last []drivers.Value
-	return func(p *schemas.Pattern, r *drivers.Result) {
-		if p.Kind != schemas.Add || !p.ReturnsNew {
-			return
-		}
-		if n++; n%2 == 0 {
-			r.Row = last
-		} else {
-			last = clone(r.Row)
-		}
+func repeatNew(s *session, p *schemas.Pattern, r *drivers.Result) {
+	if p.Kind != schemas.Add || !p.ReturnsNew {
+		return
+	}
+	if s.n++; s.n%2 == 0 {
+		r.Row = s.last
+	} else {
+		s.last = clone(r.Row)
 	}
 }
-
-func claimApplied(_ *schemas.Pattern, r *drivers.Result) { r.Applied = true }
-
-func firstHalf(parts []drivers.Call) [][]drivers.Call {
-	return [][]drivers.Call{parts[:(len(parts)+1)/2]}
-}
-
-func eachAlone(parts []drivers.Call) [][]drivers.Call {
-	return slices.Collect(slices.Chunk(parts, 1))
-}
-
-func countParts(c *drivers.Cost, parts, _ int64) { c.Calls += parts }
-
-func countReturned(c *drivers.Cost, _, returned int64) { c.RowsExamined = returned }

@@ -2,26 +2,28 @@ package faulty
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Fault is one way of breaking the contract of a store. Each hook that is set
-// breaks one thing.
+// Fault is one way of breaking the contract of a store.
 type Fault struct {
 	Name string
 	Doc  string // a sentence that says what the faulty store does
+	hooks
+}
 
-	// rewrite changes the copy of a declared pattern that is prepared instead.
-	// It returns the positions of the arguments that the copy does not take.
-	rewrite func(p *schemas.Pattern) (drop []int)
+// hooks are what a store breaks. Each that is set breaks one thing.
+type hooks struct {
+	// rewrite changes the copy of a declared pattern that is prepared instead. If the copy takes fewer arguments, it
+	// returns the position of the first one that it does not take.
+	rewrite func(p *schemas.Pattern) (at int)
 	// extra returns patterns that are prepared together with the declared one. They run before each of its
 	// writes, or with instead, the first of them in its place.
 	extra   func(p *schemas.Pattern) []*schemas.Pattern
 	instead bool
-	// session returns what a session breaks.
-	session func() hooks
 	// emulates: the engine keeps no indexes over plain columns; Prepare prepares the fallback
 	// of a pattern through one, and does not say so.
 	emulates bool
@@ -29,6 +31,24 @@ type Fault struct {
 	applies bool
 	// inspect changes the schema that Inspect returns.
 	inspect func(s *schemas.Schema)
+
+	endless  bool // calls go on under a context that is done
+	argument func(v drivers.Value) drivers.Value
+	// read makes a read by calling with.
+	read func(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error
+	// loses and doubles say which writes are never made, and which twice. All are acknowledged.
+	loses   func(s *session, p *schemas.Pattern, args []drivers.Value) bool
+	doubles func(p *schemas.Pattern) bool
+	// holds: a write is made at the session's next call, from arguments kept without a copy. With copies it is
+	// made from a copy, at the next write.
+	holds  func(p *schemas.Pattern) bool
+	copies bool
+	// result changes the result of a write.
+	result func(s *session, p *schemas.Pattern, r *drivers.Result)
+	// batches returns the batches that are sent for one.
+	batches func(parts []drivers.Call) [][]drivers.Call
+	// cost changes what the session counted: of so many parts of batches after the first, and rows returned.
+	cost func(c *drivers.Cost, parts, returned int64)
 }
 
 // Wrap returns the store with the fault. The zero Fault breaks nothing.
@@ -45,7 +65,7 @@ type store struct {
 type statement struct {
 	drivers.Statement
 	declared *schemas.Pattern
-	drop     []int               // positions of arguments to leave out
+	at, drop int                 // position and number of the arguments to leave out
 	parts    []*statement        // parts of a batch, without a Statement of their own
 	extra    []drivers.Statement // the prepared patterns of Fault.extra
 }
@@ -113,7 +133,8 @@ func (s *store) change(p *schemas.Pattern) (*statement, *schemas.Pattern) {
 			changed.Parts[i] = schemas.Part{Pattern: pattern, Each: part.Each}
 		}
 	} else if s.fault.rewrite != nil {
-		st.drop = s.fault.rewrite(&changed)
+		st.at = s.fault.rewrite(&changed)
+		st.drop = len(p.Args()) - len(changed.Args())
 	}
 	return st, &changed
 }
@@ -124,27 +145,112 @@ func (s *store) Session() (drivers.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &session{Session: inner, instead: s.fault.instead}
-	if s.fault.session != nil {
-		own.hooks = s.fault.session()
-	}
-	return own, nil
+	return &session{Session: inner, hooks: s.fault.hooks}, nil
 }
 
-// allAscend makes all clustering columns of a schema ascending.
-func allAscend(s *schemas.Schema) {
-	for _, t := range s.Tables {
-		for _, c := range t.Clustering {
-			c.Desc = false
-		}
-	}
+func ignoreLimit(p *schemas.Pattern) (at int) {
+	at = p.ArgLayout().Limit
+	p.Limit, p.LimitArg = 0, false
+	return at
 }
 
-// lastMissing leaves the last column out of each table that has several.
-func lastMissing(s *schemas.Schema) {
-	for _, t := range s.Tables {
-		if n := len(t.Columns); n > 1 {
-			t.Columns = t.Columns[:n-1]
+func reverseDesc(p *schemas.Pattern) (none int) {
+	next := len(p.By)
+	if p.In != nil {
+		next++
+	}
+	desc := false
+	if key := p.Table.Key(); p.Index == nil && next < len(key) {
+		desc = key[next].Desc
+	} else if p.Index != nil && next < len(p.Index.Columns) {
+		desc = p.Index.Columns[next].Desc
+	}
+	if p.Kind == schemas.Slice && desc {
+		p.Reverse = !p.Reverse
+	}
+	return 0
+}
+
+func repeatAfter(p *schemas.Pattern) (none int) {
+	if len(p.After) != 1 || p.From != nil || p.To != nil || p.Index != nil {
+		return 0
+	}
+	bound := &schemas.Bound{Column: p.After[0]}
+	if p.After[0].Desc == p.Reverse {
+		p.From = bound
+	} else {
+		p.To = bound
+	}
+	p.After = nil
+	return 0
+}
+
+func closeBounds(p *schemas.Pattern) (none int) {
+	for _, b := range []**schemas.Bound{&p.From, &p.To} {
+		if *b != nil {
+			*b = &schemas.Bound{Column: (*b).Column}
 		}
 	}
+	return 0
+}
+
+// withoutFilter drops the filter and appends its columns to those that the read yields.
+func withoutFilter(p *schemas.Pattern) (at int) {
+	at = p.ArgLayout().Filter
+	p.Columns, p.Filter = slices.Concat(p.Columns, p.Filter), nil
+	return at
+}
+
+func withoutCondition(p *schemas.Pattern) (at int) {
+	at = p.ArgLayout().If
+	if p.Kind == schemas.PutIf {
+		p.Kind, p.If, p.Absent = schemas.Put, nil, false
+	}
+	p.Present = false
+	return at
+}
+
+func shortenPrefix(p *schemas.Pattern) (at int) {
+	if p.Kind != schemas.Delete || p.Scope != schemas.ScopePrefix {
+		return 0
+	}
+	last := len(p.By) - 1
+	if p.By = p.By[:last]; last == len(p.Table.Partition) {
+		p.Scope = schemas.ScopePartition
+	}
+	return last
+}
+
+// rowDelete returns the delete of the row of a put of some columns.
+func rowDelete(p *schemas.Pattern) []*schemas.Pattern {
+	if p.Kind != schemas.Put || p.Static || len(p.Columns) == len(p.Table.Columns) {
+		return nil
+	}
+	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Delete, Table: p.Table, By: p.Table.Key()}}
+}
+
+// asAppend returns the append of the collections that a put would replace.
+func asAppend(p *schemas.Pattern) []*schemas.Pattern {
+	plain := func(c *schemas.Column) bool { return !c.Type.Collection() }
+	if p.Kind != schemas.Put || len(p.Columns) == 0 || slices.ContainsFunc(p.Columns, plain) {
+		return nil
+	}
+	return []*schemas.Pattern{{Name: p.Name, Kind: schemas.Append, Table: p.Table, By: p.By, Columns: p.Columns}}
+}
+
+// childDeletes returns the deletes of the rows that are nested below a row.
+func childDeletes(p *schemas.Pattern) []*schemas.Pattern {
+	if p.Kind != schemas.Delete || p.Scope != schemas.ScopeRow {
+		return nil
+	}
+	var below []*schemas.Pattern
+	for _, t := range p.Table.Children {
+		if !t.Header() {
+			below = append(below, &schemas.Pattern{
+				Name: p.Name, Kind: schemas.Delete, Table: t,
+				By: p.By, Scope: schemas.ScopePrefix,
+			})
+		}
+	}
+	return below
 }
