@@ -55,7 +55,9 @@ var ascending = []struct {
 	}},
 	{schemas.Int, []any{math.MinInt32, -65536, -256, -255, -1, 0, 1, 2, 10, 127, 128, 255, 256, 65536, math.MaxInt32}},
 	{schemas.Bigint, []any{math.MinInt64, math.MinInt32, -256, -1, 0, 1, 9, 10, 255, 256, math.MaxInt32, math.MaxInt64}},
-	{schemas.Timestamp, []any{-62_135_596_800_000_000, -1_000, 0, 1_000, 999_000, 1_000_000, 1_700_000_000_000_000, 253_402_300_799_999_999}},
+	{schemas.Timestamp, []any{
+		-62_135_596_800_000_000, -1_000, 0, 1_000, 999_000, 1_000_000, 1_700_000_000_000_000, 253_402_300_799_999_999,
+	}},
 	{schemas.Boolean, []any{false, true}},
 	{schemas.UUID, []any{
 		uuid4(0, 0), uuid4(0, 1), uuid4(1, 0), uuid4(0x7f, 0), uuid4(0x80, 0),

@@ -229,8 +229,8 @@ func overPlain(p *schemas.Pattern) bool { return p.Index != nil && !p.Index.Over
 
 func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }
 
-// spoil makes one argument of some calls of the pattern that runs wrong: null in a key, or a value of another type. Such
-// a call fails, and changes nothing.
+// spoil makes one argument of some calls wrong: null in a key, or a value of another type. p is the pattern that runs.
+// Such a call fails, and changes nothing.
 func (m *machine) spoil(p *schemas.Pattern, args []drivers.Value) bool {
 	if len(args) == 0 || m.int("spoiled", 0, 9) > 0 {
 		return false

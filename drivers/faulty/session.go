@@ -291,7 +291,8 @@ func everySecondBlob(s *session, p *schemas.Pattern, args []drivers.Value) bool 
 
 // afterDelete loses a put whose session's last write was the delete of its row.
 func afterDelete(s *session, p *schemas.Pattern, args []drivers.Value) bool {
-	tied := p.Kind == schemas.Put && p.Table == s.deleted && slices.EqualFunc(s.last, args[:len(p.By)], drivers.Value.Equal)
+	key := args[:len(p.By)]
+	tied := p.Kind == schemas.Put && p.Table == s.deleted && slices.EqualFunc(s.last, key, drivers.Value.Equal)
 	s.deleted = nil
 	if p.Kind == schemas.Delete && p.Scope == schemas.ScopeRow {
 		s.deleted, s.last = p.Table, clone(args)
