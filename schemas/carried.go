@@ -8,47 +8,10 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// other reads what a schema, table or pattern carries through.
-func (p *parser) other(f map[string]strict.Entry, where string) (all []Setting) {
-	e, ok := f["other"]
-	if !ok {
-		return nil
-	}
-	for _, s := range p.Mapping(e.Value, "other of "+where) {
-		if s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null" {
-			p.Fail(s.Value, "%s in other of %s must be one value, found %s", s.Name, where, strict.Found(s.Value))
-			continue
-		}
-		all = append(all, Setting{s.Name, s.Value.Value})
-	}
-	return all
-}
-
-// from reads where something was before schema import, or nil.
-func (p *parser) from(f map[string]strict.Entry, where string) *Pos {
-	e, ok := f["at"]
-	if !ok {
-		return nil
-	}
-	text, ok := p.Text(e.Value, "at of "+where)
-	if !ok {
-		return nil
-	}
-	i := strings.LastIndexByte(text, ':')
-	line, err := strconv.Atoi(text[i+1:])
-	if i < 1 || err != nil || line < 1 {
-		p.Fail(e.Value, "at of %s must be FILE:LINE, found %s", where, strict.Found(e.Value))
-		return nil
-	}
-	return &Pos{Line: line, Column: 1, File: text[:i]}
-}
-
 // lines moves the columns and indexes of an imported table to their lines in the file of at, mostly that of the table.
-func (p *parser) lines(t *Table, f map[string]strict.Entry) {
+func (p *parser) lines(t *Table, f section) {
 	if t.Imported != nil {
 		own := t.Clustering[t.Inherited:]
 		if t.Parent == nil {
@@ -61,39 +24,23 @@ func (p *parser) lines(t *Table, f map[string]strict.Entry) {
 			x.Pos = *t.Imported
 		}
 	}
-	e, ok := f["lines"]
-	if !ok {
+	if f.has("lines") && t.Imported == nil {
+		p.Fail(f.key("lines"), "lines of %s needs at, the file that they are of", f.where)
 		return
 	}
-	where := "lines of table " + t.Name
-	if t.Imported == nil {
-		p.Fail(e.Key, "%s needs at, the file that they are of", where)
-		return
-	}
-	for _, s := range p.Mapping(e.Value, where) {
-		pos := Pos{Line: p.Count(s.Value, s.Name+" in "+where), Column: 1, File: t.Imported.File}
-		c, x := t.Column(s.Name), t.Index(s.Name)
-		switch {
-		case c == nil && x == nil:
-			p.Unknown(s.Key, "column", s.Name, "in "+where, columnNames(t))
-		case c != nil:
-			c.Pos = pos
-		default:
+	for _, s := range f.entries("lines") {
+		pos := Pos{Line: p.Count(s.Value, s.Name+" in lines of "+f.where), Column: 1, File: t.Imported.File}
+		if x := t.Index(s.Name); x != nil && t.Column(s.Name) == nil {
 			x.Pos = pos
+		} else if c := pick(p, s.Key, "column", s.Name, "in lines of "+f.where, t.all()); c != nil {
+			c.Pos = pos
 		}
 	}
 }
 
-// other adds what is carried through, unless there is nothing.
+// other adds what is carried through.
 func (b *block) other(all []Setting) {
-	if len(all) == 0 {
-		return
-	}
-	settings := newBlock()
-	for _, s := range all {
-		settings.add(s.Name, textNode(s.Text))
-	}
-	b.add("other", settings.node())
+	mapping(b, "other", all, func(s Setting) (string, *yaml.Node) { return s.Name, textNode(s.Text) })
 }
 
 // ViewOf is the setting of an imported materialized view; its text is the table that the view is of.
@@ -160,8 +107,7 @@ func (b *block) lines(t *Table) {
 	if t.Imported == nil {
 		return
 	}
-	lines := newBlock()
-	lines.Style = yaml.FlowStyle
+	lines := newFlow()
 	add := func(name string, pos Pos) {
 		if pos.File == t.Imported.File && pos.Line != t.Imported.Line {
 			lines.count(name, pos.Line)

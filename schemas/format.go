@@ -24,45 +24,34 @@ func Format(s *Schema) []byte {
 	root.text("doc", s.Doc)
 	root.text("native", s.Native)
 	root.other(s.Other)
-	if len(s.Types) > 0 {
-		types := newBlock()
-		for _, u := range s.Types {
-			fields := newBlock()
-			for _, c := range u.Fields {
-				fields.add(c.Name, textNode(c.Type.String()))
-			}
-			types.add(u.Name, fields.node())
+	mapping(root, "types", s.Types, func(u *UserType) (string, *yaml.Node) {
+		fields := newBlock()
+		for _, c := range u.Fields {
+			fields.text(c.Name, c.Type.String())
 		}
-		root.add("types", types.node())
-	}
-	root.parameters(s.Parameters)
+		return u.Name, fields.node()
+	})
+	mapping(root, "parameters", s.Parameters, formatParameter)
 	tables := newBlock()
 	for _, t := range s.Tables {
 		tables.add(t.Name, formatTable(t))
 	}
 	root.add("tables", tables.node())
-	patterns := newBlock()
-	for _, p := range s.Patterns {
-		patterns.add(p.Name, formatPattern(p))
-	}
-	if len(s.Patterns) > 0 {
-		root.add("patterns", patterns.node())
-	}
-	if len(s.Additions) > 0 {
-		root.add("variants may add", textList(s.Additions))
-	}
-	workflow := newBlock()
-	for _, step := range s.Workflow {
-		workflow.add(step.Pattern.Name, patternList(step.Next))
-	}
-	if len(s.Workflow) > 0 {
-		root.add("workflow", workflow.node())
-	}
+	mapping(root, "patterns", s.Patterns, func(p *Pattern) (string, *yaml.Node) { return p.Name, formatPattern(p) })
+	root.texts("variants may add", s.Additions)
+	mapping(root, "workflow", s.Workflow, func(step Step) (string, *yaml.Node) {
+		return step.Pattern.Name, textList(namesOf(step.Next))
+	})
+	return encode(root.node())
+}
+
+// encode writes nodes that YAML can hold.
+func encode(n *yaml.Node) []byte {
 	var text bytes.Buffer
 	e := yaml.NewEncoder(&text)
 	e.SetIndent(2)
-	if err := e.Encode(root.node()); err != nil {
-		panic(err) // every node is a map, a list or text that YAML can hold
+	if err := e.Encode(n); err != nil {
+		panic(err) // every node is a map, a list or text, or was read from YAML
 	}
 	return text.Bytes()
 }
@@ -90,6 +79,9 @@ type block yaml.Node
 
 func newBlock() *block { return &block{Kind: yaml.MappingNode} }
 
+// newFlow is a block that is written on one line.
+func newFlow() *block { return &block{Kind: yaml.MappingNode, Style: yaml.FlowStyle} }
+
 func (b *block) node() *yaml.Node { return (*yaml.Node)(b) }
 
 func (b *block) add(key string, value *yaml.Node) {
@@ -103,10 +95,21 @@ func (b *block) text(key, text string) {
 	}
 }
 
-// names adds a list of column names, unless it is empty.
-func (b *block) names(key string, cs []*Column) {
-	if len(cs) > 0 {
-		b.add(key, textList(Names(cs)))
+// texts adds a list, unless it is empty.
+func (b *block) texts(key string, words []string) {
+	if len(words) > 0 {
+		b.add(key, textList(words))
+	}
+}
+
+// mapping adds what entry returns for each of all, unless there is none.
+func mapping[T any](b *block, key string, all []T, entry func(T) (string, *yaml.Node)) {
+	section := newBlock()
+	for _, one := range all {
+		section.add(entry(one))
+	}
+	if len(all) > 0 {
+		b.add(key, section.node())
 	}
 }
 
@@ -142,14 +145,6 @@ func textList(words []string) *yaml.Node {
 	return n
 }
 
-func patternList(ps []*Pattern) *yaml.Node {
-	words := make([]string, len(ps))
-	for i, p := range ps {
-		words[i] = p.Name
-	}
-	return textList(words)
-}
-
 func formatTable(t *Table) *yaml.Node {
 	b := newBlock()
 	b.text("doc", t.Doc)
@@ -159,35 +154,25 @@ func formatTable(t *Table) *yaml.Node {
 	} else {
 		b.add("partition", textList(keyWords(t.Partition)))
 	}
-	if own := t.Clustering[t.Inherited:]; len(own) > 0 {
-		b.add("clustering", textList(keyWords(own)))
-	}
+	b.texts("clustering", keyWords(t.Clustering[t.Inherited:]))
 	for _, p := range Purposes {
 		if cs, ok := t.Purposes[p]; ok {
 			b.add(p.String(), textList(Names(cs)))
 		}
 	}
-	b.columns("columns", t.Columns)
-	b.columns("static", t.Static)
-	if len(t.Indexes) > 0 {
-		indexes := newBlock()
-		for _, x := range t.Indexes {
-			indexes.add(x.Name, added("columns", textList(indexWords(x)), x.Addition))
-		}
-		b.add("indexes", indexes.node())
-	}
+	mapping(b, "columns", t.Columns, formatColumn)
+	mapping(b, "static", t.Static, formatColumn)
+	mapping(b, "indexes", t.Indexes, func(x *Index) (string, *yaml.Node) {
+		return x.Name, added("columns", textList(indexWords(x)), x.Addition)
+	})
 	b.relations(t)
-	if len(t.Hints) > 0 {
-		hints := newBlock()
-		for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
-			settings := newBlock()
-			for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
-				settings.add(name, textNode(t.Hints[engine][name]))
-			}
-			hints.add(engine, settings.node())
+	mapping(b, "hints", slices.Sorted(maps.Keys(t.Hints)), func(engine string) (string, *yaml.Node) {
+		settings := newBlock()
+		for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
+			settings.add(name, textNode(t.Hints[engine][name]))
 		}
-		b.add("hints", hints.node())
-	}
+		return engine, settings.node()
+	})
 	b.accept(t.Accept)
 	if len(t.Rows) > 0 {
 		b.add("rows", formatRows(t))
@@ -198,28 +183,13 @@ func formatTable(t *Table) *yaml.Node {
 	return b.node()
 }
 
-// columns adds the mapping of plain or static columns, unless it is empty.
-func (b *block) columns(key string, cs []*Column) {
-	if len(cs) == 0 {
-		return
-	}
-	columns := newBlock()
-	for _, c := range cs {
-		columns.add(c.Name, added("type", textNode(c.Type.String()), c.Addition))
-	}
-	b.add(key, columns.node())
+func formatColumn(c *Column) (string, *yaml.Node) {
+	return c.Name, added("type", textNode(c.Type.String()), c.Addition)
 }
 
-// accept adds the findings that are accepted, unless there are none.
+// accept adds the findings that are accepted.
 func (b *block) accept(accepted []Acceptance) {
-	if len(accepted) == 0 {
-		return
-	}
-	reasons := newBlock()
-	for _, a := range accepted {
-		reasons.add(a.Rule, textNode(a.Reason))
-	}
-	b.add("accept", reasons.node())
+	mapping(b, "accept", accepted, func(a Acceptance) (string, *yaml.Node) { return a.Rule, textNode(a.Reason) })
 }
 
 // added returns the value alone, or {key: value, addition: reason}.
@@ -227,8 +197,7 @@ func added(key string, value *yaml.Node, reason string) *yaml.Node {
 	if reason == "" {
 		return value
 	}
-	b := newBlock()
-	b.Style = yaml.FlowStyle
+	b := newFlow()
 	b.add(key, value)
 	b.text("addition", reason)
 	return b.node()
@@ -283,11 +252,7 @@ func (p *Pattern) Shape() string {
 	bare := *p
 	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
 	bare.Other = slices.DeleteFunc(slices.Clone(p.Other), Setting.Aside)
-	text, err := yaml.Marshal(formatPattern(&bare))
-	if err != nil {
-		panic(err) // every node is a map, a list or text that YAML can hold
-	}
-	return string(text)
+	return string(encode(formatPattern(&bare)))
 }
 
 func (b *block) batch(p *Pattern) {
@@ -295,8 +260,7 @@ func (b *block) batch(p *Pattern) {
 	for _, part := range p.Parts {
 		run := textNode(part.Pattern.Name)
 		if part.Each != "" {
-			each := newBlock()
-			each.Style = yaml.FlowStyle
+			each := newFlow()
 			each.text("run", part.Pattern.Name)
 			each.text("each", part.Each)
 			run = each.node()
@@ -318,7 +282,7 @@ func (b *block) body(p *Pattern) {
 	}
 	switch p.Kind {
 	case Slice, Delete: // other kinds bind the whole key, or all of it before in
-		b.names("by", p.By)
+		b.texts("by", Names(p.By))
 	}
 	if p.In != nil {
 		b.text("in", p.In.Name)
@@ -326,10 +290,10 @@ func (b *block) body(p *Pattern) {
 	if p.Element != nil {
 		b.text("element", p.Element.Name)
 	}
-	b.names("filter", p.Filter)
+	b.texts("filter", Names(p.Filter))
 	b.bound("from", p.From)
 	b.bound("to", p.To)
-	b.names("after", p.After)
+	b.texts("after", Names(p.After))
 	b.flag("reverse", p.Reverse)
 	b.flag("nested", p.Nested)
 	b.count("limit", p.Limit)
@@ -346,16 +310,14 @@ func (b *block) body(p *Pattern) {
 	if p.NoPages {
 		varies = append(varies, "pages")
 	}
-	if len(varies) > 0 {
-		b.add("varies", textList(varies))
-	}
+	b.texts("varies", varies)
 	if p.Absent {
 		b.text("if", "absent")
 	}
 	if p.Present {
 		b.text("if", "present")
 	}
-	b.names("if", p.If)
+	b.texts("if", Names(p.If))
 	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
 		b.text("scope", "partition") // without it Parse takes the scope to be row
 	}
@@ -390,33 +352,25 @@ func defaultColumns(p *Pattern) []*Column {
 	return nil
 }
 
-// relations adds a table's references and counts, unless there are none.
+// relations adds a table's references and counts.
 func (b *block) relations(t *Table) {
-	if len(t.Refers) > 0 {
-		all := newBlock()
-		for _, r := range t.Refers {
-			one := newBlock()
-			one.text("doc", r.Doc)
-			one.join("to", &r.Join)
-			one.flag("leftover", r.Leftover)
-			all.add(r.Name, one.node())
+	mapping(b, "refers", t.Refers, func(r *Reference) (string, *yaml.Node) {
+		one := newBlock()
+		one.text("doc", r.Doc)
+		one.join("to", &r.Join)
+		one.flag("leftover", r.Leftover)
+		return r.Name, one.node()
+	})
+	mapping(b, "counts", t.Counts, func(c *Count) (string, *yaml.Node) {
+		one := newBlock()
+		one.text("doc", c.Doc)
+		one.text("column", c.Column.Name)
+		one.join("of", &c.Join)
+		if c.Sum != nil {
+			one.text("sum", c.Sum.Name)
 		}
-		b.add("refers", all.node())
-	}
-	if len(t.Counts) > 0 {
-		all := newBlock()
-		for _, c := range t.Counts {
-			one := newBlock()
-			one.text("doc", c.Doc)
-			one.text("column", c.Column.Name)
-			one.join("of", &c.Join)
-			if c.Sum != nil {
-				one.text("sum", c.Sum.Name)
-			}
-			all.add(c.Name, one.node())
-		}
-		b.add("counts", all.node())
-	}
+		return c.Name, one.node()
+	})
 }
 
 func (b *block) join(key string, j *Join) {
@@ -430,8 +384,7 @@ func (b *block) join(key string, j *Join) {
 }
 
 func matchList(ms []Match) *yaml.Node {
-	b := newBlock()
-	b.Style = yaml.FlowStyle
+	b := newFlow()
 	for i := range ms {
 		b.add(ms[i].Column.Name, textNode(ms[i].Template.Text))
 	}
@@ -442,8 +395,7 @@ func matchList(ms []Match) *yaml.Node {
 func formatRows(t *Table) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, r := range t.Rows {
-		b := newBlock()
-		b.Style = yaml.FlowStyle
+		b := newFlow()
 		b.text("each", r.Each)
 		if r.Times != 1 {
 			b.count("times", r.Times)
@@ -453,8 +405,7 @@ func formatRows(t *Table) *yaml.Node {
 		own := r.Each
 		if r.Of != "" {
 			own = pieceQuantity
-			p := newBlock()
-			p.Style = yaml.FlowStyle
+			p := newFlow()
 			p.text("of", r.Of)
 			p.number("bytes", r.Piece, r.PieceBy)
 			if r.Outside != nil {
@@ -470,16 +421,13 @@ func formatRows(t *Table) *yaml.Node {
 		}
 		b.number("most", r.Most, r.MostBy)
 		if len(r.Sizes) > 0 {
-			sizes := newBlock()
-			sizes.Style = yaml.FlowStyle
+			sizes := newFlow()
 			for _, s := range r.Sizes {
 				sizes.add(s.Column.Name, formatSize(s))
 			}
 			b.add("sizes", sizes.node())
 		}
-		if len(r.Ends) > 0 {
-			b.add("ends", textList(r.Ends))
-		}
+		b.texts("ends", r.Ends)
 		list.Content = append(list.Content, b.node())
 	}
 	return list
@@ -492,8 +440,7 @@ func formatSize(s ColumnSize) *yaml.Node {
 	case s.Cells == nil:
 		return sumNode(s.Bytes)
 	}
-	b := newBlock()
-	b.Style = yaml.FlowStyle
+	b := newFlow()
 	b.add("cells", sumNode(s.Cells))
 	b.add("bytes", sumNode(s.Bytes))
 	return b.node()

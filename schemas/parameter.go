@@ -47,14 +47,7 @@ func (q *Parameter) Check(value int) error {
 }
 
 // Parameter returns the parameter of that name, or nil.
-func (s *Schema) Parameter(name string) *Parameter {
-	for _, q := range s.Parameters {
-		if q.Name == name {
-			return q
-		}
-	}
-	return nil
-}
+func (s *Schema) Parameter(name string) *Parameter { return find(s.Parameters, name) }
 
 // Values are the values of all parameters; nil if there are none.
 func (s *Schema) Values() map[string]int {
@@ -77,11 +70,7 @@ func (s *Schema) With(values map[string]int) (*Schema, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		q := s.Parameter(name)
 		if q == nil {
-			var known []string
-			for _, q := range s.Parameters {
-				known = append(known, q.Name)
-			}
-			return nil, strict.Unknown("parameter of "+s.Name, name, known...)
+			return nil, strict.Unknown("parameter of "+s.Name, name, namesOf(s.Parameters)...)
 		}
 		if err := q.Check(values[name]); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -96,45 +85,40 @@ var (
 )
 
 // parameters reads the parameters of a schema.
-func (p *parser) parameters(n *yaml.Node) {
-	for _, e := range p.Mapping(n, "parameters") {
+func (p *parser) parameters(entries []strict.Entry) {
+	for _, e := range entries {
 		where := "parameter " + e.Name
 		if !parameterForm.MatchString(e.Name) {
 			p.Fail(e.Key, "%s: a name must be a small letter, then small letters, digits or _, 48 characters at most", where)
 			continue
 		}
-		f := p.Fields(e.Value, where, []string{"default", "least", "most", "words", "doc"})
-		q := &Parameter{Name: e.Name, Doc: p.TextOf(f, "doc", where), Pos: p.At(e.Key)}
-		if words, ok := f["words"]; ok {
-			p.wordParameter(q, f, words.Value)
+		f := p.section(e.Value, where, "default", "least", "most", "words", "doc")
+		q := &Parameter{Name: e.Name, Doc: f.text("doc"), Pos: p.At(e.Key)}
+		if f.has("words") {
+			p.wordParameter(q, f)
 			continue
 		}
 		whole := true
-		for _, number := range []struct {
-			key string
-			to  *int
-		}{{"default", &q.Value}, {"least", &q.Least}, {"most", &q.Most}} {
-			v, ok := f[number.key]
-			if !ok {
-				p.Fail(e.Key, "%s: no key %q; expected {default: …, least: …, most: …, doc: …}", where, number.key)
+		for i, key := range []string{"default", "least", "most"} {
+			n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
+			size, err := strict.ParseSize(n.Value)
+			switch {
+			case !f.has(key):
+				p.Fail(e.Key, "%s: no key %q; expected {default: …, least: …, most: …, doc: …}", where, key)
 				whole = false
-				continue
-			}
-			size, err := strict.ParseSize(v.Value.Value)
-			if err != nil || v.Value.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1 {
-				p.Fail(v.Value, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", number.key,
-					where, strict.Found(v.Value))
+			case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
+				p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
 				whole = false
-				continue
+			default:
+				*to = int(size)
+				q.Size = q.Size || n.ShortTag() == "!!str"
 			}
-			*number.to = int(size)
-			q.Size = q.Size || v.Value.ShortTag() == "!!str"
 		}
 		if !whole {
 			continue
 		}
 		if err := q.Check(q.Value); err != nil {
-			p.Fail(f["default"].Value, "default of %s: %v", where, err)
+			p.Fail(f.at("default"), "default of %s: %v", where, err)
 		}
 		p.add(q)
 	}
@@ -149,39 +133,20 @@ func (p *parser) add(q *Parameter) {
 }
 
 // wordParameter reads a parameter whose value is one of several words.
-func (p *parser) wordParameter(q *Parameter, f map[string]strict.Entry, words *yaml.Node) {
-	where := "parameter " + q.Name
-	word := p.TextOf(f, "default", where)
-	for _, n := range p.List(words, "words of "+where) {
-		if !wordForm.MatchString(n.Value) || slices.Contains(q.Words, n.Value) {
-			p.Fail(n, "words of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique", where)
+func (p *parser) wordParameter(q *Parameter, f section) {
+	f.list("words", "a word", func(n *yaml.Node, word string) {
+		if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {
+			p.Fail(n, "words of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
+				f.where)
 		}
-		q.Words = append(q.Words, n.Value)
-	}
-	q.Value, q.Least, q.Most = slices.Index(q.Words, word)+1, 1, len(q.Words)
-	_, least := f["least"]
-	_, most := f["most"]
-	if q.Value == 0 || least || most {
-		p.Fail(words, "%s: expected {default: …, words: […], doc: …}, with the default among the words", where)
+		q.Words = append(q.Words, word)
+	})
+	q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
+	if q.Value == 0 || f.has("least") || f.has("most") {
+		p.Fail(f.at("words"), "%s: expected {default: …, words: […], doc: …}, with the default among the words", f.where)
 		return
 	}
 	p.add(q)
-}
-
-// number reads a number from 1 up, or the name of a parameter, which it returns too.
-func (p *parser) number(n *yaml.Node, what string) (int, *Parameter) {
-	if len(p.schema.Parameters) == 0 || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		return p.Count(n, what), nil
-	}
-	if q := p.schema.Parameter(n.Value); q != nil {
-		return q.Value, q
-	}
-	var known []string
-	for _, q := range p.schema.Parameters {
-		known = append(known, q.Name)
-	}
-	p.Unknown(n, "parameter", n.Value, "in "+what, known)
-	return 0, nil
 }
 
 // number adds a number, or the name of the parameter that it comes from.
@@ -193,34 +158,21 @@ func (b *block) number(key string, n int, by *Parameter) {
 	b.count(key, n)
 }
 
-// parameters adds the parameters of a schema, unless there are none.
-func (b *block) parameters(all []*Parameter) {
-	if len(all) == 0 {
-		return
-	}
-	section := newBlock()
-	for _, q := range all {
-		one := newBlock()
-		one.Style = yaml.FlowStyle
-		if len(q.Words) > 0 {
-			one.text("default", q.Text(q.Value))
-			one.add("words", textList(q.Words))
-			one.text("doc", q.Doc)
-			section.add(q.Name, one.node())
-			continue
-		}
-		for _, number := range []struct {
-			key   string
-			value int
-		}{{"default", q.Value}, {"least", q.Least}, {"most", q.Most}} {
-			if text := q.Text(number.value); q.Size && text != fmt.Sprint(number.value) {
-				one.text(number.key, text)
+func formatParameter(q *Parameter) (string, *yaml.Node) {
+	one := newFlow()
+	if len(q.Words) > 0 {
+		one.text("default", q.Text(q.Value))
+		one.add("words", textList(q.Words))
+	} else {
+		for i, key := range []string{"default", "least", "most"} {
+			value := []int{q.Value, q.Least, q.Most}[i]
+			if text := q.Text(value); q.Size && text != fmt.Sprint(value) {
+				one.text(key, text)
 			} else {
-				one.count(number.key, number.value)
+				one.count(key, value)
 			}
 		}
-		one.text("doc", q.Doc)
-		section.add(q.Name, one.node())
 	}
-	b.add("parameters", section.node())
+	one.text("doc", q.Doc)
+	return q.Name, one.node()
 }

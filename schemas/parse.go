@@ -61,52 +61,37 @@ func parse(
 }
 
 func (p *parser) parse(root *yaml.Node) {
-	f := p.Fields(root, "the schema", schemaKeys)
+	f := p.section(root, "the schema", schemaKeys...)
 	if root.Kind != yaml.MappingNode {
 		return
 	}
-	if e, ok := f["schema"]; !ok {
-		p.Fail(root, `no key "schema"; expected "schema: 1", the version of the language`)
-	} else if e.Value.ShortTag() != "!!int" || e.Value.Value != "1" {
-		p.Fail(e.Value, "schema must be 1, the version of the language, found %s", strict.Found(e.Value))
-	}
-	if e, ok := f["name"]; !ok {
-		p.Fail(root, `no key "name"; expected the name of the schema`)
-	} else {
-		p.schema.Name, _ = p.name(e.Value, "schema")
-	}
-	p.schema.Doc = p.TextOf(f, "doc", "the schema")
-	if p.schema.Native = p.TextOf(f, "native", "the schema"); p.schema.Native != "" {
-		p.engine(f["native"].Value, p.schema.Native, "in native")
-	}
-	p.schema.Other = p.other(f, "the schema")
-	if e, ok := f["types"]; ok {
-		p.userTypes(e.Value)
-	}
-	if e, ok := f["parameters"]; ok {
-		p.parameters(e.Value)
-	}
-	if e, ok := f["tables"]; !ok {
-		p.Fail(root, `no key "tables"; expected the tables of the schema`)
-	} else {
-		p.tables(e.Value)
-		for _, t := range p.schema.Tables {
-			t.Schema = p.schema.Name
+	for _, need := range [][2]string{
+		{"schema", `"schema: 1", the version of the language`}, {"name", "the name of the schema"},
+		{"tables", "the tables of the schema"},
+	} {
+		if !f.has(need[0]) {
+			p.Fail(root, "no key %q; expected %s", need[0], need[1])
 		}
 	}
-	if e, ok := f["patterns"]; ok {
-		p.patterns(e.Value)
+	if n := f.at("schema"); f.has("schema") && (n.ShortTag() != "!!int" || n.Value != "1") {
+		p.Fail(n, "schema must be 1, the version of the language, found %s", strict.Found(n))
 	}
-	if e, ok := f["variants may add"]; ok {
-		for _, n := range p.List(e.Value, "variants may add") {
-			if name, ok := p.Text(n, "a pattern in variants may add"); ok {
-				p.schema.Additions = append(p.schema.Additions, name)
-			}
+	if n := f.at("name"); f.has("name") {
+		if name, ok := p.Text(n, "the name of a schema"); ok && p.checkName(n, name, "schema") {
+			p.schema.Name = name
 		}
 	}
-	if e, ok := f["workflow"]; ok {
-		p.workflow(e.Value)
+	p.schema.Doc = f.text("doc")
+	if p.schema.Native = f.text("native"); p.schema.Native != "" {
+		p.engine(f.at("native"), p.schema.Native, "in native")
 	}
+	p.schema.Other = f.other()
+	p.userTypes(f.entries("types"))
+	p.parameters(f.entries("parameters"))
+	p.tables(f)
+	p.patterns(f.entries("patterns"))
+	p.schema.Additions = f.words("variants may add", "pattern", nil)
+	p.workflow(f.entries("workflow"))
 }
 
 // maxName is how many characters of a name every engine takes (Cassandra: 48).
@@ -118,13 +103,7 @@ var (
 	variantForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*@[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 )
 
-// name returns a name that can be given to a schema, table, column, index or
-// pattern.
-func (p *parser) name(n *yaml.Node, what string) (string, bool) {
-	s, ok := p.Text(n, "the name of a "+what)
-	return s, ok && p.checkName(n, s, what)
-}
-
+// checkName reports a name that cannot be given to a schema, table, column, index or pattern.
 func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	form := nameForm
 	if what == "schema" && strings.Contains(s, "@") {
@@ -137,29 +116,14 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	return false
 }
 
-// accept reads the lint rules whose findings a table or pattern accepts, with the
-// reasons.
-func (p *parser) accept(f map[string]strict.Entry, where string) []Acceptance {
-	e, ok := f["accept"]
-	if !ok {
-		return nil
-	}
-	var accepted []Acceptance
-	for _, rule := range p.Mapping(e.Value, "accept of "+where) {
-		reason, _ := p.Text(rule.Value, "the reason for "+rule.Name+" in accept of "+where)
-		accepted = append(accepted, Acceptance{rule.Name, reason, p.At(rule.Key)})
-	}
-	return accepted
-}
-
 // engine records an engine that the file names. CheckEngines checks the name later.
 func (p *parser) engine(n *yaml.Node, name, where string) {
 	p.schema.engines = append(p.schema.engines, engineName{name, where, &yaml.Node{Line: n.Line, Column: n.Column}})
 }
 
 // workflow reads which access pattern uses what another one yields.
-func (p *parser) workflow(n *yaml.Node) {
-	for _, e := range p.Mapping(n, "workflow") {
+func (p *parser) workflow(entries []strict.Entry) {
+	for _, e := range entries {
 		s := Step{Pattern: p.read(e.Key, e.Name, "in workflow")}
 		for _, next := range p.List(e.Value, "workflow of "+e.Name) {
 			name, ok := p.Text(next, "a pattern in workflow of "+e.Name)
@@ -185,22 +149,12 @@ func (p *parser) workflow(n *yaml.Node) {
 
 // read finds a pattern that yields rows.
 func (p *parser) read(n *yaml.Node, name, where string) *Pattern {
-	q := p.schema.Pattern(name)
-	if q == nil {
-		var known []string
-		for _, q := range p.schema.Patterns {
-			if q.Kind.Reads() {
-				known = append(known, q.Name)
-			}
-		}
-		p.Unknown(n, "pattern", name, where, known)
-		return nil
-	}
-	if !q.Kind.Reads() {
+	if q := p.schema.Pattern(name); q != nil && !q.Kind.Reads() {
 		p.Fail(n, "%s is %s, which yields no rows; a workflow has patterns of the kinds get, slice and scan", name, a(q.Kind))
 		return nil
 	}
-	return q
+	reads := slices.DeleteFunc(slices.Clone(p.schema.Patterns), func(q *Pattern) bool { return !q.Kind.Reads() })
+	return pick(p, n, "pattern", name, where, reads)
 }
 
 // leads reports whether the workflow goes from one pattern to the other, or both

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // body reads a pattern of one table. It stops at a fault of the key, since later
@@ -26,7 +24,7 @@ func (r *patternReader) body() {
 		r.writeColumns()
 	}
 	r.condition()
-	r.returns()
+	r.ReturnsNew = r.word("returns", "word", []string{"new"}) != ""
 }
 
 // keys reads by, in, from, to and after, which bind columns of r.order. It reports
@@ -40,10 +38,10 @@ func (r *patternReader) keys() bool {
 		r.By = by
 	case r.Kind == Slice && r.Imported != nil && r.has("in"): // a list of partitions
 	case r.Kind == Slice:
-		r.Fail(r.name, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
+		r.Fail(r.node, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
 		return false
 	case r.Kind == Delete:
-		r.Fail(r.name, "%s has no by; a delete needs at least the partition key (%s)",
+		r.Fail(r.node, "%s has no by; a delete needs at least the partition key (%s)",
 			r.where, names(r.Table.Partition))
 		return false
 	case r.Kind != Scan:
@@ -61,12 +59,7 @@ func (r *patternReader) keys() bool {
 
 // in reads the key column bound to a list.
 func (r *patternReader) in() bool {
-	e := r.fields["in"]
-	name, ok := r.Text(e.Value, "in of "+r.where)
-	if !ok {
-		return false
-	}
-	if r.In = r.column(e.Value, name); r.In == nil {
+	if r.In = r.column("in"); r.In == nil {
 		return false
 	}
 	if !r.has("by") { // by is then all columns before in
@@ -76,8 +69,8 @@ func (r *patternReader) in() bool {
 		}
 	}
 	if len(r.By) >= r.bound || r.order[len(r.By)] != r.In {
-		r.Fail(e.Value, "%s: in (%s) must be the next column after by (%s) of %s",
-			r.where, name, names(r.By), r.ordering())
+		r.Fail(r.at("in"), "%s: in (%s) must be the next column after by (%s) of %s",
+			r.where, r.In.Name, names(r.By), r.ordering())
 		return false
 	}
 	return true
@@ -153,7 +146,7 @@ func (r *patternReader) ranges() bool {
 	if r.In != nil {
 		for _, field := range []string{"from", "to", "after"} {
 			if r.has(field) {
-				r.Fail(r.fields[field].Key, "%s: in and %s exclude each other; both bind the column after by",
+				r.Fail(r.key(field), "%s: in and %s exclude each other; both bind the column after by",
 					r.where, field)
 			}
 		}
@@ -177,19 +170,15 @@ func (r *patternReader) ranges() bool {
 }
 
 // end reads one end of a range: "column", "column open" or "column closed".
-func (r *patternReader) end(field string) *Bound {
-	e, ok := r.fields[field]
-	if !ok {
-		return nil
-	}
-	text, ok := r.Text(e.Value, field+" of "+r.where)
-	if !ok {
+func (r *patternReader) end(key string) *Bound {
+	text := r.text(key)
+	if text == "" {
 		return nil
 	}
 	name, how, _ := strings.Cut(text, " ")
-	c := r.column(e.Value, name)
+	c := pick(r.parser, r.at(key), "column", name, "in "+r.where, r.nameable(r.Table))
 	if how != "" && how != "open" && how != "closed" {
-		r.Unknown(e.Value, "word", how, "in "+field+" of "+r.where, []string{"open", "closed"})
+		r.Unknown(r.at(key), "word", how, "in "+key+" of "+r.where, []string{"open", "closed"})
 	}
 	if c == nil {
 		return nil
@@ -210,88 +199,63 @@ func (r *patternReader) filter() {
 
 // limits reads reverse, limit and parallel.
 func (r *patternReader) limits() {
-	r.Reverse = r.Flag(r.fields, "reverse", r.where)
+	r.Reverse = r.flag("reverse")
 	bounded := r.Index != nil || r.In != nil || r.Filter != nil || r.From != nil || r.To != nil || r.After != nil
-	if r.Nested = r.Flag(r.fields, "nested", r.where); r.Nested && (r.Table.Parent == nil || bounded || r.Reverse) {
-		r.Fail(r.fields["nested"].Key, "%s: nested needs a table that is nested in another, and excludes index, in, filter, "+
+	if r.Nested = r.flag("nested"); r.Nested && (r.Table.Parent == nil || bounded || r.Reverse) {
+		r.Fail(r.key("nested"), "%s: nested needs a table that is nested in another, and excludes index, in, filter, "+
 			"from, to, after and reverse", r.where)
 	}
-	if e, ok := r.fields["limit"]; ok {
-		if e.Value.Kind == yaml.ScalarNode && e.Value.Value == "arg" {
-			r.LimitArg = true
-		} else if e.Value.Kind == yaml.ScalarNode && e.Value.ShortTag() == "!!str" {
-			r.Unknown(e.Value, "word", e.Value.Value, "in limit of "+r.where+" (a number from 1 up, or arg)", []string{"arg"})
-		} else {
-			r.Limit = r.Count(e.Value, "limit of "+r.where)
-		}
+	switch n := r.at("limit"); {
+	case r.has("limit") && n.Kind == yaml.ScalarNode && n.Value == "arg":
+		r.LimitArg = true
+	case r.has("limit") && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		r.Unknown(n, "word", n.Value, "in limit of "+r.where+" (a number from 1 up, or arg)", []string{"arg"})
+	default:
+		r.Limit = r.count("limit")
 	}
-	if e, ok := r.fields["varies"]; ok {
-		r.varies(e.Value)
-	}
-	if e, ok := r.fields["parallel"]; ok {
-		r.Parallel, r.ParallelBy = r.number(e.Value, "parallel of "+r.where)
-		if r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
-			r.Fail(e.Key, "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
-		}
-	}
-}
-
-// varies reads what a variant may change.
-func (r *patternReader) varies(n *yaml.Node) {
-	list := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		list = n.Content
-	}
-	for _, word := range list {
-		switch name, _ := r.Text(word, "varies of "+r.where); name {
-		case "columns":
-			r.FewerColumns = true
-		case "pages":
-			r.NoPages = true
-		default:
-			r.Unknown(word, "word", name, "in varies of "+r.where, []string{"columns", "pages"})
-		}
+	varies := r.words("varies", "word", []string{"columns", "pages"})
+	r.FewerColumns, r.NoPages = slices.Contains(varies, "columns"), slices.Contains(varies, "pages")
+	r.Parallel, r.ParallelBy = r.number("parallel")
+	if r.has("parallel") && r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
+		r.Fail(r.key("parallel"), "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
 	}
 }
 
 // readColumns reads what a get, slice or scan yields: "*" unless it says so.
 func (r *patternReader) readColumns() {
-	if e, ok := r.fields["element"]; ok {
-		r.element(e)
+	if r.has("element") {
+		r.element()
 		return
 	}
-	if e, ok := r.fields["columns"]; ok && !(e.Value.Kind == yaml.ScalarNode && e.Value.Value == "*") {
-		if r.Columns, ok = r.columnsOf("columns"); !ok {
-			return
-		}
-		if len(r.Columns) == 0 {
-			r.Fail(e.Value, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
-		}
-		for _, c := range r.Columns {
-			if r.Static && c.Role != Partition && c.Role != Static {
-				r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s",
-					r.where, a(r.Kind), c.Name, describe(c))
-			}
-		}
+	n := r.at("columns")
+	if !r.has("columns") || n.Kind == yaml.ScalarNode && n.Value == "*" {
+		r.Columns = allColumns(r.Table, r.Static)
 		return
 	}
-	r.Columns = allColumns(r.Table, r.Static)
+	var ok bool
+	if r.Columns, ok = r.columnsOf("columns"); !ok {
+		return
+	}
+	if len(r.Columns) == 0 {
+		r.Fail(n, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
+	}
+	for _, c := range r.Columns {
+		if r.Static && c.Role != Partition && c.Role != Static {
+			r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s",
+				r.where, a(r.Kind), c.Name, describe(c))
+		}
+	}
 }
 
 // element reads the map column of which one element is read.
-func (r *patternReader) element(e strict.Entry) {
+func (r *patternReader) element() {
 	for _, field := range []string{"columns", "in", "static"} {
 		if r.has(field) {
-			r.Fail(r.fields[field].Key, "%s: element and %s exclude each other; element reads one value of one row",
-				r.where, field)
+			r.Fail(r.key(field), "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
 		}
 	}
-	name, ok := r.Text(e.Value, "element of "+r.where)
-	if !ok {
-		return
-	}
-	if r.Element = r.column(e.Value, name); r.Element != nil && r.Element.Type.Kind != Map {
-		r.Fail(e.Value, "%s: element needs a map column; %s is %s", r.where, name, describe(r.Element))
+	if r.Element = r.column("element"); r.Element != nil && r.Element.Type.Kind != Map {
+		r.Fail(r.at("element"), "%s: element needs a map column; %s is %s", r.where, r.Element.Name, describe(r.Element))
 	}
 }
 

@@ -39,15 +39,11 @@ var patternKeys = func() []string {
 	return keys
 }()
 
-var partKeys = []string{"run", "each"}
-
 // patternReader reads one pattern and checks whether its table can answer it.
 type patternReader struct {
 	*parser
 	*Pattern
-	where  string // "pattern NAME", for messages
-	name   *yaml.Node
-	fields map[string]strict.Entry
+	section // its node is the name of the pattern
 	// order holds the columns by which the table, or the index, is sorted. by may
 	// name only the first ones, bound of them at most.
 	order []*Column
@@ -57,62 +53,48 @@ type patternReader struct {
 
 // patterns reads the patterns. Batches and fallbacks name others, so they are read
 // after all others.
-func (p *parser) patterns(n *yaml.Node) {
+func (p *parser) patterns(entries []strict.Entry) {
 	var readers []*patternReader
-	for _, e := range p.Mapping(n, "patterns") {
+	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "pattern")
-		r := &patternReader{
-			parser:  p,
-			Pattern: &Pattern{Name: e.Name, Pos: p.At(e.Key)},
-			where:   "pattern " + e.Name,
-			name:    e.Key,
-		}
+		r := &patternReader{parser: p, Pattern: &Pattern{Name: e.Name, Pos: p.At(e.Key)}}
 		before := len(p.Errs)
-		if r.head(e.Value) && r.Kind != Batch {
+		if r.head(e) && r.Kind != Batch {
 			r.body()
 		}
 		r.ok = len(p.Errs) == before
 		readers = append(readers, r)
 		p.schema.Patterns = append(p.schema.Patterns, r.Pattern)
 	}
-	byName := make(map[string]*patternReader, len(readers))
-	var names []string
 	for _, r := range readers {
-		byName[r.Name] = r
-		names = append(names, r.Name)
-	}
-	for _, r := range readers {
-		if r.Kind == Batch && r.fields != nil {
-			before := len(p.Errs)
-			r.batch(byName, names)
+		if before := len(p.Errs); r.has("batch") && r.Kind == Batch {
+			r.batch(readers)
 			r.ok = r.ok && len(p.Errs) == before
 		}
 	}
 	for _, r := range readers {
-		r.fallback(byName, names)
+		r.fallback(readers)
 	}
 }
 
 // head reads what all patterns have: kind, table and documentation. It reports
 // whether the rest can be read.
-func (r *patternReader) head(n *yaml.Node) bool {
+func (r *patternReader) head(e strict.Entry) bool {
 	before := len(r.Errs)
-	f := r.parser.Fields(n, r.where, patternKeys)
+	f := r.parser.section(e.Value, "pattern "+e.Name, patternKeys...)
 	strange := len(r.Errs) > before // an unknown key is perhaps the kind, misspelt
-	if n.Kind != yaml.MappingNode {
+	r.section = section{r.parser, f.where, e.Key, nil}
+	if e.Value.Kind != yaml.MappingNode {
 		return false
 	}
-	r.Doc = r.TextOf(f, "doc", r.where)
-	r.Addition = r.TextOf(f, "addition", r.where)
-	r.Form = r.Flag(f, "form", r.where)
-	r.Accept = r.accept(f, r.where)
-	r.Other = r.other(f, r.where)
-	if r.Imported = r.from(f, r.where); r.Imported != nil {
+	r.Doc, r.Addition, r.Form = f.text("doc"), f.text("addition"), f.flag("form")
+	r.Accept, r.Other = f.accept(), f.other()
+	if r.Imported = f.imported(); r.Imported != nil {
 		r.Pos = *r.Imported
 	}
 	kinds := 0
 	for k, name := range patternKindNames {
-		if _, ok := f[name]; ok {
+		if f.has(name) {
 			r.Kind = PatternKind(k)
 			kinds++
 		}
@@ -121,24 +103,21 @@ func (r *patternReader) head(n *yaml.Node) bool {
 		return false
 	}
 	if kinds != 1 {
-		r.Fail(r.name, "%s must have exactly one of the keys %s, found %d",
+		r.Fail(r.node, "%s must have exactly one of the keys %s, found %d",
 			r.where, strings.Join(patternKindNames[:], ", "), kinds)
 		return false
 	}
 	kind := r.Kind.String()
 	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
-	for name, e := range f {
+	for name, e := range f.fields {
 		if !slices.Contains(allowed, name) {
 			r.Fail(e.Key, "%s: %s has no key %q; it may have %s",
 				r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
-			delete(f, name)
+			delete(f.fields, name)
 		}
 	}
-	r.fields = f
-	if r.Kind == Batch {
-		return true
-	}
-	return r.table(f[kind].Value)
+	r.fields = f.fields
+	return r.Kind == Batch || r.table(r.at(kind))
 }
 
 // table finds the pattern's table and the order in which it is read.
@@ -147,15 +126,7 @@ func (r *patternReader) table(n *yaml.Node) bool {
 	if !ok {
 		return false
 	}
-	if r.Table = r.schema.Table(name); r.Table == nil {
-		var names []string
-		for _, t := range r.schema.Tables {
-			names = append(names, t.Name)
-		}
-		r.Unknown(n, "table", name, "in "+r.where, names)
-		return false
-	}
-	if r.broken[r.Table] {
+	if r.Table = pick(r.parser, n, "table", name, "in "+r.where, r.schema.Tables); r.Table == nil || r.broken[r.Table] {
 		return false
 	}
 	if r.Table.Header() {
@@ -165,40 +136,29 @@ func (r *patternReader) table(n *yaml.Node) bool {
 	}
 	r.order = r.Table.Key()
 	r.bound = len(r.order)
-	r.Static = r.Flag(r.fields, "static", r.where)
-	if r.Static {
+	if r.Static = r.flag("static"); r.Static {
 		if len(r.Table.Static) == 0 {
-			r.Fail(r.fields["static"].Key, "%s: table %s has no static columns", r.where, name)
+			r.Fail(r.key("static"), "%s: table %s has no static columns", r.where, name)
 			return false
 		}
 		r.order, r.bound = r.Table.Partition, len(r.Table.Partition)
 	}
-	if x, ok := r.fields["index"]; ok {
-		return r.index(x.Value)
-	}
-	return true
+	return !r.has("index") || r.index()
 }
 
 // index makes the pattern read through an index. Its order is then the index's
 // columns, followed by the other columns of the primary key.
-func (r *patternReader) index(n *yaml.Node) bool {
-	name, ok := r.Text(n, "index of "+r.where)
-	if !ok {
+func (r *patternReader) index() bool {
+	name := r.text("index")
+	switch {
+	case name == "":
+		return false
+	case len(r.Table.Indexes) == 0:
+		r.Fail(r.at("index"), "%s: table %s has no index", r.where, r.Table.Name)
 		return false
 	}
-	var names []string
-	for _, x := range r.Table.Indexes {
-		names = append(names, x.Name)
-		if x.Name == name {
-			r.Index = x
-		}
-	}
+	r.Index = pick(r.parser, r.at("index"), "index", name, "in "+r.where, r.Table.Indexes)
 	if r.Index == nil {
-		if len(names) == 0 {
-			r.Fail(n, "%s: table %s has no index", r.where, r.Table.Name)
-		} else {
-			r.Unknown(n, "index", name, "in "+r.where, names)
-		}
 		return false
 	}
 	r.order = nil
@@ -214,61 +174,29 @@ func (r *patternReader) index(n *yaml.Node) bool {
 	return true
 }
 
-// column finds a column of t, which is the pattern's table, or of a table around it if the pattern reads those.
-func (p *Pattern) column(t *Table, name string) *Column {
-	c := t.Column(name)
-	for t = t.Parent; c == nil && t != nil && p.Nested; t = t.Parent {
-		c = t.Column(name)
+// nameable returns the columns that a pattern on the table can name: the table's, and those of the tables around it if
+// the pattern reads these.
+func (p *Pattern) nameable(t *Table) (all []*Column) {
+	for all = t.all(); p.Nested && t.Parent != nil; t = t.Parent {
+		all = append(all, t.Parent.all()...)
 	}
-	return c
+	return all
 }
 
-// column finds a column of the pattern's table.
-func (r *patternReader) column(n *yaml.Node, name string) *Column {
-	c := r.Pattern.column(r.Table, name)
-	if c == nil {
-		r.Unknown(n, "column", name, "in "+r.where, columnNames(r.Table))
+// column finds a column that a key names.
+func (r *patternReader) column(key string) *Column {
+	name := r.text(key)
+	if name == "" {
+		return nil
 	}
-	return c
+	return pick(r.parser, r.at(key), "column", name, "in "+r.where, r.nameable(r.Table))
 }
 
-// columnsOf reads the field's list of different columns; ok is false if the
-// field is absent or has faults.
-func (r *patternReader) columnsOf(field string) (cs []*Column, ok bool) {
-	e, ok := r.fields[field]
-	if !ok {
-		return nil, false
-	}
+// columnsOf reads the columns of a key; ok is false if it is absent or has faults.
+func (r *patternReader) columnsOf(key string) (cs []*Column, ok bool) {
 	before := len(r.Errs)
-	for _, n := range r.List(e.Value, field+" of "+r.where) {
-		name, isText := r.Text(n, "a column in "+field+" of "+r.where)
-		if !isText {
-			continue
-		}
-		switch c := r.column(n, name); {
-		case c == nil:
-		case slices.Contains(cs, c):
-			r.Fail(n, "duplicate column %q in %s of %s", name, field, r.where)
-		default:
-			cs = append(cs, c)
-		}
-	}
-	return cs, len(r.Errs) == before
-}
-
-// has reports whether the pattern has the field.
-func (r *patternReader) has(field string) bool {
-	_, ok := r.fields[field]
-	return ok
-}
-
-// at returns the node at which a message about the field points: the field's value,
-// or the pattern's name if the field is absent.
-func (r *patternReader) at(field string) *yaml.Node {
-	if e, ok := r.fields[field]; ok {
-		return e.Value
-	}
-	return r.name
+	cs = r.columns(key, r.nameable(r.Table))
+	return cs, r.has(key) && len(r.Errs) == before
 }
 
 // atColumn returns the node in which the field names the column, or else at(field).

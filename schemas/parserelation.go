@@ -8,53 +8,42 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-var (
-	referenceKeys = []string{"doc", "to", "by", "from", "at", "leftover"}
-	countKeys     = []string{"doc", "column", "of", "by", "from", "at", "sum"}
-)
-
 // references reads "NAME: {to: TABLE, …}". It runs after all tables are read.
-func (r *tableReader) references(t *Table, n *yaml.Node) {
-	for _, e := range r.Mapping(n, "refers of table "+t.Name) {
-		where := "reference " + e.Name + " of table " + t.Name
-		ref := &Reference{Name: e.Name, Pos: r.At(e.Key)}
+func (r *tableReader) references(t *Table, entries []strict.Entry) {
+	for _, e := range entries {
 		r.checkName(e.Key, e.Name, "reference")
-		f := r.Fields(e.Value, where, referenceKeys)
-		ref.Doc = r.TextOf(f, "doc", where)
-		ref.Leftover = r.Flag(f, "leftover", where)
-		if r.join(t, &ref.Join, e, "to", f, where) {
+		f := r.section(e.Value, "reference "+e.Name+" of table "+t.Name, "doc", "to", "by", "from", "at", "leftover")
+		ref := &Reference{Name: e.Name, Doc: f.text("doc"), Leftover: f.flag("leftover"), Pos: r.At(e.Key)}
+		if r.join(t, &ref.Join, "to", f) {
 			t.Refers = append(t.Refers, ref)
 		}
 	}
 }
 
 // counts reads "NAME: {column: COLUMN, of: TABLE, …}". It runs after all tables are read.
-func (r *tableReader) counts(t *Table, n *yaml.Node) {
-	for _, e := range r.Mapping(n, "counts of table "+t.Name) {
-		where := "count " + e.Name + " of table " + t.Name
-		c := &Count{Name: e.Name, Pos: r.At(e.Key)}
+func (r *tableReader) counts(t *Table, entries []strict.Entry) {
+	for _, e := range entries {
 		r.checkName(e.Key, e.Name, "count")
-		f := r.Fields(e.Value, where, countKeys)
-		c.Doc = r.TextOf(f, "doc", where)
-		if !r.join(t, &c.Join, e, "of", f, where) {
+		f := r.section(e.Value, "count "+e.Name+" of table "+t.Name, "doc", "column", "of", "by", "from", "at", "sum")
+		c := &Count{Name: e.Name, Doc: f.text("doc"), Pos: r.At(e.Key)}
+		if !r.join(t, &c.Join, "of", f) {
 			continue
 		}
-		column, ok := f["column"]
-		if !ok {
-			r.Fail(e.Value, "%s has no column; expected column: the one with the number", where)
+		if !f.has("column") {
+			r.Fail(e.Value, "%s has no column; expected column: the one with the number", f.where)
 			continue
 		}
-		if c.Column = r.columnOf(t, column.Value, where); c.Column != nil && !counts(c.Column.Type) {
-			r.Fail(column.Value, "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
-				c.Column.Name, where, c.Column.Type)
+		if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !counts(c.Column.Type) {
+			r.Fail(f.at("column"), "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
+				c.Column.Name, f.where, c.Column.Type)
 		}
-		if sum, ok := f["sum"]; ok {
-			if c.Sum = r.columnOf(c.To, sum.Value, where); c.Sum != nil && !sums(c.Sum.Type) {
-				r.Fail(sum.Value, "column %s of %s is %s; expected a text, a blob, a number, or a map of them",
-					c.Sum.Name, where, c.Sum.Type)
+		if f.has("sum") {
+			if c.Sum = r.columnOf(c.To, f.at("sum"), f.where); c.Sum != nil && !sums(c.Sum.Type) {
+				r.Fail(f.at("sum"), "column %s of %s is %s; expected a text, a blob, a number, or a map of them",
+					c.Sum.Name, f.where, c.Sum.Type)
 			}
 		}
-		r.mapKeys(e.Value, c, where)
+		r.mapKeys(c, f)
 		t.Counts = append(t.Counts, c)
 	}
 }
@@ -73,7 +62,7 @@ func sums(t Type) bool {
 }
 
 // mapKeys reports a map if no template says which of its keys is meant.
-func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
+func (r *tableReader) mapKeys(c *Count, f section) {
 	for _, side := range []struct {
 		column *Column
 		by     []Match
@@ -83,56 +72,50 @@ func (r *tableReader) mapKeys(n *yaml.Node, c *Count, where string) {
 			continue
 		}
 		if !slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }) {
-			r.Fail(n, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
-				side.column.Name, where, side.key, side.column.Name)
+			r.Fail(f.node, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
+				side.column.Name, f.where, side.key, side.column.Name)
 		}
 	}
 }
 
 // join reads the other table and which rows belong together. It reports whether
 // there was no fault.
-func (r *tableReader) join(t *Table, j *Join, e strict.Entry, toKey string, f map[string]strict.Entry,
-	where string,
-) bool {
+func (r *tableReader) join(t *Table, j *Join, to string, f section) bool {
 	before := len(r.Errs)
-	to, ok := f[toKey]
-	if !ok {
-		if e.Value.Kind == yaml.MappingNode {
-			r.Fail(e.Value, "%s names no table; expected %s: TABLE", where, toKey)
+	if !f.has(to) {
+		if f.node.Kind == yaml.MappingNode {
+			r.Fail(f.node, "%s names no table; expected %s: TABLE", f.where, to)
 		}
 		return false
 	}
-	name, ok := r.Text(to.Value, toKey+" of "+where)
-	if !ok {
+	name := f.text(to)
+	if name == "" {
 		return false
 	}
 	if j.To = r.read[name]; j.To == nil {
-		r.Unknown(to.Value, "table", name, "in "+where, r.names)
+		r.Unknown(f.at(to), "table", name, "in "+f.where, r.names)
 		return false
 	}
 	if r.broken[t] || r.broken[j.To] {
 		return false
 	}
-	by, hasBy := f["by"]
-	from, hasFrom := f["from"]
-	at, hasAt := f["at"]
-	switch {
-	case hasBy && !hasFrom && !hasAt:
-		for _, item := range r.List(by.Value, "by of "+where) {
-			r.sameNames(t, j, item, where)
+	switch by, from, at := f.has("by"), f.has("from"), f.has("at"); {
+	case by && !from && !at:
+		for _, n := range r.List(f.at("by"), "by of "+f.where) {
+			r.sameNames(t, j, n, f.where)
 		}
-	case !hasBy && hasFrom && hasAt:
-		j.From = r.matches(t, from.Value, "from of "+where)
-		j.At = r.matches(j.To, at.Value, "at of "+where)
+	case !by && from && at:
+		j.From = r.matches(t, f.at("from"), "from of "+f.where)
+		j.At = r.matches(j.To, f.at("at"), "at of "+f.where)
 		if len(r.Errs) == before {
-			r.sameVariables(from.Key, j, "from", "at", where)
-			r.sameVariables(at.Key, &Join{From: j.At, At: j.From}, "at", "from", where)
+			r.sameVariables(f.key("from"), j, "from", "at", f.where)
+			r.sameVariables(f.key("at"), &Join{From: j.At, At: j.From}, "at", "from", f.where)
 		}
 	default:
-		r.Fail(e.Value, "%s has no columns that match; expected by: [column, …], or both from and at", where)
+		r.Fail(f.node, "%s has no columns that match; expected by: [column, …], or both from and at", f.where)
 	}
 	if len(r.Errs) == before && len(j.Names()) == 0 {
-		r.Fail(e.Value, "%s has no variable; expected at least one, such as {id}, in both from and at", where)
+		r.Fail(f.node, "%s has no variable; expected at least one, such as {id}, in both from and at", f.where)
 	}
 	return len(r.Errs) == before
 }
@@ -200,9 +183,5 @@ func (r *tableReader) columnOf(t *Table, n *yaml.Node, where string) *Column {
 	if !ok {
 		return nil
 	}
-	c := t.Column(name)
-	if c == nil {
-		r.Unknown(n, "column", name, "of table "+t.Name+" in "+where, columnNames(t))
-	}
-	return c
+	return pick(r.parser, n, "column", name, "of table "+t.Name+" in "+where, t.all())
 }

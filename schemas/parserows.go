@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,17 +17,20 @@ var (
 	rowsKeys = []string{
 		"each", "times", "shared", "static", "pieces", "partition", "most", "sizes", "ends", "count", "per",
 	}
-	ownKeys    = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
-	piecesKeys = []string{"of", "bytes", "outside", "above"}
-	sizeKeys   = []string{"cells", "bytes"}
+	ownKeys = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
 )
 
 // rows reads the kinds of row of a table.
-func (r *tableReader) rows(t *Table, n *yaml.Node) {
-	for _, item := range r.List(n, "rows of table "+t.Name) {
-		rr := rowsReader{parser: r.parser, table: t, where: "rows of table " + t.Name}
-		if k := rr.read(item); k != nil {
-			t.Rows = append(t.Rows, k)
+func (r *tableReader) rows(t *Table, f section) {
+	where := "rows of " + f.where
+	for _, item := range r.List(f.at("rows"), where) {
+		before := len(r.Errs)
+		rr := rowsReader{parser: r.parser, table: t, section: r.section(item, where, rowsKeys...)}
+		if len(r.Errs) == before {
+			rr.read()
+		}
+		if len(r.Errs) == before {
+			t.Rows = append(t.Rows, &rr.Rows)
 		}
 	}
 }
@@ -34,136 +38,89 @@ func (r *tableReader) rows(t *Table, n *yaml.Node) {
 // rowsReader reads one kind of row.
 type rowsReader struct {
 	*parser
+	section
 	Rows
 	table *Table
-	where string
 }
 
-// read returns nil if the item has faults.
-func (r *rowsReader) read(n *yaml.Node) *Rows {
+func (r *rowsReader) read() {
 	before := len(r.Errs)
-	f := r.Fields(n, r.where, rowsKeys)
-	if len(r.Errs) > before {
-		return nil
+	r.Pos, r.Times = r.At(r.node), max(1, r.count("times"))
+	if r.has("count") || r.has("per") {
+		r.growth()
+	} else if r.Each = r.word("each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
+		r.Fail(r.node, "%s: no key \"each\"; expected one of %s", r.where, strings.Join(Entities, ", "))
 	}
-	r.Pos, r.Times = r.At(n), 1
-	_, counted := f["count"]
-	_, grows := f["per"]
-	if counted || grows {
-		r.growth(n, f)
-	} else if r.Each = r.word(f, "each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
-		r.Fail(n, "%s: no key \"each\"; expected one of %s", r.where, strings.Join(Entities, ", "))
+	r.Shared = r.flag("shared")
+	if r.Static = r.flag("static"); r.Static && len(r.table.Static) == 0 {
+		r.Fail(r.key("static"), "%s: table %s has no static columns", r.where, r.table.Name)
 	}
-	if e, ok := f["times"]; ok {
-		r.Times = r.Count(e.Value, "times of "+r.where)
-	}
-	r.Shared = r.Flag(f, "shared", r.where)
-	if r.Static = r.Flag(f, "static", r.where); r.Static && len(r.table.Static) == 0 {
-		r.Fail(f["static"].Key, "%s: table %s has no static columns", r.where, r.table.Name)
-	}
-	if e, ok := f["pieces"]; ok {
-		r.pieces(e)
+	if r.has("pieces") {
+		r.pieces()
 	}
 	if len(r.Errs) > before {
-		return nil
+		return
 	}
 	if r.Growth == nil {
-		r.partitionOf(n, f)
+		r.partitionOf()
 	}
-	if e, ok := f["most"]; ok {
-		if r.Most, r.MostBy = r.number(e.Value, "most of "+r.where); r.Partition != "user" && r.Partition != "folder" {
-			r.Fail(e.Key, "%s: most bounds the rows of the partition of a user or a folder", r.where)
-		}
+	if r.Most, r.MostBy = r.number("most"); r.has("most") && r.Partition != "user" && r.Partition != "folder" {
+		r.Fail(r.key("most"), "%s: most bounds the rows of the partition of a user or a folder", r.where)
 	}
-	r.sizes(n, f)
-	if e, ok := f["ends"]; ok {
-		for _, item := range r.List(e.Value, "ends of "+r.where) {
-			if word, ok := r.Text(item, "an operation in ends of "+r.where); ok && !slices.Contains(RowEnds, word) {
-				r.Unknown(item, "operation", word, "in ends of "+r.where, RowEnds)
-			} else if ok {
-				r.Ends = append(r.Ends, word)
-			}
-		}
-	}
-	if len(r.Errs) > before {
-		return nil
-	}
-	return &r.Rows
-}
-
-// word reads a word that must be one of those known, or "" if the field is absent.
-func (r *rowsReader) word(f map[string]strict.Entry, field, what string, known []string) string {
-	e, ok := f[field]
-	if !ok {
-		return ""
-	}
-	word, ok := r.Text(e.Value, field+" of "+r.where)
-	if ok && !slices.Contains(known, word) {
-		r.Unknown(e.Value, what, word, "in "+field+" of "+r.where, known)
-	}
-	return word
+	r.sizes()
+	r.Ends = r.words("ends", "operation", RowEnds)
 }
 
 // pieces reads {of: QUANTITY, bytes: NUMBER, outside: PARAMETER, above: NUMBER}; the last two may be missing.
-func (r *rowsReader) pieces(e strict.Entry) {
-	where := "pieces of " + r.where
-	f := r.Fields(e.Value, where, piecesKeys)
-	if f["of"].Value == nil || f["bytes"].Value == nil {
-		r.Fail(e.Value, "%s must be {of: QUANTITY, bytes: NUMBER}", where)
+func (r *rowsReader) pieces() {
+	f := r.parser.section(r.at("pieces"), "pieces of "+r.where, "of", "bytes", "outside", "above")
+	if !f.has("of") || !f.has("bytes") {
+		r.Fail(f.node, "%s must be {of: QUANTITY, bytes: NUMBER}", f.where)
 		return
 	}
-	known := r.quantitiesOf()
-	r.Of = r.word(f, "of", "quantity", known)
-	r.Piece, r.PieceBy = r.number(f["bytes"].Value, "bytes of "+where)
-	outside, above := f["outside"].Value, f["above"].Value
-	if outside == nil && above == nil {
+	r.Of = f.word("of", "quantity", r.quantitiesOf())
+	r.Piece, r.PieceBy = f.number("bytes")
+	if !f.has("outside") && !f.has("above") {
 		return
 	}
-	if outside != nil && above != nil {
-		r.Outside = r.schema.Parameter(outside.Value)
-		r.Above, r.AboveBy = r.number(above, "above of "+where)
+	if f.has("outside") && f.has("above") {
+		r.Outside = r.schema.Parameter(f.at("outside").Value)
+		r.Above, r.AboveBy = f.number("above")
 	}
 	ofMessages := r.Each == "message" || r.Each == "attachment"
 	if !ofMessages || r.Outside == nil || len(r.Outside.Words) == 0 {
-		r.Fail(e.Value, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
-			"in rows of each message or attachment", where)
+		r.Fail(f.node, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
+			"in rows of each message or attachment", f.where)
 	}
 }
 
 // partitionOf reads which entity's rows share one partition: the row's own entity, or
 // its piece, unless the file says otherwise.
-func (r *rowsReader) partitionOf(n *yaml.Node, f map[string]strict.Entry) {
+func (r *rowsReader) partitionOf() {
 	known := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...)
-	r.Partition = r.Each
+	own := r.Each
 	if r.Of != "" {
-		known, r.Partition = append(known, pieceQuantity), pieceQuantity
+		known, own = append(known, pieceQuantity), pieceQuantity
 	}
-	if word := r.word(f, "partition", "entity", known); word != "" {
-		r.Partition = word
-	}
+	r.Partition = cmp.Or(r.word("partition", "entity", known), own)
 	if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
-		r.Fail(n, "%s: a row that recipients share cannot be in the partition of one %s", r.where, r.Partition)
+		r.Fail(r.node, "%s: a row that recipients share cannot be in the partition of one %s", r.where, r.Partition)
 	}
 }
 
 // sizes reads the sizes of columns, and reports those that are missing.
-func (r *rowsReader) sizes(n *yaml.Node, f map[string]strict.Entry) {
+func (r *rowsReader) sizes() {
 	columns := r.ColumnsOf(r.table)
 	given := make(map[*Column]ColumnSize)
-	if e, ok := f["sizes"]; ok {
-		for _, s := range r.Mapping(e.Value, "sizes of "+r.where) {
-			at := slices.IndexFunc(columns, func(c *Column) bool { return c.Name == s.Name })
-			if at < 0 {
-				r.Unknown(s.Key, "column", s.Name, "in sizes of "+r.where, Names(columns))
-				continue
-			}
-			given[columns[at]] = r.size(columns[at], s)
+	for _, s := range r.entries("sizes") {
+		if c := pick(r.parser, s.Key, "column", s.Name, "in sizes of "+r.where, columns); c != nil {
+			given[c] = r.size(c, s)
 		}
 	}
 	for _, c := range columns {
 		s, ok := given[c]
 		if !ok && Sized(c) {
-			r.Fail(n, "%s: no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
+			r.Fail(r.node, "%s: no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
 				r.where, c.Name, describe(c), c.Name)
 		}
 		if ok {
@@ -182,15 +139,13 @@ func (r *rowsReader) size(c *Column, e strict.Entry) ColumnSize {
 	case !Sized(c):
 		r.Fail(e.Value, "%s: %s has a size of its own", where, describe(c))
 	case c.Type.Collection():
-		f := r.Fields(e.Value, where, sizeKeys)
-		if e.Value.Kind != yaml.MappingNode {
-			break
-		}
-		if f["cells"].Value == nil || f["bytes"].Value == nil {
+		switch f := r.parser.section(e.Value, where, "cells", "bytes"); {
+		case e.Value.Kind != yaml.MappingNode:
+		case !f.has("cells") || !f.has("bytes"):
 			r.Fail(e.Value, "%s must be {cells: COUNT, bytes: BYTES}, the elements and the bytes of all of them", where)
-			break
+		default:
+			s.Cells, s.Bytes = r.sum(f.at("cells"), where), r.sum(f.at("bytes"), where)
 		}
-		s.Cells, s.Bytes = r.sum(f["cells"].Value, where), r.sum(f["bytes"].Value, where)
 	default:
 		s.Bytes = r.sum(e.Value, where)
 	}
@@ -225,95 +180,77 @@ func (r *rowsReader) sum(n *yaml.Node, where string) Sum {
 	return s
 }
 
-var (
-	ownEntity  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
-	spreadKeys = []string{"of", "every", "busiest"}
-)
+var ownEntity = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
 
 // growth reads rows of an entity of the schema's own: {each: order, count: N, per: {day: N},
 // partition: {of: N, every: day, busiest: N}}.
-func (r *rowsReader) growth(n *yaml.Node, f map[string]strict.Entry) {
-	for _, key := range slices.Sorted(maps.Keys(f)) {
+func (r *rowsReader) growth() {
+	for _, key := range slices.Sorted(maps.Keys(r.fields)) {
 		if !slices.Contains(ownKeys, key) {
-			r.Fail(f[key].Key, "%s: %s is for rows of mail; rows with count or per have %s", r.where, key,
+			r.Fail(r.key(key), "%s: %s is for rows of mail; rows with count or per have %s", r.where, key,
 				strings.Join(ownKeys, ", "))
 		}
 	}
 	g := &Growth{Busiest: 1}
 	r.Growth = g
-	e, ok := f["each"]
-	if !ok {
-		r.Fail(n, "%s: no key \"each\"; expected the name of what there is a row for, such as order", r.where)
+	if !r.has("each") {
+		r.Fail(r.node, "%s: no key \"each\"; expected the name of what there is a row for, such as order", r.where)
 		return
 	}
-	if r.Each, ok = r.Text(e.Value, "each of "+r.where); !ok {
+	if r.Each = r.text("each"); r.Each == "" {
 		return
 	}
 	if slices.Contains(Entities, r.Each) {
-		r.Fail(e.Value, "%s: the workload sets the number of each %s; leave out count and per, or name another "+
+		r.Fail(r.at("each"), "%s: the workload sets the number of each %s; leave out count and per, or name another "+
 			"entity, such as order", r.where, r.Each)
 		return
 	}
 	if !ownEntity.MatchString(r.Each) {
-		r.Fail(e.Value, "each of %s must be a word of small letters such as order, found %s", r.where, strict.Found(e.Value))
+		r.Fail(r.at("each"), "each of %s must be a word of small letters such as order, found %s", r.where,
+			strict.Found(r.at("each")))
 	}
-	r.Partition = r.Each
-	if e, ok := f["count"]; ok {
-		g.Count = r.Count(e.Value, "count of "+r.where)
-	}
-	if e, ok := f["per"]; ok {
-		where := "per of " + r.where
-		all := r.Fields(e.Value, where, Periods)
-		for unit, n := range all {
-			g.Unit, g.Per = unit, r.Count(n.Value, unit+" in "+where)
+	r.Partition, g.Count = r.Each, r.count("count")
+	if r.has("per") {
+		f := r.parser.section(r.at("per"), "per of "+r.where, Periods...)
+		for unit := range f.fields {
+			g.Unit, g.Per = unit, f.count(unit)
 		}
-		if len(all) != 1 && e.Value.Kind == yaml.MappingNode {
-			r.Fail(e.Value, "%s must have one period, such as {day: 5000}", where)
+		if len(f.fields) != 1 && f.node.Kind == yaml.MappingNode {
+			r.Fail(f.node, "%s must have one period, such as {day: 5000}", f.where)
 		}
 	}
-	if e, ok := f["partition"]; ok {
-		r.spread(g, e)
+	if r.has("partition") {
+		r.spread(g)
 	}
 }
 
 // spread reads how rows share partitions: all, or {of: N, every: PERIOD, busiest: N}.
-func (r *rowsReader) spread(g *Growth, e strict.Entry) {
-	where := "partition of " + r.where
-	if e.Value.Kind == yaml.ScalarNode {
-		if e.Value.Value != "all" {
-			r.Fail(e.Value, "%s must be all, or {of: NUMBER, every: PERIOD} with the number of partitions at a time, "+
-				"found %s", where, strict.Found(e.Value))
+func (r *rowsReader) spread(g *Growth) {
+	n, where := r.at("partition"), "partition of "+r.where
+	if n.Kind == yaml.ScalarNode {
+		if n.Value != "all" {
+			r.Fail(n, "%s must be all, or {of: NUMBER, every: PERIOD} with the number of partitions at a time, "+
+				"found %s", where, strict.Found(n))
 		}
 		g.Of, r.Partition = 1, "all"
 		return
 	}
-	f := r.Fields(e.Value, where, spreadKeys)
-	if g.Of = 1; f["of"].Value != nil {
-		g.Of = r.Count(f["of"].Value, "of in "+where)
-	}
-	if f["every"].Value != nil {
-		g.Every = r.word(f, "every", "period", Periods)
-	}
-	if b := f["busiest"]; b.Value != nil {
-		if g.Busiest = r.Count(b.Value, "busiest in "+where); g.Busiest > g.Of {
-			r.Fail(b.Value, "%s: the busiest of %d partitions cannot get %d times the mean", where, g.Of, g.Busiest)
-		}
+	f := r.parser.section(n, where, "of", "every", "busiest")
+	g.Of, g.Every, g.Busiest = max(1, f.count("of")), f.word("every", "period", Periods), max(1, f.count("busiest"))
+	if g.Busiest > g.Of {
+		r.Fail(f.at("busiest"), "%s: the busiest of %d partitions cannot get %d times the mean", where, g.Of, g.Busiest)
 	}
 	if g.Every != "" && g.Per == 0 {
-		r.Fail(e.Value, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}",
-			where, g.Every, g.Every)
+		r.Fail(n, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}", where, g.Every, g.Every)
 	}
 }
 
 // formatGrowth adds count, per and partition to a kind of row.
 func formatGrowth(b *block, r *Rows) {
 	g := r.Growth
-	if g.Count > 0 {
-		b.count("count", g.Count)
-	}
+	b.count("count", g.Count)
 	if g.Per > 0 {
-		per := newBlock()
-		per.Style = yaml.FlowStyle
+		per := newFlow()
 		per.count(g.Unit, g.Per)
 		b.add("per", per.node())
 	}
@@ -321,12 +258,9 @@ func formatGrowth(b *block, r *Rows) {
 	case r.Partition == "all":
 		b.text("partition", "all")
 	case g.Of > 0:
-		spread := newBlock()
-		spread.Style = yaml.FlowStyle
+		spread := newFlow()
 		spread.count("of", g.Of)
-		if g.Every != "" {
-			spread.text("every", g.Every)
-		}
+		spread.text("every", g.Every)
 		if g.Busiest > 1 {
 			spread.count("busiest", g.Busiest)
 		}

@@ -9,27 +9,21 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-var (
-	tableKeys = []string{
-		"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
-		"hints", "rows", "accept", "bucket", "chunk", "salt", "other", "at", "lines",
-	}
-	columnKeys = []string{"type", "addition"}
-	indexKeys  = []string{"columns", "addition"}
-)
+var tableKeys = []string{
+	"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
+	"hints", "rows", "accept", "bucket", "chunk", "salt", "other", "at", "lines",
+}
 
 // tables reads the tables, parents before what is nested in them.
-func (p *parser) tables(n *yaml.Node) {
-	entries := p.Mapping(n, "tables")
-	if n.Kind == yaml.MappingNode && len(entries) == 0 {
+func (p *parser) tables(f section) {
+	t := tableReader{parser: p, entries: f.entries("tables"), read: make(map[string]*Table)}
+	if n := f.at("tables"); f.has("tables") && n.Kind == yaml.MappingNode && len(t.entries) == 0 {
 		p.Fail(n, "tables is empty; expected at least one table")
 	}
-	t := tableReader{parser: p, entries: make(map[string]strict.Entry), read: make(map[string]*Table)}
-	for _, e := range entries {
+	for _, e := range t.entries {
 		t.names = append(t.names, e.Name)
-		t.entries[e.Name] = e
 	}
-	for _, e := range entries {
+	for _, e := range t.entries {
 		t.table(e)
 	}
 	for _, read := range t.later {
@@ -40,8 +34,8 @@ func (p *parser) tables(n *yaml.Node) {
 // tableReader reads tables in an order in which parents come first.
 type tableReader struct {
 	*parser
-	names   []string
-	entries map[string]strict.Entry
+	entries []strict.Entry
+	names   []string          // of the entries
 	read    map[string]*Table // nil while the table is being read
 	later   []func()          // read references and counts, which name other tables
 }
@@ -52,62 +46,47 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	}
 	r.read[e.Name] = nil
 	before := len(r.Errs)
-	t := &Table{Name: e.Name, Pos: r.At(e.Key)}
-	where := "table " + e.Name
 	r.checkName(e.Key, e.Name, "table")
-	f := r.Fields(e.Value, where, tableKeys)
-	t.Doc = r.TextOf(f, "doc", where)
-	t.Addition = r.TextOf(f, "addition", where)
-	if t.Imported = r.from(f, where); t.Imported != nil {
+	f := r.section(e.Value, "table "+e.Name, tableKeys...)
+	t := &Table{
+		Name: e.Name, Schema: r.schema.Name, Doc: f.text("doc"), Addition: f.text("addition"), Imported: f.imported(),
+		Pos: r.At(e.Key),
+	}
+	if t.Imported != nil {
 		t.Pos = *t.Imported
 	}
-	if in, ok := f["in"]; ok {
-		r.nest(t, in, f)
-	} else if part, ok := f["partition"]; ok {
-		t.Partition = r.keyColumns(t, part.Value, Partition)
-		if len(t.Partition) == 0 && len(r.Errs) == before {
-			r.Fail(part.Value, "partition of %s is empty; expected [name type, …]", where)
+	switch {
+	case f.has("in"):
+		r.nest(t, f)
+	case f.has("partition"):
+		if t.Partition = r.keyColumns(t, f, Partition); len(t.Partition) == 0 && len(r.Errs) == before {
+			r.Fail(f.at("partition"), "partition of %s is empty; expected [name type, …]", f.where)
 		}
-	} else if e.Value.Kind == yaml.MappingNode {
-		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or in: TABLE", where)
+	case e.Value.Kind == yaml.MappingNode:
+		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or in: TABLE", f.where)
 	}
-	if cl, ok := f["clustering"]; ok {
-		t.Clustering = append(t.Clustering, r.keyColumns(t, cl.Value, Clustering)...)
+	t.Clustering = append(t.Clustering, r.keyColumns(t, f, Clustering)...)
+	t.Static = r.columns(t, f, "static", Static)
+	switch {
+	case !f.has("static"):
+	case t.Parent != nil:
+		r.Fail(f.key("static"), "%s is nested and cannot have static columns; they belong to the root table %s",
+			f.where, t.Root().Name)
+	case len(t.Clustering) == 0:
+		r.Fail(f.key("static"),
+			"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
+			f.where)
 	}
-	if st, ok := f["static"]; ok {
-		t.Static = r.columns(t, st.Value, Static)
-		switch {
-		case t.Parent != nil:
-			r.Fail(st.Key, "%s is nested and cannot have static columns; they belong to the root table %s",
-				where, t.Root().Name)
-		case len(t.Clustering) == 0:
-			r.Fail(st.Key,
-				"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
-				where)
-		}
-	}
-	if cs, ok := f["columns"]; ok {
-		t.Columns = r.columns(t, cs.Value, Plain)
-	}
+	t.Columns = r.columns(t, f, "columns", Plain)
 	r.checkCounters(t)
 	r.purposes(t, f)
-	if x, ok := f["indexes"]; ok {
-		r.indexes(t, x.Value)
-	}
-	if refers, ok := f["refers"]; ok {
-		r.later = append(r.later, func() { r.references(t, refers.Value) })
-	}
-	if counts, ok := f["counts"]; ok {
-		r.later = append(r.later, func() { r.counts(t, counts.Value) })
-	}
-	if h, ok := f["hints"]; ok {
-		r.hints(t, h.Value)
-	}
-	t.Accept = r.accept(f, where)
-	t.Other = r.other(f, where)
+	r.indexes(t, f)
+	r.later = append(r.later, func() { r.references(t, f.entries("refers")) }, func() { r.counts(t, f.entries("counts")) })
+	r.hints(t, f)
+	t.Accept, t.Other = f.accept(), f.other()
 	r.lines(t, f)
-	if rows, ok := f["rows"]; ok && len(r.Errs) == before {
-		r.rows(t, rows.Value)
+	if f.has("rows") && len(r.Errs) == before {
+		r.rows(t, f)
 	}
 	r.broken[t] = len(r.Errs) > before || r.broken[t.Parent]
 	r.read[e.Name] = t
@@ -116,28 +95,27 @@ func (r *tableReader) table(e strict.Entry) *Table {
 }
 
 // nest gives t the whole primary key of the table it is in.
-func (r *tableReader) nest(t *Table, in strict.Entry, f map[string]strict.Entry) {
-	name, ok := r.Text(in.Value, "in of table "+t.Name)
-	if !ok {
+func (r *tableReader) nest(t *Table, f section) {
+	name := f.text("in")
+	if name == "" {
 		return
 	}
-	if part, ok := f["partition"]; ok {
-		r.Fail(part.Key, "table %s is nested and inherits its partition columns from %s; expected clustering columns only",
-			t.Name, name)
+	if f.has("partition") {
+		r.Fail(f.key("partition"), "%s is nested and inherits its partition columns from %s; expected clustering columns only",
+			f.where, name)
 	}
-	pe, ok := r.entries[name]
-	if !ok {
-		r.Unknown(in.Value, "table", name, "in table "+t.Name, r.names)
+	at := slices.Index(r.names, name)
+	if at < 0 {
+		r.Unknown(f.at("in"), "table", name, "in "+f.where, r.names)
 		return
 	}
-	parent := r.table(pe)
+	parent := r.table(r.entries[at])
 	if parent == nil {
-		r.Fail(in.Value, "table %s is nested in itself, through %s", t.Name, name)
+		r.Fail(f.at("in"), "%s is nested in itself, through %s", f.where, name)
 		return
 	}
-	if cl, ok := f["clustering"]; !ok || (cl.Value.Kind == yaml.SequenceNode && len(cl.Value.Content) == 0) {
-		r.Fail(in.Key, "table %s is nested in %s and adds no key of its own; expected clustering: [name type, …]",
-			t.Name, name)
+	if cl := f.at("clustering"); !f.has("clustering") || cl.Kind == yaml.SequenceNode && len(cl.Content) == 0 {
+		r.Fail(f.key("in"), "%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
 	}
 	t.Parent = parent
 	t.Partition = parent.Partition
@@ -147,36 +125,32 @@ func (r *tableReader) nest(t *Table, in strict.Entry, f map[string]strict.Entry)
 }
 
 // keyColumns reads "name type" or, for clustering columns, "name type desc".
-func (r *tableReader) keyColumns(t *Table, n *yaml.Node, role Role) []*Column {
-	what, form := "partition of table "+t.Name, `"name type"`
+func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) {
+	key, form := "partition", `"name type"`
 	if role == Clustering {
-		what, form = "clustering of table "+t.Name, `"name type" or "name type desc"`
+		key, form = "clustering", `"name type" or "name type desc"`
 	}
-	var cs []*Column
-	for _, item := range r.List(n, what) {
-		text, ok := r.Text(item, "a column in "+what)
-		if !ok {
-			continue
-		}
+	f.list(key, "a column", func(n *yaml.Node, text string) {
 		words := typedWords(text)
-		c := &Column{Role: role, Pos: r.At(item)}
+		c := &Column{Role: role, Pos: r.At(n)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
 		}
 		if len(words) != 2 {
-			r.Fail(item, "%q in %s: expected %s", text, what, form)
-			continue
+			r.Fail(n, "%q in %s of %s: expected %s", text, key, f.where, form)
+			return
 		}
 		c.Name = words[0]
-		r.checkName(item, c.Name, "column")
-		where := "of column " + c.Name + " in table " + t.Name
-		if c.Type, ok = r.typ(item, words[1], where); ok && (c.Type.Collection() || c.Type.Kind == Counter) {
-			r.Fail(item, "type %s %s: key columns cannot be collections or counters", c.Type, where)
+		r.checkName(n, c.Name, "column")
+		where := "of column " + c.Name + " in " + f.where
+		var ok bool
+		if c.Type, ok = r.typ(n, words[1], where); ok && (c.Type.Collection() || c.Type.Kind == Counter) {
+			r.Fail(n, "type %s %s: key columns cannot be collections or counters", c.Type, where)
 		}
-		if r.fresh(t, cs, item, c.Name) {
+		if r.fresh(t, cs, n, c.Name) {
 			cs = append(cs, c)
 		}
-	}
+	})
 	return cs
 }
 
@@ -186,30 +160,21 @@ func typedWords(text string) []string {
 }
 
 // columns reads the mapping of plain or static columns.
-func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
-	what := "columns of table " + t.Name
-	if role == Static {
-		what = "static of table " + t.Name
-	}
-	var cs []*Column
-	for _, e := range r.Mapping(n, what) {
+func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []*Column) {
+	for _, e := range f.entries(key) {
 		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "column")
-		where := "of column " + c.Name + " in table " + t.Name
 		typeNode := e.Value
 		if e.Value.Kind == yaml.MappingNode {
-			f := r.Fields(e.Value, "column "+c.Name+" of table "+t.Name, columnKeys)
-			c.Addition = r.TextOf(f, "addition", "column "+c.Name)
-			typeNode = f["type"].Value
+			one := r.section(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
+			typeNode = one.fields["type"].Value
+			c.Addition = r.TextOf(one.fields, "addition", "column "+c.Name)
 			if typeNode == nil {
-				r.Fail(e.Value, `column %s of table %s has no type; expected {type: T, addition: reason}`,
-					c.Name, t.Name)
+				r.Fail(e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where)
 			}
 		}
 		if typeNode != nil {
-			if text, ok := r.Text(typeNode, "the type "+where); ok {
-				c.Type, _ = r.typ(typeNode, text, where)
-			}
+			c.Type = r.typeAt(typeNode, "of column "+c.Name+" in "+f.where)
 		}
 		if r.fresh(t, cs, e.Key, c.Name) {
 			cs = append(cs, c)
@@ -221,10 +186,7 @@ func (r *tableReader) columns(t *Table, n *yaml.Node, role Role) []*Column {
 // fresh reports whether a column name is new. It records a fault if the table, or the
 // columns read so far, have it already.
 func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string) bool {
-	c := t.Column(name)
-	if i := slices.IndexFunc(sofar, func(c *Column) bool { return c.Name == name }); i >= 0 {
-		c = sofar[i]
-	}
+	c := find(slices.Concat(sofar, t.all()), name)
 	if c != nil {
 		r.Fail(n, "duplicate column %q in table %s; line %d has it already", name, t.Name, c.Pos.Line)
 	}
@@ -255,35 +217,32 @@ func (r *tableReader) checkCounters(t *Table) {
 }
 
 // indexes reads "name: [column, column desc]" or "name: {columns: […], addition: reason}".
-func (r *tableReader) indexes(t *Table, n *yaml.Node) {
-	for _, e := range r.Mapping(n, "indexes of table "+t.Name) {
-		where := "index " + e.Name + " of table " + t.Name
+func (r *tableReader) indexes(t *Table, f section) {
+	for _, e := range f.entries("indexes") {
+		where := "index " + e.Name + " of " + f.where
 		x := &Index{Name: e.Name, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "index")
 		list := e.Value
 		if e.Value.Kind == yaml.MappingNode {
-			f := r.Fields(e.Value, where, indexKeys)
-			x.Addition = r.TextOf(f, "addition", where)
-			list = f["columns"].Value
+			one := r.section(e.Value, where, "columns", "addition")
+			x.Addition, list = one.text("addition"), one.fields["columns"].Value
 		}
 		if list == nil || (list.Kind == yaml.SequenceNode && len(list.Content) == 0) {
 			r.Fail(e.Key, "%s has no columns; expected [column, column desc, …]", where)
 			continue
 		}
-		for _, item := range r.List(list, where) {
-			text, ok := r.Text(item, "a column of "+where)
+		for _, n := range r.List(list, where) {
+			text, ok := r.Text(n, "a column of "+where)
 			if !ok {
 				continue
 			}
 			name, desc := strings.CutSuffix(text, " desc")
-			c := t.Column(name)
-			switch {
+			switch c := pick(r.parser, n, "column", name, "in "+where, t.all()); {
 			case c == nil:
-				r.Unknown(item, "column", name, "in "+where, columnNames(t))
 			case (c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static) && t.Imported == nil:
-				r.Fail(item, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
+				r.Fail(n, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
 			case slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return ic.Column == c }):
-				r.Fail(item, "duplicate column %q in %s", name, where)
+				r.Fail(n, "duplicate column %q in %s", name, where)
 			default:
 				x.Columns = append(x.Columns, IndexColumn{c, desc})
 			}
@@ -293,31 +252,23 @@ func (r *tableReader) indexes(t *Table, n *yaml.Node) {
 }
 
 // hints reads engine → setting → value. The engine's driver checks the settings.
-func (r *tableReader) hints(t *Table, n *yaml.Node) {
-	t.Hints = make(map[string]map[string]string)
-	where := "hints of table " + t.Name
-	for _, e := range r.Mapping(n, where) {
+func (r *tableReader) hints(t *Table, f section) {
+	where := "hints of " + f.where
+	for _, e := range f.entries("hints") {
 		r.engine(e.Key, e.Name, "in "+where)
 		settings := make(map[string]string)
-		for _, s := range r.Mapping(e.Value, e.Name+" in "+where) {
-			if s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null" {
-				r.Fail(s.Value, "%s in %s must be one value, found %s", s.Name, where, strict.Found(s.Value))
-				continue
-			}
-			settings[s.Name] = s.Value.Value
+		for _, s := range r.settings(r.Mapping(e.Value, e.Name+" in "+where), where) {
+			settings[s.Name] = s.Text
+		}
+		if t.Hints == nil {
+			t.Hints = make(map[string]map[string]string)
 		}
 		t.Hints[e.Name] = settings
 	}
 }
 
 // columnNames lists a table's columns: key, static, plain.
-func columnNames(t *Table) []string { return Names(slices.Concat(t.Key(), t.Static, t.Columns)) }
+func columnNames(t *Table) []string { return namesOf(t.all()) }
 
 // Names are the columns' names.
-func Names(cs []*Column) []string {
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name
-	}
-	return words
-}
+func Names(cs []*Column) []string { return namesOf(cs) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // cqlTypes are types of CQL that no other engine has, with the kind that rules take them
@@ -195,9 +197,17 @@ func foreignShape(name string) string {
 	return name + " alone"
 }
 
+// typeAt reads a type, which is Null if it has a fault.
+func (p *parser) typeAt(n *yaml.Node, where string) (t Type) {
+	if text, ok := p.Text(n, "the type "+where); ok {
+		t, _ = p.typ(n, text, where)
+	}
+	return t
+}
+
 // userTypes reads "NAME: {field: type, …}". A type may name those before it.
-func (p *parser) userTypes(n *yaml.Node) {
-	for _, e := range p.Mapping(n, "types") {
+func (p *parser) userTypes(entries []strict.Entry) {
+	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "type")
 		u := &UserType{Name: e.Name, Pos: p.At(e.Key)}
 		_, cql := cqlTypes[e.Name]
@@ -205,13 +215,9 @@ func (p *parser) userTypes(n *yaml.Node) {
 			p.Fail(e.Key, "type %s exists already; expected another name", e.Name)
 		}
 		for _, f := range p.Mapping(e.Value, "type "+e.Name) {
-			where := "of field " + f.Name + " in type " + e.Name
-			c := &Column{Name: f.Name, Pos: p.At(f.Key)}
 			p.checkName(f.Key, f.Name, "field")
-			if text, ok := p.Text(f.Value, "the type "+where); ok {
-				c.Type, _ = p.typ(f.Value, text, where)
-			}
-			u.Fields = append(u.Fields, c)
+			of := p.typeAt(f.Value, "of field "+f.Name+" in type "+e.Name)
+			u.Fields = append(u.Fields, &Column{Name: f.Name, Type: of, Pos: p.At(f.Key)})
 		}
 		p.types = append(p.types, e.Name)
 		p.schema.Types = append(p.schema.Types, u)

@@ -16,12 +16,11 @@ func (r *patternReader) writeColumns() {
 	if r.Static {
 		role, all = Static, r.Table.Static
 	}
-	e, given := r.fields["columns"]
-	switch {
-	case given && e.Value.Kind == yaml.ScalarNode && e.Value.Value == "*":
-		r.Fail(e.Value, `%s: "*" is for reads; %s lists its columns`, r.where, a(r.Kind))
+	switch n := r.at("columns"); {
+	case r.has("columns") && n.Kind == yaml.ScalarNode && n.Value == "*":
+		r.Fail(n, `%s: "*" is for reads; %s lists its columns`, r.where, a(r.Kind))
 		return
-	case given:
+	case r.has("columns"):
 		var ok bool
 		if r.Columns, ok = r.columnsOf("columns"); !ok {
 			return
@@ -60,48 +59,45 @@ func (r *patternReader) scope() {
 	default:
 		r.Scope = ScopePrefix
 	}
-	e, name, ok := r.word("scope")
-	if !ok {
-		return
-	}
-	switch named := slices.Index(scopeNames[:], name); {
-	case named < 0:
-		r.Unknown(e.Value, "scope", name, "in "+r.where, scopeNames[:])
-	case Scope(named) == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
+	name := r.word("scope", "scope", scopeNames[:])
+	switch named := Scope(slices.Index(scopeNames[:], name)); {
+	case name == "":
+	case named == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
 		r.Scope = ScopePartition // the row is its whole partition
-	case Scope(named) != r.Scope:
-		r.Fail(e.Value, "%s: scope %s does not fit by (%s), which makes it a delete of a %s",
+	case named != r.Scope:
+		r.Fail(r.at("scope"), "%s: scope %s does not fit by (%s), which makes it a delete of a %s",
 			r.where, name, names(r.By), r.Scope)
 	}
 }
 
 // condition reads what must hold for a put-if or a delete.
 func (r *patternReader) condition() {
-	if e, ok := r.fields["if"]; ok && r.Kind == Delete {
-		if r.Present = e.Value.Value == "present"; !r.Present || r.Scope != ScopeRow {
-			r.Fail(e.Value, "%s: a delete may have if: present, and then by is the whole primary key (%s)", r.where,
+	n := r.at("if")
+	if r.Kind == Delete && r.has("if") {
+		if r.Present = n.Value == "present"; !r.Present || r.Scope != ScopeRow {
+			r.Fail(n, "%s: a delete may have if: present, and then by is the whole primary key (%s)", r.where,
 				names(r.Table.Key()))
 		}
 	}
 	if r.Kind != PutIf {
 		return
 	}
-	e, ok := r.fields["if"]
-	if !ok {
-		r.Fail(r.name, "%s has no condition; expected if: absent, if: present or if: [column, …]", r.where)
+	if !r.has("if") {
+		r.Fail(n, "%s has no condition; expected if: absent, if: present or if: [column, …]", r.where)
 		return
 	}
-	if e.Value.Kind == yaml.ScalarNode {
-		r.Absent, r.Present = e.Value.Value == "absent", e.Value.Value == "present"
+	if n.Kind == yaml.ScalarNode {
+		r.Absent, r.Present = n.Value == "absent", n.Value == "present"
 		if r.Absent || r.Present {
 			return
 		}
 	}
+	var ok bool
 	if r.If, ok = r.columnsOf("if"); !ok {
 		return
 	}
 	if len(r.If) == 0 {
-		r.Fail(e.Value, "%s: if is empty; expected absent, present or columns to compare", r.where)
+		r.Fail(n, "%s: if is empty; expected absent, present or columns to compare", r.where)
 	}
 	for _, c := range r.If {
 		if c.Role != Plain && c.Role != Static || c.Type.Collection() || c.Type.Kind == Counter {
@@ -117,55 +113,33 @@ func (p *Pattern) SpansStatic() bool {
 		func(c *Column) bool { return c.Role == Static })
 }
 
-// word reads the text of a key that may be missing.
-func (r *patternReader) word(key string) (e strict.Entry, text string, ok bool) {
-	if e, ok = r.fields[key]; ok {
-		text, ok = r.Text(e.Value, key+" of "+r.where)
-	}
-	return e, text, ok
-}
-
-// returns reads what an add gives back.
-func (r *patternReader) returns() {
-	e, ok := r.fields["returns"]
-	if !ok {
-		return
-	}
-	if name, ok := r.Text(e.Value, "returns of "+r.where); ok && name != "new" {
-		r.Unknown(e.Value, "word", name, "in returns of "+r.where, []string{"new"})
-		return
-	}
-	r.ReturnsNew = true
-}
-
 // batch reads the parts of a batch and checks whether they can have its atomicity.
-func (r *patternReader) batch(byName map[string]*patternReader, known []string) {
-	e := r.fields["batch"]
-	if e.Value.Kind != yaml.SequenceNode || len(e.Value.Content) == 0 {
-		r.Fail(e.Value, "batch of %s must be a list of patterns, found %s", r.where, strict.Found(e.Value))
+func (r *patternReader) batch(all []*patternReader) {
+	n := r.at("batch")
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		r.Fail(n, "batch of %s must be a list of patterns, found %s", r.where, strict.Found(n))
 		return
 	}
 	before := len(r.Errs)
 	whole := true // all parts could be read
-	for _, n := range e.Value.Content {
-		whole = r.part(n, byName, known) && whole
+	for _, part := range n.Content {
+		whole = r.part(part, all) && whole
 	}
-	r.atomic()
+	if name := r.word("atomic", "atomicity", atomicNames[:]); name != "" {
+		r.Atomic = Atomicity(slices.Index(atomicNames[:], name))
+	}
 	if r.Atomic == AtomicNone {
 		for _, part := range r.Parts {
 			if part.Pattern.Present {
-				r.Fail(e.Key, "%s: its part %s has a condition, which needs an atomic batch", r.where, part.Pattern.Name)
+				r.Fail(r.key("batch"), "%s: its part %s has a condition, which needs an atomic batch", r.where, part.Pattern.Name)
 			}
 		}
 	}
-	if p, ok := r.fields["parallel"]; ok {
-		r.Parallel, r.ParallelBy = r.number(p.Value, "parallel of "+r.where)
-		if r.Atomic != AtomicNone {
-			r.Fail(p.Key, "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
-		}
+	if r.Parallel, r.ParallelBy = r.number("parallel"); r.has("parallel") && r.Atomic != AtomicNone {
+		r.Fail(r.key("parallel"), "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
 	}
 	if whole && len(r.Errs) == before {
-		r.holds(e.Value.Content)
+		r.holds(n.Content)
 	}
 }
 
@@ -190,25 +164,23 @@ func (r *patternReader) holds(parts []*yaml.Node) {
 }
 
 // part reads one member of a batch: a pattern's name, or {run: name, each: word}.
-func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, known []string) bool {
+func (r *patternReader) part(n *yaml.Node, all []*patternReader) bool {
 	run, each := n, ""
 	if n.Kind == yaml.MappingNode {
-		f := r.parser.Fields(n, "a part of "+r.where, partKeys)
-		if run = f["run"].Value; run == nil {
+		f := r.parser.section(n, "a part of "+r.where, "run", "each")
+		if !f.has("run") {
 			r.Fail(n, `a part of %s has no key "run"; expected {run: PATTERN, each: WORD}`, r.where)
 			return false
 		}
-		each = r.TextOf(f, "each", "a part of "+r.where)
+		run, each = f.at("run"), f.text("each")
 	}
 	name, ok := r.Text(run, "a part of "+r.where)
 	if !ok {
 		return false
 	}
-	part := byName[name]
+	part := pick(r.parser, run, "pattern", name, "in "+r.where, all)
 	switch {
-	case part == nil:
-		r.Unknown(run, "pattern", name, "in "+r.where, known)
-	case !part.ok:
+	case part == nil || !part.ok:
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
 		r.Fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
@@ -221,36 +193,22 @@ func (r *patternReader) part(n *yaml.Node, byName map[string]*patternReader, kno
 	return false
 }
 
-// atomic reads how much of a batch is all or nothing.
-func (r *patternReader) atomic() {
-	e, name, ok := r.word("atomic")
-	if !ok {
-		return
-	}
-	i := slices.Index(atomicNames[:], name)
-	if i < 0 {
-		r.Unknown(e.Value, "atomicity", name, "in "+r.where, atomicNames[:])
-		return
-	}
-	r.Atomic = Atomicity(i)
-}
-
 // fallback reads which pattern runs in place of this one.
-func (r *patternReader) fallback(byName map[string]*patternReader, known []string) {
-	e, name, ok := r.word("fallback")
-	if !ok {
+func (r *patternReader) fallback(all []*patternReader) {
+	name, n := r.text("fallback"), r.at("fallback")
+	if name == "" {
 		return
 	}
-	fb := byName[name]
-	switch {
-	case fb == nil:
-		r.Unknown(e.Value, "pattern", name, "in fallback of "+r.where, known)
+	fb := pick(r.parser, n, "pattern", name, "in fallback of "+r.where, all)
+	if fb == nil {
 		return
+	}
+	switch {
 	case fb.has("fallback"):
-		r.Fail(e.Value, "%s: its fallback %s has a fallback itself; expected a pattern without one", r.where, name)
+		r.Fail(n, "%s: its fallback %s has a fallback itself; expected a pattern without one", r.where, name)
 	case r.ok && fb.ok:
 		if why := differs(r.Pattern, fb.Pattern); why != "" {
-			r.Fail(e.Value, "%s: %s cannot be its fallback: %s", r.where, name, why)
+			r.Fail(n, "%s: %s cannot be its fallback: %s", r.where, name, why)
 		}
 	}
 	r.Fallback = fb.Pattern

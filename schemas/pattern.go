@@ -288,7 +288,7 @@ func (s *Schema) Own(p *Pattern) (*Pattern, error) {
 		if c == nil {
 			return nil
 		}
-		found := p.column(t, c.Name)
+		found := find(p.nameable(t), c.Name)
 		if found == nil || found.Type.String() != c.Type.String() {
 			lost = "column " + c.Name
 		}

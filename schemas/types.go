@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas/strict"
+	"gopkg.in/yaml.v3"
 )
 
 // Kind is the kind of a column type. The zero Kind is Null: no type, and in a
@@ -200,15 +200,11 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
+// all returns the columns of the table: key, static, plain.
+func (t *Table) all() []*Column { return slices.Concat(t.Key(), t.Static, t.Columns) }
+
 // Index returns the index of that name, or nil.
-func (t *Table) Index(name string) *Index {
-	for _, x := range t.Indexes {
-		if x.Name == name {
-			return x
-		}
-	}
-	return nil
-}
+func (t *Table) Index(name string) *Index { return find(t.Indexes, name) }
 
 // Step is one access pattern of a workflow with those that take arguments from its rows.
 type Step struct {
@@ -249,24 +245,10 @@ type Schema struct {
 }
 
 // Table returns the table of that name, or nil.
-func (s *Schema) Table(name string) *Table {
-	for _, t := range s.Tables {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
+func (s *Schema) Table(name string) *Table { return find(s.Tables, name) }
 
 // Pattern returns the pattern of that name, or nil.
-func (s *Schema) Pattern(name string) *Pattern {
-	for _, p := range s.Patterns {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
+func (s *Schema) Pattern(name string) *Pattern { return find(s.Patterns, name) }
 
 // Purpose is what a key column is for in addition to its value.
 type Purpose uint8
@@ -293,13 +275,12 @@ func (p Purpose) String() string { return purposeNames[p] }
 
 // purposes reads bucket, chunk and salt of a table. An empty list says that no column
 // is for that.
-func (r *tableReader) purposes(t *Table, f map[string]strict.Entry) {
+func (r *tableReader) purposes(t *Table, f section) {
 	for _, p := range Purposes {
-		e, ok := f[p.String()]
-		if !ok {
+		key := p.String()
+		if !f.has(key) {
 			continue
 		}
-		where := p.String() + " of table " + t.Name
 		if t.Purposes == nil {
 			t.Purposes = make(map[Purpose][]*Column)
 		}
@@ -308,19 +289,14 @@ func (r *tableReader) purposes(t *Table, f map[string]strict.Entry) {
 		if p == Chunk {
 			may = t.Key()
 		}
-		for _, item := range r.List(e.Value, where) {
-			name, ok := r.Text(item, "a column in "+where)
-			if !ok {
-				continue
-			}
-			switch c := t.Column(name); {
+		f.list(key, "a column", func(n *yaml.Node, name string) {
+			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.all()); {
 			case c == nil:
-				r.Unknown(item, "column", name, "in "+where, columnNames(t))
 			case !slices.Contains(may, c):
-				r.Fail(item, "column %s cannot be %s; expected one of (%s)", name, where, names(may))
+				r.Fail(n, "column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may))
 			default:
 				t.Purposes[p] = append(t.Purposes[p], c)
 			}
-		}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +58,7 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	p.comesFrom(under, base.File)
 	merged := p.overlay(under, root, "the schema")
 	p.parse(merged)
-	p.named(root, base.Name)
+	p.variantName(root, base.Name)
 	if len(p.Errs) == 0 {
 		p.runsAs(base, of)
 	}
@@ -69,8 +68,8 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 		}
 	}
 	if len(p.Errs) == 0 {
-		p.schema.Source = text(merged, fmt.Sprintf("%s: the schema %s with the changes of this variant.",
-			p.schema.Name, base.Name))
+		comment := fmt.Sprintf("# %s: the schema %s with the changes of this variant.\n", p.schema.Name, base.Name)
+		p.schema.Source = append([]byte(comment), encode(merged)...)
 	}
 }
 
@@ -81,8 +80,8 @@ func (p *parser) comesFrom(n *yaml.Node, file string) {
 	}
 }
 
-// named checks that a variant is called BASE@WORD.
-func (p *parser) named(root *yaml.Node, base string) {
+// variantName checks that a variant is called BASE@WORD.
+func (p *parser) variantName(root *yaml.Node, base string) {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if name := root.Content[i+1]; root.Content[i].Value == "name" {
 			if BaseOf(name.Value) != base {
@@ -229,16 +228,4 @@ func (p *Pattern) directions() []string {
 		slices.Sort(words)
 	}
 	return words
-}
-
-// text writes a merged document as YAML, below a comment line.
-func text(root *yaml.Node, comment string) []byte {
-	var b bytes.Buffer
-	b.WriteString("# " + comment + "\n")
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(root); err != nil {
-		panic(err) // its nodes were read from YAML
-	}
-	return b.Bytes()
 }
