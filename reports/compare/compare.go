@@ -54,9 +54,7 @@ type Build struct {
 
 // Cell is one phase of one model on one engine on both sides.
 type Cell struct {
-	Model     string   `json:"model"`
-	Engine    string   `json:"engine"`
-	Phase     string   `json:"phase"`
+	Subject
 	Load      string   `json:"load"` // open or closed loop
 	BaseCount int      `json:"base_trials"`
 	NewCount  int      `json:"new_trials"`
@@ -80,9 +78,8 @@ const (
 
 // Figure is one figure of one operation. Times are nanoseconds.
 type Figure struct {
-	Stream string `json:"stream,omitempty"` // stream that the figure is of; "": the whole phase
-	Op     string `json:"op"`
-	Name   string `json:"figure"`
+	Operation
+	Name string `json:"figure"`
 	// Base and New are the medians over trials of a time or rate, and the means of a counted
 	// figure. They are nil if no trial has the figure.
 	Base *float64 `json:"base,omitempty"`
@@ -106,6 +103,7 @@ type Figure struct {
 
 	kind   *Measure
 	of     *series
+	cell   *Cell
 	trials int     // trials of each side that have a timed figure: the lesser number
 	spread float64 // standard deviation of the logarithm between trials
 }
@@ -155,6 +153,9 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	}
 	c.time(all, cmp.Or(o.permutations, maxPermutations))
 	for i, p := range all {
+		for j := range c.Cells[i].Figures {
+			c.Cells[i].Figures[j].cell = &c.Cells[i]
+		}
 		c.judge(&c.Cells[i], p)
 	}
 	return c, c.unused(o.Gates)
@@ -169,7 +170,7 @@ func (s Side) build() Build {
 // compared lists the figures of a pair.
 func (p *pair) compared(gates []Gate) Cell {
 	c := Cell{
-		Model: p.model, Engine: p.engine, Phase: p.phase, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
+		Subject: p.Subject, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
 		BaseCount: len(p.trials[0]), NewCount: len(p.trials[1]), BaseTimed: timed(p.trials[0]), NewTimed: timed(p.trials[1]),
 	}
 	if p.trials[0][0].cell.Arrivals == "closed" {
@@ -183,7 +184,7 @@ func (p *pair) compared(gates []Gate) Cell {
 		if m.Name == maxRate {
 			f.BaseUncertainty, f.NewUncertainty = number(uncertainty(s.in[0])), number(uncertainty(s.in[1]))
 		}
-		if g := gateOf(gates, p.key, s.operation, m.Name); g != nil {
+		if g := gateOf(gates, p.Subject, s.Operation, m.Name); g != nil {
 			f.Gate = true
 			if g.limit >= 0 {
 				f.Limit = g.limit
@@ -195,7 +196,7 @@ func (p *pair) compared(gates []Gate) Cell {
 }
 
 func (s *series) figure(m *Measure) Figure {
-	return Figure{Stream: s.stream, Op: s.op, Name: m.Name, Limit: m.Limit, kind: m, of: s}
+	return Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s}
 }
 
 // timed counts the trials whose times were not left out.
@@ -241,7 +242,7 @@ func (m *Measure) values(trials []observed, n int) []float64 {
 	for i := range values {
 		values[i] = math.NaN()
 		if i < len(trials) && !trials[i].out {
-			values[i] = m.timeOf(&trials[i])
+			values[i] = m.time(&trials[i])
 		}
 	}
 	return values
@@ -282,7 +283,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 		}
 		varied = varied || f.Why == tooDifferent
 		if f.Gate && f.Verdict == Worse {
-			c.Regressions = append(c.Regressions, p.String()+" "+f.of.String()+"."+f.Name)
+			c.Regressions = append(c.Regressions, cell.Subject.String()+" "+f.Operation.String()+"."+f.Name)
 		}
 	}
 	shortest := math.Inf(1)
@@ -295,7 +296,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 		cell.Notes = append(cell.Notes, fmt.Sprintf("trials measured less than %d s: longer ones differ less from each other", longTrial))
 	}
 	if p.broken && (gated || len(cell.Figures) == 0) {
-		c.Regressions = append(c.Regressions, p.String()+": "+p.why)
+		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+p.why)
 	}
 }
 
@@ -370,8 +371,8 @@ func (c *Comparison) unused(gates []Gate) error {
 		for _, cell := range c.Cells {
 			used = used || len(cell.Figures) == 0
 			for _, f := range cell.Figures {
-				used = used || g.holds(key{cell.Model, cell.Engine, cell.Phase}, f.of.operation, f.Name)
-				ops[f.of.String()] = true
+				used = used || g.Holds(cell.Subject, f.Operation, f.Name)
+				ops[f.Operation.String()] = true
 			}
 		}
 		if !used {

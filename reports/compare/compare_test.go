@@ -491,7 +491,7 @@ func TestGates(t *testing.T) {
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
 		{"james@checked-flags", "hbase", "open", "rows", -1},
 	} {
-		if g := gateOf(gates, key{tc.model, tc.engine, "measure"}, operation{"", tc.op}, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
+		if g := gateOf(gates, Subject{tc.model, tc.engine, "measure"}, Operation{"", tc.op}, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
 			t.Errorf("%v: %v", tc, g)
 		}
 	}

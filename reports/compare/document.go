@@ -42,7 +42,7 @@ func (c *Comparison) Document() *document.Document {
 			if who[why] == nil {
 				notes = append(notes, why)
 			}
-			who[why] = append(who[why], cell.name())
+			who[why] = append(who[why], cell.Subject.String())
 		}
 	}
 	for _, why := range notes {
@@ -68,7 +68,7 @@ func (c *Comparison) Document() *document.Document {
 		case l.Verdict == CannotTell && l.kind.Timed() && l.Low != nil:
 			to = &open
 		}
-		row := document.Row{Group: l.cell.name(), Cells: l.cells()}
+		row := document.Row{Group: l.cell.Subject.String(), Cells: l.cells()}
 		if l.kind.Name == "rate" && to != &rest {
 			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + l.said()
 			if rates[key] {
@@ -123,23 +123,17 @@ func section(id, title, lead string) document.Section {
 	}}}
 }
 
-// line is a metric with the cell that it is of.
-type line struct {
-	*Figure
-	cell *Cell
-}
-
 // lines are the metrics of all cells that could be compared: those that a gate fails first, then those
 // that are worse, then those that are better, the largest difference first, and then the others.
-func (c *Comparison) lines() (all []line) {
+func (c *Comparison) lines() (all []*Figure) {
 	for i := range c.Cells {
 		for j := range c.Cells[i].Figures {
 			if c.Cells[i].Why == "" {
-				all = append(all, line{&c.Cells[i].Figures[j], &c.Cells[i]})
+				all = append(all, &c.Cells[i].Figures[j])
 			}
 		}
 	}
-	rank := func(l line) (int, float64) {
+	rank := func(l *Figure) (int, float64) {
 		size := 0.0
 		if l.Ratio != nil && *l.Ratio > 0 {
 			size = -math.Abs(math.Log(*l.Ratio))
@@ -154,7 +148,7 @@ func (c *Comparison) lines() (all []line) {
 		}
 		return 3, 0
 	}
-	slices.SortStableFunc(all, func(a, b line) int {
+	slices.SortStableFunc(all, func(a, b *Figure) int {
 		ra, sa := rank(a)
 		rb, sb := rank(b)
 		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(sa, sb))
@@ -163,33 +157,31 @@ func (c *Comparison) lines() (all []line) {
 }
 
 // cells are the cells of the metric's row.
-func (l *line) cells() []document.Cell {
-	ratio, interval := document.Text("-"), document.Text("")
-	if l.Ratio != nil {
-		ratio = document.Number(*l.Ratio, fmt.Sprintf("%.3f", *l.Ratio))
-		if l.Low != nil && l.High != nil {
-			interval.Text = bound(*l.Low) + " to " + bound(*l.High)
-		}
-	}
-	verdict := document.Text(l.said())
-	if l.Verdict == Worse {
-		verdict.Style = document.Bad
-	}
-	value := func(v *float64) document.Cell {
+func (f *Figure) cells() []document.Cell {
+	value := func(v *float64, text func(float64) string) document.Cell {
 		if v == nil {
 			return document.Text("-")
 		}
-		return document.Number(*v, l.kind.Text(*v))
+		return document.Number(*v, text(*v))
 	}
-	name := l.Name
-	if !l.kind.whole {
-		name = l.of.String() + " " + l.Name
+	interval, limit, verdict := "", strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64)+"%", document.Text(f.said())
+	if f.Ratio != nil && f.Low != nil && f.High != nil {
+		interval = bound(*f.Low) + " to " + bound(*f.High)
 	}
+	if !f.Gate {
+		limit = "(" + limit + ")"
+	}
+	if f.Verdict == Worse {
+		verdict.Style = document.Bad
+	}
+	name := f.Name
+	if !f.kind.whole {
+		name = f.Operation.String() + " " + f.Name
+	}
+	ratio := value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })
 	return []document.Cell{
-		document.Text(name), value(l.Base), value(l.New), ratio,
-		{Range: l.drawn()},
-		interval,
-		document.Text(l.limit()), verdict,
+		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text), ratio, {Range: f.drawn()},
+		document.Text(interval), document.Text(limit), verdict,
 	}
 }
 
@@ -218,14 +210,12 @@ func (c *Comparison) unclear(say func(count, names string)) {
 		if of[l.Why] == nil {
 			whys = append(whys, l.Why)
 		}
-		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.of.String()+" "+l.Name)
+		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.Operation.String()+" "+l.Name)
 	}
 	for _, why := range whys {
 		say(words.Plural(len(of[why]), "metric")+": "+why, why+": "+strings.Join(of[why], ", "))
 	}
 }
-
-func (c *Cell) name() string { return c.Model + "/" + c.Engine + "/" + c.Phase }
 
 // Conclusion is the result of the comparison in one line.
 func (c *Comparison) Conclusion() string {
@@ -245,7 +235,7 @@ func (c *Comparison) Conclusion() string {
 	switch {
 	case len(c.Regressions) > 0:
 		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
-	case slices.ContainsFunc(c.lines(), func(l line) bool {
+	case slices.ContainsFunc(c.lines(), func(l *Figure) bool {
 		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
 	}):
 		return "INCONCLUSIVE: no regression found, but the latency of the whole load could hide one. Metrics: " + counts + "."
@@ -332,14 +322,6 @@ func bound(v float64) string {
 		return ">100"
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-func (f *Figure) limit() string {
-	s := strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"
-	if !f.Gate {
-		return "(" + s + ")"
-	}
-	return s
 }
 
 // said is the verdict, and how many trials it would take to decide.

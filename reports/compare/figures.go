@@ -178,19 +178,8 @@ func uncertainty(trials []observed) float64 {
 	return median(all)
 }
 
-// timeOf is the logarithm of the metric in a trial, or NaN.
-func (m *Measure) timeOf(o *observed) float64 {
-	if m.suppressed(o) && !o.force {
-		return math.NaN()
-	}
-	return m.time(o)
-}
-
-// suppressed reports whether a percentile is that of a client-bound trial.
-func (m *Measure) suppressed(o *observed) bool { return m.share > 0 && o.of.Verdict == results.Invalid }
-
-// knows reports whether all trials have the metric, and it says something. A suppressed one counts: it is unknown
-// whether it is worse.
+// knows reports whether all trials have the metric, and it says something. A percentile of a client-bound trial
+// counts: it is unknown whether it is worse.
 func (s *series) knows(m *Measure) bool {
 	retried := func(o observed) bool { return o.op.Store.Retries > 0 }
 	switch {
@@ -200,7 +189,10 @@ func (s *series) knows(m *Measure) bool {
 		return !math.IsNaN(pooled(s.in[0], m).mean) && !math.IsNaN(pooled(s.in[1], m).mean)
 	}
 	return !slices.ContainsFunc(s.all(), func(o observed) bool {
-		return math.IsNaN(m.timeOf(&o)) && !(m.suppressed(&o) && (m.whole || o.op.Enough(m.share)))
+		if m.share > 0 && o.of.Verdict == results.Invalid {
+			return !m.whole && !o.op.Enough(m.share)
+		}
+		return math.IsNaN(m.time(&o))
 	})
 }
 
@@ -214,8 +206,8 @@ func (m *Measure) value(trials []observed) float64 {
 
 // Point is one metric of one operation in one run. Times are nanoseconds.
 type Point struct {
-	Model, Engine, Phase string
-	Stream, Op           string // Stream is "" for the whole phase
+	Subject
+	Operation
 	*Measure
 	Value     float64
 	Uncertain float64 // the value of a highest rate may be off by this; 0: not known
@@ -235,7 +227,7 @@ func Points(r *results.Run, force bool) (all []Point) {
 			if math.IsNaN(v) || m.Name == "attempts" || m.whole && !(v > 0) {
 				continue
 			}
-			point := Point{k.model, k.engine, k.phase, s.stream, s.op, m, v, 0}
+			point := Point{k, s.Operation, m, v, 0}
 			if m.Name == maxRate {
 				point.Uncertain = uncertainty(s.in[0])
 			}
@@ -247,8 +239,7 @@ func Points(r *results.Run, force bool) (all []Point) {
 
 // Counted are the counters of a phase that differ between two runs by more than
 // chance, however little that is. Errors must differ by their limit.
-func Counted(base, new *results.Run, model, engine, phase string) (differ []Figure) {
-	k := key{model, engine, phase}
+func Counted(base, new *results.Run, k Subject) (differ []Figure) {
 	b, _ := Side{Runs: []*results.Run{base}}.trials()
 	n, _ := Side{Runs: []*results.Run{new}}.trials()
 	if len(b[k]) == 0 || len(n[k]) == 0 {

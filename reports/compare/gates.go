@@ -98,13 +98,9 @@ func isMetric(pattern string) bool {
 }
 
 // Holds reports whether the gate matches that metric.
-func (g *Gate) Holds(p *Point) bool {
-	return g.holds(key{p.Model, p.Engine, p.Phase}, operation{p.Stream, p.Op}, p.Name)
-}
-
-func (g *Gate) holds(k key, s operation, figure string) bool {
-	return match(g.model, k.model) && match(g.engine, k.engine) &&
-		match(g.stream, s.stream) && match(g.op, s.op) && match(g.figure, figure)
+func (g *Gate) Holds(s Subject, o Operation, figure string) bool {
+	return match(g.model, s.Model) && match(g.engine, s.Engine) &&
+		match(g.stream, o.Stream) && match(g.op, o.Op) && match(g.figure, figure)
 }
 
 func match(pattern, name string) bool {
@@ -113,9 +109,9 @@ func match(pattern, name string) bool {
 }
 
 // gateOf is the last of the gates that holds for a figure.
-func gateOf(gates []Gate, k key, s operation, figure string) *Gate {
+func gateOf(gates []Gate, s Subject, o Operation, figure string) *Gate {
 	for i := len(gates) - 1; i >= 0; i-- {
-		if gates[i].holds(k, s, figure) {
+		if gates[i].Holds(s, o, figure) {
 			return &gates[i]
 		}
 	}

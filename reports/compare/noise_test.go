@@ -161,14 +161,14 @@ func op(count, p50, p99 int64) results.Op {
 // slowdown says of one comparison whether any figure differs, and whether the slowed ones
 // were found: p50 of the first operation, of the first stream if there are streams.
 func (w noise) slowdown(c *Comparison) (any, found bool) {
-	slowed := operation{op: "op00"}
+	slowed := Operation{Op: "op00"}
 	if w.streams > 0 {
-		slowed.stream = "stream0"
+		slowed.Stream = "stream0"
 	}
 	for i := range c.Cells[0].Figures {
 		f := &c.Cells[0].Figures[i]
 		any = any || f.Verdict == Worse || f.Verdict == Better
-		found = found || f.of.operation == slowed && f.Name == "p50" && f.Verdict == Worse
+		found = found || f.Operation == slowed && f.Name == "p50" && f.Verdict == Worse
 	}
 	return any, found
 }

@@ -21,36 +21,43 @@ type Side struct {
 // sides are the names of the sides. What a pair has of both is in this order.
 var sides = [2]string{"base", "new"}
 
-// key is what two cells must have in common to be compared.
-type key struct{ model, engine, phase string }
+// Subject is what two cells must have in common to be compared.
+type Subject struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase"`
+}
 
-func (k key) String() string { return k.model + "/" + k.engine + "/" + k.phase }
+// String is MODEL/ENGINE/PHASE.
+func (s Subject) String() string { return s.Model + "/" + s.Engine + "/" + s.Phase }
 
 // trial is the cell of one trial with its run.
 type trial struct {
-	run   *results.Run
-	cell  *results.Cell
-	out   bool // the trial's times are left out
-	force bool // latencies of invalid trials are compared all the same
+	run  *results.Run
+	cell *results.Cell
+	out  bool // the trial's times are left out
 }
 
-// operation is what metrics are of: an operation of a whole phase, or of one of the streams that the phase
+// Operation is what metrics are of: an operation of a whole phase, or of one of the streams that the phase
 // runs at once.
-type operation struct{ stream, op string }
+type Operation struct {
+	Stream string `json:"stream,omitempty"` // "": the whole phase
+	Op     string `json:"op"`
+}
 
 // String is the operation, or STREAM:OPERATION.
-func (s operation) String() string {
-	if s.stream == "" {
-		return s.op
+func (o Operation) String() string {
+	if o.Stream == "" {
+		return o.Op
 	}
-	return results.StreamOp(s.stream, s.op)
+	return results.StreamOp(o.Stream, o.Op)
 }
 
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
 
 // The operations that stand for all of a phase: for its latencies, and for the highest rate of a search.
-var everything, searched = operation{op: WholeLoad}, operation{op: "all"}
+var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
 
 // observed is an operation in a trial. If the trial does not have it, it was never attempted.
 type observed struct {
@@ -62,7 +69,7 @@ type observed struct {
 
 // series is an operation in all trials of both sides.
 type series struct {
-	operation
+	Operation
 	in [2][]observed
 }
 
@@ -70,7 +77,7 @@ func (s *series) all() []observed { return slices.Concat(s.in[0], s.in[1]) }
 
 // pair has the trials of one key on both sides, in the order in which they began.
 type pair struct {
-	key
+	Subject
 	trials [2][]trial
 	// series are the operations that both sides executed: first the search for the highest rate, then operations
 	// of the phase, then those of its streams, each the most frequent first. An operation of a single stream is
@@ -104,15 +111,15 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 }
 
 // trials are the measured cells of a side by key, and the keys in their order.
-func (s Side) trials() (of map[key][]trial, order []key) {
-	of = map[key][]trial{}
+func (s Side) trials() (of map[Subject][]trial, order []Subject) {
+	of = map[Subject][]trial{}
 	for _, r := range s.Runs {
 		for i := range r.Cells {
 			c := &r.Cells[i]
 			if c.Kind != results.KindMeasure {
 				continue
 			}
-			k := key{c.Model, c.Engine, c.Where()}
+			k := Subject{c.Model, c.Engine, c.Where()}
 			if of[k] == nil {
 				order = append(order, k)
 			}
@@ -125,8 +132,8 @@ func (s Side) trials() (of map[key][]trial, order []key) {
 	return of, order
 }
 
-func newPair(k key, base, new []trial, force bool) *pair {
-	p := &pair{key: k, trials: [2][]trial{base, new}, shares: map[string]float64{}}
+func newPair(k Subject, base, new []trial, force bool) *pair {
+	p := &pair{Subject: k, trials: [2][]trial{base, new}, shares: map[string]float64{}}
 	p.check(force)
 	whole := p.executed("")
 	p.share(whole)
@@ -153,7 +160,7 @@ func newPair(k key, base, new []trial, force bool) *pair {
 	}
 	whole = slices.DeleteFunc(whole, func(s series) bool {
 		return slices.ContainsFunc(own, func(o series) bool {
-			return o.op == s.op && slices.EqualFunc(o.all(), s.all(), func(a, b observed) bool {
+			return o.Op == s.Op && slices.EqualFunc(o.all(), s.all(), func(a, b observed) bool {
 				return a.op.Attempted() == b.op.Attempted()
 			})
 		})
@@ -175,7 +182,6 @@ func (p *pair) check(force bool) {
 		invalid := 0
 		for i := range trials {
 			t := &trials[i]
-			t.force = force
 			switch v := t.cell.Verdict; {
 			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
 			case v == results.Invalid:
@@ -198,16 +204,16 @@ func (p *pair) check(force bool) {
 }
 
 // seriesOf is an operation in all trials.
-func (p *pair) seriesOf(o operation) series {
-	s := series{operation: o}
+func (p *pair) seriesOf(o Operation) series {
+	s := series{Operation: o}
 	for side := range p.trials {
 		for i := range p.trials[side] {
 			t := &p.trials[side][i]
 			x := observed{trial: t, of: t.cell}
-			if o.stream == "" {
-				x.op = t.cell.Ops[o.op]
-			} else if one := t.cell.Stream(o.stream); one != nil {
-				x.of, x.op = t.cell.Alone(one), one.Ops[o.op]
+			if o.Stream == "" {
+				x.op = t.cell.Ops[o.Op]
+			} else if one := t.cell.Stream(o.Stream); one != nil {
+				x.of, x.op = t.cell.Alone(one), one.Ops[o.Op]
 			}
 			if o == everything {
 				x.shares = p.shares
@@ -233,7 +239,7 @@ func (p *pair) executed(stream string) (all []series) {
 	}
 	attempted := func(o observed) bool { return o.op.Attempted() > 0 }
 	for _, op := range results.OpsOf(cells) {
-		s := p.seriesOf(operation{stream, op})
+		s := p.seriesOf(Operation{stream, op})
 		if slices.ContainsFunc(s.in[0], attempted) && slices.ContainsFunc(s.in[1], attempted) {
 			all = append(all, s)
 		}
@@ -252,7 +258,7 @@ func (p *pair) share(whole []series) {
 			}
 		}
 		if !math.IsNaN(n) {
-			p.shares[whole[i].op], sum = n, sum+n
+			p.shares[whole[i].Op], sum = n, sum+n
 		}
 	}
 	for op := range p.shares {
@@ -270,7 +276,7 @@ func (p *pair) each(yield func(s *series, m *Measure) bool) {
 			s = &p.series[i]
 		}
 		for _, m := range measures {
-			fits := m.whole == (s.operation == everything) && (m.Name == maxRate) == (p.search && i == 0)
+			fits := m.whole == (s.Operation == everything) && (m.Name == maxRate) == (p.search && i == 0)
 			if p.search && m.Name != maxRate {
 				fits = fits && !m.Timed() && m.Name != "errors"
 			}
@@ -347,7 +353,7 @@ func (p *pair) attempts(t *trial) map[string]int64 {
 	all := map[string]int64{}
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]
-		if c.Model != p.model || c.Engine != p.engine || c.Trial > t.cell.Trial ||
+		if c.Model != p.Model || c.Engine != p.Engine || c.Trial > t.cell.Trial ||
 			c.Point != t.cell.Point || len(c.Ops) == 0 {
 			continue
 		}

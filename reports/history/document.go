@@ -120,7 +120,7 @@ func (s *Series) changed() document.Section {
 			if c.Worse() {
 				verdict.Style = document.Bad
 			}
-			t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
+			t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
 				document.Text(f.Label()), document.Number(float64(run+1), strconv.Itoa(run+1)),
 				document.Number(c.Before, f.Measure.Text(c.Before)), document.Number(c.After, f.Measure.Text(c.After)), verdict,
 			}})
@@ -134,7 +134,7 @@ func (f *Figure) Label() string {
 	if f.Op == compare.WholeLoad {
 		return f.Name
 	}
-	return f.Of() + "." + f.Name
+	return f.Operation.String() + "." + f.Name
 }
 
 // mostShown is how many runs have their values in a table. A page draws all of them.
@@ -164,7 +164,7 @@ func (s *Series) values(id, title, lead string, selected bool, of func(f *Figure
 		if n := len(known); n > 0 {
 			middle, last = f.cell(results.Median(known)), f.cell(known[n-1])
 		}
-		t.Rows = append(t.Rows, document.Row{Group: f.Where(), Cells: []document.Cell{
+		t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
 			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
 		}})
 	}
@@ -283,10 +283,10 @@ func (s *Series) charts(selected bool, of func(f *Figure) bool) (all []document.
 		if !drawn || !of(f) {
 			continue
 		}
-		k := key{f.Phase, f.Of(), f.Name}
+		k := key{f.Phase, f.Operation.String(), f.Name}
 		if _, known := at[k]; !known {
 			at[k] = len(all)
-			title := f.Of() + " " + f.Name + ", " + f.Phase
+			title := f.Operation.String() + " " + f.Name + ", " + f.Phase
 			all = append(all, document.Chart{
 				Title: title, Summary: "Trend of " + title + ".",
 				X: document.Axis{Label: "run", From: 0.5, To: runs + 0.5}, Y: document.Axis{Text: f.Measure.Text},

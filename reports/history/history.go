@@ -61,12 +61,9 @@ type Run struct {
 
 // Figure is one figure of one operation from run to run.
 type Figure struct {
-	Model  string `json:"model"`
-	Engine string `json:"engine"`
-	Phase  string `json:"phase"`
-	Stream string `json:"stream,omitempty"` // stream that the figure is of; "": the whole phase
-	Op     string `json:"op"`
-	Name   string `json:"figure"`
+	compare.Subject
+	compare.Operation
+	Name string `json:"figure"`
 	// Values has a value for each run of the series, null if the run has none. Times are
 	// nanoseconds.
 	Values  []*float64 `json:"values"`
@@ -92,26 +89,17 @@ type Change struct {
 	P float64 `json:"p,omitempty"`
 }
 
-// Where names the phase, model and engine of the figure.
-func (f *Figure) Where() string { return f.Model + "/" + f.Engine + "/" + f.Phase }
-
-// Of names the operation: list, or readers:list of a stream.
-func (f *Figure) Of() string {
-	if f.Stream == "" {
-		return f.Op
-	}
-	return results.StreamOp(f.Stream, f.Op)
-}
-
 // String names the figure, such as james/embedded/measure list.p99.
-func (f *Figure) String() string { return f.Where() + " " + f.Of() + "." + f.Name }
+func (f *Figure) String() string {
+	return f.Subject.String() + " " + f.Operation.String() + "." + f.Name
+}
 
 // Selection are the metrics that the user named. If it is empty, all are.
 type Selection []compare.Gate
 
 func (a Selection) holds(p *compare.Point) bool {
 	return len(a) == 0 || slices.ContainsFunc(a, func(g compare.Gate) bool {
-		return g.Holds(p)
+		return g.Holds(p.Subject, p.Operation, p.Name)
 	})
 }
 
@@ -172,7 +160,7 @@ func FiguresOf(runs []*results.Run, selected Selection, force bool) []Figure {
 				n = len(all)
 				at[p] = n
 				all = append(all, Figure{
-					Model: p.Model, Engine: p.Engine, Phase: p.Phase, Stream: p.Stream, Op: p.Op, Name: p.Name,
+					Subject: p.Subject, Operation: p.Operation, Name: p.Name,
 					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: p.Measure,
 				})
 			}
@@ -209,8 +197,8 @@ func (f *Figure) Shown(run int) string {
 // at which the counter changed last, so that small steps add up.
 func (s *Series) counted() {
 	type two struct { // runs, and the phase that is compared
-		from, to             int
-		model, engine, phase string
+		from, to int
+		compare.Subject
 	}
 	differ := map[two][]compare.Figure{}
 	for i := range s.Figures {
@@ -222,12 +210,12 @@ func (s *Series) counted() {
 			if was < 0 {
 				was = run
 			}
-			k := two{was, run, f.Model, f.Engine, f.Phase}
+			k := two{was, run, f.Subject}
 			if _, known := differ[k]; !known && was < run {
-				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run, f.Model, f.Engine, f.Phase)
+				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run, f.Subject)
 			}
 			for _, c := range differ[k] {
-				if f.Stream == c.Stream && f.Op == c.Op && f.Name == c.Name {
+				if f.Operation == c.Operation && f.Name == c.Name {
 					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
 					was = run
 				}

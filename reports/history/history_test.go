@@ -50,7 +50,7 @@ func TestStreamsChange(t *testing.T) {
 	var names []string
 	for i := range s.Figures {
 		if s.Figures[i].Name == "calls" {
-			names = append(names, s.Figures[i].Of())
+			names = append(names, s.Figures[i].Operation.String())
 		}
 	}
 	if want := []string{"list", "readers:list", "crawler:list", "crawler:open"}; !slices.Equal(names, want) {

@@ -87,7 +87,7 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 	figures := history.FiguresOf(runs, nil, true)
 	for i := range figures {
 		f := &figures[i]
-		t, row := operations.Table, document.Row{Group: f.Where(), Cells: []document.Cell{document.Text(f.Label())}}
+		t, row := operations.Table, document.Row{Group: f.Subject.String(), Cells: []document.Cell{document.Text(f.Label())}}
 		if f.Op == compare.WholeLoad {
 			t = load.Table
 		}
