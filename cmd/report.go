@@ -37,7 +37,7 @@ several runs shows them side by side, in the order given, and is written to
 a difference is significant: "mailbench compare" does.
 
 --format writes one run to standard output instead: text (as the run printed
-it; with --full all metrics), json (run.json), csv (the timeline), tables (CSV
+it; --full, which implies text, has all tables and warnings), json (run.json), csv (the timeline), tables (CSV
 of all tables of the report), growth (CSV of how cost grows over a sweep),
 markdown (for a pull request or the summary of a step in CI), junit (XML: cells
 and objectives as test cases) or bench (Go benchmark lines, for benchstat).
@@ -53,6 +53,9 @@ A file that mailbench has not written is not overwritten without --overwrite.`,
 			var err error
 			if format, err = formatOf(cmd, format); err != nil {
 				return err
+			}
+			if v.full && !cmd.Flags().Changed("format") && format == formatHTML { // a page has all tables anyway
+				format = "text"
 			}
 			if format != formatHTML {
 				if len(args) > 1 {

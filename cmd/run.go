@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/page"
@@ -272,7 +273,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	}
 	if printErr == nil {
 		err = printError(cmd.ErrOrStderr(), err)
-		files := page.HTMLFile + " has charts, all warnings and metrics"
+		files := fmt.Sprintf("charts: %s; all warnings and tables: mailbench report %s --full", page.HTMLFile, shellquote.Join(dir.Name()))
 		if saveErr != nil {
 			files = "not complete"
 		}

@@ -87,7 +87,7 @@ func (v *run) growth() (all []document.Section) {
 }
 
 // growthLegend explains the column of classes.
-const growthLegend = "grows: no = 10 times the size costs at most a quarter more; linear = 10 times as much. Exponents: --full"
+const growthLegend = "grows: no = 10 times the size costs at most a quarter more; linear = 10 times as much"
 
 // points is a table without rows that has a column for each point of the sweep.
 func (v *run) points() *document.Table {

@@ -35,7 +35,7 @@ func (v *run) first() (all []document.Section) {
 			for n, said := range l.Verdict() {
 				s := document.Sentence{Lead: said.Lead, Text: said.Text}
 				if len(loads) > 1 {
-					if n > 0 {
+					if n > 0 && said.Lead != "Not ranked" {
 						continue // reasons are below the table of each engine
 					}
 					s.Text = l.Engine + ": " + s.Text
@@ -46,7 +46,7 @@ func (v *run) first() (all []document.Section) {
 				verdict.Says = append(verdict.Says, s)
 			}
 		}
-		verdict.Say(document.Plain, "On a real engine", v.target())
+		v.target(&verdict)
 		if len(loads) > 1 {
 			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
 		}
@@ -128,10 +128,9 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 	if !throughput {
 		dropColumn(t, len(t.Columns)-1)
 	}
-	s := document.Section{ID: "load", Title: "Whole load", Table: t}
+	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
 	note := "typical: p50 of each operation, weighted by its share"
 	if l := &loads[0]; l.Covers < 0.995 && len(l.Models) > 1 {
-		s.Title = "Shared load"
 		note = fmt.Sprintf("shared load: %d operations of all models (%.0f%%); typical: p50 weighted by share",
 			len(l.Shares), math.Floor(100*l.Covers))
 	}
@@ -312,7 +311,7 @@ func omissions(l *ranking.Load) (all []warning) {
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
 			all = append(all, warning{
-				fmt.Sprintf("fewer fields (%s %s)", strings.Join(who, ", "), share.Op),
+				fmt.Sprintf("fewer fields (%s: %s, %.0f%% of the load)", strings.Join(who, ", "), share.Op, 100*l.Covers*share.Share),
 				fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models", share.Op,
 					strings.Join(who, ", ")),
 			})

@@ -3,12 +3,15 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -19,9 +22,36 @@ type Notice struct {
 	Verdict results.Verdict // "" if it is a doubt
 	Phase   string          // phase of a verdict, if the run has several phases with figures or trouble
 	Who     []string
-	All     bool // it holds for all models of the run
-	Few     bool // it holds for less than half of the trials of each of them: the others count
-	Differs bool // for some models it has other figures than Text
+	All     bool   // it holds for all models of the run
+	Few     bool   // it holds for less than half of the trials of each of them: the others count
+	Differs bool   // for some models it has other figures than Text
+	Size    string // how large the largest effect is; "": Text has no number
+	size    float64
+}
+
+// percentage and amount find the numbers of a doubt's text that say how large its effect is.
+var percentage, amount = regexp.MustCompile(`[+-]?[0-9.]+%`), regexp.MustCompile(`[0-9.]+(ns|µs|ms|s|[kMG]?B)\b`)
+
+// sizeOf is how large the effect of a doubt is: how many operations it is about, or the first percentage or else
+// the last time or number of bytes of its text.
+func sizeOf(d *results.Doubt) (size float64, text string) {
+	said, _, _ := strings.Cut(d.Text, "99% interval") // a confidence is no effect
+	amounts := amount.FindAllString(said, -1)
+	switch percent := percentage.FindString(said); {
+	case len(d.Ops) > 0:
+		for _, o := range d.Ops {
+			size += float64(o.Count)
+		}
+		text = words.Plural(int(size), "operation")
+	case percent != "":
+		size, _ = strconv.ParseFloat(strings.Trim(percent, "+-%"), 64)
+		text = percent
+	case len(amounts) > 0:
+		text = amounts[len(amounts)-1]
+		span, _ := time.ParseDuration(text) // of bytes 0: those of the first cell are named
+		size = float64(span)
+	}
+	return size, text
 }
 
 // changesReading are the doubts that change how figures are read: the figures may be the
@@ -50,6 +80,9 @@ func gather(all []who, n Notice, c *results.Cell) []who {
 	}
 	w := &all[at]
 	w.Differs = w.Differs || w.Doubt.String() != n.Doubt.String()
+	if size, text := sizeOf(&n.Doubt); size > w.size || w.Size == "" {
+		w.size, w.Size = size, text
+	}
 	if !slices.Contains(w.cells, c) {
 		w.cells = append(w.cells, c)
 	}
@@ -275,12 +308,11 @@ func (v *run) warnings() document.Section {
 	case len(minor) > 0:
 		said = append(said, fmt.Sprintf("%d minor", len(minor)))
 	}
-	switch text := strings.Join(said, ", "); {
-	case len(all) == 1 && len(minor) == 0:
-		s.Note(document.Warn, "Warning", text)
-	case len(said) > 0:
-		s.Note(document.Warn, "Warnings", text+" (--full)")
+	lead := "Warnings"
+	if len(all) == 1 && len(minor) == 0 {
+		lead = "Warning"
 	}
+	s.Note(document.Warn, lead, strings.Join(said, ", "))
 	return s
 }
 
@@ -315,6 +347,9 @@ func (v *run) allWarnings() (all, minor []warning) {
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		w := warning{strings.ReplaceAll(string(d.Code), "-", " "), d.String()}
+		if d.Size != "" {
+			w.name += " (" + d.Size + ")"
+		}
 		if changesReading[d.Code] {
 			all = append(all, w)
 		} else {
@@ -334,7 +369,7 @@ func (v *run) saturated() (all []warning) {
 			m := &v.loads[i].Models[k]
 			part := 100 * v.loads[i].Cell.Rate * m.Value(ranking.Throughput) / 1e9
 			if part >= 100*nearMaximum && m.Ranked() {
-				all = append(all, warning{"near max ops/s (" + m.Name + ")", fmt.Sprintf(
+				all = append(all, warning{fmt.Sprintf("near max ops/s (%s %.0f%%)", m.Name, part), fmt.Sprintf(
 					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; use a lower --set phases.%s.rate",
 					m.Name, part, v.loads[i].Phase)})
 			}
@@ -372,39 +407,45 @@ func (v *run) spread() (all []warning) {
 	return all
 }
 
-// target is how the models are measured on a target engine, if none ran on its own.
-func (v *run) target() string {
-	if v.Sweep != nil {
-		return ""
-	}
-	var engines []string
-	for i := range v.loads {
-		for k := range v.loads[i].Models {
-			m := &v.loads[i].Models[k]
-			s := v.explainer.schemas[m.Model]
-			switch {
-			case s == nil || s.Native == "":
-			case s.Native == m.Engine:
-				return ""
-			case !slices.Contains(engines, s.Native):
-				engines = append(engines, s.Native)
-			}
+// target says how the models are measured on a target engine, if none ran on its own.
+func (v *run) target(s *document.Section) {
+	var native []string
+	models, lead := modelsOf(v.Run), "Real engine"
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		if c.Engines != nil && c.Engine != "embedded" && c.Engine != "null" {
+			lead = "Target engine"
+		}
+		schema := v.explainer.schemas[c.Model]
+		if schema != nil && schema.Native == c.Engine {
+			return
+		}
+		if schema != nil && schema.Native != "" {
+			native = append(native, schema.Native)
 		}
 	}
-	if len(engines) == 0 {
-		return ""
+	if len(native) == 0 {
+		return
 	}
-	if slices.Contains(engines, "cassandra") || slices.Contains(engines, "hbase") {
-		e := "cassandra"
-		if !slices.Contains(engines, e) {
-			e = "hbase"
+	engine, up := native[0], ""
+	for _, e := range []string{"hbase", "cassandra"} { // mailbench starts these
+		if slices.Contains(native, e) {
+			engine, up = e, "mailbench engine up "+e
 		}
-		if v.Workload.Name != results.DefaultWorkload {
-			return "mailbench engine up " + e + ", then the same command with -e " + e
-		}
-		return "mailbench engine up " + e + " && mailbench run -e " + e
 	}
-	return "mailbench run -e " + engines[0]
+	again := []string{"mailbench run", v.Workload.Name}
+	if len(models) == 1 {
+		again = append(again, "-m", models[0])
+	}
+	command := strings.Join(append(again, "-e", engine), " ")
+	then := " && "
+	if v.Workload.Name != results.DefaultWorkload { // its file and its settings are not known here
+		command, then = "this command with -e "+engine, ", then "
+	}
+	if up != "" {
+		command = up + then + command
+	}
+	s.Say(document.Plain, lead, command)
 }
 
 // Said is a verdict that is not ok, without its name.

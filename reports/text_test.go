@@ -158,7 +158,7 @@ func TestNearMaximum(t *testing.T) {
 	if err := (Text{Width: 80, Full: true}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	if text := buf.String(); !strings.Contains(text, "Warnings: near max ops/s (james), ") || !strings.Contains(text, "offered 96% of it") ||
+	if text := buf.String(); !strings.Contains(text, "Warnings: near max ops/s (james 96%), ") || !strings.Contains(text, "offered 96% of it") ||
 		strings.Count(text, "near max ops/s: ") != 1 {
 		t.Errorf("want a warning of james only:\n%s", text)
 	}

@@ -80,8 +80,8 @@ const (
 type Figure struct {
 	Operation
 	Name string `json:"figure"`
-	// Base and New are the medians over trials of a time or rate, and the means of a counted
-	// figure. They are nil if no trial has the figure.
+	// Base and New are the means over trials: geometric ones of a time or rate, with outlying trials
+	// moved nearer to the others, so that their ratio is Ratio. They are nil if no trial has the figure.
 	Base *float64 `json:"base,omitempty"`
 	New  *float64 `json:"new,omitempty"`
 	// BaseUncertainty and NewUncertainty are half of the bracket that a search for the highest
@@ -230,7 +230,7 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
 		f.trials = min(known(samples[i].base), known(samples[i].new))
-		f.Base, f.New = number(math.Exp(median(samples[i].base))), number(math.Exp(median(samples[i].new)))
+		f.Base, f.New = number(math.Exp(e.base)), number(math.Exp(e.new))
 		f.Ratio, f.spread = number(math.Exp(e.ratio)), e.spread
 		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
 	}

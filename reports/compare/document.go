@@ -294,8 +294,8 @@ func (c *Comparison) legend() string {
 		rule = "A timed metric is worse or better if all of its interval is beyond the limit, and beyond twice the " +
 			"deviation between trials."
 	}
-	return "base and new are medians of the trials; ratio is new/base of their geometric means. All intervals hold together with " +
-		"95% confidence. limit is the smallest difference that matters; one in brackets does not fail the comparison. " + rule +
+	return "base and new are geometric means of the trials, without the effect of outliers; ratio is new/base. All intervals hold " +
+		"together with 95% confidence. limit is the smallest difference that matters; one in brackets does not fail the comparison. " + rule +
 		" \"needs 20 trials\" is inconclusive: about 20 trials of each side would decide."
 }
 

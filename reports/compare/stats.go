@@ -18,6 +18,7 @@ type sample struct{ base, new []float64 }
 // estimate is the logarithm of the ratio new/base with the bounds of its interval.
 // Bounds are infinite if there were too few trials.
 type estimate struct {
+	base, new        float64 // means of the trials: ratio is their difference
 	ratio, low, high float64
 	spread           float64 // standard deviation of a side's trials
 }
@@ -67,7 +68,8 @@ func maxT(samples []sample, limits []float64, paired bool, most int) []estimate 
 		if math.IsNaN(width) {
 			width = math.Inf(1)
 		}
-		estimates[i] = estimate{ratio, ratio - width, ratio + width, spread(a.values[i], a.base)}
+		base, fresh := a.means(i)
+		estimates[i] = estimate{base, fresh, ratio, ratio - width, ratio + width, spread(a.values[i], a.base)}
 	}
 	return estimates
 }
@@ -141,6 +143,22 @@ func (a *permuter) deviation(i int) (difference, err float64) {
 		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
 	}
 	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(variance)
+}
+
+// means are the means of both sides, of the trials that deviation is of.
+func (a *permuter) means(i int) (base, fresh float64) {
+	var of [2][]float64
+	for t, v := range a.values[i] {
+		other := v // of the pair
+		if a.paired {
+			other = a.values[i][(t+a.base)%a.all]
+		}
+		if !math.IsNaN(v + other) {
+			side := min(1, t/max(1, a.base))
+			of[side] = append(of[side], v)
+		}
+	}
+	return stat.Mean(of[0], nil), stat.Mean(of[1], nil)
 }
 
 // spread is the standard deviation of trials from the mean of their side.

@@ -132,7 +132,9 @@ func (m *Model) trouble() string {
 		case c.Verdict == results.Overloaded && c.Offered != nil:
 			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
 				words.Amount(c.Offered.Rate))
-		default: // the report says why above the verdict
+		case len(m.Cells) > 1: // the report says why above the verdict
+			return fmt.Sprintf("most trials are %s", c.Verdict)
+		default:
 			return string(c.Verdict)
 		}
 	}
@@ -225,6 +227,14 @@ func (l *Load) shares() {
 	}
 }
 
+// Title names the load that is compared: the whole one, or the operations that all models support.
+func (l *Load) Title() string {
+	if l.Covers < 0.995 && len(l.Models) > 1 {
+		return "Shared load"
+	}
+	return "Whole load"
+}
+
 // measure sets the values of the model's trials.
 func (m *Model) measure(r *results.Run, shares []Share) {
 	for _, x := range Metrics {
@@ -250,7 +260,7 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 			}
 			return total
 		}
-		m.values[Typical][i] = sum(func(o *results.Op) float64 { return ended(c.Latency(o).P50) })
+		m.values[Typical][i] = sum(func(o *results.Op) float64 { return number(c.Latency(o).P50) })
 		m.values[Mean][i] = sum(func(o *results.Op) float64 { return c.Latency(o).Mean })
 		m.values[P99][i] = quantile(parts(c, shares), 0.99)
 		m.values[Requests][i] = sum(func(o *results.Op) float64 { return o.Store.Calls })
@@ -260,8 +270,8 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 	}
 }
 
-// ended is a latency as a number: infinite if the operation never ended.
-func ended(ns int64) float64 {
+// number is a latency as a number: infinite if the operation never ended.
+func number(ns int64) float64 {
 	if ns == results.NeverEnded {
 		return math.Inf(1)
 	}
@@ -330,7 +340,7 @@ func (m *Model) Latencies(op string, of func(l *results.Latency) int64) Series {
 			continue
 		}
 		if o, ok := c.Ops[op]; ok && o.Count > 0 {
-			all[i] = ended(of(c.Latency(&o)))
+			all[i] = number(of(c.Latency(&o)))
 		}
 	}
 	return all

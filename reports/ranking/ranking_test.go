@@ -100,8 +100,8 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "a is fastest: typically 0.121 ms per operation. Next is b with 0.364: 0.242 ms (200%) more, significant (95%, 3 trials). "+
-		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c (a is no worse on the whole load)")
+	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (>5%, t test at 95%, 3 trials). "+
+		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c (a: no column of WHOLE LOAD is worse)")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) per operation (95%, 3 trials)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (>5%, t test at 95%, 3 trials)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -182,7 +182,7 @@ func TestNotRanked(t *testing.T) {
 	for i := range r.Cells {
 		r.Cells[i].Verdict = results.Invalid
 	}
-	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency.")
+	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: the latencies below are no base", "(most trials are invalid)")
 }
 
 // Of a few invalid trials the others count.

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Sentence is a part of the verdict. Lead is a word such as Why; "" for the verdict itself.
@@ -50,7 +48,7 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if !m.Ranked() {
-		s += " " + capital(m.NotRanked) + "."
+		s += " These latencies are no base for a decision: " + m.NotRanked + "."
 	}
 	return s
 }
@@ -59,7 +57,7 @@ func (l *Load) alone() string {
 func (l *Load) headline() string {
 	ranked := l.ranked()
 	if len(ranked) == 0 {
-		return "No model is ranked by " + l.By.Name() + "."
+		return "No model is ranked by " + l.By.Name() + ": the latencies below are no base for a decision."
 	}
 	first, rest := ranked[:l.First], ranked[l.First:]
 	best := "fastest"
@@ -68,9 +66,11 @@ func (l *Load) headline() string {
 	} else if l.By != Typical {
 		best = "fastest by " + l.By.Name()
 	}
-	per := " per operation"
+	per := ""
 	if l.By == Disk {
 		per = " per message"
+	} else if !l.By.Timed() {
+		per = " per operation"
 	}
 	if l.By == Typical {
 		best += ": typically"
@@ -134,7 +134,7 @@ func criterion(trials int, by Metric) string {
 	if !by.Timed() || trials < 2 {
 		return "up to 5% counts as equal"
 	}
-	return fmt.Sprintf("95%%, %d trials", trials)
+	return fmt.Sprintf(">5%%, t test at 95%%, %d trials", trials)
 }
 
 // by is how much more b has than a, absolute and in percent of a.
@@ -202,7 +202,7 @@ func (l *Load) why() string {
 		}
 	}
 	if found == "" {
-		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may (--full)."
+		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may."
 	}
 	p := properties[found]
 	who, others := "the fastest "+p.verb, "the others"
@@ -215,7 +215,8 @@ func (l *Load) why() string {
 	return fmt.Sprintf("%s %s %s, %s %s.", who, span(first, found), p.noun, others, span(rest, found))
 }
 
-// mostBut is how many metrics speak against the first at the most. The table has all.
+// mostBut is how many metrics speak against the first at the most, one fewer if there are unsupported operations.
+// The table has all.
 const mostBut = 2
 
 // but names the metrics in which another model needs less than half of what one of the first needs, and
@@ -265,22 +266,26 @@ func (l *Load) but() string {
 	}
 	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
 	var all []string
-	for i, f := range found[:min(len(found), mostBut)] {
+	left, most := l.unsupported(first), mostBut
+	if left != "" {
+		most--
+	}
+	for i, f := range found[:min(len(found), most)] {
 		if i > 0 {
 			f.text = strings.Replace(f.text, "/op", "", 1)
 		}
 		all = append(all, f.text)
 	}
-	if left := l.unsupported(first); left != "" {
+	if left != "" {
 		all = append(all, left)
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	return strings.Join(all, "; ") + "."
+	return ended(all)
 }
 
-// unsupported says how many operations each of the models does not support, and another does.
+// mostNamed is how many unsupported operations of a model have their names in the verdict.
+const mostNamed = 3
+
+// unsupported names operations that each of the models does not support, and another does, the most frequent first.
 func (l *Load) unsupported(models []*Model) string {
 	var parts []string
 	for _, m := range models {
@@ -291,16 +296,16 @@ func (l *Load) unsupported(models []*Model) string {
 				ops, share = append(ops, left.Op), share+left.Share.Share
 			}
 		}
-		switch {
-		case share < 0.005: // too few to matter
-		case len(parts) == 0:
-			what := words.Plural(len(ops), "operation")
-			if len(ops) <= 3 && len(models) == 1 {
-				what = joined(ops)
-			}
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, what, 100*share))
-		default:
-			parts = append(parts, fmt.Sprintf("%s %d (%.0f%%)", m.Name, len(ops), 100*share))
+		if share < 0.005 { // too few to matter
+			continue
+		}
+		if most := max(1, mostNamed+1-len(models)); len(ops) > most+1 {
+			ops = append(ops[:most], fmt.Sprintf("%d more", len(ops)-most))
+		}
+		if len(parts) == 0 {
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, joined(ops), 100*share))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, joined(ops), 100*share))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -323,18 +328,12 @@ func (l *Load) dominated() string {
 			}
 		}
 	}
-	load := "whole"
-	if l.Covers < 0.995 {
-		load = "shared"
-	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s is no worse on the %s load)", strings.Join(by[name], ", "), name, load))
+		parts = append(parts, fmt.Sprintf("%s (%s: no column of %s is worse)", strings.Join(by[name], ", "), name,
+			strings.ToUpper(l.Title())))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, "; ") + "."
+	return ended(parts)
 }
 
 // dominates reports whether a is as good as b in every metric, and better in one.
@@ -365,10 +364,7 @@ func (l *Load) notRanked() string {
 		}
 		parts = append(parts, joined(who)+" ("+m.NotRanked+")")
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, "; ") + "."
+	return ended(parts)
 }
 
 func (l *Load) ranked() (all []*Model) {
@@ -413,9 +409,10 @@ func joined(parts []string) string {
 	return strings.Join(parts, "")
 }
 
-func capital(s string) string {
-	if s == "" {
+// ended joins parts of a sentence, and ends it; "" if there are none.
+func ended(parts []string) string {
+	if len(parts) == 0 {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return strings.Join(parts, "; ") + "."
 }
