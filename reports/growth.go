@@ -35,19 +35,23 @@ func (v *run) growth() (all []document.Section) {
 			{Title: "class", Left: true},
 		}},
 	}
-	tables, marker := grownTables(v.Run), NewMarker(v.Run)
+	tables := grownTables(v.Run)
 	for i := range tables {
-		g, marked := &tables[i], legend{}
+		g, remarks := &tables[i], [len(remarkLeads)][]string{}
 		s := document.Section{ID: "growth", Title: "Growth", Lead: g.title(v.Sweep), Table: v.points()}
 		drawn := map[string]bool{} // operations that have a chart
 		for j := range g.rows {
 			row := &g.rows[j]
-			var names []string
-			var marks []OverviewMarks
+			var of [len(remarkLeads)][]string
 			for k := range row.models {
 				m := &row.models[k]
-				names, marks = append(names, v.names.Part(m.Model, m.Engine)), append(marks, marker.Grown(m))
-				cells := []document.Cell{document.Text(row.op), document.Text(names[k])}
+				name := v.names.Part(m.Model, m.Engine)
+				for n, text := range v.remarks(m) {
+					if text != "" {
+						of[n] = append(of[n], name+" ("+text+")")
+					}
+				}
+				cells := []document.Cell{document.Text(row.op), document.Text(name)}
 				for _, p := range v.Sweep.Points {
 					cells = append(cells, pointCell(m, p.Value))
 				}
@@ -57,10 +61,14 @@ func (v *run) growth() (all []document.Section) {
 				}
 				s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.metric().heading, Cells: append(cells, grows)})
 				exponents.Table.Rows = append(exponents.Table.Rows, document.Row{
-					Group: strings.TrimPrefix(g.phase+": "+row.metric().heading, ": "), Cells: exponentCells(row.op, names[k], m),
+					Group: strings.TrimPrefix(g.phase+": "+row.metric().heading, ": "), Cells: exponentCells(row.op, name, m),
 				})
 			}
-			marked.add(row.op, names, marks)
+			for n := range of {
+				if line := row.op + " of " + strings.Join(of[n], ", "); len(of[n]) > 0 && !slices.Contains(remarks[n], line) {
+					remarks[n] = append(remarks[n], line)
+				}
+			}
 			if c, ok := v.growthChart(row); ok && !drawn[row.op] {
 				s.Charts, drawn[row.op] = append(s.Charts, c), true
 			}
@@ -72,8 +80,8 @@ func (v *run) growth() (all []document.Section) {
 			}
 			s.Note(document.Plain, "", fmt.Sprintf("The same at every size%s: %s.", of, strings.Join(g.flat, ", ")))
 		}
-		for _, said := range marked.lines() {
-			s.Note(document.Plain, said[0], said[1])
+		for n, lead := range remarkLeads {
+			s.Note(document.Plain, lead, strings.Join(remarks[n], "; "))
 		}
 		all = append(all, s)
 	}
@@ -84,6 +92,31 @@ func (v *run) growth() (all []document.Section) {
 	}
 	all[len(all)-1].Note(document.Faint, "", growthLegend)
 	return append(all, exponents)
+}
+
+// remarkLeads are what a reader must know about operations that grow.
+var remarkLeads = [...]string{"fallback pattern", "schema lint reports an error"}
+
+// remarks are those of an operation: the patterns whose fallback ran, and those that schema lint calls an error, with
+// the rules.
+func (v *run) remarks(g *results.Growth) (all [len(remarkLeads)]string) {
+	var rules []string
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		if c.Model != g.Model || c.Engine != g.Engine || c.Phase != g.Phase {
+			continue
+		}
+		o := c.Ops[g.Op]
+		all[0] = cmp.Or(all[0], o.Fallback)
+		for _, p := range o.Patterns {
+			rule := v.explainer.errors[c.Model][p.Name]
+			if said := p.Name + ": " + rule; rule != "" && !slices.Contains(rules, said) {
+				rules = append(rules, said)
+			}
+		}
+	}
+	all[1] = strings.Join(rules, ", ")
+	return all
 }
 
 // growthLegend explains the column of classes.

@@ -235,10 +235,10 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		}
 		for k := range l.Models {
 			m := &l.Models[k]
-			mid := latencyCell(m.Percentile(share.Op, 0.5, p50))
-			if series := m.Latencies(share.Op, p50); m.Count(share.Op) >= results.EnoughFor(0.5) {
-				mid = latencyCell(series.Median())
-				mid.Heat = heat(series.Median() / best)
+			mid := latencyCell(math.NaN())
+			if p := m.Latencies(share.Op, p50).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
+				mid = latencyCell(p)
+				mid.Heat = heat(p / best)
 			}
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -27,6 +26,7 @@ type Notice struct {
 	Differs bool   // for some models it has other figures than Text
 	Size    string // how large the largest effect is; "": Text has no number
 	size    float64
+	cells   []*results.Cell
 }
 
 // percentage and amount find the numbers of a doubt's text that say how large its effect is.
@@ -64,19 +64,11 @@ var changesReading = map[results.Code]bool{
 	"incomplete":    true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
 }
 
-// who gathers the cells that a notice holds for.
-type who struct {
-	Notice
-	cells []*results.Cell
-}
-
 // gather adds a cell to the notice of the same phase, verdict and code as n.
-func gather(all []who, n Notice, c *results.Cell) []who {
-	at := slices.IndexFunc(all, func(w who) bool {
-		return w.Code == n.Code && w.Verdict == n.Verdict && w.Phase == n.Phase
-	})
+func gather(all []Notice, n Notice, c *results.Cell) []Notice {
+	at := slices.IndexFunc(all, func(o Notice) bool { return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase })
 	if at < 0 {
-		at, all = len(all), append(all, who{Notice: n})
+		at, all = len(all), append(all, n)
 	}
 	w := &all[at]
 	w.Differs = w.Differs || w.Doubt.String() != n.Doubt.String()
@@ -89,57 +81,47 @@ func gather(all []who, n Notice, c *results.Cell) []who {
 	return all
 }
 
-// noticesOf names the cells of each notice.
-func noticesOf(r *results.Run, n Names, all []who) []Notice {
-	var list []Notice
-	for i := range all {
-		w := &all[i]
-		w.Who, w.All, w.Few = n.whom(r, w.cells)
-		list = append(list, w.Notice)
-	}
-	return list
-}
-
-// whom names the models (on engines) of the cells, and their trials if it is not all
-// of them. It reports whether those are all trials of all models of the run, and whether they are few of each.
-func (n Names) whom(r *results.Run, cells []*results.Cell) (who []string, all, few bool) {
+// whom names the models (on engines) of each notice, and their trials if it does not hold for all of them.
+func (n Names) whom(r *results.Run, all []Notice) {
 	type column struct{ model, engine string }
-	trials, had := map[column][]int{}, map[column][]int{}
-	var order []column
-	note := func(m map[column][]int, c *results.Cell) bool {
+	trials := map[column][]int{}
+	note := func(m map[column][]int, c *results.Cell) (first bool) {
 		k := column{c.Model, c.Engine}
-		if slices.Contains(m[k], c.Trial) {
-			return false
+		first = m[k] == nil
+		if !slices.Contains(m[k], c.Trial) {
+			m[k] = append(m[k], c.Trial)
 		}
-		m[k] = append(m[k], c.Trial)
-		return len(m[k]) == 1
+		return first
 	}
 	for i := range r.Cells {
 		note(trials, &r.Cells[i])
 	}
-	for _, c := range cells {
-		if note(had, c) {
-			order = append(order, column{c.Model, c.Engine})
-		}
-	}
-	all, few = len(order) == len(trials), true
-	for _, k := range order {
-		few = few && 2*len(had[k]) < len(trials[k])
-		name := n.Part(k.model, k.engine)
-		if len(had[k]) < len(trials[k]) {
-			all = false
-			for _, t := range had[k] {
-				name += " #" + strconv.Itoa(t)
+	for i := range all {
+		w, had := &all[i], map[column][]int{}
+		var order []column
+		for _, c := range w.cells {
+			if note(had, c) {
+				order = append(order, column{c.Model, c.Engine})
 			}
 		}
-		who = append(who, name)
+		w.All, w.Few = len(order) == len(trials), true
+		for _, k := range order {
+			w.Few = w.Few && 2*len(had[k]) < len(trials[k])
+			name := n.Part(k.model, k.engine)
+			if len(had[k]) < len(trials[k]) {
+				w.All = false
+				for _, t := range had[k] {
+					name += " #" + strconv.Itoa(t)
+				}
+			}
+			w.Who = append(w.Who, name)
+		}
 	}
-	return who, all, few
 }
 
 // verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
 func verdictsOf(r *results.Run, n Names) []Notice {
-	var all []who
+	var all []Notice
 	phases := map[string]bool{}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() || c.Verdict != results.OK {
@@ -160,22 +142,24 @@ func verdictsOf(r *results.Run, n Names) []Notice {
 		}
 		all = gather(all, v, c)
 	}
-	slices.SortStableFunc(all, func(a, b who) int {
+	slices.SortStableFunc(all, func(a, b Notice) int {
 		return slices.Index(severity, b.Verdict) - slices.Index(severity, a.Verdict)
 	})
-	return noticesOf(r, n, all)
+	n.whom(r, all)
+	return all
 }
 
 // DoubtsOf are the doubts of all cells, each code once.
 func DoubtsOf(r *results.Run, n Names) []Notice {
-	var all []who
+	var all []Notice
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for _, d := range c.Doubts {
 			all = gather(all, Notice{Doubt: d}, c)
 		}
 	}
-	return noticesOf(r, n, all)
+	n.whom(r, all)
+	return all
 }
 
 // String writes a warning in one line.
@@ -196,97 +180,6 @@ func (d *Notice) String() string {
 
 // severity lists the verdicts from best to worst.
 var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
-
-// OverviewMarks are what a reader must know about one operation of a model.
-type OverviewMarks struct {
-	NotOffered bool
-	None       bool   // the operation never succeeded
-	Emulated   string // patterns whose fallback ran
-	Lint       string // patterns that schema lint calls an error, with its rules
-	Lacks      string // fields that the answers omitted
-}
-
-// Marker says what a reader must know about a model's operation in a run.
-type Marker struct {
-	run *results.Run
-	e   *explainer
-}
-
-// NewMarker returns a marker of the run.
-func NewMarker(r *results.Run) *Marker { return &Marker{r, newExplainer(r)} }
-
-// Of are the marks of an operation of a model on an engine in all cells of a phase, without
-// those of verdicts.
-func (m *Marker) Of(model, engine, phase, op string) OverviewMarks {
-	marks := OverviewMarks{NotOffered: true, None: true}
-	for i := range m.run.Cells {
-		if c := &m.run.Cells[i]; c.Model == model && c.Engine == engine && c.Phase == phase {
-			marks.add(c, op, m.e)
-		}
-	}
-	return marks
-}
-
-// Grown are the marks of the operation whose figure grows.
-func (m *Marker) Grown(g *results.Growth) OverviewMarks {
-	marks := m.Of(g.Model, g.Engine, g.Phase, g.Op)
-	marks.Lacks = ""
-	return marks
-}
-
-// add adds what is to be marked in a cell.
-func (m *OverviewMarks) add(c *results.Cell, op string, e *explainer) {
-	o, ok := c.Ops[op]
-	if !ok || !o.Offered() {
-		return
-	}
-	m.NotOffered = false
-	m.None = m.None && o.Count == 0
-	m.Emulated = cmp.Or(m.Emulated, o.Fallback)
-	m.Lacks = cmp.Or(m.Lacks, o.Missing)
-	for _, p := range o.Patterns {
-		if rule := e.errors[c.Model][p.Name]; rule != "" && !strings.Contains(m.Lint, p.Name+": ") {
-			m.Lint = strings.TrimPrefix(m.Lint+", "+p.Name+": "+rule, ", ")
-		}
-	}
-}
-
-// legend collects what the marks of several operations mean.
-type legend struct{ emulated, lint, lacking []string }
-
-// add adds the marks of an operation, by the names of models.
-func (l *legend) add(op string, names []string, marks []OverviewMarks) {
-	one := func(to *[]string, of func(m *OverviewMarks) string) {
-		var all []string
-		for i := range marks {
-			if s := of(&marks[i]); s != "" {
-				all = append(all, names[i]+" ("+s+")")
-			}
-		}
-		if line := op + " of " + strings.Join(all, ", "); len(all) > 0 && !slices.Contains(*to, line) {
-			*to = append(*to, line)
-		}
-	}
-	one(&l.emulated, func(m *OverviewMarks) string { return m.Emulated })
-	one(&l.lint, func(m *OverviewMarks) string { return m.Lint })
-	one(&l.lacking, func(m *OverviewMarks) string { return m.Lacks })
-}
-
-// lines are the lines of the legend, each with what it is about.
-func (l *legend) lines() [][2]string {
-	var all [][2]string
-	for _, x := range []struct {
-		lead string
-		of   []string
-	}{
-		{"fallback pattern", l.emulated}, {"schema lint reports an error", l.lint}, {"omits fields", l.lacking},
-	} {
-		if len(x.of) > 0 {
-			all = append(all, [2]string{x.lead, strings.Join(x.of, "; ")})
-		}
-	}
-	return all
-}
 
 // warnings are those that change how the latencies are read: the text of one, or the names of several. Minor ones are
 // counted. The texts of those that are only named or counted are folded.

@@ -178,7 +178,7 @@ func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart,
 		}
 	}
 	if f := s.Found; f != nil && f.Rate > 0 {
-		ch.Marks = append(ch.Marks, f.Rate)
+		ch.Marks = append(ch.Marks, document.Tick{At: f.Rate})
 		ch.Summary += " " + f.Text
 	}
 	return ch, drawn > 1

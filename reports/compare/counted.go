@@ -55,7 +55,6 @@ func (p *pair) judgeCount(f *Figure) {
 		f.Ratio = &ratio
 	}
 	more, matters := n.mean > b.mean, relative >= f.Limit
-	few := min(b.n, n.n) < knownOperations
 	switch {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
@@ -70,19 +69,10 @@ func (p *pair) judgeCount(f *Figure) {
 		return
 	case p.judgePaired(f, change, matters, b.mean, more):
 		return
-	case !p.spreadKnown():
-		whole := math.Abs(b.mean-math.Round(b.mean)) < leastChange && math.Abs(n.mean-math.Round(n.mean)) < leastChange
-		if f.Name == "calls" && !few && whole {
-			f.Exact = true // all operations made the same number of calls
-			f.differs(more, matters)
-			return
-		}
-		f.cannotTell("these results have no standard deviation of single operations")
-		return
 	}
 	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
 	switch {
-	case few:
+	case min(b.n, n.n) < knownOperations:
 		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
 	case matters && change >= knownErrors*err:
 		f.Exact = err == 0
@@ -104,24 +94,6 @@ func (s *series) equallyOften() bool {
 		}
 	}
 	return attempted[0]*int64(len(s.in[1])) == attempted[1]*int64(len(s.in[0]))
-}
-
-// spreadKnown reports whether the results have standard deviations. Older results do not.
-// Results that have them have one above 0 if bodies are drawn.
-func (p *pair) spreadKnown() bool {
-	for _, trials := range p.trials {
-		if !slices.ContainsFunc(trials, func(t trial) bool {
-			for _, o := range t.cell.Ops {
-				if o.Store.CallsDeviation+o.Store.RowsDeviation+o.Store.BytesDeviation > 0 {
-					return true
-				}
-			}
-			return false
-		}) {
-			return false
-		}
-	}
-	return true
 }
 
 // judgePaired sets the verdict of a counter by trials of one number, which draw the same operations on both

@@ -291,7 +291,7 @@ func (p *pair) each(yield func(s *series, m *Measure) bool) {
 func (p *pair) saySearches() {
 	all := &p.series[0]
 	for side, in := range all.in {
-		if rate := measureNamed(maxRate).value(in); !math.IsNaN(rate) {
+		if rate := highestRate.value(in); !math.IsNaN(rate) {
 			note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
 			if u := uncertainty(in); u > 0 {
 				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))

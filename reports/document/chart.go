@@ -4,9 +4,11 @@ package document
 type Chart struct {
 	Title, Summary string // the summary is for readers who do not see the picture
 	X, Y           Axis
+	Height         float64 // 0: the usual one
 	Lines          []Line
-	Marks          []float64 // places of X that are marked
-	Says           []string  // texts below the chart
+	Marks          []Tick       // places of X that are marked
+	Bands          [][2]float64 // shaded parts of X
+	Says           []string     // texts below the chart
 }
 
 // Axis is an axis of a chart. It begins and ends where its values do, or at From and To if they are set.

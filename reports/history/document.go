@@ -318,7 +318,7 @@ func (f *Figure) draw(ch *document.Chart, several bool) {
 	}
 	ch.Lines = append(ch.Lines, l)
 	for _, c := range f.Changes {
-		ch.Marks = append(ch.Marks, float64(c.Run)+0.5)
+		ch.Marks = append(ch.Marks, document.Tick{At: float64(c.Run) + 0.5})
 		said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
 			f.Measure.Text(c.After), c.Why())
 		ch.Says = append(ch.Says, said)

@@ -219,9 +219,6 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	}
 	for _, section := range v.Sections {
 		note(section.Title, section.Charts)
-		for _, st := range section.Strips {
-			note("over time "+st.Name, st.Charts)
-		}
 	}
 	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, 99, func(*results.Curve) string { return "" })
 	note("", []chart{*draw(&single, &palette{})})
@@ -249,20 +246,21 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	}
 }
 
-// A strip shows all that a phase went through: lines of times break off where nothing was
+// A chart over time shows all that a phase went through: lines of times break off where nothing was
 // ok, and the gap is marked.
-func TestStripOfTrouble(t *testing.T) {
+func TestTroubleOverTime(t *testing.T) {
 	s := sample(t)
 	for i := range s.Run.Cells { // one is invalid
 		if c := &s.Run.Cells[i]; c.Verdict == results.Invalid {
 			c.Verdict = results.OK
 		}
 	}
-	for _, st := range newStrips(s.Run, reports.NamesIn(s.Run), func(c *results.Cell) bool { return c.Measured() && c.Phase == "measure" }) {
-		if st.Name != "james" {
+	drawn := overTime(s.Run, reports.NamesIn(s.Run), func(c *results.Cell) bool { return c.Measured() && c.Phase == "measure" })
+	for i := range drawn {
+		if drawn[i].Title != "james: operations a second" {
 			continue
 		}
-		rates, times := st.Charts[0], st.Charts[1]
+		rates, times := draw(&drawn[i], &palette{}), draw(&drawn[i+1], &palette{})
 		var names []string
 		for _, l := range rates.Lines {
 			names = append(names, l.Name)
@@ -281,7 +279,7 @@ func TestStripOfTrouble(t *testing.T) {
 		}
 		return
 	}
-	t.Error("james has no strip")
+	t.Error("james is not drawn over time")
 }
 
 // What is put together keeps its operations and its slowest ones.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,9 +19,9 @@ type chart struct {
 	Left, Right    float64 // Left to Bottom bound the area of the lines
 	Top, Bottom    float64
 	XLabel         string
-	X, Y           []tick
+	X, Y           []document.Tick
 	Bands          []band
-	Marks          []mark
+	Marks          []document.Tick // vertical lines with words next to their tops
 	Lines          []line
 	Dots           []dot
 	Said           []string // texts below the chart
@@ -29,19 +30,8 @@ type chart struct {
 // Drawn is the height of the area of the lines.
 func (ch *chart) Drawn() float64 { return ch.Bottom - ch.Top }
 
-type tick struct {
-	At    float64
-	Label string
-}
-
 // band marks a part of the horizontal axis.
 type band struct{ From, Width float64 }
-
-// mark is a vertical line with words next to its top.
-type mark struct {
-	At    float64
-	Label string
-}
 
 // line is one line. It is interrupted where there is nothing to show.
 type line struct {
@@ -103,7 +93,7 @@ func legendOf(charts []chart) (all []line) {
 // scale is an axis of a chart: where a value is, and its ticks.
 type scale struct {
 	at    func(float64) float64
-	ticks []tick
+	ticks []document.Tick
 }
 
 // newScale is an axis that has room for all values. Its ends are at from and to.
@@ -124,7 +114,7 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 	}
 	var s scale
 	switch {
-	case a.Scale == document.Linear && a.From == a.To:
+	case a.Scale == document.Linear && a.From == 0:
 		s = linearScale(high, text, from, to)
 	case a.Scale == document.Linear:
 		s.at = func(v float64) float64 { return from + (v-low)/(high-low)*(to-from) }
@@ -138,21 +128,21 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 			return from + (max(math.Log10(max(v, math.SmallestNonzeroFloat64)), first)-first)/(last-first)*(to-from)
 		}
 		for e := math.Ceil(first); e <= last; e++ {
-			s.ticks = append(s.ticks, tick{s.at(math.Pow(10, e)), words.OneLine(text(math.Pow(10, e)))})
+			s.ticks = append(s.ticks, document.Tick{At: s.at(math.Pow(10, e)), Label: words.OneLine(text(math.Pow(10, e)))})
 		}
 	case a.Scale == document.Nines:
 		s.at = func(percentile float64) float64 { return from + ninesOf(percentile)/ninesOf(a.To)*(to-from) }
 		for n := 0; float64(n) <= ninesOf(a.To)+1e-9; n++ {
 			p := 100 * (1 - math.Pow(10, -float64(n)))
 			// The label has as many digits as there are nines, because p may be 99.99…98.
-			s.ticks = append(s.ticks, tick{s.at(p), strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+			s.ticks = append(s.ticks, document.Tick{At: s.at(p), Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
 		}
 	}
 	if a.Ticks != nil {
 		s.ticks = nil
 		for i, t := range a.Ticks {
 			if at := s.at(t.At); i == 0 || math.Abs(at-s.ticks[len(s.ticks)-1].At) >= labelRoom {
-				s.ticks = append(s.ticks, tick{at, words.OneLine(t.Label)})
+				s.ticks = append(s.ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
 			}
 		}
 	}
@@ -173,9 +163,9 @@ func linearScale(most float64, text func(float64) string, from, to float64) scal
 	}
 	top := math.Ceil(most/step) * step
 	s := scale{at: func(v float64) float64 { return from + v/top*(to-from) }}
-	s.ticks = []tick{{s.at(0), "0"}}
+	s.ticks = []document.Tick{{At: s.at(0), Label: "0"}}
 	for v := step; v <= top*1.001; v += step {
-		s.ticks = append(s.ticks, tick{s.at(v), words.OneLine(text(v))})
+		s.ticks = append(s.ticks, document.Tick{At: s.at(v), Label: words.OneLine(text(v))})
 	}
 	return s
 }
@@ -188,7 +178,10 @@ func nanoseconds(ns float64) string { return decade(int(math.Round(math.Log10(ns
 
 // draw draws a chart. It returns nil if there is nothing to draw.
 func draw(d *document.Chart, colors *palette) *chart {
-	ch := newChart(words.OneLine(d.Title), words.OneLine(d.X.Label), chartHeight)
+	ch := newChart(words.OneLine(d.Title), words.OneLine(d.X.Label), cmp.Or(d.Height, chartHeight))
+	if slices.ContainsFunc(d.Marks, func(m document.Tick) bool { return m.Label != "" }) {
+		ch.Top += 10
+	}
 	if !ch.draw(d, colors) {
 		return nil
 	}
@@ -234,8 +227,11 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 		of.Segments = append(points.drawn(), brackets...)
 		ch.Lines = append(ch.Lines, of)
 	}
-	for _, at := range d.Marks {
-		ch.Marks = append(ch.Marks, mark{At: x.at(at)})
+	for _, m := range d.Marks {
+		ch.Marks = append(ch.Marks, document.Tick{At: x.at(m.At), Label: m.Label})
+	}
+	for _, b := range d.Bands {
+		ch.Bands = append(ch.Bands, band{x.at(b[0]), x.at(b[1]) - x.at(b[0])})
 	}
 	return true
 }
@@ -266,16 +262,4 @@ func (p *polyline) lift() {
 func (p *polyline) drawn() []string {
 	p.lift()
 	return p.segments
-}
-
-// letterWidth is about how wide a letter of a chart is.
-const letterWidth = 7.2
-
-// shortened is as much of a name as there is room for.
-func shortened(name string, room float64) string {
-	letters := []rune(words.OneLine(name))
-	if most := int(room / letterWidth); len(letters) > most {
-		letters = append(letters[:max(0, most-1)], '…')
-	}
-	return string(letters)
 }

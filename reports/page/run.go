@@ -29,8 +29,8 @@ type cellView struct {
 	*results.Cell
 }
 
-// mostStrips is how many models over time are shown without a fold.
-const mostStrips = 6
+// mostOverTime is how many charts over time are shown without a fold: those of six models.
+const mostOverTime = 12
 
 // onPage are the sections that a page shows open, although they are folded in the text.
 var onPage = map[string]bool{"percentiles": true, "time": true, "cost": true, "thresholds": true, "search": true}
@@ -61,13 +61,16 @@ func newRunView(s *Source) *view {
 			}
 		}
 	}
-	v := newView(d)
-	strips := sectionView{
-		Section: &document.Section{ID: "time", Title: "Over time", Fold: true, Lead: overTime},
-		Strips:  newStrips(r, n, afterLoad), Legend: slices.Concat(timeLegend, latencyLegend),
+	if drawn := overTime(r, n, afterLoad); len(drawn) > 0 {
+		d.Sections = slices.Insert(d.Sections, charts, document.Section{
+			ID: "time", Title: "Over time", Fold: true, Lead: overTimeLead, Charts: drawn,
+		})
 	}
-	if strips.Open = len(strips.Strips) <= mostStrips; len(strips.Strips) > 0 {
-		v.Sections = slices.Insert(v.Sections, charts, strips)
+	v := newView(d)
+	for i := range v.Sections {
+		if s := &v.Sections[i]; s.ID == "time" {
+			s.Open = len(s.Charts) <= mostOverTime
+		}
 	}
 	slices.SortStableFunc(v.Sections, func(a, b sectionView) int { return cmp.Compare(a.order(), b.order()) })
 	if models := newModelViews(r); len(models) > 0 {
@@ -86,7 +89,7 @@ func newRunView(s *Source) *view {
 }
 
 const (
-	overTime = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
+	overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
 		"A shaded band is a time in which no operation succeeded."
 	behindLead = "The access patterns of each operation, with their requests on average, and the tables. In a diagram K is a " +
 		"partition key, C↑ C↓ a clustering column, S static, IDX an index, ++ a counter."

@@ -48,15 +48,14 @@ func Document(w io.Writer, d *document.Document) error { return execute(w, newVi
 // sectionView is a section of a document as the template shows it.
 type sectionView struct {
 	*document.Section
-	Place  string // what its name ends with
-	Groups []span // titles over several columns; none if no column has one
-	Ticks  []tick // of the axis of ranges, in the units of rangeWidth
-	Drawn  string // explains ranges or shades
+	Place  string          // what its name ends with
+	Groups []span          // titles over several columns; none if no column has one
+	Ticks  []document.Tick // of the axis of ranges, in the units of rangeWidth
+	Drawn  string          // explains ranges or shades
 	Rows   []rowView
 	Charts []chart
 	Legend []line
 	Open   bool // it is not folded, although the text leaves it out
-	Strips []strip
 	Models []modelView
 	Made   *provenance
 }
@@ -193,7 +192,7 @@ func (v *sectionView) axis() func(float64) float64 {
 	for e := math.Floor(from); e <= to; e++ {
 		for _, step := range []float64{1, 2, 5} {
 			if ns := step * math.Pow(10, e); at(ns) >= 0 && at(ns) <= rangeWidth {
-				v.Ticks = append(v.Ticks, tick{at(ns), label(ns)})
+				v.Ticks = append(v.Ticks, document.Tick{At: at(ns), Label: label(ns)})
 			}
 		}
 	}

@@ -25,8 +25,8 @@ func several(sources []Source) *document.Document {
 	for i := range sources {
 		s := &sources[i]
 		label := "run " + strconv.Itoa(i+1)
-		d.Facts = append(d.Facts, fmt.Sprintf("%s: %s, started %s, took %s", label, cmp.Or(s.Name, s.Run.Workload.Name),
-			s.Run.Started, words.Duration(s.Run.Seconds*1e9)))
+		d.Facts = append(d.Facts, fmt.Sprintf("%s: %s, started %s, took %s; %s", label, cmp.Or(s.Name, s.Run.Workload.Name),
+			s.Run.Started, words.Duration(s.Run.Seconds*1e9), reports.MachineLine(&s.Run.Environment)))
 		labels, names = append(labels, label), append(names, shellWord(cmp.Or(s.Name, "DIR")))
 		each = append(each, aboutRun(s, label))
 	}
@@ -37,12 +37,11 @@ func several(sources []Source) *document.Document {
 			}
 		}
 	}
-	differ, same := settings(sources, labels)
 	load, operations := severalFigures(sources, labels)
 	if len(d.Sections) == 0 {
 		d.Sections = append(d.Sections, load)
 	}
-	d.Sections = append(append(append(d.Sections, each...), differ), operations)
+	d.Sections = append(append(d.Sections, each...), differences(sources, labels), operations)
 	d.Sections = append(d.Sections, severalCurves(sources, labels)...)
 	again := document.Section{ID: "provenance", Title: "Repeat them"}
 	for i := range sources {
@@ -50,7 +49,7 @@ func several(sources []Source) *document.Document {
 	}
 	again.Say(document.Plain, "", "To see which differences are significant:")
 	again.Say(document.Command, "", "mailbench compare "+names[0]+" "+names[len(names)-1])
-	d.Sections = slices.DeleteFunc(append(d.Sections, again, same), func(s document.Section) bool {
+	d.Sections = slices.DeleteFunc(append(d.Sections, again), func(s document.Section) bool {
 		return s.Table != nil && len(s.Table.Rows) == 0 && len(s.Says) == 0
 	})
 	return d
@@ -148,121 +147,65 @@ func digests(r *results.Run) string {
 	return strings.Join(all, "\n")
 }
 
-// settings are those that differ between the runs, and those that do not.
-func settings(sources []Source, labels []string) (differ, same document.Section) {
-	var order []string
-	values := map[string][]string{}
-	for i := range sources {
-		for _, f := range settingsOf(sources[i].Run) {
-			if values[f.Label] == nil {
-				order, values[f.Label] = append(order, f.Label), make([]string, len(sources))
-			}
-			values[f.Label][i] = f.Text
+// differences says in which properties that must be equal for a comparison the runs differ from the first.
+func differences(sources []Source, labels []string) document.Section {
+	s := document.Section{ID: "differences", Title: "Settings that differ"}
+	side := func(i int) compare.Side { return compare.Side{Name: labels[i], Runs: []*results.Run{sources[i].Run}} }
+	for i := range sources[1:] {
+		for _, d := range compare.Differences(side(0), side(i+1)) {
+			s.Say(document.Plain, "", d)
 		}
 	}
-	differ = document.Section{ID: "differences", Title: "Settings that differ", Table: &document.Table{
-		Columns: []document.Column{{Title: "setting", Left: true}},
-	}}
-	for _, label := range labels {
-		differ.Table.Columns = append(differ.Table.Columns, document.Column{Title: label, Left: true})
-	}
-	same = document.Section{ID: "settings", Title: "Settings of all runs", Fold: true, Table: &document.Table{
-		Columns: []document.Column{{Title: "setting", Left: true}, {Left: true}},
-	}}
-	for _, label := range order {
-		vs := values[label]
-		switch {
-		case slices.ContainsFunc(vs, func(s string) bool { return s != vs[0] }):
-			cells := []document.Cell{document.Text(label)}
-			for _, v := range vs {
-				cells = append(cells, document.Text(cmp.Or(v, "-")))
-			}
-			differ.Table.Add(cells...)
-		case vs[0] != "":
-			same.Table.Add(document.Text(label), document.Text(vs[0]))
-		}
-	}
-	if len(differ.Table.Rows) == 0 {
-		differ.Say(document.Plain, "", "The runs have the same workload, machine, versions and settings.")
+	if len(s.Says) == 0 {
+		s.Say(document.Plain, "", "The runs have the same workload, machine, engines and settings.")
 	} else {
-		differ.Lead = "Compare runs that differ in these only if you want to see the effect of the difference."
+		s.Lead = "Compare runs that differ in these only if you want to see the effect of the difference."
 	}
-	return differ, same
-}
-
-// settingsOf are the properties that decide whether runs can be compared.
-func settingsOf(r *results.Run) []fact {
-	e := &r.Environment
-	fs := []fact{
-		{"workload", r.Workload.Name},
-		{"workload, SHA-256", short(r.Workload.SHA256)},
-		{"overrides", strings.Join(r.Workload.Overrides, " ")},
-		{"seed", strconv.FormatUint(r.Seed, 10)},
-		{"trials", strconv.Itoa(r.Config.Trials)},
-		{"workers", strconv.Itoa(r.Config.Workers)},
-		{"requested durability", r.Config.Durability},
-		{"machine", strings.TrimSpace(r.Machine.Name + " " + short(r.Machine.ID))},
-		{"mailbench", strings.TrimSpace(e.Version + " " + short(e.Commit))},
-		{"changed since its commit", strconv.FormatBool(e.Dirty)},
-		{"Go", e.Go},
-		{"CPU", e.CPU},
-		{"CPUs", strconv.Itoa(e.CPUs)},
-		{"kernel", e.Kernel},
-		{"disk", e.Disk},
-	}
-	for _, line := range reports.EnginesOf(r) {
-		name, text, _ := strings.Cut(line, ": ")
-		fs = append(fs, fact{"engine " + name, text})
-	}
-	for _, s := range r.Schemas {
-		fs = append(fs, fact{"schema of " + s.Model, short(s.SHA256)})
-	}
-	return append(fs, sortedFacts(r.Settings)...)
-}
-
-// short is enough of a digest to identify it.
-func short(digest string) string {
-	const enough = 12
-	if len(digest) > enough {
-		return digest[:enough]
-	}
-	return digest
+	return s
 }
 
 // severalCurves are the percentile curves of a phase of one model on one engine: a chart
 // of each operation, with a line for each run.
 func severalCurves(sources []Source, labels []string) (all []document.Section) {
-	type key struct{ model, engine, phase string }
-	var order []key
-	ops, curves := map[key][]string{}, map[key]map[string][]results.Curve{}
-	run := map[*results.Point]string{} // labels of curves, by their first points
+	type curve struct {
+		results.Curve
+		label string
+	}
+	of := map[compare.Subject][]curve{}
+	var order []compare.Subject
 	for i := range sources {
 		for _, c := range sources[i].Curves {
 			if len(c.Points) == 0 || !measured(sources[i].Run, &c) {
 				continue
 			}
-			k := key{c.Model, c.Engine, c.Phase}
-			if curves[k] == nil {
-				order, curves[k] = append(order, k), map[string][]results.Curve{}
+			k := compare.Subject{Model: c.Model, Engine: c.Engine, Phase: c.Phase}
+			if of[k] == nil {
+				order = append(order, k)
 			}
-			if !slices.Contains(ops[k], c.Op) {
-				ops[k] = append(ops[k], c.Op)
-			}
-			c.Points = slices.Clone(c.Points) // two runs may be the same
-			run[&c.Points[0]] = labels[i]
-			curves[k][c.Op] = append(curves[k][c.Op], c)
+			of[k] = append(of[k], curve{c, labels[i]})
 		}
 	}
 	for _, k := range order {
 		s := document.Section{
-			ID: "percentiles", Title: "Percentile curves, " + k.model + "/" + k.engine + ", " + k.phase, Fold: true,
+			ID: "percentiles", Title: "Percentile curves, " + k.String(), Fold: true,
 			Lead: "The latencies of all trials of each run, laid over each other.",
 		}
-		for _, op := range ops[k] {
-			if of := curves[k][op]; len(of) > 1 {
-				s.Charts = append(s.Charts, newPercentileChart(op, of, lastOf(of), func(c *results.Curve) string {
-					return run[&c.Points[0]]
-				}))
+		var ops []string
+		for _, c := range of[k] {
+			if slices.Contains(ops, c.Op) {
+				continue
+			}
+			ops = append(ops, c.Op)
+			var drawn []results.Curve
+			for _, o := range of[k] {
+				if o.Op == c.Op {
+					o.Model = o.label // names the line
+					drawn = append(drawn, o.Curve)
+				}
+			}
+			if len(drawn) > 1 {
+				label := func(c *results.Curve) string { return c.Model }
+				s.Charts = append(s.Charts, newPercentileChart(c.Op, drawn, lastOf(drawn), label))
 			}
 		}
 		if len(s.Charts) > 0 {
