@@ -133,7 +133,7 @@ func (c *cluster) alter(ctx context.Context, stmt string) (err error) {
 			at = toNode(ctx, up[0])
 		}
 		err = c.session.Query(stmt).WithContext(at).Exec()
-		if err == nil || ctx.Err() != nil || classify(err, plainWrite) != unknown {
+		if err == nil || ctx.Err() != nil || classify(err, plainWrite) != drivers.ErrUnknown {
 			break
 		}
 	}

@@ -65,19 +65,19 @@ func (s *session) ordered(st *statement, parts []drivers.Call) error {
 // separateWrites sends the parts as separate requests, as many at a time as the pattern allows. The
 // timestamps of those that are sent at the same time follow their order, in whichever order they arrive.
 func (s *session) separateWrites(ctx context.Context, st *statement, parts []drivers.Call) error {
-	slots, first := []*slot{&s.slot}, int64(0)
-	if n := min(st.Pattern().Parallel, len(parts)); n > 1 {
-		slots, first = s.parallelSlots(n), s.store.clock.next(int64(len(parts)))
+	width, first := min(st.Pattern().Parallel, len(parts)), int64(0)
+	if width > 1 {
+		first = s.store.clock.next(int64(len(parts)))
 	}
-	applied, err := plan.Writes(len(parts), len(slots), func(i, on int) error {
+	applied, err := plan.Writes(len(parts), width, func(i int) error {
 		p := st.parts[parts[i].Part]
 		time := p.timeOf(first, i)
-		if len(slots) == 1 {
+		if width <= 1 {
 			time = s.store.time(p)
 		}
-		return p.Named(slots[on].write(ctx, p, parts[i].Args, time))
+		return p.Named(s.write(ctx, p, parts[i].Args, time))
 	})
-	return plan.Partial(err, applied, len(parts))
+	return plan.PartsApplied(err, applied, len(parts))
 }
 
 // unloggedBatches sends the parts, in their order, in as few batches as the cluster takes.
@@ -91,7 +91,7 @@ func (s *session) unloggedBatches(ctx context.Context, st *statement, parts []dr
 			err = s.oneBatch(ctx, st, parts[done:done+n])
 		}
 		if err != nil {
-			return plan.Partial(err, done, len(parts))
+			return plan.PartsApplied(err, done, len(parts))
 		}
 		done += n
 	}
@@ -189,14 +189,14 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 		return fmt.Errorf("%d parts, but a batch accepts at most %d: %w",
 			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
 	}
-	s.retry.begin(kind)
-	if f.idempotent && s.retry.most > 0 {
-		request.RetryPolicy(&s.retry)
+	retry := s.retries(kind)
+	if f.idempotent && retry.most > 0 {
+		request.RetryPolicy(&retry)
 	}
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
-	s.requests++
+	s.requests.Add(1)
 	applied, err := true, error(nil)
 	if kind != paxosWrite {
 		err = s.store.session.ExecuteBatch(request)
@@ -206,7 +206,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	if err == nil && !applied {
 		return drivers.ErrNotApplied
 	}
-	err = writeError(err, kind, s.retry.uncertain)
+	err = writeError(err, kind, retry.uncertain)
 	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
 		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
 	}

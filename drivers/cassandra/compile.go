@@ -15,32 +15,21 @@ import (
 )
 
 func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		return k.compileBatch(p)
-	}
+	return plan.Compile(p, k.applied.Find, compileOne, compileBatch)
+}
+
+func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	if why := p.CassandraOnly(); why != "" {
 		return nil, unsupported("only a separate statement can execute it: it %s", why)
 	}
-	p, table, err := k.applied.Find(p)
-	if err != nil {
-		return nil, err
-	}
-	st := &statement{
-		Plan: plan.Of(p), shape: p, table: table, keys: len(p.By), inAt: -1, rowAt: -1,
-	}
+	st := &statement{Plan: plan.Of(p), shape: p, table: t, keys: len(p.By), inAt: -1, rowAt: -1}
 	if p.Kind.Reads() {
-		err = st.compileRead()
-	} else {
-		err = st.compileWrite()
+		return st, st.compileRead()
 	}
-	return st, err
+	return st, st.compileWrite()
 }
 
-func (k *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
-	parts, err := plan.Compile(p, k.compile)
-	if err != nil {
-		return nil, err
-	}
+func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	counters := 0
 	st := &statement{Plan: plan.Of(p), parts: parts}
 	for i, part := range parts {

@@ -5,20 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-)
-
-// outcome is the outcome of a write that was not acknowledged.
-type outcome uint8
-
-const (
-	notApplied outcome = iota // refused before a request to any replica
-	tooLarge                  // refused for its size
-	unknown                   // perhaps applied, now or later
 )
 
 // writeKind is a kind of write, by what Cassandra may have done with it when it refuses it.
@@ -48,37 +40,37 @@ func (k writeKind) refusalLeavesOpen(code int) bool {
 	return false
 }
 
-// classify returns the outcome of a write from its error. An outcome is unknown
-// unless the error proves a refusal: long after a time-out the cluster may still
-// replay a batch log, deliver a hint or finish a Paxos round.
-func classify(err error, kind writeKind) outcome {
+// classify says what became of a write that was not acknowledged: nil if it was not applied, drivers.ErrTooLarge if it
+// was refused for its size, or drivers.ErrUnknown unless the error proves a refusal: long after a time-out the cluster
+// may still replay a batch log, deliver a hint or finish a Paxos round.
+func classify(err error, kind writeKind) error {
 	var refused gocql.RequestError
 	if errors.As(err, &refused) && kind.refusalLeavesOpen(refused.Code()) {
-		return unknown
+		return drivers.ErrUnknown
 	}
 	for _, refusal := range []error{
 		gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable,
 		gocql.ErrTooManyStmts, drivers.ErrClosed,
 	} {
 		if errors.Is(err, refusal) {
-			return notApplied
+			return nil
 		}
 	}
 	if refused == nil {
-		return unknown
+		return drivers.ErrUnknown
 	}
 	switch refused.Code() {
 	case gocql.ErrCodeInvalid, gocql.ErrCodeProtocol:
 		if sizeRefused(refused.Message()) {
-			return tooLarge
+			return drivers.ErrTooLarge
 		}
-		return notApplied
+		return nil
 	case gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping, gocql.ErrCodeCredentials,
 		gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeConfig, gocql.ErrCodeAlreadyExists,
 		gocql.ErrCodeUnprepared:
-		return notApplied
+		return nil
 	}
-	return unknown
+	return drivers.ErrUnknown
 }
 
 // sizeRefused reports whether a message is about a size limit. The protocol has no
@@ -100,15 +92,16 @@ func writeError(err error, kind writeKind, uncertain bool) error {
 	if err == nil {
 		return nil
 	}
-	switch o := classify(err, kind); {
+	what := classify(err, kind)
+	switch {
 	case errors.Is(err, gocql.ErrSessionClosed):
-		return fmt.Errorf("%w: %w", drivers.ErrClosed, err)
-	case o == unknown || uncertain:
-		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
-	case o == tooLarge:
-		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, err)
+		what = drivers.ErrClosed
+	case uncertain:
+		what = drivers.ErrUnknown
+	case what == nil:
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", what, err)
 }
 
 func readError(err error) error {
@@ -118,27 +111,24 @@ func readError(err error) error {
 	return err
 }
 
-// retries is the retry policy of a slot's idempotent requests. It retries after a pause
+// retries is the retry policy of one idempotent request. It retries after a pause
 // if a connection was lost, and at once if a node refused the request. After a time-out it
 // retries only one kind of read. Other requests (counters, list appends,
 // conditional writes) have no retry policy, and are sent once.
 //
-// Each slot has its own retries and runs one call at a time. So retries can
-// remember, as gocql does not, that a lost attempt of the call may have been applied.
+// Each request has its own. So retries can remember, as gocql does not, that a lost
+// attempt may have been applied.
 type retries struct {
 	most, left int
 	kind       writeKind
 	uncertain  bool
-	again      int64           // further attempts since the last Take
+	again      *atomic.Int64   // counts further attempts
 	ctx        context.Context // of the request
 }
 
 // firstPause is the time before a request whose connection was lost is sent again. Each further pause takes
 // twice as long.
 const firstPause = 50 * time.Millisecond
-
-// begin resets the policy for the next call.
-func (r *retries) begin(kind writeKind) { r.left, r.kind, r.uncertain = r.most, kind, false }
 
 // allow sets whether a request may be sent again.
 func (r *retries) allow(q *gocql.Query, again bool) {
@@ -161,7 +151,7 @@ func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 func (r *retries) GetRetryType(err error) gocql.RetryType {
 	t := r.typeOf(err)
 	if t != gocql.Rethrow {
-		r.again++
+		r.again.Add(1)
 	}
 	return t
 }
@@ -195,7 +185,7 @@ func (r *retries) typeOf(err error) gocql.RetryType {
 	// The connection was lost, or there was none. The node itself may be well, so
 	// it gets the next attempt. If it has no connections left, gocql tries the
 	// next node.
-	r.uncertain = r.uncertain || classify(err, r.kind) == unknown
+	r.uncertain = r.uncertain || classify(err, r.kind) == drivers.ErrUnknown
 	if r.left > 0 {
 		return gocql.Retry
 	}

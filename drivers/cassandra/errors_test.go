@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,35 +29,35 @@ func (r refusal) Error() string   { return r.text }
 func TestClassify(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want outcome
+		want error
 	}{
-		{gocql.ErrNoConnections, notApplied},
-		{gocql.ErrNoStreams, notApplied},
-		{fmt.Errorf("wrapped: %w", gocql.ErrSessionClosed), notApplied},
-		{refusal{gocql.ErrCodeUnavailable, "Cannot achieve consistency level QUORUM"}, notApplied},
-		{refusal{gocql.ErrCodeOverloaded, "overloaded"}, notApplied},
-		{refusal{gocql.ErrCodeBootstrapping, "bootstrapping"}, notApplied},
-		{refusal{gocql.ErrCodeInvalid, "Undefined column name"}, notApplied},
-		{refusal{gocql.ErrCodeUnauthorized, "no"}, notApplied},
-		{refusal{gocql.ErrCodeInvalid, "Batch too large"}, tooLarge},
-		{refusal{gocql.ErrCodeInvalid, "Encountered an oversized mutation (17000000/16777216)"}, tooLarge},
-		{refusal{gocql.ErrCodeWriteTimeout, "timed out"}, unknown},
-		{refusal{gocql.ErrCodeWriteFailure, "failed"}, unknown},
-		{refusal{gocql.ErrCodeCASWriteUnknown, "unknown"}, unknown},
-		{refusal{gocql.ErrCodeReadTimeout, "a Paxos round timed out in its read"}, unknown},
-		{refusal{gocql.ErrCodeServer, "java.lang.RuntimeException"}, unknown},
-		{gocql.ErrTimeoutNoResponse, unknown},
-		{gocql.ErrConnectionClosed, unknown},
-		{io.EOF, unknown},
-		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, unknown},
-		{context.Canceled, unknown},
-		{context.DeadlineExceeded, unknown},
+		{gocql.ErrNoConnections, nil},
+		{gocql.ErrNoStreams, nil},
+		{fmt.Errorf("wrapped: %w", gocql.ErrSessionClosed), nil},
+		{refusal{gocql.ErrCodeUnavailable, "Cannot achieve consistency level QUORUM"}, nil},
+		{refusal{gocql.ErrCodeOverloaded, "overloaded"}, nil},
+		{refusal{gocql.ErrCodeBootstrapping, "bootstrapping"}, nil},
+		{refusal{gocql.ErrCodeInvalid, "Undefined column name"}, nil},
+		{refusal{gocql.ErrCodeUnauthorized, "no"}, nil},
+		{refusal{gocql.ErrCodeInvalid, "Batch too large"}, drivers.ErrTooLarge},
+		{refusal{gocql.ErrCodeInvalid, "Encountered an oversized mutation (17000000/16777216)"}, drivers.ErrTooLarge},
+		{refusal{gocql.ErrCodeWriteTimeout, "timed out"}, drivers.ErrUnknown},
+		{refusal{gocql.ErrCodeWriteFailure, "failed"}, drivers.ErrUnknown},
+		{refusal{gocql.ErrCodeCASWriteUnknown, "unknown"}, drivers.ErrUnknown},
+		{refusal{gocql.ErrCodeReadTimeout, "a Paxos round timed out in its read"}, drivers.ErrUnknown},
+		{refusal{gocql.ErrCodeServer, "java.lang.RuntimeException"}, drivers.ErrUnknown},
+		{gocql.ErrTimeoutNoResponse, drivers.ErrUnknown},
+		{gocql.ErrConnectionClosed, drivers.ErrUnknown},
+		{io.EOF, drivers.ErrUnknown},
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, drivers.ErrUnknown},
+		{context.Canceled, drivers.ErrUnknown},
+		{context.DeadlineExceeded, drivers.ErrUnknown},
 	} {
 		if got := classify(c.err, plainWrite); got != c.want {
 			t.Errorf("classify(%v) = %d, want %d", c.err, got, c.want)
 		}
 		err := writeError(c.err, plainWrite, false)
-		if errors.Is(err, drivers.ErrUnknown) != (c.want == unknown) || errors.Is(err, drivers.ErrTooLarge) != (c.want == tooLarge) || !errors.Is(err, c.err) {
+		if errors.Is(err, drivers.ErrUnknown) != (c.want == drivers.ErrUnknown) || errors.Is(err, drivers.ErrTooLarge) != (c.want == drivers.ErrTooLarge) || !errors.Is(err, c.err) {
 			t.Errorf("writeError(%v) = %v", c.err, err)
 		}
 	}
@@ -77,20 +78,20 @@ func TestRefusalsLeaveOpen(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		kind writeKind
-		want outcome
+		want error
 	}{
-		{unavailable, plainWrite, notApplied},
-		{overloaded, plainWrite, notApplied},
-		{unavailable, preparedWrite, notApplied}, // before the batch log is written
-		{overloaded, preparedWrite, unknown},
-		{unavailable, paxosWrite, unknown},
-		{overloaded, paxosWrite, unknown},
-		{refusal{gocql.ErrCodeUnauthorized, "no"}, paxosWrite, notApplied},
+		{unavailable, plainWrite, nil},
+		{overloaded, plainWrite, nil},
+		{unavailable, preparedWrite, nil}, // before the batch log is written
+		{overloaded, preparedWrite, drivers.ErrUnknown},
+		{unavailable, paxosWrite, drivers.ErrUnknown},
+		{overloaded, paxosWrite, drivers.ErrUnknown},
+		{refusal{gocql.ErrCodeUnauthorized, "no"}, paxosWrite, nil},
 	} {
 		if got := classify(c.err, c.kind); got != c.want {
 			t.Errorf("%v of a write of kind %d: %d, want %d", c.err, c.kind, got, c.want)
 		}
-		if err := writeError(c.err, c.kind, false); errors.Is(err, drivers.ErrUnknown) != (c.want == unknown) {
+		if err := writeError(c.err, c.kind, false); errors.Is(err, drivers.ErrUnknown) != (c.want == drivers.ErrUnknown) {
 			t.Errorf("%v of a write of kind %d: %v", c.err, c.kind, err)
 		}
 	}
@@ -154,7 +155,7 @@ func (a queried) Context() context.Context        { return a.ctx }
 // attempts runs a request that fails with the errors, one attempt after another,
 // as gocql does, and returns which of them was the last.
 func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (kinds []gocql.RetryType, last error) {
-	r.begin(kind)
+	r.left, r.kind, r.uncertain = r.most, kind, false
 	for _, err := range errs {
 		last = err
 		if err == nil || !r.Attempt(queried{ctx}) {
@@ -171,7 +172,7 @@ func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (k
 
 func TestRetries(t *testing.T) {
 	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
-	r := &retries{most: 2}
+	r := &retries{most: 2, again: new(atomic.Int64)}
 	began := time.Now()
 	if _, last := attempts(context.Background(), r, plainWrite, lost, nil); writeError(last, r.kind, r.uncertain) != nil {
 		t.Errorf("an attempt that was lost and one that succeeded: %v", last)

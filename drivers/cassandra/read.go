@@ -91,12 +91,13 @@ func (st *statement) beyondEnd(args []drivers.Value) bool {
 }
 
 // stream sends a read and yields its rows as they arrive.
-func (sl *slot) stream(ctx context.Context, st *statement, q *query, o *inputs, yield plan.Yield) error {
-	return sl.each(st, q, sl.send(ctx, q, o), func(row []drivers.Value) error { return yield(row[:st.out]) })
+func (s *session) stream(ctx context.Context, st *statement, q *query, o *inputs, yield plan.Yield) error {
+	it, _ := s.send(ctx, q, o)
+	return s.each(st, q, it, func(row []drivers.Value) error { return yield(row[:st.out]) })
 }
 
 // each calls do with each row of a result, on all its pages: with all columns that were selected.
-func (sl *slot) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (err error) {
+func (s *session) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (err error) {
 	var r struct { // room for most rows
 		columns [8]resultValue
 		dest    [8]any
@@ -106,7 +107,7 @@ func (sl *slot) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (er
 	columns, dest := slices.Grow(r.columns[:0], n)[:n], slices.Grow(r.dest[:0], n)[:n]
 	row := slices.Grow(r.row[:0], n)[:n]
 	for i := range columns {
-		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: sl.tolerant}
+		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: &s.tolerant}
 		dest[i] = &columns[i]
 	}
 	for err == nil && it.Scan(dest...) {
@@ -117,7 +118,7 @@ func (sl *slot) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (er
 			err = do(row)
 		}
 		if err == nil && it.WillSwitchPage() { // the next row is on another page
-			sl.requests++
+			s.requests.Add(1)
 		}
 	}
 	if cerr := it.Close(); err == nil {
@@ -164,7 +165,7 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left()
 		begin := time.Now()
-		it := s.send(ctx, q, o)
+		it, _ := s.send(ctx, q, o)
 		o.rows, o.state = nextPage(o.rows, most, time.Since(begin)), it.PageState()
 		err := s.each(st, q, it, func(row []drivers.Value) error { return yield(row[:st.out]) })
 		if err != nil || len(o.state) == 0 {
@@ -173,13 +174,15 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan
 	}
 }
 
-// collect reads all rows of a request into the slot.
-func (sl *slot) collect(ctx context.Context, st *statement, q *query, o *inputs) error {
-	sl.rows = nil
-	return sl.each(st, q, sl.send(ctx, q, o), func(row []drivers.Value) error {
-		sl.rows = append(sl.rows, row...)
+// collect reads all rows of a request: with all columns that were selected.
+func (s *session) collect(ctx context.Context, st *statement, o *inputs) (rows [][]drivers.Value, err error) {
+	q := st.queries[0]
+	it, _ := s.send(ctx, q, o)
+	err = s.each(st, q, it, func(row []drivers.Value) error {
+		rows = append(rows, slices.Clone(row))
 		return nil
 	})
+	return rows, err
 }
 
 // readIn reads the rows of a list with one IN. Cassandra returns each row once, in
@@ -190,65 +193,26 @@ func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Valu
 	if len(list) == 0 {
 		return nil
 	}
-	q := st.queries[0]
-	defer func() { s.rows = nil }()
-	if err := s.collect(ctx, st, q, &inputs{args: args}); err != nil {
+	rows, err := s.collect(ctx, st, &inputs{args: args})
+	if err != nil {
 		return err
 	}
-	type group struct { // the rows of one element: rows[from:to]
-		element  drivers.Value
-		from, to int
+	found := make(plan.ByElement[[]drivers.Value])
+	for _, row := range rows {
+		found.Add(row[st.inAt], row)
 	}
-	var groups []group
-	for row := 0; row < len(s.rows); row += len(q.columns) {
-		element := s.rows[row+st.inAt]
-		if last := len(groups) - 1; last >= 0 && compare(groups[last].element, element) == 0 {
-			groups[last].to = row + len(q.columns)
-		} else {
-			groups = append(groups, group{element, row, row + len(q.columns)})
-		}
-	}
-	slices.SortFunc(groups, func(a, b group) int { return compare(a.element, b.element) })
-	for i := range list {
-		at, found := slices.BinarySearchFunc(groups, list[i],
-			func(g group, v drivers.Value) int { return compare(g.element, v) })
-		if !found {
-			continue
-		}
-		for row := groups[at].from; row < groups[at].to; row += len(q.columns) {
-			if err := yield(s.rows[row : row+st.out]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return found.Each(list, func(row []drivers.Value) error { return yield(row[:st.out]) })
 }
 
-// readPartitions reads the partitions of a list in parallel, as many at a time as
-// the pattern allows, each with a request to its own replicas. It yields rows in
-// the list's order, and holds the rows of no more partitions than it reads at a time.
+// readPartitions reads the partitions of a list in parallel, each with a request to its own replicas.
 func (s *session) readPartitions(
 	ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield,
-) (err error) {
+) error {
 	list := args[st.Layout.In].Elems()
-	slots := s.parallelSlots(min(st.Pattern().Parallel, len(list)))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	q := st.queries[0]
-	plan.InOrder(len(list), len(slots), func(i, on int) error {
-		return slots[on].collect(ctx, st, q, &inputs{args: args, element: list[i]})
-	}, func(_, on int, failed error) bool {
-		if err == nil {
-			err = failed
-		}
-		for rows := slots[on].rows; len(rows) > 0 && err == nil; rows = rows[len(q.columns):] {
-			err = yield(rows[:st.out])
-		}
-		slots[on].rows = nil
-		if err != nil {
-			cancel() // of the reads under way
-		}
-		return err == nil
+	read := func(ctx context.Context, i int) ([][]drivers.Value, error) {
+		return s.collect(ctx, st, &inputs{args: args, element: list[i]})
+	}
+	return plan.ReadEach(ctx, len(list), st.Pattern().Parallel, read, func(row []drivers.Value) error {
+		return yield(row[:st.out])
 	})
-	return err
 }

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gocql/gocql"
 
@@ -14,21 +15,13 @@ import (
 // session runs statements for one worker.
 type session struct {
 	plan.Session[*statement]
-	slot          // for the worker's own requests
-	slots []*slot // for requests that run in parallel
-	order plan.Order
-}
-
-// slot sends requests for one goroutine, one at a time.
-type slot struct {
-	store *Store
-	retry retries
-	rows  []drivers.Value // the rows of a read that collects all
-	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All slots
-	// of a session share it.
-	tolerant *bool
+	store    *Store
+	tolerant bool         // a value that cannot be decoded is yielded as a broken one
 	tracer   gocql.Tracer // if nil, requests are not traced
-	requests int64        // sent since the last Take
+	order    plan.Order
+	// Counts since the last Take: of requests, and of those that were sent again. Requests of one call may run in
+	// parallel.
+	requests, again atomic.Int64
 }
 
 var (
@@ -42,48 +35,24 @@ func (s *Store) Session() (drivers.Session, error) {
 		return nil, err
 	}
 	defer s.Leave()
-	se := &session{slot: s.slot()}
+	se := &session{store: s}
 	se.Init(s.Gate, se)
 	return se, nil
 }
 
-func (s *Store) slot() slot {
-	return slot{store: s, retry: retries{most: s.settings.retries}, tolerant: new(bool)}
-}
-
-// parallelSlots returns n slots for parallel requests.
-func (s *session) parallelSlots(n int) []*slot {
-	for len(s.slots) < n {
-		sl := s.store.slot()
-		sl.tolerant, sl.tracer = s.tolerant, s.tracer
-		s.slots = append(s.slots, &sl)
-	}
-	return s.slots[:n]
-}
-
 // Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { *s.tolerant = on }
+func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // Take implements drivers.Session. Cassandra reports rows scanned for no call.
 func (s *session) Take() drivers.Cost {
-	c := s.slot.take()
-	for _, sl := range s.slots {
-		own := sl.take()
-		c.Add(&own)
-	}
-	return c
+	n := s.requests.Swap(0)
+	return drivers.Cost{Calls: n, Retries: s.again.Swap(0), Unreported: min(n, 1)}
 }
 
-func (sl *slot) take() drivers.Cost {
-	c := drivers.Cost{Calls: sl.requests, Retries: sl.retry.again, Unreported: min(sl.requests, 1)}
-	sl.requests, sl.retry.again = 0, 0
-	return c
-}
-
-// Close implements drivers.Session.
-func (s *session) Close() error {
-	s.slots, s.rows = nil, nil
-	return s.Session.Close()
+// retries returns the policy of a request.
+func (s *session) retries(kind writeKind) retries {
+	most := s.store.settings.retries
+	return retries{most: most, left: most, kind: kind, again: &s.again}
 }
 
 // inputs are the sources of the values that a request binds.
@@ -102,11 +71,13 @@ type request struct {
 	values [8]bindValue
 	given  [8]any
 	key    [64]byte
+	retry  retries
 }
 
 // send binds the values of a query and sends it.
-func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
+func (s *session) send(ctx context.Context, q *query, o *inputs) (*gocql.Iter, *retries) {
 	r := new(request)
+	r.retry = s.retries(plainWrite) // other writes are sent once
 	values := slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
 	for i, from := range q.binds {
 		switch from {
@@ -126,9 +97,9 @@ func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
 	}
 	// A page that is fetched ahead would be counted before it is read.
 	given := q.given(r.given[:0], values)
-	request := sl.store.session.Query(q.text, given...).Consistency(sl.store.settings.consistency).Prefetch(0)
-	if sl.tracer != nil {
-		request.Trace(sl.tracer)
+	request := s.store.session.Query(q.text, given...).Consistency(s.store.settings.consistency).Prefetch(0)
+	if s.tracer != nil {
+		request.Trace(s.tracer)
 	}
 	if q.conditional {
 		request.NoSkipMetadata() // the columns of the result depend on the outcome
@@ -142,13 +113,12 @@ func (sl *slot) send(ctx context.Context, q *query, o *inputs) *gocql.Iter {
 	if o.rows > 0 {
 		request.PageSize(o.rows).PageState(o.state)
 	}
-	sl.retry.allow(request, q.repeatable(o.args))
-	sl.retry.begin(plainWrite) // other writes are sent once
-	sl.requests++
+	r.retry.allow(request, q.repeatable(o.args))
+	s.requests.Add(1)
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
-	return request.Iter()
+	return request.Iter(), &r.retry
 }
 
 // given appends the values as gocql takes them, without optional ones that are null or empty.

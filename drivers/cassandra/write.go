@@ -50,9 +50,10 @@ func (s *Store) time(st *statement) int64 {
 	return s.clock.next(1)
 }
 
-func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	err := sl.send(ctx, st.put(args, false), &inputs{args: args, time: time}).Close()
-	return writeError(err, st.writeKind(), sl.retry.uncertain)
+func (s *session) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
+	it, retry := s.send(ctx, st.put(args, false), &inputs{args: args, time: time})
+	err := it.Close()
+	return writeError(err, st.writeKind(), retry.uncertain)
 }
 
 // writeKind returns the statement's kind of write.
@@ -69,7 +70,7 @@ func (st *statement) writeKind() writeKind {
 // writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the
 // present values of the compared columns follow.
 func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
-	it := s.send(ctx, st.queries[0], &inputs{args: args})
+	it, _ := s.send(ctx, st.queries[0], &inputs{args: args})
 	columns, compared := it.Columns(), st.Pattern().If
 	present, answer := make([]resultValue, len(compared)), make([]any, len(columns)) // gocql skips a nil target
 	for i := range columns {
@@ -78,7 +79,7 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		case columns[i].Name == "[applied]":
 			answer[i] = &r.Applied
 		case at >= 0:
-			present[at] = resultValue{typ: compared[at].Type, tolerant: s.tolerant}
+			present[at] = resultValue{typ: compared[at].Type, tolerant: &s.tolerant}
 			answer[i] = &present[at]
 		}
 	}

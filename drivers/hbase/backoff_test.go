@@ -15,12 +15,12 @@ import (
 
 // changed applies a change of one row that is made of two mutations: their exception is
 // in the answer, where gohbase does not see it and does not wait.
-func changed(t *testing.T, sl *slot) error {
+func changed(t *testing.T, s *sender) error {
 	t.Helper()
 	e := edit{table: []byte("t"), row: []byte("r")}
-	e.put("m", e.beginQualifier("q"), drivers.Text("v"))
-	e.delete("m", e.beginQualifier("old"))
-	_, err := sl.apply(t.Context(), &e, nil, new(pb.MutationProto_Durability))
+	e.put("m", []byte("q"), drivers.Text("v"))
+	e.delete("m", []byte("old"))
+	_, _, err := s.apply(t.Context(), &e, nil)
 	return err
 }
 
@@ -31,8 +31,7 @@ func refusing(class string, changes *int) sendFunc {
 		c.ToProto()
 		if c.method == "Multi" {
 			*changes++
-			c.NewResponse()
-			c.mutate.several.RegionActionResult = []*pb.RegionActionResult{{
+			c.NewResponse().(*pb.MultiResponse).RegionActionResult = []*pb.RegionActionResult{{
 				Exception: &pb.NameBytesPair{Name: proto.String(class), Value: []byte(class + ": later")},
 			}}
 		}
@@ -45,7 +44,7 @@ func refusing(class string, changes *int) sendFunc {
 // real region is busy for a moment only.
 func TestBusyRegion(t *testing.T) {
 	changes := 0
-	sl := newSlot(refusing("org.apache.hadoop.hbase.RegionTooBusyException", &changes), 400*time.Millisecond)
+	sl := newFake(refusing("org.apache.hadoop.hbase.RegionTooBusyException", &changes), 400*time.Millisecond)
 	err := changed(t, sl)
 	if err == nil || errors.Is(err, drivers.ErrUnknown) || !strings.Contains(err.Error(), "RegionTooBusyException") {
 		t.Errorf("error %v, want the refusal, which proves that nothing was applied", err)
@@ -54,19 +53,16 @@ func TestBusyRegion(t *testing.T) {
 	if changes > 6 {
 		t.Errorf("sent %d times in 400 ms, want at most 6 times", changes)
 	}
-	if sl.last != (time.Time{}) {
-		t.Error("the next call shares the timeout of this one")
-	}
 }
 
 // TestBusyOnce: once the region is no longer busy the change is applied.
 func TestBusyOnce(t *testing.T) {
 	changes := 0
 	refuse := refusing("org.apache.hadoop.hbase.NotServingRegionException", &changes)
-	sl := newSlot(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *call) error {
 		err := refuse(c)
 		if c.method == "Multi" && changes == 3 {
-			c.mutate.several.RegionActionResult[0].Exception = nil
+			c.response.(*pb.MultiResponse).RegionActionResult[0].Exception = nil
 		}
 		return err
 	}), time.Minute)
@@ -83,7 +79,7 @@ func TestBusyThenSilent(t *testing.T) {
 	began := time.Now()
 	const timeout = 300 * time.Millisecond
 	var granted time.Duration // from the beginning until the last attempt was given up
-	sl := newSlot(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *call) error {
 		if c.method == "Multi" && changes == 2 {
 			c.SetRegion(&fakeRegion{client: &fakeConn{}})
 			c.ToProto()

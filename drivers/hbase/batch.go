@@ -15,97 +15,82 @@ import (
 )
 
 // RunBatch implements plan.Runner.
-func (w *writing) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	if st.Pattern().Atomic != schemas.AtomicNone {
-		return w.atomicBatch(ctx, st, parts)
+		return s.atomicBatch(ctx, st, parts)
 	}
-	return w.separateBatch(ctx, st, parts)
+	return s.separateBatch(ctx, st, parts)
 }
 
 // atomicBatch applies all parts in one edit of their HBase row.
-func (w *writing) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	e := w.edit(0, st.parts[parts[0].Part].table)
+func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	var all *edit
 	for i := range parts {
-		if err := w.join(e, st.parts[parts[i].Part], parts[i].Args); err != nil {
+		part := st.parts[parts[i].Part]
+		switch e, err := part.edit(parts[i].Args); {
+		case err != nil:
 			return err
+		case all == nil:
+			all = e
+		case !bytes.Equal(all.row, e.row):
+			return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
+				part.Pattern().Name)
+		default:
+			all.ops = append(all.ops, e.ops...)
 		}
 	}
-	e.mergeChanges()
-	_, err := w.slot.apply(ctx, e, nil, &w.cluster.wal)
+	all.mergeChanges()
+	_, _, err := s.apply(ctx, all, nil)
 	return err
-}
-
-// join adds a part to an edit. The part must write the same HBase row.
-func (w *writing) join(e *edit, part *statement, args []drivers.Value) error {
-	if len(e.ops) == 0 {
-		return part.put(e, args)
-	}
-	w.key = append(w.key[:0], e.row...)
-	e.row = e.row[:0]
-	if err := part.put(e, args); err != nil {
-		return err
-	}
-	if !bytes.Equal(w.key, e.row) {
-		return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
-			part.Pattern().Name)
-	}
-	return nil
 }
 
 // separateBatch applies the parts in the order of the steps. Those that may take effect in any
 // order are sent together.
-func (w *writing) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	steps, err := w.plan(st, parts)
+func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	steps, err := st.steps(parts)
 	if err != nil {
 		return err
 	}
 	parallel := st.Pattern().Parallel
 	for done := 0; done < len(steps); {
-		wave := w.wave(steps[done:], parallel > 1)
-		n, err := w.runWave(ctx, wave, max(parallel, 1))
+		n, err := s.runWave(ctx, wave(steps[done:], parallel > 1), max(parallel, 1))
 		if done += n; err != nil {
-			return plan.Partial(err, done, len(steps))
+			return plan.PartsApplied(err, done, len(steps))
 		}
 	}
 	return nil
 }
 
-// wave returns how many of the steps, from the first on, may take effect in any order. They
+// wave returns those of the steps, from the first on, that may take effect in any order. They
 // change different HBase rows, and if the pattern is not parallel, they are of the same parts. A step
-// that must find what it deletes is alone, because it needs the buffers of the session.
-func (w *writing) wave(steps []step, parallel bool) []step {
-	w.hashes = w.hashes[:0]
+// that must find what it deletes is alone.
+func wave(steps []step, parallel bool) []step {
+	var hashes []uint64
 	for i := range steps {
 		s := &steps[i]
 		if s.search != nil {
 			return steps[:max(i, 1)]
 		}
-		e := &w.edits[s.edit]
-		row := maphash.Bytes(rowSeed, e.table) ^ maphash.Bytes(rowSeed, e.row)
-		if i > 0 && !parallel && s.kinds != steps[0].kinds || slices.Contains(w.hashes, row) {
+		row := maphash.Bytes(rowSeed, s.edit.table) ^ maphash.Bytes(rowSeed, s.edit.row)
+		if i > 0 && !parallel && s.kinds != steps[0].kinds || slices.Contains(hashes, row) {
 			return steps[:i]
 		}
-		w.hashes = append(w.hashes, row)
+		hashes = append(hashes, row)
 	}
 	return steps
 }
 
-// runWave applies the steps of a wave: those of one table by multis, the others by themselves,
+// runWave applies the steps of a wave: those of one table together, the others by themselves,
 // and n requests at a time. done is how many steps took effect for certain.
-func (w *writing) runWave(ctx context.Context, wave []step, n int) (done int, err error) {
-	w.groups = w.groups[:0]
+func (s *session) runWave(ctx context.Context, wave []step, n int) (done int, err error) {
+	var groups [][]step
 	for len(wave) > 0 {
-		together := w.together(wave)
-		w.groups, wave = append(w.groups, wave[:together]), wave[together:]
+		n := together(wave)
+		groups, wave = append(groups, wave[:n]), wave[n:]
 	}
-	slots := []*slot{w.slot}
-	if n = min(n, len(w.groups)); n > 1 {
-		slots = w.parallel(n)
-	}
-	w.multiAt(n - 1)
 	var applied atomic.Int64
-	_, err = plan.Writes(len(w.groups), n, func(i, on int) error {
-		steps, err := w.runGroup(ctx, slots[on], w.multis[on], w.groups[i])
+	_, err = plan.Writes(len(groups), min(n, len(groups)), func(i int) error {
+		steps, err := s.runGroup(ctx, groups[i])
 		applied.Add(int64(steps))
 		return err
 	})
@@ -114,45 +99,41 @@ func (w *writing) runWave(ctx context.Context, wave []step, n int) (done int, er
 
 // together returns how many of the steps, from the first on, one multi can hold: changes of
 // rows of one table, each by one mutation without a condition.
-func (w *writing) together(steps []step) int {
-	if steps[0].search != nil { // it has no edit yet
-		return 1
-	}
-	size, first := 0, &w.edits[steps[0].edit]
+func together(steps []step) int {
+	size := 0
 	for i := range steps {
 		s := &steps[i]
 		if s.search != nil || len(s.conditions) > 0 || i == maxTogether {
 			return max(i, 1)
 		}
-		e := &w.edits[s.edit]
-		if size += s.bytes; size > maxMulti || e.mutations() != 1 || !bytes.Equal(e.table, first.table) {
+		if size += s.bytes; size > maxMulti || s.edit.mutations() != 1 || !bytes.Equal(s.edit.table, steps[0].edit.table) {
 			return max(i, 1)
 		}
 	}
 	return len(steps)
 }
 
-// multiAt returns w.multis[i].
-func (w *writing) multiAt(i int) *multi {
-	for len(w.multis) <= i {
-		w.multis = append(w.multis, new(multi))
-	}
-	return w.multis[i]
-}
-
 // runGroup applies steps that one multi can hold.
-func (w *writing) runGroup(ctx context.Context, sl *slot, m *multi, group []step) (done int, err error) {
+func (s *session) runGroup(ctx context.Context, group []step) (done int, err error) {
 	if len(group) == 1 {
-		if err := w.run(ctx, sl, &group[0]); err != nil {
+		if err := s.runStep(ctx, &group[0]); err != nil {
 			return 0, err
 		}
 		return 1, nil
 	}
-	m.begin()
+	calls := make([]*call, len(group))
 	for i := range group {
-		m.next().encode(&w.edits[group[i].edit], nil, &w.cluster.wal)
+		calls[i] = newMutation(group[i].edit, nil, s.wal)
 	}
-	return m.send(ctx, w.cluster, sl)
+	return s.sendTogether(ctx, calls)
+}
+
+func (s *session) runStep(ctx context.Context, step *step) error {
+	if step.search != nil {
+		return step.search.Named(s.deleteFound(ctx, step.search, step.args))
+	}
+	_, _, err := s.applyIf(ctx, step.edit, step.conditions)
+	return err
 }
 
 var rowSeed = maphash.MakeSeed()
@@ -172,92 +153,54 @@ func (st *statement) class() class {
 	return writesCells
 }
 
-// plan makes steps of the parts of a batch. All parts are checked before the
-// first is sent.
-func (w *writing) plan(st *statement, parts []drivers.Call) ([]step, error) {
-	w.steps = w.steps[:0]
-	edits := 1 // w.edits[0] is for deleteFound
+// steps makes steps of the parts of a batch. All parts are checked before the first is sent.
+func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	for i := range parts {
-		part, args := st.parts[parts[i].Part], parts[i].Args
-		if part.searches() {
-			w.steps = append(w.steps, step{search: part, args: args})
-			continue
-		}
-		e := w.edit(edits, part.table)
-		if err := part.put(e, args); err != nil {
+		part := st.parts[parts[i].Part]
+		if steps, err = part.addStep(steps, &parts[i]); err != nil {
 			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
-		if err := e.check(); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
-		}
-		size := 0
-		for i := range args {
-			size += args[i].Size()
-		}
-		next := step{edit: edits, kinds: 1 << parts[i].Part, class: part.class(), bytes: size}
-		if last := w.joinable(e, next); last != nil {
-			to := &w.edits[last.edit]
-			to.append(e)
-			last.bytes += size
-			last.kinds |= next.kinds
-			continue
-		}
-		var err error
-		if next.conditions, err = part.conditions(e, args); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
-		}
-		w.steps = append(w.steps, next)
-		edits++
 	}
-	for i := range w.steps {
-		if w.steps[i].search == nil {
-			w.edits[w.steps[i].edit].mergeChanges()
+	for i := range steps {
+		if steps[i].search == nil {
+			steps[i].edit.mergeChanges()
 		}
 	}
-	return w.steps, nil
+	return steps, nil
 }
 
-// joinable returns the last step if the edit can join it, else nil.
-func (w *writing) joinable(e *edit, next step) *step {
-	if len(w.steps) == 0 {
-		return nil
+// addStep adds a part of a batch to its steps: it joins the last one if it can.
+func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
+	if st.searches() {
+		return append(steps, step{search: st, args: part.Args}), nil
 	}
-	last := &w.steps[len(w.steps)-1]
-	if last.search != nil || last.class != next.class || next.class == dependsOnCells ||
-		last.bytes+next.bytes > maxJoined {
-		return nil
+	e, err := st.edit(part.Args)
+	if err == nil {
+		err = e.check()
 	}
-	if to := &w.edits[last.edit]; !bytes.Equal(to.table, e.table) || !bytes.Equal(to.row, e.row) {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return last
+	next := step{edit: e, kinds: 1 << part.Part, class: st.class()}
+	for i := range part.Args {
+		next.bytes += part.Args[i].Size()
+	}
+	if len(steps) > 0 && steps[len(steps)-1].joins(&next) {
+		last := &steps[len(steps)-1]
+		last.edit.ops = append(last.edit.ops, e.ops...)
+		last.bytes += next.bytes
+		last.kinds |= next.kinds
+		return steps, nil
+	}
+	next.conditions, err = st.conditions(e, part.Args)
+	return append(steps, next), err
 }
 
-// append appends the changes of another edit of the same row.
-func (e *edit) append(next *edit) {
-	at := len(e.arena)
-	e.arena = append(e.arena, next.arena...)
-	for _, o := range next.ops {
-		o.from, o.to = o.from+at, o.to+at
-		e.ops = append(e.ops, o)
-	}
-}
-
-func (w *writing) run(ctx context.Context, sl *slot, st *step) error {
-	if st.search != nil {
-		return st.search.Named(w.deleteFound(ctx, st.search, st.args))
-	}
-	e := &w.edits[st.edit]
-	if len(st.conditions) == 0 {
-		_, err := sl.apply(ctx, e, nil, &w.cluster.wal)
-		return err
-	}
-	for _, c := range st.conditions {
-		if applied, err := sl.apply(ctx, e, c, &w.cluster.wal); applied || err != nil {
-			return err
-		}
-	}
-	return nil
+// joins reports whether the next step can be part of this one.
+func (last *step) joins(next *step) bool {
+	return last.search == nil && last.class == next.class && next.class != dependsOnCells &&
+		last.bytes+next.bytes <= maxJoined && bytes.Equal(last.edit.table, next.edit.table) &&
+		bytes.Equal(last.edit.row, next.edit.row)
 }
 
 // checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts at once.

@@ -130,12 +130,11 @@ patterns:
 	} {
 		st := patterns[c.pattern]
 		args := append([]drivers.Value{drivers.Text("p"), drivers.Int(1)}, c.args...)
-		var e edit
-		e.reset(st.table)
-		if err := st.put(&e, args); err != nil {
+		e, err := st.edit(args)
+		if err != nil {
 			t.Fatal(err)
 		}
-		conditions, err := st.conditions(&e, args)
+		conditions, err := st.conditions(e, args)
 		if err != nil {
 			t.Fatal(err)
 		}

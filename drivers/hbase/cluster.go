@@ -113,19 +113,14 @@ func (c *cluster) close() {
 	}
 }
 
-func (c *cluster) newSlot() *slot {
-	sl := newSlot(c.regions, c.timeout)
-	sl.batched = c.batch > 1
-	return sl
+func (c *cluster) newSender() *sender {
+	return &sender{client: c.client, rpc: c.regions, batched: c.batch > 1, timeout: c.timeout, wal: &c.wal}
 }
 
 // askMaster sends a request to the master.
 func (c *cluster) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
-	sl := newSlot(c.master, c.timeout)
-	call := sl.call
-	call.begin(method, nil, nil)
-	call.request, call.response = request, answer
-	err := sl.send(ctx)
+	call := newCall(method, nil, nil, request, answer)
+	err := (&sender{rpc: c.master, timeout: c.timeout}).send(ctx, call)
 	if call.conn != nil {
 		c.masterConn.Store(&call.conn)
 	}

@@ -2,8 +2,8 @@
 // through gohbase.
 //
 // Parts: [Store] holds a cluster (the connections), an admin (tables), a compiler (patterns of
-// applied schemas) and a fleet (region servers that flush and report). A session has a reading
-// and a writing; both send calls through slots.
+// applied schemas) and a fleet (region servers that flush and report). A session runs reads and
+// writes, and sends their calls through a sender.
 //
 // Layout: an HBase table is a root table of the schema with all tables nested in it,
 // each in a family of its own. If a table has several plain columns or a collection,

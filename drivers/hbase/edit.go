@@ -45,22 +45,19 @@ const (
 
 // op is one change of an edit. Values are shared with the caller's arguments.
 type op struct {
-	action   action
-	family   string
-	from, to int    // the qualifier is arena[from:to] of the edit
-	stamp    uint64 // written before the value, unless it is 0
-	value    drivers.Value
-	marker   bool // the cell's value is marker, and not value
-	early    bool // the cell is hidden by any other cell of its column that is not deleted
-	beyond   bool // a delete that also hides cells whose timestamps are ahead of the clock
-	delta    int64
+	action    action
+	family    string
+	qualifier []byte
+	value     []byte // what a put stores
+	early     bool   // the cell is hidden by any other cell of its column that is not deleted
+	beyond    bool   // a delete that also hides cells whose timestamps are ahead of the clock
+	delta     int64
 }
 
 // edit is a change of one HBase row, put together and then sent at once.
 type edit struct {
 	table []byte
 	row   []byte
-	arena []byte // qualifiers
 	ops   []op
 	// once is true if the call returns the new value of an increment. The edit is then sent
 	// only once: a server that knows the increment's nonce only from the log of a dead
@@ -70,70 +67,34 @@ type edit struct {
 	counted bool
 }
 
-// reset empties the edit for a row of a table.
-func (e *edit) reset(t *table) {
-	e.table, e.once, e.counted = t.hbase, false, t.counted
-	e.row, e.arena = e.row[:0], e.arena[:0]
-	clear(e.ops)
-	e.ops = e.ops[:0]
+func (e *edit) add(o op) { e.ops = append(e.ops, o) }
+
+// put writes a cell.
+func (e *edit) put(family string, qualifier []byte, v drivers.Value) {
+	e.add(op{action: putCell, family: family, qualifier: qualifier, value: encodeValue(v)})
 }
 
-// beginQualifier begins a qualifier. All that is appended to the arena until the
-// next op belongs to it.
-func (e *edit) beginQualifier(s string) int {
-	at := len(e.arena)
-	e.arena = append(e.arena, s...)
-	return at
-}
-
-// put writes a cell whose qualifier begins at from in the arena.
-func (e *edit) put(family string, from int, v drivers.Value) {
-	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), value: v})
-}
-
-// putStamped writes an element of a collection, or the collection's own cell.
-func (e *edit) putStamped(family string, from int, stamp uint64, v drivers.Value) {
-	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), stamp: stamp, value: v})
-}
-
-// putEarly writes a cell without a value that makes a row exist and leaves the value of a row that
-// exists as it is.
-func (e *edit) putEarly(family string, from int) {
-	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), early: true})
-}
-
-func (e *edit) putMarker(family string, from int) {
-	e.ops = append(e.ops, op{action: putCell, family: family, from: from, to: len(e.arena), marker: true})
-}
-
-func (e *edit) delete(family string, from int) {
-	e.ops = append(e.ops, op{action: deleteCell, family: family, from: from, to: len(e.arena), beyond: e.counted})
+func (e *edit) delete(family string, qualifier []byte) {
+	e.add(op{action: deleteCell, family: family, qualifier: qualifier, beyond: e.counted})
 }
 
 func (e *edit) deleteAll(family string) {
-	at := len(e.arena)
-	e.ops = append(e.ops, op{action: deleteFamily, family: family, from: at, to: at, beyond: e.counted})
+	e.add(op{action: deleteFamily, family: family, beyond: e.counted})
 }
-
-func (e *edit) add(family string, from int, delta int64) {
-	e.ops = append(e.ops, op{action: addToCell, family: family, from: from, to: len(e.arena), delta: delta})
-}
-
-func (e *edit) qualifier(o *op) []byte { return e.arena[o.from:o.to] }
 
 // mergeChanges keeps the last of several changes of a cell, and the sum of several
 // additions. A put that leaves a value as it is gives way to another put. Deletions of cells
 // whose family is deleted are dropped. HBase does not order the changes of one edit.
 func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
-		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(e.qualifier(&a), e.qualifier(&b)),
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.qualifier, b.qualifier),
 			cmp.Compare(kindOf(a), kindOf(b)))
 	})
 	out := e.ops[:0]
 	for _, o := range e.ops {
 		if n := len(out); n > 0 {
 			last := &out[n-1]
-			if last.family == o.family && kindOf(*last) == kindOf(o) && bytes.Equal(e.qualifier(last), e.qualifier(&o)) {
+			if last.family == o.family && kindOf(*last) == kindOf(o) && bytes.Equal(last.qualifier, o.qualifier) {
 				o.delta += last.delta
 				if o.early {
 					o.early = last.early // the row does not exist if the last change deletes it
@@ -147,7 +108,6 @@ func (e *edit) mergeChanges() {
 		}
 		out = append(out, o)
 	}
-	clear(e.ops[len(out):])
 	e.ops = out
 	whole := make([]string, 0, 4)
 	for i := range e.ops {
@@ -193,7 +153,7 @@ func (e *edit) check() error {
 	total := 0
 	for i := range e.ops {
 		o := &e.ops[i]
-		size := cellOverhead + len(e.row) + len(o.family) + o.to - o.from + o.valueLen()
+		size := cellOverhead + len(e.row) + len(o.family) + len(o.qualifier) + len(o.sent())
 		if size > maxCell {
 			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, maxCell, drivers.ErrTooLarge)
 		}
@@ -205,39 +165,12 @@ func (e *edit) check() error {
 	return nil
 }
 
-func (o *op) valueLen() int {
-	n := 0
-	switch {
-	case o.action == addToCell:
-		return 8
-	case o.action != putCell:
-		return 0
-	case o.stamp != 0:
-		n = 8
-		if o.value.IsNull() {
-			return n
-		}
-	case o.marker:
-		return len(marker)
+// sent returns the value that HBase gets.
+func (o *op) sent() []byte {
+	if o.action == addToCell {
+		return binary.BigEndian.AppendUint64(nil, uint64(o.delta))
 	}
-	return n + valueLen(o.value)
-}
-
-func (o *op) appendValue(dst []byte) []byte {
-	switch {
-	case o.action == addToCell:
-		return binary.BigEndian.AppendUint64(dst, uint64(o.delta))
-	case o.action != putCell:
-		return dst
-	case o.stamp != 0:
-		dst = binary.BigEndian.AppendUint64(dst, o.stamp)
-		if o.value.IsNull() {
-			return dst
-		}
-	case o.marker:
-		return append(dst, marker...)
-	}
-	return appendValue(dst, o.value)
+	return o.value
 }
 
 // conditions returns the conditions of a write. The session sends the edit with one of them
@@ -246,7 +179,7 @@ func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition,
 	t, p := st.table, st.Pattern()
 	family, columns := st.family()
 	if t.wide() && !p.Static {
-		qualifier := e.qualifier(&e.ops[0])
+		qualifier := e.ops[0].qualifier
 		switch {
 		case p.Kind == schemas.PutIf && p.Absent:
 			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
@@ -315,6 +248,9 @@ func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condi
 		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: is,
 	}
 }
+
+// fieldConditionFilter is Condition.filter, a field that gohbase's copy of the protocol lacks.
+const fieldConditionFilter = 7
 
 // rowIs is the condition that the filter lets a row pass. gohbase's copy of the protocol
 // does not have this condition and requires one on a cell, which HBase ignores if there is a filter.

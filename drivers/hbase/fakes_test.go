@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
@@ -36,7 +37,7 @@ func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
 	m, err := r.RPCClient.SendRPC(c)
 	if own, ok := c.(*call); ok {
 		r.sent = append(r.sent, own.method)
-		if own.mutate.single.Condition != nil && own.method == "Mutate" {
+		if request, ok := own.request.(*pb.MutateRequest); ok && request.Condition != nil {
 			r.conditions++
 		}
 	}
@@ -82,4 +83,9 @@ func (f sendFunc) SendRPC(c hrpc.Call) (proto.Message, error) {
 		return nil, f(b.call)
 	}
 	return nil, f(c.(*call))
+}
+
+// newFake returns a sender to a fake HBase.
+func newFake(rpc gohbase.RPCClient, timeout time.Duration) *sender {
+	return &sender{rpc: rpc, timeout: timeout}
 }

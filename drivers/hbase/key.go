@@ -191,23 +191,12 @@ func appendValue(dst []byte, v drivers.Value) []byte {
 	}
 }
 
-// valueLen returns how many bytes appendValue appends.
-func valueLen(v drivers.Value) int {
-	switch v.Kind() {
-	case schemas.Null:
-		return len(escapeNull)
-	case schemas.Text, schemas.Blob:
-		b := v.Raw()
-		if len(b) == 0 {
-			return len(escapeEmpty)
-		}
-		if escaped(b) {
-			return len(escapeValue) + len(b)
-		}
-		return len(b)
-	default:
-		return v.Size()
+// encodeValue is appendValue to nothing. It shares the bytes of a text or blob if it can.
+func encodeValue(v drivers.Value) []byte {
+	if b := v.Raw(); len(b) > 0 && !escaped(b) {
+		return b
 	}
+	return appendValue(nil, v)
 }
 
 func escaped(b []byte) bool { return len(b) >= len(escape) && string(b[:len(escape)]) == escape }

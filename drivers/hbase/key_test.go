@@ -138,8 +138,8 @@ func TestValues(t *testing.T) {
 		{drivers.Int(-16749214), "ff006d62"},
 	} {
 		got := appendValue(nil, c.v)
-		if hex.EncodeToString(got) != c.want || len(got) != valueLen(c.v) {
-			t.Errorf("%v %q is written as %x, of %d bytes by valueLen; expected %s", c.v.Kind(), c.v.Str(), got, valueLen(c.v),
+		if hex.EncodeToString(got) != c.want || !bytes.Equal(got, encodeValue(c.v)) {
+			t.Errorf("%v %q is written as %x and %x, expected %s", c.v.Kind(), c.v.Str(), got, encodeValue(c.v),
 				c.want)
 		}
 		kind := c.v.Kind()

@@ -43,23 +43,22 @@ func TestMultiFails(t *testing.T) {
 		{"one lost, then one refused", []error{lost, refused, nil}, 1, true},
 		{"nothing sent", []error{refused, gohbase.NotExecutedError, gohbase.NotExecutedError}, 0, false},
 	} {
-		var m multi
-		m.begin()
+		var calls []*call
 		for range c.errs {
 			e := edit{table: []byte("t"), row: []byte("r")}
-			e.put("m", e.beginQualifier("q"), drivers.Text("v"))
-			m.next().encode(&e, nil, new(pb.MutationProto_Durability))
+			e.put("m", []byte("q"), drivers.Text("v"))
+			calls = append(calls, newMutation(&e, nil, new(pb.MutationProto_Durability)))
 		}
-		done, err := m.send(t.Context(), &cluster{client: failing{errs: c.errs}}, newSlot(nil, time.Minute))
-		if done != c.done || err == nil || errors.Is(err, drivers.ErrUnknown) != c.unknown || len(m.calls) > 0 {
-			t.Errorf("%s: %d done, %v, and %d calls kept; expected %d done, unknown %v and none", c.name, done, err, len(m.calls), c.done, c.unknown)
+		done, err := (&sender{client: failing{errs: c.errs}, timeout: time.Minute}).sendTogether(t.Context(), calls)
+		if done != c.done || err == nil || errors.Is(err, drivers.ErrUnknown) != c.unknown {
+			t.Errorf("%s: %d done, %v; expected %d done, unknown %v", c.name, done, err, c.done, c.unknown)
 		}
 	}
 }
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
 func TestSearchAlone(t *testing.T) {
-	if n := new(writing).together([]step{{search: &statement{}}}); n != 1 {
+	if n := together([]step{{search: &statement{}}}); n != 1 {
 		t.Errorf("one multi holds %d steps, want 1", n)
 	}
 }

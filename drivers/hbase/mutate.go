@@ -2,20 +2,21 @@ package hbase
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/tsuna/gohbase"
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// maxKeptCells is the largest buffer of cells in bytes that a slot keeps.
-const maxKeptCells = 4 << 20
+// nonceGroup distinguishes this process's nonces from those of others.
+var nonceGroup = rand.Uint64()
 
 // mutationKinds are the types of mutation that an edit consists of, each with its actions.
 // Nearly all edits need only one.
@@ -28,103 +29,85 @@ var mutationKinds = [...]struct {
 	{pb.MutationProto_INCREMENT, []action{addToCell}},
 }
 
-// encode makes the call an edit, with the condition if there is one.
-func (c *call) encode(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) {
-	c.begin("", e.table, e.row)
-	c.mutate.begin()
-	c.cells = c.cellsBuf[:0]
+// newMutation returns a call that applies an edit: by one mutation (Mutate), or by several of different types that take
+// effect at once or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an increment
+// that is sent again after its connection was lost, and answers as it did before.
+func newMutation(e *edit, condition *pb.Condition, d *pb.MutationProto_Durability) *call {
+	var all []*pb.Action
+	var cells []byte
+	increments := false
 	for _, k := range mutationKinds {
-		n := 0
+		n := int32(0)
 		for i := range e.ops {
 			if o := &e.ops[i]; slices.Contains(k.actions, o.action) {
-				c.cells = e.appendCell(c.cells, o)
+				cells = appendCell(cells, e.row, o)
 				n++
 			}
 		}
-		if n > 0 {
-			c.mutate.add(k.mutation, e.row, n, d)
+		if n == 0 {
+			continue
 		}
+		m := &pb.MutationProto{Row: e.row, MutateType: k.mutation.Enum(), AssociatedCellCount: &n, Durability: d}
+		if increments = k.mutation == pb.MutationProto_INCREMENT; increments {
+			m.Nonce = proto.Uint64(rand.Uint64())
+		}
+		all = append(all, &pb.Action{Mutation: m})
 	}
-	c.cellsBuf = c.cells[:0]
-	c.asMutation(condition)
-	c.batchable = c.mutate.n == 1 && condition == nil && c.mutate.types[0] != pb.MutationProto_INCREMENT
+	var c *call
+	region := new(pb.RegionSpecifier)
+	if len(all) == 1 {
+		c = newCall("Mutate", e.table, e.row, &pb.MutateRequest{
+			Region: region, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
+		}, new(pb.MutateResponse))
+	} else {
+		c = newCall("Multi", e.table, e.row, &pb.MultiRequest{
+			RegionAction: []*pb.RegionAction{{Region: region, Atomic: yes, Action: all}},
+			NonceGroup:   &nonceGroup, Condition: condition,
+		}, new(pb.MultiResponse))
+	}
+	c.place, c.cells, c.readsRow = region, cells, increments || condition != nil
+	c.batchable = len(all) == 1 && !c.readsRow
 	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
 	// conditional edit may not: its first sending may have changed whether the condition holds.
-	c.once = e.once || condition != nil || c.mutate.n > 1 && c.mutate.types[c.mutate.n-1] == pb.MutationProto_INCREMENT
+	c.once = e.once || condition != nil || len(all) > 1 && increments
+	return c
 }
 
-// increments reports whether the call adds to cells: HBase reads the row first.
-func (c *call) increments() bool {
-	m := &c.mutate
-	return c.writes() && m.types[m.n-1] == pb.MutationProto_INCREMENT
-}
-
-func (e *edit) appendCell(dst []byte, o *op) []byte {
-	kind := byte(typePut)
-	switch o.action {
-	case deleteCell:
-		kind = typeDeleteColumn
-	case deleteFamily:
-		kind = typeDeleteFamily
-	}
-	return appendCell(dst, e.row, o.family, e.qualifier(o), o, kind)
-}
-
-// apply sends an edit. applied is false if the condition does not hold. After an increment the
-// slot's call has the new values (eachCell).
-func (sl *slot) apply(ctx context.Context, e *edit, condition *pb.Condition,
-	d *pb.MutationProto_Durability,
-) (applied bool, err error) {
+// apply sends an edit. applied is false if the condition does not hold. The call has the new values of an increment.
+func (s *sender) apply(ctx context.Context, e *edit, condition *pb.Condition) (c *call, applied bool, err error) {
 	if err := e.check(); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if len(e.ops) == 0 {
-		return true, nil
+		return nil, true, nil
 	}
-	var again backoff
-	defer func() {
-		sl.last = time.Time{}
-		sl.again = false
-	}()
+	again := backoff{deadline: time.Now().Add(s.timeout)}
 	for {
-		sl.call.encode(e, condition, d)
-		m := &sl.call.mutate
-		if m.n > 1 && again.attempts == 0 {
-			again.deadline = time.Now().Add(sl.timeout)
+		c = newMutation(e, condition, s.wal)
+		c.again, c.deadline = again.attempts > 0, again.deadline
+		if err := s.send(ctx, c); err != nil {
+			return nil, false, err
 		}
-		if err := sl.send(ctx); err != nil {
-			return false, err
+		if one, ok := c.response.(*pb.MutateResponse); ok {
+			return c, condition == nil || one.GetProcessed(), nil
 		}
-		if !sl.again && (condition != nil || sl.call.increments()) {
-			sl.cost.Cost.RowsExamined++ // HBase reads the row first
-		}
-		sl.dropLargeBuffer()
-		if m.n == 1 {
-			return condition == nil || m.response.GetProcessed(), nil
-		}
-		refused, err := checkMulti(m)
+		several := c.response.(*pb.MultiResponse)
+		refused, err := checkMulti(several)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		if refused == nil {
-			return condition == nil || m.several.GetProcessed(), nil
+			return c, condition == nil || several.GetProcessed(), nil
 		}
 		if err := again.wait(ctx, refused); err != nil {
-			return false, err
+			return nil, false, err
 		}
-		sl.last = again.deadline
-		sl.again = true
-		if err := sl.awaitRegion(ctx); err != nil {
-			return false, err
+		// A Get of the row makes gohbase find its region and wait for it.
+		find := newGet(e.table, e.row, nil, nil, 1)
+		find.again, find.deadline = true, again.deadline
+		if err := s.send(ctx, find); err != nil {
+			return nil, false, err
 		}
-	}
-}
-
-// dropLargeBuffer drops the buffer of sent cells if it is large.
-func (sl *slot) dropLargeBuffer() {
-	c := sl.call
-	if c.cells = nil; cap(c.cellsBuf) > maxKeptCells {
-		c.cellsBuf = nil
 	}
 }
 
@@ -133,8 +116,8 @@ var errMulti = errors.New("HBase's answer to a change of one row has no result")
 // checkMulti reads the answer to several mutations. gohbase does not see the exceptions in
 // this answer. checkMulti returns one as refused if the region has moved or is busy: then
 // nothing was applied, and the change may be sent again.
-func checkMulti(m *mutateCall) (refused *javaError, err error) {
-	results := m.several.GetRegionActionResult()
+func checkMulti(m *pb.MultiResponse) (refused *javaError, err error) {
+	results := m.GetRegionActionResult()
 	if len(results) != 1 {
 		return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
 	}
@@ -159,13 +142,6 @@ func checkMulti(m *mutateCall) (refused *javaError, err error) {
 	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
 }
 
-// awaitRegion gets the row of the slot's call: that makes gohbase find its region and wait
-// for it.
-func (sl *slot) awaitRegion(ctx context.Context) error {
-	sl.call.asGet(sl.call.table, sl.call.key, nil, nil, 1)
-	return sl.send(ctx)
-}
-
 const (
 	// maxTogether is how many rows one multi reads or changes at most.
 	maxTogether = 500
@@ -175,74 +151,55 @@ const (
 	maxMulti = 4 << 20
 )
 
-// multi sends calls of one table together: one request to each region server. HBase applies
-// each call by itself. The calls keep their buffers for the next multi.
-type multi struct {
-	calls []*call
-	n     int // calls in use
-	batch []hrpc.Call
-}
+// The types of cells (org.apache.hadoop.hbase.KeyValue.Type).
+const (
+	typePut          = 4
+	typeDeleteColumn = 12 // all versions of one column
+	typeDeleteFamily = 14 // all columns of one family
+)
 
-// begin empties the multi.
-func (m *multi) begin() { m.n = 0 }
+const (
+	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+	latest = 1<<63 - 1
+	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
+	// timestamps run ahead of the clock, as an Increment's do.
+	beyond = latest - 1
+	// first is a timestamp before that of every cell that a region server stamps.
+	first = 1
+)
 
-// next adds a call. The caller prepares it.
-func (m *multi) next() *call {
-	if m.n == len(m.calls) {
-		m.calls = append(m.calls, newCall())
-	}
-	m.n++
-	return m.calls[m.n-1]
-}
+// cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
+const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
 
-// send sends the calls and waits for all answers, at most for the slot's timeout. done is how
-// many calls took effect for certain. After an error the multi drops its calls, because gohbase
-// may still write to them.
-func (m *multi) send(ctx context.Context, c *cluster, sl *slot) (done int, err error) {
-	if m.n == 0 {
-		return 0, nil
+// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
+// follows, the length of the key, the length of the value; then the key, which is row,
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
+// that of an op that must hide no older cell, or all of them.
+func appendCell(dst, row []byte, o *op) []byte {
+	key, value := 2+len(row)+1+len(o.family)+len(o.qualifier)+8+1, o.sent()
+	dst = slices.Grow(dst, 12+key+len(value))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(value)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(value)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(o.family)))
+	dst = append(dst, o.family...)
+	dst = append(dst, o.qualifier...)
+	kind, stamp := byte(typePut), uint64(latest)
+	switch o.action {
+	case deleteCell:
+		kind = typeDeleteColumn
+	case deleteFamily:
+		kind = typeDeleteFamily
 	}
-	calls := m.calls[:m.n]
-	bounded, stop := sl.begin(ctx)
-	defer stop(nil)
-	m.batch = m.batch[:0]
-	for _, c := range calls {
-		c.ctx, c.stop = bounded, stop
-		c.sent, c.answered, c.conn, c.block, c.sendings = true, false, nil, nil, 0 // gohbase's own goroutine will send it
-		m.batch = append(m.batch, batchable{c, anyBatchable})
+	switch {
+	case o.early:
+		stamp = first
+	case o.beyond:
+		stamp = beyond
 	}
-	results, ok := c.client.SendBatch(bounded, m.batch)
-	clear(m.batch)
-	if ok {
-		sl.countBatch(calls)
-		m.dropLargeBuffers()
-		return m.n, nil
-	}
-	m.calls = nil
-	for i := range results {
-		failed := results[i].Error
-		switch {
-		case failed == nil:
-			done++
-		case errors.Is(failed, gohbase.NotExecutedError):
-		case err == nil || !errors.Is(err, drivers.ErrUnknown):
-			err = explain(ctx, calls[i], failed)
-		}
-	}
-	if err == nil && done < len(calls) {
-		err = explain(ctx, calls[0], gohbase.NotExecutedError)
-	}
-	return done, err
-}
-
-// dropLargeBuffers drops the buffers of sent cells if they are large together.
-func (m *multi) dropLargeBuffers() {
-	size := 0
-	for _, c := range m.calls {
-		c.cells = nil
-		size += cap(c.cellsBuf)
-	}
-	for i := 0; size > maxKeptCells && i < len(m.calls); i++ {
-		m.calls[i].cellsBuf = nil
-	}
+	dst = binary.BigEndian.AppendUint64(dst, stamp)
+	dst = append(dst, kind)
+	return append(dst, value...)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tsuna/gohbase/pb"
 
@@ -225,40 +224,13 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 }
 
 // compiler knows the schemas that were applied to a store, and compiles their patterns.
-type compiler struct {
-	mu      sync.RWMutex       // guards layouts
-	layouts map[string]*layout // by the name of the applied schema
-	tables  plan.Tables[table]
-}
-
-// add adds an applied schema.
-func (c *compiler) add(l *layout) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.layouts == nil {
-		c.layouts = make(map[string]*layout)
-	}
-	c.tables.Add(l.schema, l.tables)
-	c.layouts[l.schema.Name] = l
-}
-
-// clear forgets all schemas.
-func (c *compiler) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tables.Clear()
-	clear(c.layouts)
-}
+type compiler struct{ tables plan.Tables[table] }
 
 // names returns the names of the HBase tables.
 func (c *compiler) names() map[string]bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	names := make(map[string]bool)
-	for _, l := range c.layouts {
-		for _, r := range l.roots {
-			names[r.name] = true
-		}
+	for t := range c.tables.All() {
+		names[string(t.hbase)] = true
 	}
 	return names
 }
@@ -271,24 +243,17 @@ func tableOf(region string) string {
 
 // compile compiles a pattern of an applied schema.
 func (c *compiler) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		return c.compileBatch(p)
-	}
-	p, table, err := c.tables.Find(p)
-	if err != nil {
-		return nil, err
-	}
-	st := &statement{Plan: plan.Of(p), table: table}
+	return plan.Compile(p, c.tables.Find, compileOne, compileBatch)
+}
+
+func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
+	st := &statement{Plan: plan.Of(p), table: t}
 	return st, st.compile()
 }
 
 // compileBatch compiles a batch. HBase is atomic only within one row, so all parts
 // of an atomic batch must write the same HBase row.
-func (c *compiler) compileBatch(p *schemas.Pattern) (*statement, error) {
-	parts, err := plan.Compile(p, c.compile)
-	if err != nil {
-		return nil, err
-	}
+func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	st := &statement{Plan: plan.Of(p), parts: parts}
 	return st, st.checkAtomic()
 }

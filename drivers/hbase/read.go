@@ -3,7 +3,8 @@ package hbase
 import (
 	"bytes"
 	"context"
-	"slices"
+	"encoding/binary"
+	"errors"
 
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
@@ -13,39 +14,10 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// reading is the state of one read. It keeps its buffers for the next one.
-type reading struct {
-	*slots
-	ctx   context.Context
-	st    *statement
-	args  []drivers.Value
-	yield plan.Yield
-	left  func() int64 // how many more rows are wanted (plan.Session.Left)
-
-	scan   scanner
-	whole  scanRange // what a scan of rows reads, without its range
-	key    []byte    // row key
-	rest   []byte    // qualifier, or the beginning of one
-	bounds bounds
-
-	keyVals []drivers.Value // primary key of the current row
-	vals    []drivers.Value // its columns
-	statics []drivers.Value // the static columns of its partition
-	row     []drivers.Value // the row that yield gets
-	arena   []byte          // bytes of decoded key columns that are not raw
-
-	rows   rowSink
-	static rowDecoder
-	cells  cellSink
-	fixed  []drivers.Value // the key columns that a read binds
-
-	staticOf         []byte // row key of the partition whose static columns are in statics
-	staticKey        []byte // row key of the current row's partition
-	element          pb.Column
-	elementRequested []*pb.Column
-	prefixes         [][]byte // prefixes of qualifiers, in the order of the list that in binds
-	sorted           [][]byte // the same prefixes, sorted
-	multi            multi
+// session runs statements for one worker.
+type session struct {
+	plan.Session[*statement]
+	*sender
 
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
@@ -55,42 +27,100 @@ type reading struct {
 	skippedKeys [][]byte
 }
 
-// RunRead implements plan.Runner.
-func (r *reading) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
-	p, t, parts := st.Pattern(), st.table, st.table.row
-	if p.Static {
-		parts = t.static
+var (
+	_ drivers.Session  = (*session)(nil)
+	_ drivers.Tolerant = (*session)(nil)
+	_ drivers.Skipper  = (*session)(nil)
+)
+
+func newSession(c *cluster) *session {
+	s := &session{sender: c.newSender()}
+	s.Init(&c.Gate, s)
+	return s
+}
+
+// Tolerate implements drivers.Tolerant.
+func (s *session) Tolerate(on bool) { s.tolerant = on }
+
+// skip counts a row that has cells and no marker: mailbench did not write it.
+func (s *session) skip(key []byte) {
+	s.skipped++
+	if len(s.skippedKeys) < drivers.SkippedNamed {
+		s.skippedKeys = append(s.skippedKeys, bytes.Clone(key))
 	}
-	r.ctx, r.st, r.args, r.yield, r.staticOf = ctx, st, args, yield, nil
-	r.keyVals, r.vals = slices.Grow(r.keyVals[:0], len(t.key))[:len(t.key)], slices.Grow(r.vals[:0], st.view.n)[:st.view.n]
-	r.row, r.fixed = slices.Grow(r.row[:0], len(st.out))[:len(st.out)], append(r.fixed[:0], args[:len(p.By)]...)
-	r.rows.view, r.rows.vals, r.rows.key, r.rows.parts = &st.view, r.vals, nil, parts
-	// A scan of a whole table is an audit. It must not push what is measured out of the cache.
-	r.whole = scanRange{columns: st.view.requested, filter: st.view.filter, left: r.left, uncached: p.Kind == schemas.Scan}
+}
+
+// Skipped implements drivers.Skipper. It returns what skip counted, and begins again.
+func (s *session) Skipped() (rows int64, keys [][]byte) {
+	rows, keys = s.skipped, s.skippedKeys
+	s.skipped, s.skippedKeys = 0, nil
+	return rows, keys
+}
+
+// reading is one read.
+type reading struct {
+	*session
+	ctx   context.Context
+	st    *statement
+	args  []drivers.Value
+	fixed []drivers.Value // the key columns that it binds
+	parts []keyPart       // of the row keys
+	yield plan.Yield
+
+	bounds  bounds
+	keyVals []drivers.Value // primary key of the current row
+	vals    []drivers.Value // its columns
+	statics []drivers.Value // the static columns of its partition
+	row     []drivers.Value // the row that yield gets
+	arena   []byte          // bytes of decoded key columns that are not raw
+
+	rows     rowSink
+	cells    cellSink
+	staticOf []byte // row key of the partition whose static columns are in statics
+}
+
+// RunRead implements plan.Runner.
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
+	p, t := st.Pattern(), st.table
+	r := &reading{
+		session: s, ctx: ctx, st: st, args: args, fixed: args[:len(p.By):len(p.By)], parts: t.row, yield: yield,
+		keyVals: make([]drivers.Value, len(t.key)), vals: make([]drivers.Value, st.view.n),
+		row: make([]drivers.Value, len(st.out)),
+	}
+	if p.Static {
+		r.parts = t.static
+	}
+	r.rows = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
+	r.cells.reading = r
 	switch {
 	case t.wide() && !p.Static:
-		err = r.readCells()
+		return r.readCells()
 	case st.Layout.Element >= 0:
-		err = r.getElement()
+		return r.getElement()
 	case p.Kind == schemas.Get && st.Layout.In >= 0:
-		err = r.getMany(parts)
+		return r.getMany(args[st.Layout.In].Elems())
 	case p.Kind == schemas.Get:
-		err = r.getOne(parts)
+		return r.getOne()
 	case st.Layout.In >= 0:
-		err = r.sliceMany(parts, args[st.Layout.In].Elems())
-	default:
-		err = r.slice(parts, r.fixed)
+		return r.sliceMany(args[st.Layout.In].Elems())
 	}
-	r.args, r.yield = nil, nil
-	return err
+	return r.slice(r.fixed)
+}
+
+// scanOf returns what a scan of rows reads, without its range. A scan of a whole table is an audit. It must not push
+// what is measured out of the cache.
+func (r *reading) scanOf() scanRange {
+	return scanRange{
+		columns: r.st.view.requested, filter: r.st.view.filter, left: r.Left, uncached: r.st.Pattern().Kind == schemas.Scan,
+	}
 }
 
 // slice scans the rows that begin with the fixed columns.
-func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
-	if err := r.bounds.set(r.st, parts, fixed, r.args); err != nil || r.bounds.none {
+func (r *reading) slice(fixed []drivers.Value) error {
+	if err := r.bounds.set(r.st, r.parts, fixed, r.args); err != nil || r.bounds.none {
 		return err
 	}
-	scan := r.whole
+	scan := r.scanOf()
 	scan.start, scan.stop, scan.reversed = r.bounds.lower, r.bounds.upper, r.st.backward
 	if scan.reversed {
 		scan.start, scan.stop = scan.stop, scan.start
@@ -99,34 +129,34 @@ func (r *reading) slice(parts []keyPart, fixed []drivers.Value) error {
 	if len(r.st.filters) > 0 {
 		scan.filter, scan.filtered = r.valuesAre(), true
 	}
-	return r.scan.run(r.ctx, r.st.table.hbase, scan, &r.rows)
+	return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
 }
 
 // sliceMany scans the rows of each element of a list. If it can, it scans them together, from the first to
 // the last, and HBase seeks from one to the next.
-func (r *reading) sliceMany(parts []keyPart, list []drivers.Value) error {
-	ranges, err := r.ranges(parts, list)
+func (r *reading) sliceMany(list []drivers.Value) error {
+	ranges, err := r.ranges(list)
 	if err == nil && ranges != nil {
-		scan := r.whole
+		scan := r.scanOf()
 		scan.start, scan.stop, scan.filtered = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.filters) > 0
 		scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), r.valuesAre())
-		return r.scan.run(r.ctx, r.st.table.hbase, scan, &r.rows)
+		return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
 	}
 	for i := 0; i < len(list) && err == nil; i++ {
-		err = r.slice(parts, append(r.fixed, list[i]))
+		err = r.slice(append(r.fixed, list[i]))
 	}
 	return err
 }
 
 // ranges returns the ranges of rows of all elements of a list. It returns none if one scan does not yield them in the
 // order of the list.
-func (r *reading) ranges(parts []keyPart, list []drivers.Value) ([]*filter.RowRange, error) {
+func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
 	if p := r.st.Pattern(); len(list) < 2 || p.From != nil || p.To != nil || len(p.After) > 0 || r.st.backward {
 		return nil, nil
 	}
 	ranges := make([]*filter.RowRange, len(list))
 	for i, v := range list {
-		if err := r.bounds.set(r.st, parts, append(r.fixed, v), r.args); err != nil {
+		if err := r.bounds.set(r.st, r.parts, append(r.fixed, v), r.args); err != nil {
 			return nil, err
 		}
 		if r.bounds.none || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {
@@ -147,14 +177,19 @@ func (r *reading) valuesAre() *pb.Filter {
 	return allOf(append(all, r.st.view.filter)...)
 }
 
+// newGet returns a Get of the row of one key.
+func (r *reading) newGet(key ...drivers.Value) (*call, error) {
+	row, err := rowKey(r.parts, key)
+	return newGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
+}
+
 // getOne yields the row of one key.
-func (r *reading) getOne(parts []keyPart) error {
-	if err := r.rowKey(parts, r.args[:len(parts)]); err != nil {
-		return err
+func (r *reading) getOne() error {
+	c, err := r.newGet(r.args[:len(r.parts)]...)
+	if err == nil {
+		err = r.send(r.ctx, c)
 	}
-	c := r.slot.call
-	c.asGet(r.st.table.hbase, r.key, r.st.view.requested, r.st.view.filter, 0)
-	if err := r.slot.send(r.ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	return r.yieldGot(c)
@@ -162,8 +197,10 @@ func (r *reading) getOne(parts []keyPart) error {
 
 // yieldGot yields the row that a Get has returned.
 func (r *reading) yieldGot(c *call) error {
-	if err := c.eachCell(r.rows.take); err != nil {
-		return err
+	for _, cell := range c.found() {
+		if err := r.rows.take(cell); err != nil {
+			return err
+		}
 	}
 	return r.rows.end()
 }
@@ -171,91 +208,67 @@ func (r *reading) yieldGot(c *call) error {
 // getElement yields one value of a map.
 func (r *reading) getElement() error {
 	st, column := r.st, r.st.Pattern().Element
-	if err := r.rowKey(st.table.row, r.args[:len(st.table.row)]); err != nil {
+	key, err := rowKey(st.table.row, r.args[:len(st.table.row)])
+	if err != nil {
 		return err
 	}
-	own, element := len(column.Name), st.Layout.Element
-	var err error
-	r.rest = append(append(r.rest[:0], column.Name...), elements)
-	if r.rest, err = appendKey(r.rest, elementParts(column.Type), r.args[element:element+1]); err != nil {
+	element := append([]byte(column.Name), elements)
+	element, err = appendKey(element, elementParts(column.Type), r.args[st.Layout.Element:st.Layout.Element+1])
+	if err != nil {
 		return err
 	}
 	family, _ := st.family()
-	c := r.slot.call
-	c.asGet(st.table.hbase, r.key, r.requestedFor(family, r.rest[:own], r.rest), nil, 0)
-	if err := r.slot.send(r.ctx); err != nil {
+	c := newGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
+	if err := r.send(r.ctx, c); err != nil {
 		return err
 	}
 	d := &r.rows.rowDecoder
-	d.elems = d.elems[:0]
-	if err := c.eachCell(d.take); err != nil || len(d.elems) != 2 {
-		return err
+	for _, cell := range c.found() {
+		if err := d.take(cell); err != nil {
+			return err
+		}
 	}
-	r.slot.cost.Cost.RowsExamined++
-	r.row = append(r.row[:0], d.elems[1])
-	return r.yield(r.row)
+	if len(d.elems) != 2 {
+		return nil
+	}
+	r.scanned(1)
+	return r.yield(d.elems[1:])
 }
 
 // getMany yields the rows of a list of keys, in its order. It requests those of a multi together: as
 // many as the pattern reads in parallel, so that their answers fit into memory.
-func (r *reading) getMany(parts []keyPart) error {
-	list := r.args[r.st.Layout.In].Elems()
+func (r *reading) getMany(list []drivers.Value) error {
 	together := maxTogether
 	if n := r.st.Pattern().Parallel; n > 0 {
 		together = n
 	}
 	for len(list) > 0 {
-		n := min(together, len(list))
-		r.multi.begin()
-		r.rest = r.rest[:0]
-		for _, v := range list[:n] {
-			if err := r.rowKey(parts, append(r.fixed, v)); err != nil {
+		calls := make([]*call, min(together, len(list)))
+		for i := range calls {
+			var err error
+			if calls[i], err = r.newGet(append(r.fixed, list[i])...); err != nil {
 				return err
 			}
-			at := len(r.rest)
-			r.rest = append(r.rest, r.key...)
-			key, c := r.rest[at:len(r.rest):len(r.rest)], r.multi.next()
-			c.asGet(r.st.table.hbase, key, r.st.view.requested, r.st.view.filter, 0)
 		}
-		if _, err := r.multi.send(r.ctx, r.cluster, r.slot); err != nil {
+		if _, err := r.sendTogether(r.ctx, calls); err != nil {
 			return err
 		}
-		for _, c := range r.multi.calls[:n] {
+		for _, c := range calls {
 			if err := r.yieldGot(c); err != nil {
 				return err
 			}
 		}
-		list = list[n:]
+		list = list[len(calls):]
 	}
 	return nil
 }
 
-// Tolerate implements drivers.Tolerant: a value that cannot be decoded is yielded as a broken one, or not.
-func (r *reading) Tolerate(on bool) {
-	r.tolerant, r.rows.tolerant, r.static.tolerant = on, on, on
-}
-
-// skip counts a row that has cells and no marker: mailbench did not write it.
-func (r *reading) skip(key []byte) {
-	r.skipped++
-	if len(r.skippedKeys) < drivers.SkippedNamed {
-		r.skippedKeys = append(r.skippedKeys, bytes.Clone(key))
-	}
-}
-
-// Skipped implements drivers.Skipper. It returns what skip counted, and begins again.
-func (r *reading) Skipped() (rows int64, keys [][]byte) {
-	rows, keys = r.skipped, r.skippedKeys
-	r.skipped, r.skippedKeys = 0, nil
-	return rows, keys
-}
-
 // rowKey encodes the first columns of a row key.
-func (r *reading) rowKey(parts []keyPart, vals []drivers.Value) (err error) {
-	if r.key, err = appendKey(r.key[:0], parts, vals); err == nil && len(vals) == len(parts) {
-		err = checkRow(r.key)
+func rowKey(parts []keyPart, vals []drivers.Value) (key []byte, err error) {
+	if key, err = appendKey(nil, parts, vals); err == nil && len(vals) == len(parts) {
+		err = checkRow(key)
 	}
-	return err
+	return key, err
 }
 
 // emit yields the current row.
@@ -274,58 +287,206 @@ func (r *reading) emit() error {
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has
 // them already.
-func (r *reading) readStatics() (err error) {
+func (r *reading) readStatics() error {
 	t, view := r.st.table, &r.st.statics
-	r.statics = slices.Grow(r.statics[:0], view.n)[:view.n]
 	if r.keyVals[0].Broken() {
-		clear(r.statics)
+		r.statics, r.staticOf = make([]drivers.Value, view.n), nil
 		return nil
 	}
-	if r.staticKey, err = appendKey(r.staticKey[:0], t.static, r.keyVals[:len(t.static)]); err != nil {
+	key, err := appendKey(nil, t.static, r.keyVals[:len(t.static)])
+	if err != nil || r.staticOf != nil && bytes.Equal(r.staticOf, key) {
 		return err
 	}
-	if r.staticOf != nil && slices.Equal(r.staticOf, r.staticKey) {
-		return nil
-	}
-	r.staticOf = append(r.staticOf[:0], r.staticKey...)
-	clear(r.statics)
-	d := &r.static
-	d.view, d.vals, d.key = view, r.statics, nil
-	sl := r.parallel(1)[0]
-	c := sl.call
-	c.asGet(t.hbase, r.staticOf, view.requested, view.filter, 0)
-	if err := sl.send(r.ctx); err != nil {
+	r.statics, r.staticOf = make([]drivers.Value, view.n), key
+	d := rowDecoder{view: view, vals: r.statics, tolerant: r.tolerant}
+	c := newGet(t.hbase, key, view.requested, view.filter, 0)
+	if err := r.send(r.ctx, c); err != nil {
 		return err
 	}
-	if err := c.eachCell(d.take); err != nil {
-		return err
+	for _, cell := range c.found() {
+		if err := d.take(cell); err != nil {
+			return err
+		}
 	}
 	if d.key != nil {
 		d.endCollection()
-		r.slot.cost.Cost.RowsExamined++
+		r.scanned(1)
 	}
 	return nil
 }
 
-// session runs statements for one worker.
-type session struct {
-	plan.Session[*statement]
-	slots
-	reading
-	writing
+// A collection is stored as a cell of its own and one cell for each element. With c
+// the column's name and e the element, or a map's key:
+//
+//	c              → stamp           when the collection was last put or deleted
+//	c, 0, e        → stamp           an element of a set
+//	c, 0, e        → stamp, value    an entry of a map
+//	c, 0, stamp    → value           an element of a list
+//
+// Elements older than the collection's own cell do not count. That is why neither an append
+// nor a put that replaces the collection has to read. HBase's timestamp decides which cell is
+// older; within one millisecond the stamp does. A stamp is nanoseconds of the client's clock.
+// In lists the client's processTag follows it.
+const elements = 0
+
+// rowDecoder makes columns of the cells of one HBase row. Its user sets view and vals for a read.
+type rowDecoder struct {
+	view *view
+	vals []drivers.Value
+
+	tolerant bool // a value that cannot be decoded becomes a broken one
+
+	key    []byte // row key of the current row; nil between rows
+	exists bool   // the row exists
+
+	// The collection whose cells take is reading.
+	at    *wanted
+	from  int    // index of its first element in elems
+	stamp uint64 // HBase's timestamp of its own cell, in ms; 0 if it has none
+	since uint64 // stamp in its own cell; 0 if it has none
+	elems []drivers.Value
+	arena []byte
 }
 
-var (
-	_ drivers.Session  = (*session)(nil)
-	_ drivers.Tolerant = (*session)(nil)
-	_ drivers.Skipper  = (*session)(nil)
-)
+// take takes the next cell of the row.
+func (d *rowDecoder) take(c *pb.Cell) error {
+	if d.key == nil {
+		clear(d.vals)
+		d.key, d.exists, d.at = c.Row, !d.view.row, nil
+		d.elems, d.arena = d.elems[:0], d.arena[:0]
+	}
+	if string(c.Qualifier) == markerName {
+		d.exists = true
+		return nil
+	}
+	for i := range d.view.want {
+		w := &d.view.want[i]
+		n := len(w.name)
+		if len(c.Qualifier) < n || string(c.Qualifier[:n]) != w.name {
+			continue
+		}
+		switch collection := w.typ.Collection(); {
+		case len(c.Qualifier) == n && collection:
+			d.begin(w)
+			d.stamp = c.GetTimestamp()
+			if len(c.Value) == 8 {
+				d.since = binary.BigEndian.Uint64(c.Value)
+			}
+			return nil
+		case len(c.Qualifier) == n:
+			d.exists = d.exists || w.exists
+			var err error
+			d.vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
+			return err
+		case collection && c.Qualifier[n] == elements:
+			if d.at != w {
+				d.begin(w)
+			}
+			return d.element(c.Qualifier[n+1:], c.Value, c.GetTimestamp())
+		}
+	}
+	return nil
+}
 
-func newSession(c *cluster) *session {
-	s := &session{slots: slots{cluster: c, slot: c.newSlot()}}
-	s.Init(&c.Gate, s)
-	s.reading.slots, s.reading.scan.slot, s.reading.left = &s.slots, s.slot, s.Left
-	s.reading.rows.r, s.reading.cells.reading = &s.reading, &s.reading
-	s.writing.slots, s.writing.find = &s.slots, &s.reading
-	return s
+// begin begins the cells of a collection.
+func (d *rowDecoder) begin(w *wanted) {
+	d.endCollection()
+	d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
+}
+
+// endCollection sets the column of the current collection, if there is one.
+func (d *rowDecoder) endCollection() {
+	at := d.at
+	if at == nil || len(d.elems) == d.from {
+		return
+	}
+	switch elems := d.elems[d.from:]; at.typ.Kind {
+	case schemas.Set:
+		d.vals[at.at] = drivers.SetOf(elems)
+	case schemas.List:
+		d.vals[at.at] = drivers.ListOf(elems)
+	default:
+		d.vals[at.at] = drivers.MapOf(elems)
+	}
+}
+
+var errElement = errors.New("an element of a collection that mailbench did not write")
+
+// element takes one element of the current collection.
+func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
+	t := d.at.typ
+	stamped := value
+	if t.Kind == schemas.List {
+		stamped = key
+	}
+	if len(stamped) < 8 && d.tolerant {
+		d.elems = append(d.elems, drivers.Broken(stamped))
+		if t.Kind == schemas.Map {
+			d.elems = append(d.elems, drivers.Broken(value))
+		}
+		return nil
+	}
+	if len(stamped) < 8 {
+		return errElement
+	}
+	if stamp < d.stamp || stamp == d.stamp && binary.BigEndian.Uint64(stamped) < d.since {
+		return nil
+	}
+	if t.Kind == schemas.List {
+		v, err := decodeValue(t.Elem.Kind, value, d.tolerant)
+		d.elems = append(d.elems, v)
+		return err
+	}
+	at := len(d.elems)
+	d.elems = append(d.elems, drivers.Value{})
+	var err error
+	d.arena, err = decodeKey(elementParts(t), key, d.elems[at:], d.arena, d.tolerant)
+	if err == nil && t.Kind == schemas.Map {
+		var v drivers.Value
+		v, err = decodeValue(t.Elem.Kind, value[8:], d.tolerant)
+		d.elems = append(d.elems, v)
+	}
+	return err
+}
+
+// elementParts returns how a qualifier ends with an element of a set or a key of a map.
+func elementParts(t schemas.Type) []keyPart {
+	kind := t.Elem.Kind
+	if t.Kind == schemas.Map {
+		kind = t.Key.Kind
+	}
+	return []keyPart{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
+}
+
+// rowSink yields rows that are HBase rows, or the static columns of partitions.
+type rowSink struct {
+	rowDecoder
+	r *reading
+}
+
+func (k *rowSink) restartRow() { k.key = nil }
+
+// end yields the current row, if it exists.
+func (k *rowSink) end() (err error) {
+	key, r := k.key, k.r
+	if key == nil {
+		return nil
+	}
+	k.key = nil
+	if len(r.st.filters) == 0 { // else HBase's scan metrics count them
+		r.scanned(1)
+	}
+	if !k.exists {
+		if k.tolerant {
+			r.skip(key)
+		}
+		return nil
+	}
+	if k.at != nil {
+		k.endCollection()
+	}
+	if r.arena, err = decodeKey(r.parts, key, r.keyVals, r.arena[:0], k.tolerant); err != nil {
+		return err
+	}
+	return r.emit()
 }

@@ -364,7 +364,7 @@ patterns:
 		w.write("put", p, drivers.Int(int32(k)), drivers.Blob(make([]byte, 100<<10)), drivers.Int(0))
 	}
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).slot.rpc = sent
+	w.session.(*session).rpc = sent
 	all := w.prepare("all")
 	for _, canceled := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -18,11 +18,8 @@ func TestRequests(t *testing.T) {
 	oracle := apply(t, st, "oracle")
 	w := newWorker(t, st, james)
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).slot.rpc = sent
-	st.client = batches{st.client, sent}
-	for _, l := range w.session.(*session).parallel(4) {
-		l.rpc = sent
-	}
+	own := w.session.(*session)
+	own.rpc, own.client = sent, batches{st.client, sent}
 	box, uid := drivers.UUID([16]byte{1}), func(n int) drivers.Value { return drivers.Bigint(int64(n)) }
 	null, data := drivers.Value{}, drivers.Blob([]byte("data"))
 	chunk := func(n, c int) drivers.Call {

@@ -4,42 +4,149 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 )
+
+// Field numbers of HBase's protocol that gohbase's copy of it lacks.
+const (
+	fieldLimitOfRows     = 11 // ScanRequest.limit_of_rows
+	fieldIncludeStartRow = 21 // Scan.include_start_row
+	fieldIncludeStopRow  = 22 // Scan.include_stop_row
+)
+
+// maxResultSize bounds what one step of a scan returns, in bytes: HBase's own
+// client requests as much. A row that is larger comes in several steps.
+const maxResultSize = 2 << 20
+
+// scanRange says what a scanner reads: the rows from start to stop. An empty end means no
+// bound.
+type scanRange struct {
+	start, stop []byte
+	skipStart   bool // start is not in the range
+	reversed    bool // HBase reads from the last row to the first; only then is stop in the range
+	columns     []*pb.Column
+	filter      *pb.Filter
+	left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
+	uncached    bool         // HBase keeps the blocks that it reads out of its cache
+	filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
+}
+
+// The fields of a scan that gohbase lacks.
+var (
+	withoutStart = varint(fieldIncludeStartRow, 0)
+	withStop     = varint(fieldIncludeStopRow, 1)
+)
+
+func varint(field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), n)
+}
+
+// newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
+// one on the range. If counts, HBase returns how many rows it reads.
+func newScan(table []byte, r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
+	key := r.start
+	if r.reversed {
+		key = r.lastKey()
+	}
+	q := &pb.ScanRequest{
+		Region: new(pb.RegionSpecifier), ScannerId: scanner, NumberOfRows: proto.Uint32(maxFetch), ClientHandlesPartials: yes,
+		ClientHandlesHeartbeats: yes,
+	}
+	if limit > 0 {
+		q.NumberOfRows = &limit
+		q.ProtoReflect().SetUnknown(varint(fieldLimitOfRows, uint64(limit)))
+	}
+	if counts {
+		q.TrackScanMetrics = yes
+	}
+	if scanner == nil {
+		q.Scan = r.opening(counts)
+	}
+	c := newCall("Scan", table, key, q, new(pb.ScanResponse))
+	c.place = q.Region
+	return c
+}
+
+// opening is what opens a scanner on the range.
+func (r *scanRange) opening(counts bool) *pb.Scan {
+	scan := &pb.Scan{
+		StartRow: r.start, StopRow: r.stop, Column: r.columns, Filter: r.filter, MaxResultSize: proto.Uint64(maxResultSize),
+		Reversed: &r.reversed, CacheBlocks: proto.Bool(!r.uncached),
+	}
+	if counts {
+		scan.Column = withNameless(r.columns)
+	}
+	var unknown []byte
+	if r.skipStart {
+		unknown = withoutStart
+	}
+	if r.reversed && len(r.stop) > 0 {
+		unknown = slices.Concat(unknown, withStop)
+	}
+	scan.ProtoReflect().SetUnknown(unknown)
+	return scan
+}
+
+// withNameless returns the columns with one more in each family that lists its columns: one without
+// a name, which no row has. A scan without it takes the row where it begins for one that it has
+// read, whether there is such a row or not, if the table has files and none of them deletes that
+// row (StoreFileScanner.requestSeek in HBase: a Bloom filter saves the seek, and a made-up cell
+// is there instead).
+func withNameless(columns []*pb.Column) []*pb.Column {
+	all := make([]*pb.Column, len(columns))
+	for i, c := range columns {
+		all[i] = c
+		if len(c.Qualifier) > 0 {
+			all[i] = &pb.Column{Family: c.Family, Qualifier: slices.Insert(slices.Clone(c.Qualifier), 0, []byte{})}
+		}
+	}
+	return all
+}
+
+// maxFetch is how many rows one step fetches at most if there is no limit.
+const maxFetch = 1<<31 - 1
+
+var yes = proto.Bool(true)
 
 // sink takes the cells that a read returns, HBase row by HBase row.
 type sink interface {
 	// take takes a cell. end is called after the last cell of a row. If either returns an
 	// error, the read ends: without an error if it is errDone.
-	take(c cell, stamp uint64) error
+	take(c *pb.Cell) error
 	end() error
 	// restartRow says that the current row will come again, from its first cell.
 	restartRow()
 }
 
 // eachCell is a sink that gets each cell.
-type eachCell func(c cell) error
+type eachCell func(c *pb.Cell) error
 
-func (do eachCell) take(c cell, _ uint64) error { return do(c) }
-func (eachCell) end() error                     { return nil }
-func (eachCell) restartRow()                    {}
+func (do eachCell) take(c *pb.Cell) error { return do(c) }
+func (eachCell) end() error               { return nil }
+func (eachCell) restartRow()              {}
 
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
-	slot  *slot
+	*sender
 	table []byte
 	r     scanRange
 	sink  sink
 
-	row         []byte // key of the current HBase row, or of the last one
-	open        bool   // more cells of row may come
-	id          uint64 // the number of the region server's scanner
-	scannerOpen bool   // the region server's scanner is open
-	rows        uint32 // number of rows that this scanner of the region server has returned
-	counts      bool   // HBase returns how many rows it reads
-	lost        int    // number of scanners lost since the last cell
+	row    []byte  // key of the current HBase row, or of the last one
+	open   bool    // more cells of row may come
+	id     *uint64 // the number of the region server's scanner, if that is open
+	rows   int     // number of rows that this scanner of the region server has returned
+	counts bool    // HBase returns how many rows it reads
+	lost   int     // number of scanners lost since the last cell
+	again  bool    // the next call repeats one whose scanner was lost
 }
 
 // errDone is the error of a sink that wants no more.
@@ -52,21 +159,19 @@ const maxLost = 10
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
-// run scans a range of a table until the range or the sink is at its end.
-func (s *scanner) run(ctx context.Context, table []byte, r scanRange, to sink) error {
-	r.start, r.stop = append(s.r.start[:0], r.start...), append(s.r.stop[:0], r.stop...)
-	s.table, s.r, s.sink, s.counts = table, r, to, r.filtered || s.slot.tally != nil
-	s.row, s.open, s.scannerOpen, s.lost = s.row[:0], false, false, 0
+// scan reads a range of a table until the range or the sink is at its end.
+func (s *sender) scan(ctx context.Context, table []byte, r scanRange, to sink) error {
+	sc := &scanner{sender: s, table: table, r: r, sink: to, counts: r.filtered || s.tally != nil}
 	for {
-		done, err := s.region(ctx)
-		if s.scannerOpen {
-			s.close(ctx)
+		done, err := sc.region(ctx)
+		if sc.id != nil {
+			sc.close(ctx)
 		}
 		switch {
-		case err != nil && s.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
-			s.lost++
-			s.resume()
-			s.slot.again = true
+		case err != nil && sc.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
+			sc.lost++
+			sc.resume()
+			sc.again = true
 		case err == errDone:
 			return nil
 		case done || err != nil:
@@ -79,45 +184,42 @@ func (s *scanner) run(ctx context.Context, table []byte, r scanRange, to sink) e
 func (s *scanner) resume() {
 	if s.open {
 		s.sink.restartRow()
-		s.r.start, s.r.skipStart = append(s.r.start[:0], s.row...), false
+		s.r.start, s.r.skipStart = s.row, false
 		s.open = false
 	} else if len(s.row) > 0 {
-		s.r.start, s.r.skipStart = append(s.r.start[:0], s.row...), true
+		s.r.start, s.r.skipStart = s.row, true
 	}
 }
 
 // region scans one region. done is true if the scan ends there.
 func (s *scanner) region(ctx context.Context) (done bool, err error) {
-	var opened *uint64
 	for s.rows = 0; ; {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		c, limit := s.slot.call, uint32(0)
+		limit := uint32(0)
 		if s.r.left != nil {
 			if left := s.r.left(); left > 0 && left < maxFetch {
 				limit = uint32(left)
 			}
 		}
-		c.asScan(s.table, &s.r, opened, limit, s.counts)
-		err := s.slot.send(ctx)
-		s.slot.again = false
-		if err != nil {
+		c := newScan(s.table, &s.r, s.id, limit, s.counts)
+		c.again, s.again = s.again, false
+		if err := s.send(ctx, c); err != nil {
 			return false, err
 		}
-		answer := &c.scan.response
+		answer := c.response.(*pb.ScanResponse)
 		if s.r.filtered {
-			s.count(answer)
+			s.countRows(answer)
 		}
-		if opened == nil {
-			s.id, s.scannerOpen, opened = answer.GetScannerId(), answer.ScannerId != nil, &s.id
+		if s.id == nil {
+			s.id = answer.ScannerId
 		}
-		region := c.region
 		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
 		if !inRegion || !anywhere {
-			s.scannerOpen = false // HBase has closed it
+			s.id = nil // HBase has closed it
 		}
-		if err := s.results(c); err != nil {
+		if err := s.results(answer); err != nil {
 			return true, err
 		}
 		if inRegion && anywhere {
@@ -130,7 +232,7 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 			}
 		}
 		if !inRegion {
-			return s.nextRegion(region.StartKey(), region.StopKey()), nil
+			return s.nextRegion(c.region.StartKey(), c.region.StopKey()), nil
 		}
 		if limit == 0 || s.rows == 0 {
 			return true, nil
@@ -140,45 +242,36 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// count counts the rows that HBase read for an answer.
-func (s *scanner) count(answer *pb.ScanResponse) {
+// countRows counts the rows that HBase read for an answer.
+func (s *scanner) countRows(answer *pb.ScanResponse) {
 	for _, m := range answer.GetScanMetrics().GetMetrics() {
 		if m.GetName() == metricRows {
-			s.slot.cost.Cost.RowsExamined += m.GetValue()
+			s.scanned(int(m.GetValue()))
 			return
 		}
 	}
-	s.slot.cost.Cost.Unreported++
+	s.count(drivers.Cost{Unreported: 1})
 }
 
 // results gives the cells of one answer to the sink.
-func (s *scanner) results(c *call) (err error) {
-	block := c.block
-	if len(block) > 0 {
+func (s *scanner) results(answer *pb.ScanResponse) error {
+	for _, result := range answer.GetResults() {
 		s.lost = 0
-	}
-	partial := c.scan.response.GetPartialFlagPerResult()
-	for i, n := range c.scan.response.GetCellsPerResult() {
-		for range n {
-			var cl cell
-			var stamp uint64
-			if cl, stamp, block, err = nextCell(block); err != nil {
-				return err
-			}
-			if !s.open || !bytes.Equal(cl.row, s.row) {
+		for _, c := range result.GetCell() {
+			if !s.open || !bytes.Equal(c.Row, s.row) {
 				if s.open {
 					if err := s.sink.end(); err != nil {
 						return err
 					}
 				}
-				s.row, s.open = append(s.row[:0], cl.row...), true
+				s.row, s.open = c.Row, true
 				s.rows++
 			}
-			if err := s.sink.take(cl, stamp); err != nil {
+			if err := s.sink.take(c); err != nil {
 				return err
 			}
 		}
-		if s.open && !(i < len(partial) && partial[i]) {
+		if s.open && !result.GetPartial() {
 			s.open = false
 			if err := s.sink.end(); err != nil {
 				return err
@@ -194,13 +287,13 @@ func (s *scanner) nextRegion(first, last []byte) (done bool) {
 		if len(first) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, first) >= 0 {
 			return true
 		}
-		s.r.start, s.r.skipStart = append(s.r.start[:0], first...), true
+		s.r.start, s.r.skipStart = first, true
 		return false
 	}
 	if len(last) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, last) <= 0 {
 		return true
 	}
-	s.r.start, s.r.skipStart = append(s.r.start[:0], last...), false
+	s.r.start, s.r.skipStart = last, false
 	return false
 }
 
@@ -234,9 +327,53 @@ func keyBefore(key []byte) []byte {
 func (s *scanner) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	s.scannerOpen = false
-	c := s.slot.call
-	c.asScan(s.table, &s.r, &s.id, 0, s.counts)
-	c.scan.request.CloseScanner, c.scan.rows = yes, 0
-	_ = s.slot.send(ctx) // if this fails, HBase closes the scanner after a minute
+	c := newScan(s.table, &s.r, s.id, 0, s.counts)
+	request := c.request.(*pb.ScanRequest)
+	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
+	s.id = nil
+	_ = s.send(ctx, c) // if this fails, HBase closes the scanner after a minute
+}
+
+// split divides a scan into at most n parts, between the table's first and last row key. A part
+// may cover several regions, and a region may have several parts. A wide row is in one part with
+// all its cells.
+func (st *statement) split(ctx context.Context, s *sender, n int) (parts []*statement, err error) {
+	at, err := st.divide(ctx, s, n)
+	for from, to := range keys.Ranges(at) {
+		part := *st
+		part.from, part.to = from, to
+		parts = append(parts, &part)
+	}
+	return parts, err
+}
+
+// divide returns the row keys at which a table is divided.
+func (st *statement) divide(ctx context.Context, s *sender, n int) ([][]byte, error) {
+	first, err := st.edge(ctx, s, nil, false)
+	if err != nil || first == nil {
+		return nil, err
+	}
+	last, err := st.edge(ctx, s, nil, true)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
+		if before, err = st.edge(ctx, s, mid, true); err == nil {
+			from, err = st.edge(ctx, s, mid, false)
+		}
+		return before, from, err
+	})
+}
+
+// edge returns the first row key >= key, or with before the last one < key; nil if there is
+// none. A nil key is the start of the table, or with before for its end.
+func (st *statement) edge(ctx context.Context, s *sender, key []byte, before bool) (row []byte, err error) {
+	err = s.scan(ctx, st.table.hbase, scanRange{
+		start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
+		columns: []*pb.Column{{Family: []byte(st.view.family)}}, filter: firstOnly(),
+	}, eachCell(func(c *pb.Cell) error {
+		row = bytes.Clone(c.Row)
+		return errDone
+	}))
+	return row, err
 }

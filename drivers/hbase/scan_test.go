@@ -49,16 +49,11 @@ func (f *fakeServer) send(c *call) error {
 		return fmt.Errorf("HBase Java exception %s:\n%[1]s: none", unknownScanner)
 	}
 	answer.ScannerId = proto.Uint64(1)
-	c.block = nil
-	var e edit
+	var block []byte
 	for n := 0; n < f.step && f.at != f.last; {
 		row, in := f.rows[f.at], uint32(0)
-		e.reset(&table{})
-		e.row = append(e.row, row...)
 		for ; f.cell < f.cells && n < f.step; n++ {
-			e.ops = e.ops[:0]
-			e.put("m", e.beginQualifier(fmt.Sprint("c", f.cell)), drivers.Text(row))
-			c.block = e.appendCell(c.block, &e.ops[0])
+			block = appendCell(block, []byte(row), &op{family: "m", qualifier: []byte(fmt.Sprint("c", f.cell)), value: []byte(row)})
 			f.cell++
 			in++
 		}
@@ -71,7 +66,8 @@ func (f *fakeServer) send(c *call) error {
 	}
 	answer.MoreResults, answer.MoreResultsInRegion = proto.Bool(true), proto.Bool(f.at != f.last)
 	f.open = f.at != f.last
-	return nil
+	_, err := c.DeserializeCellBlocks(answer, block)
+	return err
 }
 
 func (f *fakeServer) next() {
@@ -106,8 +102,8 @@ type collector struct {
 	anews int
 }
 
-func (k *collector) take(c cell, _ uint64) error {
-	k.row = append(k.row, fmt.Sprintf("%s.%s", c.row, c.qualifier))
+func (k *collector) take(c *pb.Cell) error {
+	k.row = append(k.row, fmt.Sprintf("%s.%s", c.Row, c.Qualifier))
 	return nil
 }
 
@@ -132,8 +128,7 @@ func TestScanner(t *testing.T) {
 			for lost := 0; lost <= 12; lost++ {
 				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
 				k := &collector{}
-				s := scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
-				if err := s.run(t.Context(), []byte("t"), scanRange{reversed: reversed}, k); err != nil {
+				if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{reversed: reversed}, k); err != nil {
 					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 				}
 				expected := slices.Clone(want)
@@ -151,20 +146,17 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	s := scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
-	if err := s.run(t.Context(), []byte("t"), scanRange{}, k); err != nil || len(k.got) != 2 || f.open {
+	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, k); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	s = scanner{slot: newSlot(sendFunc(f.send), time.Minute)}
-	if err := s.run(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !scannerLost(err) {
+	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !scannerLost(err) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	s = scanner{slot: newSlot(sendFunc(func(*call) error { return broken }), time.Minute)}
-	if err := s.run(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := newFake(sendFunc(func(*call) error { return broken }), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }
@@ -172,38 +164,36 @@ func TestScanner(t *testing.T) {
 // TestFold leaves of several changes of one cell the last, and adds additions up.
 func TestFold(t *testing.T) {
 	var e edit
-	e.reset(&table{hbase: []byte("t")})
-	e.row = []byte("r")
-	e.put("m", e.beginQualifier("b"), drivers.Text("1"))
-	e.put("m", e.beginQualifier("a"), drivers.Text("2"))
-	e.delete("m", e.beginQualifier("b"))
-	e.put("data", e.beginQualifier("a"), drivers.Text("3"))
-	e.delete("m", e.beginQualifier("a"))
-	e.put("m", e.beginQualifier("a"), drivers.Text("4"))
-	e.add("n", e.beginQualifier("a"), 2)
-	e.add("n", e.beginQualifier("b"), 5)
-	e.add("n", e.beginQualifier("a"), 3)
+	e.table, e.row, e.ops = []byte("t"), []byte("r"), nil
+	e.put("m", []byte("b"), drivers.Text("1"))
+	e.put("m", []byte("a"), drivers.Text("2"))
+	e.delete("m", []byte("b"))
+	e.put("data", []byte("a"), drivers.Text("3"))
+	e.delete("m", []byte("a"))
+	e.put("m", []byte("a"), drivers.Text("4"))
+	e.add(op{action: addToCell, family: "n", qualifier: []byte("a"), delta: 2})
+	e.add(op{action: addToCell, family: "n", qualifier: []byte("b"), delta: 5})
+	e.add(op{action: addToCell, family: "n", qualifier: []byte("a"), delta: 3})
 	e.deleteAll("n")
 	e.mergeChanges()
 	var got []string
 	for i := range e.ops {
 		o := &e.ops[i]
-		got = append(got, fmt.Sprintf("%s:%s %d %s%d", o.family, e.qualifier(o), o.action, o.value.Str(), o.delta))
+		got = append(got, fmt.Sprintf("%s:%s %d %s%d", o.family, o.qualifier, o.action, string(o.value), o.delta))
 	}
 	want := []string{"data:a 0 30", "m:a 0 40", "m:b 1 0", "n: 2 0", "n:a 3 5", "n:b 3 5"}
 	if !slices.Equal(got, want) {
 		t.Errorf("folded to %q, expected %q", got, want)
 	}
 	large := drivers.Blob(make([]byte, maxCell))
-	e.reset(&table{hbase: []byte("t")})
-	e.row = []byte("r")
-	e.put("m", e.beginQualifier("a"), large)
+	e.table, e.row, e.ops = []byte("t"), []byte("r"), nil
+	e.put("m", []byte("a"), large)
 	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("a cell of 10 MiB and its key: %v", err)
 	}
 	e.ops = e.ops[:0]
 	for i := range 27 {
-		e.put("m", e.beginQualifier(fmt.Sprint(i)), drivers.Blob(large.Raw()[:maxCell-100]))
+		e.put("m", []byte(fmt.Sprint(i)), drivers.Blob(large.Raw()[:maxCell-100]))
 	}
 	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("270 MB in one request: %v", err)

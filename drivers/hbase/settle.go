@@ -190,12 +190,10 @@ func (sv *server) each(
 		return fmt.Errorf("region server %s: %w", sv.addr, err)
 	}
 	defer conn.Close()
-	sl := newSlot(onConn{conn}, timeout)
+	s := &sender{rpc: onConn{conn}, timeout: timeout}
 	for _, name := range sv.regions {
-		c := sl.call
-		c.begin(method, nil, nil)
-		c.request, c.response = request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer
-		if err := sl.send(ctx); err != nil {
+		c := newCall(method, nil, nil, request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer)
+		if err := s.send(ctx, c); err != nil {
 			return fmt.Errorf("region server %s: %s: %w", sv.addr, method, err)
 		}
 		got()

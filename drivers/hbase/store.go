@@ -119,7 +119,7 @@ func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
 	return s.During("apply schema "+sch.Name, func() error {
 		l, err := s.admin.apply(ctx, sch)
 		if err == nil {
-			s.compiler.add(l)
+			s.compiler.tables.Add(l.schema, l.tables)
 		}
 		return err
 	})
@@ -175,7 +175,7 @@ func (s *Store) Drop(ctx context.Context) error {
 	return s.During("drop", func() error {
 		err := s.admin.drop(ctx)
 		if !s.ReadOnly {
-			s.compiler.clear()
+			s.compiler.tables.Clear()
 		}
 		return err
 	})
@@ -197,8 +197,7 @@ func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.State
 // Split implements drivers.Splitter.
 func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
 	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
-		sl := s.newSlot()
-		return st.split(ctx, sl, n)
+		return st.split(ctx, s.newSender(), n)
 	})
 }
 
@@ -284,17 +283,16 @@ var resultSettings = map[string]string{
 // with the descriptors in HBase. A setting that differs between families has each value, with the
 // families that have one of the rarer.
 func (c *compiler) descriptors() map[string]string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	settings := make(map[string]string)
 	for name, setting := range resultSettings {
 		families := make(map[string][]string) // value → families
-		for _, l := range c.layouts {
-			for _, r := range l.roots {
-				for family, s := range r.families {
-					value := strings.ToLower(s[setting])
-					families[value] = append(families[value], r.schema.Name+":"+family)
-				}
+		for t := range c.tables.All() {
+			own, value := []string{t.family}, strings.ToLower(t.descriptor[setting])
+			if len(t.statics) > 0 {
+				own = append(own, staticFamily)
+			}
+			for _, family := range own {
+				families[value] = append(families[value], t.schema.Root().Name+":"+family)
 			}
 		}
 		values := slices.SortedFunc(maps.Keys(families), func(a, b string) int {

@@ -3,7 +3,6 @@ package hbase
 import (
 	"bytes"
 	"slices"
-	"sort"
 
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
@@ -18,18 +17,15 @@ const maxStoreLimit = 1000
 // readCells reads rows that are cells of wide HBase rows.
 func (r *reading) readCells() error {
 	st := r.st
-	r.cells.row, r.cells.skipRow = nil, r.cells.skipRow[:0]
-	r.whole.left = nil       // the cells of a row may be many rows
 	if len(st.filters) > 0 { // HBase does not report how many cells a filter drops
-		r.slot.cost.Cost.Unreported++
+		r.count(drivers.Cost{Unreported: 1})
 	}
-	rows := len(st.table.row)
 	if st.Layout.In < 0 {
 		return r.wideSlice(r.fixed)
 	}
 	list := r.args[st.Layout.In].Elems()
 	p := st.Pattern()
-	if len(p.By) >= rows && p.From == nil && p.To == nil && len(p.After) == 0 {
+	if len(p.By) >= len(st.table.row) && p.From == nil && p.To == nil && len(p.After) == 0 {
 		return r.wideMany(list)
 	}
 	for _, v := range list {
@@ -46,52 +42,56 @@ func (r *reading) wideSlice(fixed []drivers.Value) error {
 	if len(fixed) < rows {
 		return r.severalRows(fixed)
 	}
-	if err := r.rowKey(st.table.row, fixed[:rows]); err != nil {
+	key, err := rowKey(st.table.row, fixed[:rows])
+	if err != nil {
 		return err
 	}
 	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil || r.bounds.none {
 		return err
 	}
-	return r.oneRow(len(fixed) == len(st.table.key))
+	return r.oneRow(key, len(fixed) == len(st.table.key))
 }
 
 // oneRow reads the cells of one row within the bounds: with a Get if they are few, else with a
 // scan of the row. If exact, lower is the qualifier of the one cell to read. HBase cannot read
 // a row's cells backwards, so a reverse read reads the whole range and keeps its end.
-func (r *reading) oneRow(exact bool) error {
+func (r *reading) oneRow(key []byte, exact bool) error {
 	st := r.st
 	requested, passes := st.view.requested, r.valueFilter()
 	switch {
 	case exact:
-		requested = r.requestedFor(st.table.family, r.bounds.lower)
+		requested = columnsOf(st.table.family, r.bounds.lower)
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
 		passes = allOf(columnRange(r.bounds.lower, r.bounds.upper), passes)
 	}
 	r.cells.buffered = st.backward && !exact
-	r.cells.kept = r.cells.kept[:0]
-	if left := r.left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		c := r.slot.call
-		c.asGet(st.table.hbase, r.key, requested, passes, uint32(max(left, 0)))
-		if err := r.slot.send(r.ctx); err != nil {
+	r.cells.kept = nil
+	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
+		c := newGet(st.table.hbase, key, requested, passes, uint32(max(left, 0)))
+		if err := r.send(r.ctx, c); err != nil {
 			return err
 		}
-		return c.eachCell(r.cells.take)
+		for _, cell := range c.found() {
+			if err := r.cells.take(cell); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	scan := r.whole
-	r.rest = append(append(r.rest[:0], r.key...), 0)
-	scan.start, scan.stop, scan.columns, scan.filter = r.key, r.rest, requested, passes
-	if err := r.scan.run(r.ctx, st.table.hbase, scan, &r.cells); err != nil || !r.cells.buffered {
+	scan := r.scanOf()
+	scan.start, scan.stop, scan.columns, scan.filter, scan.left = key, rowAfter(key), requested, passes, nil
+	if err := r.scan(r.ctx, st.table.hbase, scan, &r.cells); err != nil || !r.cells.buffered {
 		return err
 	}
-	return r.emitBackward(r.cells.kept)
+	return r.yieldCells(r.cells.kept)
 }
 
-// requestedFor returns some columns of a family, as a request has them.
-func (r *reading) requestedFor(family string, qualifiers ...[]byte) []*pb.Column {
-	r.element.Family = append(r.element.Family[:0], family...)
-	r.element.Qualifier = append(r.element.Qualifier[:0], qualifiers...)
-	r.elementRequested = append(r.elementRequested[:0], &r.element)
-	return r.elementRequested
+// rowAfter returns the first row key after another.
+func rowAfter(key []byte) []byte { return append(key[:len(key):len(key)], 0) }
+
+// columnsOf returns some columns of a family, as a request has them.
+func columnsOf(family string, qualifiers ...[]byte) []*pb.Column {
+	return []*pb.Column{{Family: []byte(family), Qualifier: qualifiers}}
 }
 
 // valueFilter returns the filter on the cells' values.
@@ -114,15 +114,15 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		// An earlier page has read the first cells of the first row.
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
-		r.cells.skipRow = append(r.cells.skipRow, r.bounds.lower...)
-		if r.cells.skip, err = appendKey(r.cells.skip[:0], st.table.rest, after[n:]); err != nil {
+		r.cells.skipRow = bytes.Clone(r.bounds.lower)
+		if r.cells.skip, err = appendKey(nil, st.table.rest, after[n:]); err != nil {
 			return err
 		}
 		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
 	}
-	scan := r.whole // forwards: HBase reads the cells of a row in one order only
-	scan.start, scan.stop, scan.filter = r.bounds.lower, r.bounds.upper, r.valueFilter()
-	return r.scan.run(r.ctx, st.table.hbase, scan, &r.cells)
+	scan := r.scanOf() // forwards: HBase reads the cells of a row in one order only
+	scan.start, scan.stop, scan.filter, scan.left = r.bounds.lower, r.bounds.upper, r.valueFilter(), nil
+	return r.scan(r.ctx, st.table.hbase, scan, &r.cells)
 }
 
 // wideMany reads the cells of one row for each element of a list, in the list's order. One Get
@@ -130,34 +130,59 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 // with a filter for their prefixes.
 func (r *reading) wideMany(list []drivers.Value) error {
 	st, rows := r.st, len(r.st.table.row)
-	if err := r.rowKey(st.table.row, r.fixed[:rows]); err != nil {
+	key, err := rowKey(st.table.row, r.fixed[:rows])
+	if err != nil {
 		return err
 	}
-	at := len(r.fixed)
 	whole := len(r.fixed)+1 == len(st.table.key)
-	for len(list) > 0 {
-		n := min(len(list), maxTogether)
-		r.rest, r.prefixes = r.rest[:0], r.prefixes[:0]
-		for _, v := range list[:n] {
-			var err error
-			from := len(r.rest)
-			r.fixed = append(r.fixed[:at], v)
-			if r.rest, err = appendKey(r.rest, st.table.rest, r.fixed[rows:]); err != nil {
+	for some := range slices.Chunk(list, maxTogether) {
+		prefixes := make([][]byte, len(some))
+		for i, v := range some {
+			if prefixes[i], err = appendKey(nil, st.table.rest, append(r.fixed, v)[rows:]); err != nil {
 				return err
 			}
-			r.prefixes = append(r.prefixes, r.rest[from:len(r.rest):len(r.rest)])
 		}
-		if err := r.getPrefixes(whole); err != nil {
+		found, err := r.getPrefixes(key, prefixes, whole)
+		for i := 0; err == nil && i < len(prefixes); i++ {
+			err = r.yieldCells(withPrefix(found, prefixes[i], whole))
+		}
+		if err != nil {
 			return err
 		}
-		for i := range n {
-			if err := r.emitPrefix(r.prefixes[i], whole); err != nil {
-				return err
-			}
-		}
-		list = list[n:]
 	}
 	return nil
+}
+
+// getPrefixes reads the cells of an HBase row whose qualifiers begin with one of the prefixes. If whole, the prefixes
+// are whole qualifiers.
+func (r *reading) getPrefixes(key []byte, prefixes [][]byte, whole bool) ([]*pb.Cell, error) {
+	st := r.st
+	sorted := slices.SortedFunc(slices.Values(prefixes), bytes.Compare)
+	sorted = slices.CompactFunc(sorted, bytes.Equal)
+	requested, passes := st.view.requested, r.valueFilter()
+	if whole {
+		requested = columnsOf(st.table.family, sorted...)
+	} else {
+		passes = allOf(must(filter.NewMultipleColumnPrefixFilter(sorted)), passes)
+	}
+	c := newGet(st.table.hbase, key, requested, passes, 0)
+	err := r.send(r.ctx, c)
+	r.scanned(len(c.found()))
+	return c.found(), err
+}
+
+// withPrefix returns the cells whose qualifiers begin with the prefix. The cells are sorted.
+func withPrefix(found []*pb.Cell, prefix []byte, whole bool) []*pb.Cell {
+	from, _ := slices.BinarySearchFunc(found, prefix, func(c *pb.Cell, prefix []byte) int {
+		return bytes.Compare(c.Qualifier, prefix)
+	})
+	end := slices.IndexFunc(found[from:], func(c *pb.Cell) bool {
+		return !bytes.HasPrefix(c.Qualifier, prefix) || whole && len(c.Qualifier) > len(prefix)
+	})
+	if end < 0 {
+		return found[from:]
+	}
+	return found[from : from+end]
 }
 
 // cellSink yields rows that are cells.
@@ -165,26 +190,26 @@ type cellSink struct {
 	*reading
 	row      []byte // the HBase row whose key is decoded
 	rowArena []byte
-	last     cell // the last cell that was taken
+	last     *pb.Cell // the last cell that was taken
 
 	// skip is the qualifier of the first cell to yield of the HBase row skipRow. If skip is
 	// empty, take skips the whole row.
 	skipRow, skip []byte
 	// buffered is true if take keeps the cells in kept and does not yield them.
 	buffered bool
-	kept     []cell
+	kept     []*pb.Cell
 }
 
-func (k *cellSink) take(c cell, _ uint64) (err error) {
-	k.slot.cost.Cost.RowsExamined++
-	if len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) &&
-		(len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0) {
+func (k *cellSink) take(c *pb.Cell) error {
+	k.scanned(1)
+	if len(k.skipRow) > 0 && bytes.Equal(c.Row, k.skipRow) &&
+		(len(k.skip) == 0 || bytes.Compare(c.Qualifier, k.skip) < 0) {
 		return nil
 	}
 	k.last = c
 	if k.buffered {
 		k.kept = append(k.kept, c)
-		if n := int(k.left()); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
+		if n := int(k.Left()); n > 0 && len(k.kept) >= 2*n+64 { // a reverse read wants only the last n
 			k.kept = append(k.kept[:0], k.kept[len(k.kept)-n:]...)
 		}
 		return nil
@@ -196,81 +221,36 @@ func (k *cellSink) end() error { return nil }
 
 // restartRow makes the sink skip the cells of the row that it has taken.
 func (k *cellSink) restartRow() {
-	k.skipRow = append(k.skipRow[:0], k.last.row...)
-	k.skip = append(append(k.skip[:0], k.last.qualifier...), 0)
+	k.skipRow = k.last.Row
+	k.skip = rowAfter(k.last.Qualifier)
 }
 
 // yieldCell yields one cell as a row.
-func (k *cellSink) yieldCell(c cell) (err error) {
+func (k *cellSink) yieldCell(c *pb.Cell) (err error) {
 	t, rows := k.st.table, len(k.st.table.row)
-	if k.row == nil || !bytes.Equal(k.row, c.row) {
-		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
+	if k.row == nil || !bytes.Equal(k.row, c.Row) {
+		if k.rowArena, err = decodeKey(t.row, c.Row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
 			return err
 		}
-		k.row = c.row
+		k.row = c.Row
 	}
-	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
+	if k.arena, err = decodeKey(t.rest, c.Qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
-		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value, k.tolerant); err != nil {
+		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, k.tolerant); err != nil {
 			return err
 		}
 	}
 	return k.emit()
 }
 
-// emitBackward yields kept cells from the last to the first.
-func (r *reading) emitBackward(kept []cell) error {
-	for _, c := range slices.Backward(kept) {
-		if err := r.cells.yieldCell(c); err != nil {
-			return err
+// yieldCells yields some cells of a row, in the order of the pattern.
+func (r *reading) yieldCells(cells []*pb.Cell) error {
+	for i, c := range cells {
+		if r.st.backward {
+			c = cells[len(cells)-1-i]
 		}
-	}
-	return nil
-}
-
-// getPrefixes reads the cells of the HBase row r.key whose qualifiers begin with one of
-// r.prefixes into r.cells.kept. If whole, the prefixes are whole qualifiers.
-func (r *reading) getPrefixes(whole bool) error {
-	st := r.st
-	r.sorted = append(r.sorted[:0], r.prefixes...)
-	slices.SortFunc(r.sorted, bytes.Compare)
-	r.sorted = slices.CompactFunc(r.sorted, bytes.Equal)
-	requested, passes := st.view.requested, r.valueFilter()
-	if whole {
-		requested = r.requestedFor(st.table.family, r.sorted...)
-	} else {
-		passes = allOf(must(filter.NewMultipleColumnPrefixFilter(r.sorted)), passes)
-	}
-	r.cells.kept = r.cells.kept[:0]
-	c := r.slot.call
-	c.asGet(st.table.hbase, r.key, requested, passes, 0)
-	if err := r.slot.send(r.ctx); err != nil {
-		return err
-	}
-	return c.eachCell(r.cells.keepCell)
-}
-
-func (k *cellSink) keepCell(c cell, _ uint64) error {
-	k.slot.cost.Cost.RowsExamined++
-	k.kept = append(k.kept, c)
-	return nil
-}
-
-// emitPrefix yields the kept cells whose qualifiers begin with one prefix.
-func (r *reading) emitPrefix(prefix []byte, whole bool) error {
-	kept := r.cells.kept
-	from := sort.Search(len(kept), func(i int) bool { return bytes.Compare(kept[i].qualifier, prefix) >= 0 })
-	to := from
-	for to < len(kept) && bytes.HasPrefix(kept[to].qualifier, prefix) && (!whole ||
-		len(kept[to].qualifier) == len(prefix)) {
-		to++
-	}
-	if r.st.backward {
-		return r.emitBackward(kept[from:to])
-	}
-	for _, c := range kept[from:to] {
 		if err := r.cells.yieldCell(c); err != nil {
 			return err
 		}

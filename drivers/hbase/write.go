@@ -3,9 +3,9 @@ package hbase
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,101 +16,58 @@ import (
 )
 
 // RunWrite implements plan.Runner.
-func (w *writing) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	applied := drivers.Result{Applied: true}
+func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
 	if st.searches() {
-		return applied, w.deleteFound(ctx, st, args)
+		return drivers.Result{Applied: true}, s.deleteFound(ctx, st, args)
 	}
-	e := w.edit(0, st.table)
-	if err := st.put(e, args); err != nil {
-		return drivers.Result{}, err
+	e, err := st.edit(args)
+	if err != nil {
+		return r, err
 	}
 	conditions, err := st.conditions(e, args)
 	if err != nil {
-		return drivers.Result{}, err
+		return r, err
 	}
-	e.once = st.Pattern().Kind == schemas.Add && st.Pattern().ReturnsNew
-	d := &w.cluster.wal
+	e.once = st.Pattern().ReturnsNew
+	c, applied, err := s.applyIf(ctx, e, conditions)
+	if err == nil && applied && st.Pattern().ReturnsNew {
+		r.Row, err = st.added(c)
+	}
+	r.Applied = applied
+	return r, err
+}
+
+// applyIf sends an edit with one condition after the other until one holds.
+func (s *sender) applyIf(ctx context.Context, e *edit, conditions []*pb.Condition) (c *call, applied bool, err error) {
 	if len(conditions) == 0 {
-		if _, err := w.slot.apply(ctx, e, nil, d); err != nil {
-			return drivers.Result{}, err
-		}
-		return applied, w.returned(st, &applied)
+		return s.apply(ctx, e, nil)
 	}
-	for _, c := range conditions {
-		ok, err := w.slot.apply(ctx, e, c, d)
-		if err != nil {
-			return drivers.Result{}, err
-		}
-		if ok {
-			return applied, w.returned(st, &applied)
+	for _, is := range conditions {
+		if c, applied, err = s.apply(ctx, e, is); applied || err != nil {
+			break
 		}
 	}
-	return drivers.Result{}, nil
+	return c, applied, err
 }
 
-// returned sets the result's row to the new values of an add's columns.
-func (w *writing) returned(st *statement, res *drivers.Result) error {
-	if !st.Pattern().ReturnsNew {
-		return nil
-	}
-	w.row = w.row[:0]
+// added returns the new values of an add's columns from the answer to the increment.
+func (st *statement) added(c *call) (row []drivers.Value, err error) {
 	for _, of := range st.write {
-		n, err := w.added(st, of)
-		if err != nil {
-			return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
+		at := slices.IndexFunc(c.found(), func(c *pb.Cell) bool {
+			return (st.table.wide() || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
 		}
-		w.row = append(w.row, drivers.Number(of.column.Type.Kind, n))
+		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found()[at].Value))))
 	}
-	res.Row = w.row
-	return nil
-}
-
-var errNoSum = errors.New("HBase's answer to an increment has no new value")
-
-// added returns the new value of a column from the answer to an increment.
-func (w *writing) added(st *statement, of operand) (n int64, err error) {
-	found := false
-	err = w.slot.call.eachCell(func(c cell, _ uint64) error {
-		if !found && (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8 {
-			n, found = int64(binary.BigEndian.Uint64(c.value)), true
-		}
-		return nil
-	})
-	if err == nil && !found {
-		err = errNoSum
-	}
-	return n, err
-}
-
-// writing changes rows for one worker. It keeps its buffers from call to call.
-type writing struct {
-	*slots
-	find  *reading // for what must be found before it is deleted
-	edits []edit   // the edits of the current call
-	steps []step   // the steps of the current batch
-
-	key    []byte          // row key
-	row    []drivers.Value // the row of a result
-	hashes []uint64        // hashes of the HBase rows that steps change
-	groups [][]step        // the steps of the current wave, as they are sent
-	multis []*multi
-}
-
-// edit returns w.edits[i], emptied for a row of the table.
-func (w *writing) edit(i int, t *table) *edit {
-	for len(w.edits) <= i {
-		w.edits = append(w.edits, edit{})
-	}
-	e := &w.edits[i]
-	e.reset(t)
-	return e
+	return row, nil
 }
 
 // step is one request of a batch that is not atomic. Consecutive parts that write the same
 // HBase row share a step if they can share an edit.
 type step struct {
-	edit       int    // index in the edits
+	edit       *edit
 	kinds      uint64 // the members of the batch's parts that it runs, a bit each
 	conditions []*pb.Condition
 	class      class
@@ -130,34 +87,34 @@ const (
 	dependsOnCells // the write has a condition, so it shares its edit with no other
 )
 
-// put adds a write of one row to an edit. It appends the HBase row's key to e.row.
-func (st *statement) put(e *edit, args []drivers.Value) (err error) {
-	row := st.table.row
-	if st.Pattern().Static {
-		row = st.table.static
+// edit returns the edit of a write of one row.
+func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
+	p, t := st.Pattern(), st.table
+	e = &edit{table: t.hbase, counted: t.counted}
+	row := t.row
+	if p.Static {
+		row = t.static
 	}
-	n := min(len(row), len(st.Pattern().By))
-	if e.row, err = appendKey(e.row, row, args[:n]); err != nil {
-		return err
+	if e.row, err = appendKey(nil, row, args[:min(len(row), len(p.By))]); err != nil {
+		return nil, err
 	}
-	if st.table.wide() && !st.Pattern().Static {
-		return st.putCell(e, args)
+	if t.wide() && !p.Static {
+		return e, st.putCell(e, args)
 	}
-	p := st.Pattern()
 	family, _ := st.family()
 	if p.Kind == schemas.Delete {
-		e.deleteAll(st.table.family)
-		return nil
+		e.deleteAll(t.family)
+		return e, nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.putMarker(family, e.beginQualifier(markerName))
+		e.add(op{action: putCell, family: family, qualifier: []byte(markerName), value: []byte(marker)})
 	}
 	for _, w := range st.write {
 		if err := st.putColumn(e, family, w, args); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return e, nil
 }
 
 // putColumn adds the change of one column to the edit.
@@ -166,11 +123,10 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 	if w.column.Type.Collection() {
 		return st.putElements(e, family, w.column, args, w.arg)
 	}
-	at := e.beginQualifier(w.column.Name)
-	v := args[w.arg]
+	at, v := []byte(w.column.Name), args[w.arg]
 	switch {
 	case kind == schemas.Add:
-		e.add(family, at, v.Int64())
+		e.add(op{action: addToCell, family: family, qualifier: at, delta: v.Int64()})
 	case v.IsNull():
 		e.delete(family, at)
 	default:
@@ -183,7 +139,8 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	v, t := args[arg], c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		e.putStamped(family, e.beginQualifier(c.Name), nextStamp(), drivers.Value{})
+		stamp := binary.BigEndian.AppendUint64(nil, nextStamp())
+		e.add(op{action: putCell, family: family, qualifier: []byte(c.Name), value: stamp})
 	}
 	if v.IsNull() {
 		return nil
@@ -194,50 +151,50 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 	}
 	for i := 0; i < len(elems); i += step {
 		stamp := nextStamp()
-		from := e.beginQualifier(c.Name)
-		e.arena = append(e.arena, elements)
-		var err error
+		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
-			e.arena = appendListKey(e.arena, stamp)
-			e.put(family, from, elems[i])
+			e.put(family, appendListKey(qualifier, stamp), elems[i])
 			continue
 		}
-		if e.arena, err = appendKey(e.arena, elementParts(t), elems[i:i+1]); err != nil {
+		qualifier, err := appendKey(qualifier, elementParts(t), elems[i:i+1])
+		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
-		switch t.Kind {
-		case schemas.Set:
-			e.putStamped(family, from, stamp, drivers.Value{})
-		default:
-			e.putStamped(family, from, stamp, elems[i+1])
+		value := binary.BigEndian.AppendUint64(nil, stamp)
+		if t.Kind == schemas.Map {
+			value = appendValue(value, elems[i+1])
 		}
+		e.add(op{action: putCell, family: family, qualifier: qualifier, value: value})
 	}
 	return nil
 }
 
 // putCell adds to the edit the write of a row that is a cell.
-func (st *statement) putCell(e *edit, args []drivers.Value) (err error) {
+func (st *statement) putCell(e *edit, args []drivers.Value) error {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
 		e.deleteAll(t.family)
 		return nil
 	}
-	at := e.beginQualifier("")
-	if e.arena, err = appendKey(e.arena, t.rest, args[len(t.row):len(t.key)]); err != nil {
+	at, err := appendKey(nil, t.rest, args[len(t.row):len(t.key)])
+	if err != nil {
 		return err
 	}
+	o := op{action: putCell, family: t.family, qualifier: at}
 	switch {
 	case p.Kind == schemas.Delete:
 		e.delete(t.family, at)
+		return nil
 	case p.Kind == schemas.Add:
-		e.add(t.family, at, args[st.write[0].arg].Int64())
+		o.action, o.delta = addToCell, args[st.write[0].arg].Int64()
 	case len(t.columns) == 0:
-		e.putMarker(t.family, at)
-	case len(st.write) == 0:
-		e.putEarly(t.family, at) // the row may have a value, which stays
+		o.value = []byte(marker)
+	case len(st.write) == 0: // the row may have a value, which stays
+		o.early, o.value = true, encodeValue(drivers.Value{})
 	default:
-		e.put(t.family, at, args[st.write[0].arg])
+		o.value = encodeValue(args[st.write[0].arg])
 	}
+	e.add(o)
 	return nil
 }
 

@@ -250,14 +250,12 @@ type statement struct {
 }
 
 func (s *store) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		parts, err := plan.Compile(p, s.compile)
-		return &statement{Plan: plan.Of(p), parts: parts}, err
-	}
-	p, t, err := s.tables.Find(p)
-	if err != nil {
-		return nil, err
-	}
+	return plan.Compile(p, s.tables.Find, compileOne, func(p *schemas.Pattern, parts []*statement) (*statement, error) {
+		return &statement{Plan: plan.Of(p), parts: parts}, nil
+	})
+}
+
+func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	st := &statement{Plan: plan.Of(p), table: &t.rows}
 	if err := st.InOneRow(); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package oraclenosql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,18 +32,22 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 	if st.Pattern().Atomic > schemas.AtomicNone {
 		return s.together(ctx, st, parts)
 	}
-	slots := []*slot{s.slot}
-	if n := min(st.Pattern().Parallel, len(parts)); n > 1 && !sameRows(st, parts) {
-		var err error
-		if slots, err = s.parallelSlots(n); err != nil {
+	width := min(st.Pattern().Parallel, len(parts))
+	if width > 1 && sameRows(st, parts) {
+		width = 1
+	}
+	applied, err := plan.Writes(len(parts), width, func(i int) error {
+		part, args := st.parts[parts[i].Part], parts[i].Args
+		if width <= 1 {
+			_, err := s.write(ctx, part, args)
 			return err
 		}
-	}
-	applied, err := plan.Writes(len(parts), len(slots), func(i, on int) error {
-		_, err := slots[on].write(ctx, st.parts[parts[i].Part], parts[i].Args)
-		return err
+		return s.withSlot(func(sl *slot) error {
+			_, err := sl.write(ctx, part, args)
+			return err
+		})
 	})
-	return plan.Partial(err, applied, len(parts))
+	return plan.PartsApplied(err, applied, len(parts))
 }
 
 // sameRows reports whether two parts may write the same row: then their order counts.
@@ -296,13 +299,14 @@ func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Val
 		TableName: st.table.full, Key: st.keyOf(args, drivers.Value{}), Durability: sl.store.durability,
 	}
 	deleted := 0
+	partly := func(err error) error { return plan.Partial(err, deleted, "%d rows were deleted", deleted) }
 	for {
 		r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
 			request.Timeout = left
 			return sl.client.MultiDelete(request)
 		})
 		if err != nil {
-			return partly(writeError(ctx, err, sl.retry.uncertain), deleted)
+			return partly(writeError(ctx, err, sl.retry.uncertain))
 		}
 		deleted += r.NumDeleted
 		if len(r.ContinuationKey) == 0 {
@@ -310,20 +314,12 @@ func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Val
 		}
 		request.ContinuationKey = r.ContinuationKey
 		if err := ctx.Err(); err != nil {
-			return partly(err, deleted)
+			return partly(err)
 		}
 	}
 	if st.also == nil {
 		return nil
 	}
 	_, err := sl.remove(ctx, st, st.also, args)
-	return partly(err, deleted)
-}
-
-// partly is the error of a delete after it has removed some rows.
-func partly(err error, deleted int) error {
-	if err == nil || deleted == 0 || errors.Is(err, drivers.ErrUnknown) {
-		return err
-	}
-	return fmt.Errorf("%w: %d rows were deleted: %w", drivers.ErrUnknown, deleted, err)
+	return partly(err)
 }

@@ -99,22 +99,8 @@ func unsupported(format string, args ...any) error {
 
 // compile compiles a pattern, which must be one of the layout's schema.
 func (l *layoutOf) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		return l.compileBatch(p)
-	}
-	t := l.tables[p.Table]
-	if p.Static {
-		t = t.parent
-	}
-	return t.compile(p)
-}
-
-func (l *layoutOf) compileBatch(p *schemas.Pattern) (*statement, error) {
-	parts, err := plan.Compile(p, l.compile)
-	if err != nil {
-		return nil, err
-	}
-	return batchOf(p, parts)
+	find := func(p *schemas.Pattern) (*schemas.Pattern, *table, error) { return p, l.tables[p.Table], nil }
+	return plan.Compile(p, find, compileOne, batchOf)
 }
 
 // batchOf compiles a batch of compiled parts.
@@ -136,8 +122,12 @@ func batchOf(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	return st, nil
 }
 
-func (t *table) compile(p *schemas.Pattern) (st *statement, err error) {
-	st = &statement{Plan: plan.Of(p), table: t, keys: len(p.By)}
+// compileOne compiles a pattern of rows of the table, or of their partitions' static columns.
+func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
+	if p.Static {
+		t = t.parent
+	}
+	st := &statement{Plan: plan.Of(p), table: t, keys: len(p.By)}
 	for _, c := range p.By {
 		st.key = append(st.key, fieldOf(c))
 	}
@@ -168,28 +158,17 @@ func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statem
 }
 
 // compile compiles a pattern, and has the server prepare its queries.
-func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (st *statement, err error) {
-	if p.Kind == schemas.Batch {
-		parts, err := plan.Compile(p, func(p *schemas.Pattern) (*statement, error) { return s.compile(ctx, p) })
-		if err != nil {
-			return nil, err
+func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (*statement, error) {
+	return plan.Compile(p, s.applied.Find, func(p *schemas.Pattern, t *table) (*statement, error) {
+		if p.Index != nil && slices.Contains(t.absent, p.Index) {
+			return nil, unsupported("index %s is not there", p.Index.Name)
 		}
-		return batchOf(p, parts)
-	}
-	p, t, err := s.applied.Find(p)
-	if err != nil {
-		return nil, err
-	}
-	if p.Static {
-		t = t.parent
-	}
-	if p.Index != nil && slices.Contains(t.absent, p.Index) {
-		return nil, unsupported("index %s is not there", p.Index.Name)
-	}
-	if st, err = t.compile(p); err != nil {
-		return nil, err
-	}
-	return st, s.prepare(ctx, st)
+		st, err := compileOne(p, t)
+		if err == nil {
+			err = s.prepare(ctx, st)
+		}
+		return st, err
+	}, batchOf)
 }
 
 // prepare has the server prepare a statement's queries. A plan that sorts, though the order is
@@ -209,7 +188,6 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 			return fmt.Errorf("prepare %s: %w", q.text, readError(ctx, err))
 		}
 		q.prepared = &r.PreparedStatement
-		q.id = int(s.statements.Add(1)) - 1
 		plan, ok := readPlan(r.PreparedStatement.GetQueryPlan())
 		if !ok {
 			continue

@@ -16,45 +16,36 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// outcome is what became of a write whose request returned an error.
-type outcome uint8
-
-const (
-	notApplied outcome = iota // refused, or never sent
-	tooLarge                  // refused for its size
-	unknown                   // perhaps applied
-)
-
-// classify returns the outcome of a write from its error. It is unknown unless the error
-// proves a refusal.
-func classify(err error) outcome {
+// classify says what became of a write whose request returned an error: nil if it was refused or never sent,
+// drivers.ErrTooLarge if it was refused for its size, or drivers.ErrUnknown unless the error proves a refusal.
+func classify(err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, errLogin) {
-		return notApplied
+		return nil
 	}
 	var e *nosqlerr.Error
 	if !errors.As(err, &e) {
 		if strings.Contains(err.Error(), "error response: 413") { // the proxy takes 64 MiB
-			return tooLarge
+			return drivers.ErrTooLarge
 		}
-		return unknown
+		return drivers.ErrUnknown
 	}
 	if strings.Contains(err.Error(), "exceeds maximum key permissible length") { // a ServerError, "too busy"
-		return tooLarge
+		return drivers.ErrTooLarge
 	}
 	switch e.Code {
 	case nosqlerr.RowSizeLimitExceeded, nosqlerr.KeySizeLimitExceeded, nosqlerr.BatchOpNumberLimitExceeded,
 		nosqlerr.RequestSizeLimitExceeded:
-		return tooLarge
+		return drivers.ErrTooLarge
 	case nosqlerr.RequestTimeout:
 		if e.Cause != nil && refusedForNow(e.Cause) {
-			return notApplied
+			return nil
 		}
-		return unknown
+		return drivers.ErrUnknown
 	case nosqlerr.ServerError, nosqlerr.UnknownError, nosqlerr.IllegalState, nosqlerr.ServiceUnavailable:
-		return unknown
+		return drivers.ErrUnknown
 	}
-	return notApplied
+	return nil
 }
 
 // lost reports whether the connection of a request was lost, which the SDK does not
@@ -62,21 +53,22 @@ func classify(err error) outcome {
 func lost(err error) bool {
 	var u *url.Error
 	return errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) &&
-		codeOf(err) == nosqlerr.NoError && classify(err) == unknown
+		codeOf(err) == nosqlerr.NoError && classify(err) == drivers.ErrUnknown
 }
 
 // writeError wraps the error of a write. uncertain: an attempt before may have been applied.
 func writeError(ctx context.Context, err error, uncertain bool) error {
-	switch o := classify(err); {
-	case o == unknown || uncertain:
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
-	case o == tooLarge:
-		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, err)
+	what := classify(err)
+	if uncertain {
+		what = drivers.ErrUnknown
 	}
-	return err
+	switch {
+	case what == nil:
+		return err
+	case what == drivers.ErrUnknown && ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", what, err)
 }
 
 func readError(ctx context.Context, err error) error {
@@ -114,7 +106,7 @@ func (r *retries) MaxNumRetries() uint { return uint(r.most) }
 
 // ShouldRetry implements nosqldb.RetryHandler. The SDK calls it for errors that may pass.
 func (r *retries) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
-	if classify(err) == tooLarge {
+	if classify(err) == drivers.ErrTooLarge {
 		return false
 	}
 	refused := refusedForNow(err)

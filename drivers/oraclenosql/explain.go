@@ -173,7 +173,7 @@ func (t *tracedSession) Begin() {
 func (t *tracedSession) note() {
 	w := drivers.Unreported
 	w.Requests, w.Time, w.Rows = 0, 0, 0
-	for _, sl := range append([]*slot{t.slot}, t.slots...) {
+	for _, sl := range append([]*slot{t.slot}, t.more...) {
 		sl.settle() // its counters begin again below
 		w.Requests += sl.transport.requests
 		w.Time += sl.transport.took

@@ -14,12 +14,11 @@ import (
 
 // query is a statement of SQL with its external variables.
 type query struct {
-	id    int // its number in the store, by which a slot finds its own copy
 	text  string
 	binds []bind
 	note  string // what explain says of it, or ""
-	// prepared is what the server prepared. It is never given a variable: a copy would
-	// share the map of them.
+	// prepared is what the server prepared. Each request gives its variables to a copy: the copies
+	// would share the map of the variables of this one.
 	prepared *nosqldb.PreparedStatement
 	plan     *queryPlan // nil if the server reports none
 	bounded  bool       // it has a bound, which must be a range of the index

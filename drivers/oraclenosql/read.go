@@ -160,31 +160,22 @@ func (st *statement) keyOf(args []drivers.Value, element drivers.Value) *types.M
 // readParallel reads the rows of several keys, as many at a time as the pattern allows,
 // and yields them in the order of the list.
 func (s *session) readParallel(r *reading, elems []drivers.Value) error {
-	slots, err := s.parallelSlots(min(r.st.Pattern().Parallel, len(elems)))
-	if err != nil {
-		return err
-	}
-	rows := make([][]*types.MapValue, len(elems))
 	var left atomic.Int64
 	left.Store(r.in.limit)
-	plan.InOrder(len(elems), len(slots), func(i, on int) (err error) {
-		own := reading{slot: slots[on], ctx: r.ctx, st: r.st, in: r.in}
-		own.in.element, own.in.limit = elems[i], left.Load()
-		rows[i], err = own.collect()
-		return err
-	}, func(i, _ int, failed error) bool {
-		for _, row := range rows[i] {
-			if err == nil && failed == nil {
-				err = r.emit(row)
-			}
-		}
+	read := func(ctx context.Context, i int) (rows []*types.MapValue, err error) {
+		err = s.withSlot(func(sl *slot) (err error) {
+			own := reading{slot: sl, ctx: ctx, st: r.st, in: r.in}
+			own.in.element, own.in.limit = elems[i], left.Load()
+			rows, err = own.collect()
+			return err
+		})
+		return rows, err
+	}
+	return plan.ReadEach(r.ctx, len(elems), r.st.Pattern().Parallel, read, func(row *types.MapValue) error {
+		err := r.emit(row)
 		left.Store(s.Left())
-		if err == nil {
-			err = failed
-		}
-		return err == nil
+		return err
 	})
-	return err
 }
 
 // collect reads the rows of one key.

@@ -8,6 +8,7 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -91,14 +92,13 @@ func (r *reading) list(elems []drivers.Value) error {
 
 // some reads the rows of some keys by one query.
 func (r *reading) some(elems []drivers.Value) error {
-	rows := make(map[keyValue][]*types.MapValue, len(elems))
 	r.in.list = r.in.list[:0]
 	for _, e := range elems {
-		if _, twice := rows[keyOfValue(e)]; !twice {
-			rows[keyOfValue(e)] = nil
+		if !slices.ContainsFunc(r.in.list, e.Equal) {
 			r.in.list = append(r.in.list, e)
 		}
 	}
+	rows := make(plan.ByElement[*types.MapValue])
 	if err := r.find(rows); err != nil {
 		return err
 	}
@@ -108,19 +108,12 @@ func (r *reading) some(elems []drivers.Value) error {
 			slices.Reverse(own)
 		}
 	}
-	for _, e := range elems {
-		for _, row := range rows[keyOfValue(e)] {
-			if err := r.emit(row); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return rows.Each(elems, r.emit)
 }
 
 // find fills in the rows of each key. If none is in the partition that the store remembers, the
 // table may be another one of its name since, so the partition is read again.
-func (r *reading) find(rows map[keyValue][]*types.MapValue) error {
+func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 	key := r.st.shardText(r.in.args)
 	before, known := r.store.partitions.get(key)
 	if known {
@@ -143,14 +136,14 @@ func (r *reading) find(rows map[keyValue][]*types.MapValue) error {
 }
 
 // findThere fills in the rows that are in the partition.
-func (r *reading) findThere(rows map[keyValue][]*types.MapValue) (found bool, err error) {
+func (r *reading) findThere(rows plan.ByElement[*types.MapValue]) (found bool, err error) {
 	in := fieldOf(r.st.Pattern().In)
 	err = r.each(r.st.inList, func(row *types.MapValue) error {
 		v, err := in.decode(row.Map()[in.name])
 		if err != nil {
 			return fmt.Errorf("column %s: %w", in.name, err)
 		}
-		rows[keyOfValue(v)] = append(rows[keyOfValue(v)], row)
+		rows.Add(v, row)
 		found = true
 		return nil
 	})
@@ -165,15 +158,6 @@ func (st *statement) shardText(args []drivers.Value) string {
 	}
 	return string(id)
 }
-
-// keyValue is a value of a key column, to compare.
-type keyValue struct {
-	number int64
-	id     [16]byte
-	bytes  string
-}
-
-func keyOfValue(v drivers.Value) keyValue { return keyValue{v.Int64(), v.UUIDBytes(), string(v.Raw())} }
 
 // partitions remembers the partitions of shard keys. The zero value is ready.
 type partitions struct {

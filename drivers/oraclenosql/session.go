@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
@@ -17,7 +18,9 @@ import (
 type session struct {
 	plan.Session[*statement]
 	*slot
-	slots []*slot // for requests that run in parallel
+	mu   sync.Mutex
+	more []*slot // for requests that run in parallel
+	idle []*slot // those of them that nobody uses
 }
 
 // slot sends requests for one goroutine, one at a time.
@@ -26,7 +29,6 @@ type slot struct {
 	client    *nosqldb.Client
 	transport *transport
 	retry     *retries
-	prepared  []*nosqldb.PreparedStatement // the slot's own copies, by the query's number
 	row       []drivers.Value
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All
 	// slots of a session share it.
@@ -96,23 +98,38 @@ func (s *Store) session() (*session, error) {
 	return se, nil
 }
 
-// parallelSlots returns n slots for parallel requests.
-func (s *session) parallelSlots(n int) ([]*slot, error) {
-	for len(s.slots) < n {
-		sl, err := s.store.newSlot()
-		if err != nil {
-			return nil, err
-		}
-		sl.tolerant = s.tolerant
-		s.slots = append(s.slots, sl)
+// withSlot runs do with a slot that nobody else uses.
+func (s *session) withSlot(do func(sl *slot) error) error {
+	sl, err := s.anySlot()
+	if err != nil {
+		return err
 	}
-	return s.slots[:n], nil
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idle = append(s.idle, sl)
+	}()
+	return do(sl)
+}
+
+func (s *session) anySlot() (sl *slot, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.idle) - 1; last >= 0 {
+		sl, s.idle = s.idle[last], s.idle[:last]
+		return sl, nil
+	}
+	if sl, err = s.store.newSlot(); err == nil {
+		sl.tolerant = s.tolerant
+		s.more = append(s.more, sl)
+	}
+	return sl, err
 }
 
 // Take implements drivers.Session.
 func (s *session) Take() drivers.Cost {
 	cost := s.slot.take()
-	for _, sl := range s.slots {
+	for _, sl := range s.more {
 		own := sl.take()
 		cost.Add(&own)
 	}
@@ -124,7 +141,7 @@ func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.slots = nil
+	s.more, s.idle = nil, nil
 	return s.Session.Close()
 }
 
@@ -171,21 +188,9 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 	}
 }
 
-// statement returns the slot's own copy of a query's prepared statement.
-func (sl *slot) statement(q *query) *nosqldb.PreparedStatement {
-	for q.id >= len(sl.prepared) {
-		sl.prepared = append(sl.prepared, make([]*nosqldb.PreparedStatement, q.id+1-len(sl.prepared))...)
-	}
-	if sl.prepared[q.id] == nil {
-		own := *q.prepared
-		sl.prepared[q.id] = &own
-	}
-	return sl.prepared[q.id]
-}
-
 // request returns a request for a query with the values of its variables.
 func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
-	own := sl.statement(q)
+	own := *q.prepared
 	for i := range q.binds {
 		v := &q.binds[i]
 		if err := own.SetVariable(v.name, v.value(in)); err != nil {
@@ -193,6 +198,6 @@ func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 		}
 	}
 	return &nosqldb.QueryRequest{
-		PreparedStatement: own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
+		PreparedStatement: &own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
 	}, nil
 }

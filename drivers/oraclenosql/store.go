@@ -31,7 +31,6 @@ type Store struct {
 
 	admin      sync.Mutex // guards ddl: one statement at a time
 	ddl        *slot
-	statements atomic.Int32 // the number of compiled queries; each gets the next number
 	gate       plan.Gate
 	applied    plan.Tables[table]
 	partitions partitions

@@ -48,14 +48,11 @@ func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statemen
 }
 
 func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
-	if p.Kind == schemas.Batch {
-		return s.compileBatch(p)
-	}
-	p, table, err := s.tables.Find(p)
-	if err != nil {
-		return nil, err
-	}
-	st := &statement{Plan: plan.Of(p), table: table}
+	return plan.Compile(p, s.tables.Find, compileOne, compileBatch)
+}
+
+func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
+	st := &statement{Plan: plan.Of(p), table: t}
 	st.fam = &st.table.rows
 	if p.Static {
 		st.fam = &st.table.statics
@@ -161,11 +158,7 @@ func (st *statement) compileWrite() error {
 	return nil
 }
 
-func (s *Store) compileBatch(p *schemas.Pattern) (*statement, error) {
-	parts, err := plan.Compile(p, s.compile)
-	if err != nil {
-		return nil, err
-	}
+func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	for _, part := range parts {
 		if part.locks && !part.Pattern().Present {
 			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern().Name, drivers.ErrUnsupported)

@@ -120,13 +120,18 @@ func (p *Plan) Named(err error) error {
 // ErrNull is why an argument without a value is refused.
 var ErrNull = errors.New("expected a value, null was given")
 
-// Partial is the error of a batch that is not atomic and stopped at err. If some
-// parts were applied before, the outcome of the batch is unknown.
-func Partial(err error, applied, of int) error {
+// Partial is the error of a write in several requests that stopped at err. If some of it was applied before, its outcome
+// is unknown. The format says how much.
+func Partial(err error, applied int, format string, args ...any) error {
 	if err == nil || applied == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
 	}
-	return fmt.Errorf("%w: %d of %d parts were applied: %w", drivers.ErrUnknown, applied, of, err)
+	return fmt.Errorf("%w: %s: %w", drivers.ErrUnknown, fmt.Sprintf(format, args...), err)
+}
+
+// PartsApplied is the Partial error of a batch.
+func PartsApplied(err error, applied, of int) error {
+	return Partial(err, applied, "%d of %d parts were applied", applied, of)
 }
 
 // InOneRow refuses a put-if that also has static columns, for an engine that keeps them in a row
@@ -219,16 +224,24 @@ func Grow(vs []drivers.Value, n int) []drivers.Value {
 	return vs[:n]
 }
 
-// Compile compiles the parts of a batch.
-func Compile[S any](p *schemas.Pattern, compile func(*schemas.Pattern) (S, error)) ([]S, error) {
+// Compile compiles a pattern: one that find finds the table of, or a batch from its compiled parts.
+func Compile[S, T any](p *schemas.Pattern, find func(*schemas.Pattern) (*schemas.Pattern, *T, error),
+	one func(*schemas.Pattern, *T) (S, error), batch func(*schemas.Pattern, []S) (S, error),
+) (st S, err error) {
+	if p.Kind != schemas.Batch {
+		p, t, err := find(p)
+		if err != nil {
+			return st, err
+		}
+		return one(p, t)
+	}
 	parts := make([]S, len(p.Parts))
 	for i, part := range p.Parts {
-		var err error
-		if parts[i], err = compile(part.Pattern); err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
+		if parts[i], err = Compile(part.Pattern, find, one, batch); err != nil {
+			return st, fmt.Errorf("part %s: %w", part.Pattern.Name, err)
 		}
 	}
-	return parts, nil
+	return batch(p, parts)
 }
 
 // GuardWrite calls do, which writes, and turns its panic into an error. The error wraps

@@ -121,10 +121,10 @@ func TestFits(t *testing.T) {
 // TestPartly: once a part was applied, what became of the batch is unknown.
 func TestPartly(t *testing.T) {
 	refused := errors.New("refused")
-	if err := plan.Partial(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+	if err := plan.PartsApplied(refused, 0, 5); errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
 		t.Errorf("no part was applied: %v", err)
 	}
-	if err := plan.Partial(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
+	if err := plan.PartsApplied(refused, 2, 5); !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, refused) {
 		t.Errorf("two parts were applied: %v, want unknown", err)
 	}
 }

@@ -298,13 +298,12 @@ func Call[T any](g *Gate, what string, call func() (T, error)) (v T, err error) 
 }
 
 // InOrder runs do for the members 0 to n-1, up to width of them at the same time, and passes their errors to took in
-// the order of the members. Members that run at the same time have different slots below width. Once took has returned
-// false, no more members begin. InOrder waits for those under way.
-func InOrder(n, width int, do func(i, slot int) error, took func(i, slot int, err error) (more bool)) {
+// the order of the members. Once took has returned false, no more members begin. InOrder waits for those under way.
+func InOrder(n, width int, do func(i int) error, took func(i int, err error) (more bool)) {
 	width = min(width, n)
 	done := make([]chan error, width)
 	begin := func(i int) {
-		go func() { done[i%width] <- crash.Guard(func() error { return do(i, i%width) }) }()
+		go func() { done[i%width] <- crash.Guard(func() error { return do(i) }) }()
 	}
 	for i := range width {
 		done[i] = make(chan error, 1)
@@ -312,18 +311,75 @@ func InOrder(n, width int, do func(i, slot int) error, took func(i, slot int, er
 	}
 	begun, more := width, true
 	for i := 0; i < begun; i++ {
-		if more = took(i, i%width, <-done[i%width]) && more; more && begun < n {
+		if more = took(i, <-done[i%width]) && more; more && begun < n {
 			begin(begun)
 			begun++
 		}
 	}
 }
 
+// ReadEach reads the rows of the n elements of a list, up to width elements at the same time, and yields them in the
+// order of the list. It holds the rows of no more elements than it reads at a time.
+func ReadEach[R any](ctx context.Context, n, width int, read func(ctx context.Context, i int) ([]R, error),
+	yield func(row R) error,
+) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows := make([][]R, n)
+	InOrder(n, width, func(i int) (err error) {
+		rows[i], err = read(ctx, i)
+		return err
+	}, func(i int, failed error) bool {
+		if err == nil {
+			err = failed
+		}
+		for at := 0; err == nil && at < len(rows[i]); at++ {
+			err = yield(rows[i][at])
+		}
+		rows[i] = nil
+		if err != nil {
+			cancel() // of the reads under way
+		}
+		return err == nil
+	})
+	return err
+}
+
+// ByElement has the rows that one request has read for several elements of a list.
+type ByElement[R any] map[element][]R
+
+// element is a value of a key column, to compare.
+type element struct {
+	number int64
+	id     [16]byte
+	bytes  string
+}
+
+func elementOf(v *drivers.Value) element { return element{v.Int64(), v.UUIDBytes(), string(v.Raw())} }
+
+// Add adds a row of an element.
+func (b ByElement[R]) Add(of drivers.Value, row R) {
+	e := elementOf(&of)
+	b[e] = append(b[e], row)
+}
+
+// Each yields the rows of each element of the list, in its order.
+func (b ByElement[R]) Each(list []drivers.Value, yield func(row R) error) error {
+	for i := range list {
+		for _, row := range b[elementOf(&list[i])] {
+			if err := yield(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Writes makes the n writes of a batch that is not atomic, up to width of them at the same time and else one after
 // another. After the first error it begins no more. It returns how many were applied, and an error that is
 // drivers.ErrUnknown if one of the errors is.
-func Writes(n, width int, write func(i, slot int) error) (applied int, err error) {
-	took := func(_, _ int, failed error) bool {
+func Writes(n, width int, write func(i int) error) (applied int, err error) {
+	took := func(_ int, failed error) bool {
 		switch {
 		case failed == nil:
 			applied++
@@ -333,10 +389,10 @@ func Writes(n, width int, write func(i, slot int) error) (applied int, err error
 		return err == nil
 	}
 	if width > 1 {
-		InOrder(n, width, func(i, slot int) error { return GuardWrite(func() error { return write(i, slot) }) }, took)
+		InOrder(n, width, func(i int) error { return GuardWrite(func() error { return write(i) }) }, took)
 		return applied, err
 	}
-	for i := 0; i < n && took(i, 0, write(i, 0)); i++ {
+	for i := 0; i < n && took(i, write(i)); i++ {
 	}
 	return applied, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -242,28 +243,27 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestInOrder: outcomes come in the order of the members, no slot has two of them at the same time, and after a
+// TestInOrder: outcomes come in the order of the members, no more than width of them run at the same time, and after a
 // failure no more begin.
 func TestInOrder(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 7, 20} {
 		var mu sync.Mutex
-		busy, begun := make([]bool, width), 0
+		busy, begun := 0, 0
 		var took []int
-		plan.InOrder(10, width, func(i, slot int) error {
+		plan.InOrder(10, width, func(i int) error {
 			mu.Lock()
-			if busy[slot] {
-				t.Errorf("slot %d has two members", slot)
+			if busy++; busy > width {
+				t.Errorf("%d members at the same time, want up to %d", busy, width)
 			}
-			busy[slot] = true
 			begun++
 			mu.Unlock()
 			if i == 5 {
 				panic("a defect")
 			}
 			return nil
-		}, func(i, slot int, err error) bool {
+		}, func(i int, err error) bool {
 			mu.Lock()
-			busy[slot] = false
+			busy--
 			mu.Unlock()
 			took = append(took, i)
 			if (err != nil) != (i == 5) {
@@ -281,11 +281,52 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
+// TestReadEach: rows come in the order of the list. After an error no more are read, and reads under way end.
+func TestReadEach(t *testing.T) {
+	enough := errors.New("enough")
+	for _, width := range []int{1, 3, 20} {
+		var got []int
+		var ended atomic.Int64
+		err := plan.ReadEach(t.Context(), 10, width, func(ctx context.Context, i int) ([]int, error) {
+			if i > 4 {
+				<-ctx.Done()
+				ended.Add(1)
+				return nil, ctx.Err()
+			}
+			return []int{2 * i, 2*i + 1}, nil
+		}, func(row int) error {
+			if got = append(got, row); row == 7 {
+				return enough
+			}
+			return nil
+		})
+		if want := []int{0, 1, 2, 3, 4, 5, 6, 7}; err != enough || !slices.Equal(got, want) || int(ended.Load()) > width {
+			t.Errorf("width %d: rows %d, %v, and %d reads under way; want %d and %v", width, got, err, ended.Load(), want, enough)
+		}
+	}
+}
+
+// TestByElement: each element of a list has its rows, also one that the list has twice.
+func TestByElement(t *testing.T) {
+	rows, a, b, c := make(plan.ByElement[string]), drivers.Text("a"), drivers.Text("b"), drivers.Text("c")
+	rows.Add(b, "b1")
+	rows.Add(a, "a1")
+	rows.Add(b, "b2")
+	var got []string
+	err := rows.Each([]drivers.Value{b, c, a, b}, func(row string) error {
+		got = append(got, row)
+		return nil
+	})
+	if want := []string{"b1", "b2", "a1", "b1", "b2"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("rows %q, %v; want %q", got, err, want)
+	}
+}
+
 // TestWrites: after a failure nothing more is begun, and if one outcome is unknown, all are.
 func TestWrites(t *testing.T) {
 	refused := errors.New("refused")
 	for _, width := range []int{0, 1, 2, 4} {
-		applied, err := plan.Writes(6, width, func(i, _ int) error {
+		applied, err := plan.Writes(6, width, func(i int) error {
 			switch {
 			case i == 2:
 				return refused
@@ -302,7 +343,7 @@ func TestWrites(t *testing.T) {
 			t.Errorf("width %d: %d applied, %v; want a panic whose outcome is unknown", width, applied, err)
 		}
 	}
-	if n, err := plan.Writes(3, 2, func(int, int) error { return nil }); n != 3 || err != nil {
+	if n, err := plan.Writes(3, 2, func(int) error { return nil }); n != 3 || err != nil {
 		t.Errorf("%d applied, %v", n, err)
 	}
 }

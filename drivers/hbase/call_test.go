@@ -35,7 +35,7 @@ func TestSentTwice(t *testing.T) {
 		conn := &fakeConn{}
 		at := &fakeRegion{client: conn}
 		sendings := 0
-		sl := newSlot(sendFunc(func(own *call) error {
+		sl := newFake(sendFunc(func(own *call) error {
 			for range 2 { // as gohbase does
 				own.SetRegion(at)
 				if err := own.Context().Err(); err != nil {
@@ -52,10 +52,10 @@ func TestSentTwice(t *testing.T) {
 			return nil
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
-		e.put("m", e.beginQualifier("q"), drivers.Text("v"))
-		sl.call.encode(&e, nil, new(pb.MutationProto_Durability))
-		sl.call.once = c.once
-		err := sl.send(t.Context())
+		e.put("m", []byte("q"), drivers.Text("v"))
+		change := newMutation(&e, nil, new(pb.MutationProto_Durability))
+		change.once = c.once
+		err := sl.send(t.Context(), change)
 		if c.want == nil && (err != nil || sendings != 2) {
 			t.Errorf("%s: sent %d times, %v; expected twice", c.name, sendings, err)
 		}
@@ -69,7 +69,7 @@ func TestSentTwice(t *testing.T) {
 // were sent that their outcome is unknown.
 func TestTimeout(t *testing.T) {
 	send := false
-	sl := newSlot(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *call) error {
 		c.SetRegion(&fakeRegion{client: &fakeConn{}})
 		if send {
 			c.ToProto()
@@ -82,8 +82,7 @@ func TestTimeout(t *testing.T) {
 		send, unknown bool
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
-		sl.call.begin(c.method, []byte("t"), []byte("r"))
-		err := sl.send(t.Context())
+		err := sl.send(t.Context(), newCall(c.method, []byte("t"), []byte("r"), nil, nil))
 		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
 				c.unknown)
@@ -92,8 +91,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	send = true
 	go cancel()
-	sl.call.begin("Mutate", []byte("t"), []byte("r"))
-	if err := sl.send(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
+	if err := sl.send(ctx, newCall("Mutate", []byte("t"), []byte("r"), nil, nil)); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a write that was canceled on its way: %v", err)
 	}
 }
@@ -121,8 +119,7 @@ func TestErrors(t *testing.T) {
 		{gohbase.TableNotFound, true, nil, drivers.ErrUnknown, "apply its schema first"},
 		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
 	} {
-		call := newCall()
-		call.ctx, call.sent, call.method = t.Context(), true, "Get"
+		call := &call{ctx: t.Context(), sent: true, method: "Get"}
 		if c.write {
 			call.method = "Mutate"
 		}

@@ -1,0 +1,335 @@
+package hbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
+)
+
+// sender sends calls to HBase and counts them. Goroutines may share it.
+type sender struct {
+	client  gohbase.Client    // sends calls of several rows together
+	rpc     gohbase.RPCClient // sends one call
+	batched bool              // gohbase may put the call into one request with other calls
+	timeout time.Duration
+	wal     *pb.MutationProto_Durability
+	tally   *tally // counts the calls of a traced session; else nil
+
+	mu   sync.Mutex
+	cost drivers.CostCounter
+}
+
+func (s *sender) count(c drivers.Cost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cost.Cost.Add(&c)
+}
+
+// scanned counts rows or cells that HBase has read.
+func (s *sender) scanned(rows int) { s.count(drivers.Cost{RowsExamined: int64(rows)}) }
+
+// Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
+func (s *sender) Take() drivers.Cost {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cost.Take()
+}
+
+// send sends a call and waits for its answer, at most for the timeout. If batching is on, gohbase may put a get, put or
+// delete into one request with the calls of other goroutines.
+func (s *sender) send(ctx context.Context, c *call) error {
+	defer s.begin(ctx, c)(nil)
+	var as hrpc.Call = c
+	if c.sent = s.batched && c.batchable; c.sent { // gohbase's own goroutine will send it
+		as = batchable{c, anyBatchable}
+	}
+	if _, err := s.rpc.SendRPC(as); err != nil {
+		return explain(ctx, c, err)
+	}
+	s.answered(c)
+	return nil
+}
+
+// sendTogether sends calls of one table: one request to each region server. HBase applies each call by itself. done is
+// how many calls took effect for certain.
+func (s *sender) sendTogether(ctx context.Context, calls []*call) (done int, err error) {
+	if len(calls) == 0 {
+		return 0, nil
+	}
+	defer s.begin(ctx, calls...)(nil)
+	batch := make([]hrpc.Call, len(calls))
+	for i, c := range calls {
+		c.sent, batch[i] = true, batchable{c, anyBatchable} // gohbase's own goroutine will send it
+	}
+	results, ok := s.client.SendBatch(calls[0].ctx, batch)
+	if ok {
+		s.answered(calls...)
+		return len(calls), nil
+	}
+	for i := range results {
+		failed := results[i].Error
+		switch {
+		case failed == nil:
+			done++
+		case errors.Is(failed, gohbase.NotExecutedError):
+		case err == nil || !errors.Is(err, drivers.ErrUnknown):
+			err = explain(ctx, calls[i], failed)
+		}
+	}
+	if err == nil && done < len(calls) {
+		err = explain(ctx, calls[0], gohbase.NotExecutedError)
+	}
+	return done, err
+}
+
+// answered counts calls that were answered together: one request to each region server. The
+// first was counted before it was sent.
+func (s *sender) answered(calls ...*call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost, sendings := &s.cost.Cost, int64(1)
+	for i, c := range calls {
+		sendings = max(sendings, c.sendings)
+		requests := int64(1)
+		if slices.ContainsFunc(calls[:i], func(b *call) bool { return b.conn == c.conn }) {
+			requests = 0
+		}
+		if i > 0 {
+			cost.Calls += requests
+		}
+		if c.readsRow && !c.again {
+			cost.RowsExamined++
+		}
+		if s.tally != nil {
+			s.tally.count(c, requests)
+		}
+	}
+	cost.Retries += sendings - 1
+}
+
+// begin counts a request that is about to be sent. Its calls end after the timeout: gohbase itself would look for a
+// region forever. The function ends them before that.
+func (s *sender) begin(ctx context.Context, calls ...*call) context.CancelCauseFunc {
+	timeout, cost := s.timeout, drivers.Cost{Calls: 1}
+	if first := calls[0]; first.again {
+		cost = drivers.Cost{Retries: 1}
+		if !first.deadline.IsZero() {
+			timeout = time.Until(first.deadline)
+		}
+	}
+	s.count(cost)
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(timeout, func() { cancel(errTimeout) })
+	for _, c := range calls {
+		c.ctx, c.stop = ctx, cancel
+	}
+	return func(cause error) {
+		timer.Stop()
+		cancel(cause)
+	}
+}
+
+// batchable is a call that gohbase may batch. gohbase recognizes such calls by
+// a method that only its own calls have.
+type batchable struct {
+	*call
+	hrpc.Batchable
+}
+
+// anyBatchable provides that method. gohbase never sends this call.
+var anyBatchable hrpc.Batchable = func() *hrpc.Get {
+	g, err := hrpc.NewGet(context.Background(), nil, nil)
+	if err != nil {
+		panic(err) // only options can make NewGet fail, and there are none
+	}
+	return g
+}()
+
+// call is one request to a region server or to the master. It implements gohbase's
+// interface for calls: gohbase finds the region, sends the request and waits.
+// gohbase's own calls lack what this driver needs: several kinds of mutation at once,
+// nonces, a limit on rows, conditions on several columns, table descriptors.
+type call struct {
+	ctx        context.Context
+	method     string // of HBase's service
+	table, key []byte // gohbase finds the region by them
+	region     hrpc.RegionInfo
+	request    proto.Message
+	place      *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
+	cells      []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
+	response   proto.Message
+	result     chan hrpc.RPCResult
+
+	batchable bool                    // gohbase may put it into one request with other calls
+	once      bool                    // it must not be sent twice, because it could take effect twice
+	readsRow  bool                    // it changes a row that HBase reads first
+	again     bool                    // it repeats one that HBase has refused, and ends at its deadline if it has one
+	deadline  time.Time               // of all attempts
+	sent      bool                    // it was sent
+	sendings  int64                   // how often gohbase has sent it
+	answered  bool                    // a response arrived, not an exception
+	conn      hrpc.RegionClient       // the connection it was last sent over
+	stop      context.CancelCauseFunc // ends ctx
+}
+
+var _ hrpc.Call = (*call)(nil)
+
+// errLost ends a call that must not be sent twice when its answer is lost.
+var errLost = errors.New("the region server's answer was lost")
+
+var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
+
+// newCall returns a call to the region of a row.
+func newCall(method string, table, key []byte, request, response proto.Message) *call {
+	return &call{
+		method: method, table: table, key: key, request: request, response: response, result: make(chan hrpc.RPCResult, 1),
+	}
+}
+
+// newGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
+func newGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32) *call {
+	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: row, Column: columns, Filter: passes}}
+	if limit > 0 {
+		g.Get.StoreLimit = &limit
+	}
+	c := newCall("Get", table, row, g, new(pb.GetResponse))
+	c.place, c.batchable = g.Region, true
+	return c
+}
+
+// Table implements hrpc.Call, as do the methods below.
+func (c *call) Table() []byte { return c.table }
+
+// Name returns the method of HBase's service.
+func (c *call) Name() string { return c.method }
+
+// Description returns what traces and metrics call it.
+func (c *call) Description() string { return c.method }
+
+// Key returns the row that the call is sent to.
+func (c *call) Key() []byte { return c.key }
+
+// Context returns what ends the call.
+func (c *call) Context() context.Context { return c.ctx }
+
+// Region returns the region that the call is sent to.
+func (c *call) Region() hrpc.RegionInfo { return c.region }
+
+// SetRegion is called each time before gohbase sends the call. It ends a call that
+// must not take effect twice if the server may have executed it: a response could
+// not be read, or the connection has failed. If the connection still works, the
+// server has refused the call, and gohbase may send it again.
+func (c *call) SetRegion(r hrpc.RegionInfo) {
+	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
+		c.stop(errLost)
+	}
+	c.region, c.conn = r, r.Client()
+}
+
+// ToProto returns the request for the region.
+func (c *call) ToProto() proto.Message {
+	c.sent = true
+	c.sendings++
+	if c.place != nil {
+		c.place.Type, c.place.Value = regionName, c.region.Name()
+	}
+	return c.request
+}
+
+// CellBlocksEnabled reports whether cells follow the request.
+func (c *call) CellBlocksEnabled() bool { return len(c.cells) > 0 }
+
+// SerializeCellBlocks returns the request and appends the cells that follow it.
+func (c *call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
+	return c.ToProto(), append(blocks, c.cells), uint32(len(c.cells))
+}
+
+// NewResponse returns what the response is read into.
+func (c *call) NewResponse() proto.Message {
+	c.answered = true
+	proto.Reset(c.response)
+	return c.response
+}
+
+var errCells = errors.New("HBase sent a block of cells that cannot be read")
+
+// DeserializeCellBlocks decodes the cells that followed the response, as gohbase's own calls do. gohbase trusts their
+// number and lengths: what it would panic over, or allocate too much for, is an error here.
+func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (size uint32, err error) {
+	var own interface {
+		DeserializeCellBlocks(response proto.Message, b []byte) (uint32, error)
+	}
+	cells := int64(0)
+	switch r := response.(type) {
+	case *pb.GetResponse:
+		own, cells = new(hrpc.Get), int64(r.GetResult().GetAssociatedCellCount())
+	case *pb.MutateResponse:
+		own, cells = new(hrpc.Mutate), int64(r.GetResult().GetAssociatedCellCount())
+	case *pb.ScanResponse:
+		own = new(hrpc.Scan)
+		for _, n := range r.GetCellsPerResult() {
+			cells += int64(n)
+		}
+	default:
+		return uint32(len(b)), nil
+	}
+	if cells < 0 || cells > int64(len(b)/cellOverhead) {
+		return 0, errCells
+	}
+	err = crash.Guard(func() (err error) {
+		size, err = own.DeserializeCellBlocks(response, b)
+		return err
+	})
+	return size, err
+}
+
+// found returns the cells in the answer to a get or an increment.
+func (c *call) found() []*pb.Cell {
+	if r, ok := c.response.(interface{ GetResult() *pb.Result }); ok {
+		return r.GetResult().GetCell()
+	}
+	return nil
+}
+
+// ResultChan returns where gohbase puts the outcome.
+func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }
+
+// The first and the longest pause before a change of one row is sent again. gohbase, too,
+// begins with 16 ms when it sends other calls again.
+const (
+	firstPause   = 16 * time.Millisecond
+	longestPause = time.Second
+)
+
+// backoff spaces out the attempts of one change that HBase refuses for now. All of them,
+// and the pauses between, share the timeout of one call.
+type backoff struct {
+	deadline time.Time
+	pause    time.Duration
+	attempts int
+}
+
+// wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
+// to a half of it, so that refused clients do not come back all at once. If no time is left
+// for another attempt, wait returns the refusal, which says that nothing was applied.
+func (b *backoff) wait(ctx context.Context, refused *javaError) error {
+	b.attempts++
+	b.pause = min(max(2*b.pause, firstPause), longestPause)
+	pause := b.pause/2 + rand.N(b.pause/2)
+	if time.Until(b.deadline) <= pause {
+		return fmt.Errorf("%w (rejected %d times, until the timeout)", refused, b.attempts)
+	}
+	return sleep(ctx, pause)
+}

@@ -1,0 +1,103 @@
+package hbase
+
+import (
+	"slices"
+
+	"github.com/tsuna/gohbase/filter"
+	"github.com/tsuna/gohbase/pb"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// must returns a filter as a request has it. Marshaling cannot fail: the message has only bytes and numbers.
+func must(f filter.Filter) *pb.Filter {
+	m, err := f.ConstructPBFilter()
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// columnRange lets cells pass with first <= qualifier < last. An empty end means no bound.
+func columnRange(first, last []byte) *pb.Filter {
+	first, last = append([]byte(nil), first...), append([]byte(nil), last...)
+	return must(filter.NewColumnRangeFilter(first, last, true, false))
+}
+
+// wantedRanges lets the cells of the wanted columns pass. For a collection these are
+// its own cell and the elements after it.
+func wantedRanges(want []wanted, marker bool) *pb.Filter {
+	var ranges []*pb.Filter
+	if marker {
+		ranges = append(ranges, columnRange(nil, []byte(markerName+"\x00")))
+	}
+	for _, w := range want {
+		last := append([]byte(w.name), 0)
+		if w.typ.Collection() {
+			last[len(w.name)] = elements + 1
+		}
+		ranges = append(ranges, columnRange([]byte(w.name), last))
+	}
+	return list(filter.MustPassOne, ranges)
+}
+
+// wantedNames lets the same cells pass as wantedRanges. It is for scans that read rows
+// backwards: there a list of range filters drops cells, because each range filter remembers
+// where to continue and expects rows in ascending order.
+func wantedNames(want []wanted, marker bool) *pb.Filter {
+	var ranges []*pb.Filter
+	if marker {
+		ranges = append(ranges, qualifierIs(filter.Equal, []byte(markerName)))
+	}
+	for _, w := range want {
+		if !w.typ.Collection() {
+			ranges = append(ranges, qualifierIs(filter.Equal, []byte(w.name)))
+			continue
+		}
+		last := append([]byte(w.name), elements+1)
+		ranges = append(ranges, allOf(qualifierIs(filter.GreaterOrEqual, []byte(w.name)), qualifierIs(filter.Less, last)))
+	}
+	return list(filter.MustPassOne, ranges)
+}
+
+// qualifierIs lets cells pass whose qualifier compares with the given one as how says.
+func qualifierIs(how filter.CompareType, qualifier []byte) *pb.Filter {
+	return must(filter.NewQualifierFilter(filter.NewCompareFilter(how, bytesOf(qualifier))))
+}
+
+// allOf lets cells pass that all filters let pass; nil is a filter that lets all pass.
+func allOf(fs ...*pb.Filter) *pb.Filter {
+	some := slices.DeleteFunc(fs, func(f *pb.Filter) bool { return f == nil })
+	switch len(some) {
+	case 0:
+		return nil
+	case 1:
+		return some[0]
+	}
+	return list(filter.MustPassAll, some)
+}
+
+func list(how filter.ListOperator, fs []*pb.Filter) *pb.Filter {
+	return must(&filter.List{Operator: pb.FilterList_Operator(how).Enum(), Filters: fs})
+}
+
+// columnIs lets rows pass whose column has the value, or none if it is null.
+func columnIs(family, column string, v drivers.Value) *pb.Filter {
+	value := []byte(escapeNever) // no column has this value, so rows that have the column do not pass
+	if !v.IsNull() {
+		value = appendValue(nil, v)
+	}
+	return must(filter.NewSingleColumnValueFilter([]byte(family), []byte(column), filter.Equal, bytesOf(value),
+		!v.IsNull(), true))
+}
+
+// firstOnly lets the first cell of each row pass.
+func firstOnly() *pb.Filter { return must(filter.NewFirstKeyOnlyFilter()) }
+
+// keysOnly drops the values of cells.
+func keysOnly() *pb.Filter { return must(filter.NewKeyOnlyFilter(false)) }
+
+// bytesOf compares with bytes.
+func bytesOf(value []byte) *filter.BinaryComparator {
+	return filter.NewBinaryComparator(filter.NewByteArrayComparable(value))
+}
