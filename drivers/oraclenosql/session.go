@@ -20,7 +20,7 @@ type session struct {
 	*slot
 	mu   sync.Mutex
 	more []*slot // for requests that run in parallel
-	idle []*slot // those of them that nobody uses
+	idle []*slot // those of them that no request uses
 }
 
 // slot sends requests for one goroutine, one at a time.
@@ -98,7 +98,7 @@ func (s *Store) session() (*session, error) {
 	return se, nil
 }
 
-// withSlot runs do with a slot that nobody else uses.
+// withSlot runs do with a slot that no other request uses.
 func (s *session) withSlot(do func(sl *slot) error) error {
 	sl, err := s.anySlot()
 	if err != nil {

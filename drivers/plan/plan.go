@@ -120,8 +120,8 @@ func (p *Plan) Named(err error) error {
 // ErrNull is why an argument without a value is refused.
 var ErrNull = errors.New("expected a value, null was given")
 
-// Partial is the error of a write in several requests that stopped at err. If some of it was applied before, its outcome
-// is unknown. The format says how much.
+// Partial is the error of a write in several requests that stopped at err. If some of it was applied before, its
+// outcome is unknown. The format says how much.
 func Partial(err error, applied int, format string, args ...any) error {
 	if err == nil || applied == 0 || errors.Is(err, drivers.ErrUnknown) {
 		return err
