@@ -31,7 +31,7 @@ var layers = []struct {
 	{"schemas/words", nil, nil},
 	{"schemas/plainfile", nil, nil},
 	{"schemas/cql", nil, []string{"schemas"}},
-	{"schemas/imports", []string{"schemas", "schemas/cql"}, []string{"schemas/lint", "drivers", "drivers/engines"}},
+	{"schemas/imports", []string{"schemas", "schemas/cql", "schemas/plainfile", "schemas/words"}, []string{"schemas/lint", "drivers", "drivers/engines"}},
 	{"docs/rules", nil, nil},
 	{"schemas/lint", []string{"docs/rules", "schemas", "schemas/forecast", "schemas/strict", "schemas/words"}, []string{"schemas/imports", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas", "schemas/words"}, nil},

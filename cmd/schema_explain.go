@@ -191,7 +191,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 	if f.engine == "" || f.keyspace == "" {
 		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
 	}
-	sources, err := readSources(f.queries)
+	sources, err := (&cqlFlags{queries: f.queries}).read()
 	if err != nil {
 		return err
 	}

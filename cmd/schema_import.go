@@ -1,17 +1,12 @@
 package cmd
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"regexp"
+	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/imports"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -45,6 +39,15 @@ func (f *cqlFlags) bindCQL(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.queries, "queries", nil,
 		"`FILE` with the statements of the application, a folder or pattern (can be repeated)")
 	flags.BoolVar(&f.allowUnread, "allow-unread", false, "a statement that cannot be read is no error")
+}
+
+// read reads the files. Only one that is there and cannot be read is no wrong input.
+func (f *cqlFlags) read() ([]imports.Source, error) {
+	all, err := imports.Read(mostText, slices.Concat(f.cql, f.queries)...)
+	if err = missing(err); err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = usage(err)
+	}
+	return all, err
 }
 
 func newSchemaImport(known registry) *cobra.Command {
@@ -125,7 +128,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 			return err
 		}
 		if f.out != "" && f.out != "-" { // else the output is the schema
-			summarizeImport(cmd.OutOrStdout(), r)
+			fmt.Fprintln(cmd.OutOrStdout(), r.Summary())
 		}
 	}
 	for _, u := range r.Unread {
@@ -169,61 +172,8 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 		}
 		all = append(all, imports.Source{File: name, Text: text})
 	}
-	files, err := readSources(slices.Concat(f.cql, f.queries))
+	files, err := f.read()
 	return append(all, files...), err
-}
-
-// digits are the numbers in names of migrations: V10 comes after V9.
-var digits = regexp.MustCompile(`[0-9]+`)
-
-// migrations returns the files that a name means, in the order in which they are applied: those of a
-// folder or pattern by their numbers, without what would take them back (NAME.down.cql).
-func migrations(name string) (files []string, err error) {
-	pattern := name
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		pattern = filepath.Join(name, "*.cql")
-	} else if err == nil || !strings.ContainsAny(name, "*?[") {
-		return []string{name}, nil
-	}
-	if files, err = filepath.Glob(pattern); err != nil {
-		return nil, usagef("read CQL: %s: %w", name, err)
-	}
-	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".down.cql") })
-	if len(files) == 0 {
-		return nil, usagef("read CQL: no file %s", pattern)
-	}
-	padded := func(s string) string {
-		return digits.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprintf("%020s", n) })
-	}
-	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(padded(a), padded(b)) })
-	return files, nil
-}
-
-// readSources reads files of CQL.
-func readSources(names []string) (all []imports.Source, err error) {
-	var files []string
-	for _, name := range names {
-		more, err := migrations(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, ".cq4") {
-			return nil, usagef("read CQL: %s is a binary full query log; \"fqltool dump %s\" prints the text "+
-				"that is read", file, filepath.Dir(file))
-		}
-		text, err := plainfile.Read(file, mostText)
-		if err != nil {
-			return nil, missing(fmt.Errorf("read CQL: %w", err))
-		}
-		if at := bytes.IndexByte(text, 0); at >= 0 {
-			return nil, usagef("read CQL: %s is no text: it has a zero at byte %d; expected CQL, or a log as text", file, at)
-		}
-		all = append(all, imports.Source{File: file, Text: string(text)})
-	}
-	return all, nil
 }
 
 // describe returns the CQL of a live keyspace, and what clients of it have prepared.
@@ -241,22 +191,4 @@ func (f *importFlags) describe(ctx context.Context, known registry) (text, prepa
 		prepared, err = d.Prepared(ctx, f.keyspace)
 	}
 	return text, prepared, err
-}
-
-// summarizeImport says what was imported.
-func summarizeImport(w io.Writer, r *imports.Result) {
-	carried := len(r.Schema.Other) - len(r.Unread)
-	for _, t := range r.Schema.Tables {
-		carried += len(t.Other)
-	}
-	for _, p := range r.Schema.Patterns {
-		for _, clause := range p.Other {
-			if !clause.Aside() { // which rules read
-				carried++
-			}
-		}
-	}
-	fmt.Fprintf(w, "%s: %s, %s from %s; %s kept as text, not checked (other)\n", r.Schema.Name,
-		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),
-		words.Plural(r.Statements, "statement"), words.Plural(carried, "setting"))
 }

@@ -168,7 +168,7 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 	case len(args) > 0:
 		return nil, usagef("--cql and %s both name tables; leave one out", args[0])
 	}
-	sources, err := readSources(slices.Concat(f.cql, f.queries))
+	sources, err := f.cqlFlags.read()
 	if err != nil {
 		return nil, err
 	}

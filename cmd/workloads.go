@@ -1,12 +1,10 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,22 +106,7 @@ func writeWorkload(out io.Writer, w *workloads.Workload) error {
 // describeWorkload prints what a workload does, phase by phase.
 func describeWorkload(out io.Writer, w *workloads.Workload) error {
 	fmt.Fprintf(out, "%s: %s\n\n", w.Name, w.Doc)
-	var rows [][]string
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		streams := p.Streams
-		if !p.HasStreams() {
-			streams = []workloads.Phase{*p}
-		}
-		for _, s := range streams {
-			name := p.Name
-			if p.HasStreams() {
-				name += ": " + s.Name
-			}
-			rows = append(rows, []string{name, pace(&s), length(p), operationsOf(&s)})
-		}
-	}
-	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, rows); err != nil {
+	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows()); err != nil {
 		return err
 	}
 	if a := w.Answer; len(a.Models) > 0 {
@@ -139,54 +122,6 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 		{"mailbench run " + w.Name + " --dry-run", "prints operations, time and disk"},
 	}, 2, 0))
 	return err
-}
-
-// pace is the rate or the number of clients.
-func pace(p *workloads.Phase) string {
-	switch {
-	case !p.Runs():
-		return "-"
-	case p.Replay != nil:
-		return "as recorded"
-	case p.Rate.Count > 0 && p.Session != nil:
-		return p.Rate.String() + " sessions"
-	case p.Rate.Count > 0:
-		return p.Rate.String()
-	}
-	return words.Plural(p.Clients, "client")
-}
-
-func length(p *workloads.Phase) string {
-	switch {
-	case p.Duration > 0:
-		return p.Duration.String()
-	case p.Operations > 0:
-		return words.Plural(int64(p.Operations), "operation")
-	}
-	return "-"
-}
-
-// operationsOf lists the operations of a phase, the most frequent first.
-func operationsOf(p *workloads.Phase) string {
-	if p.Kind == workloads.Interrupt {
-		return fmt.Sprintf("move, delete of %s, interrupted", words.Plural(p.Messages, "message"))
-	}
-	if !p.Runs() || p.Replay != nil {
-		return "-"
-	}
-	mix := p.PerSecond()
-	var ops []workloads.Op
-	for i := range mix {
-		if op := workloads.Op(i); mix.Has(op) {
-			ops = append(ops, op)
-		}
-	}
-	slices.SortStableFunc(ops, func(a, b workloads.Op) int { return cmp.Compare(mix[b], mix[a]) })
-	var all []string
-	for _, op := range ops {
-		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.Name(op), 100*mix.Share(op)))
-	}
-	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
 func newWorkloadsFit() *cobra.Command {
