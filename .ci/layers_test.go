@@ -75,7 +75,8 @@ var layers = []struct {
 	{
 		"workloads/subject",
 		[]string{
-			"drivers/private", "schemas", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results",
+			"drivers/private", "schemas", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash",
+			"workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results",
 		},
 		nil,
 	},

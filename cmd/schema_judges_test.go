@@ -8,7 +8,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads/plan"
 )
@@ -82,27 +81,5 @@ func (m *loaded) addToCounter(t *testing.T, n int64) {
 	}
 	if _, err := session.Write(ctx, count, args); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// schema validate and a run's audit have one rule: what an interruption leaves is no damage.
-func TestAuditsHaveOneRule(t *testing.T) {
-	for _, x := range []struct {
-		audit modelAudit
-		exact bool
-		want  bool
-	}{
-		{modelAudit{Audit: models.Audit{Duplicated: 1, Unreferenced: 1}}, true, false},
-		{modelAudit{Audit: models.Audit{Dangling: 1}}, false, true},
-		{modelAudit{Audit: models.Audit{Dangling: 1, BrokenBodies: 1}, remote: true}, false, false},
-		{modelAudit{Audit: models.Audit{Dangling: 1}, remote: true}, true, true},
-		{modelAudit{Audit: models.Audit{CounterDrift: 1}}, true, true},
-		{modelAudit{Audit: models.Audit{CounterDrift: 1}}, false, false},
-		{modelAudit{Error: "corrupt row"}, false, true},
-		{modelAudit{Error: "too many open files", interrupted: true}, true, false},
-	} {
-		if got := x.audit.broken(x.exact); got != x.want {
-			t.Errorf("%+v, exact %t: broken %t", x.audit, x.exact, got)
-		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/scratch"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // validateFlags are the flags of schema validate as they were given.
@@ -127,7 +127,7 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	s, skipped, err := applyWhole(ctx, st, s)
+	s, skipped, err := subject.ApplyOwn(ctx, st, s)
 	if err != nil {
 		return f.absent(err)
 	}
@@ -168,100 +168,17 @@ func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (er
 	}
 	if err == nil && !isFile(name) && !f.noAudit && f.sample == 1 {
 		bar.show("verification of the model")
-		if v.Audit, err = auditOf(ctx, known, name, st, s, pace, f.blobs); v.Audit == nil && len(skipped) > 0 {
+		var picked []models.Model
+		if picked, err = known.pickModels([]string{name}); err != nil {
+			return err
+		}
+		if v.Audit, err = subject.Verify(ctx, picked[0], st, s, f.blobs, pace.Session); v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(v.Skipped, "the model's verification, which needs them"), nil
 		}
 	}
 	bar.close()
 	whole, v.Paced = err == nil, pace.Kept()
 	return errors.Join(err, f.print(cmd, v))
-}
-
-// applyWhole applies a schema to a store that is open for reading only. If the store does not have what
-// mailbench adds to the schema's document, it applies the schema without it, and names what
-// is skipped.
-func applyWhole(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
-	err := st.Apply(ctx, s)
-	if err == nil || errors.As(err, new(*drivers.AbsentError)) {
-		return s, nil, err
-	}
-	c, cerr := drivers.Compare(ctx, st, s)
-	if cerr != nil {
-		return nil, nil, err
-	}
-	var added []schemas.Difference
-	for _, d := range c.Drifts {
-		if d.Harm == drivers.NotInDocument {
-			added = append(added, d.Difference)
-		}
-	}
-	if len(added) == 0 {
-		return nil, nil, err
-	}
-	own, skipped, err := s.Without(added)
-	if err != nil {
-		return nil, nil, err
-	}
-	return own, skipped, st.Apply(ctx, own)
-}
-
-// modelAudit is the audit of a model, and what ended it before its end.
-type modelAudit struct {
-	models.Audit
-	Error string `json:"error,omitempty"`
-
-	interrupted bool // by an engine that does not answer, a read that failed, or the user, and not by the data
-	remote      bool
-}
-
-// broken reports whether the audit found damage, by the rule of a run's audit. Exact says that no operation
-// on the data set was interrupted.
-func (a *modelAudit) broken(exact bool) bool {
-	found := results.Audit{
-		Interrupted: a.remote && !exact, Exact: exact,
-		Dangling: a.Dangling, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
-	}
-	return found.Damaged() || a.Error != "" && !a.interrupted
-}
-
-// auditOf runs a model's own audit over a store that is open for reading only.
-func auditOf(
-	ctx context.Context, known registry, name string, st drivers.Store, s *schemas.Schema, pace *validate.Pace,
-	blobs string,
-) (*modelAudit, error) {
-	picked, err := known.pickModels([]string{name})
-	if err != nil {
-		return nil, err
-	}
-	p, err := drivers.PrepareAll(ctx, st, s)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := picked[0].Bind(ctx, p, models.Options{Blobs: blobs})
-	if err != nil {
-		return nil, fmt.Errorf("bind %s to %s: %w", name, st.Capabilities().Engine, err)
-	}
-	if c, ok := bound.(io.Closer); ok {
-		defer c.Close()
-	}
-	session, err := st.Session()
-	if err != nil {
-		return nil, err
-	}
-	if t, ok := session.(drivers.Tolerant); ok {
-		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	}
-	found, err := bound.Mailbox(pace.Session(session)).Audit(ctx)
-	a := &modelAudit{Audit: found, remote: !st.Capabilities().InProcess}
-	var stop error
-	if err != nil {
-		a.Error = err.Error()
-		_, lost := st.Inspect(ctx, s.Name)
-		if a.interrupted = !errors.Is(err, drivers.ErrCorrupt) && (lost != nil || drivers.IsOutage(err)); a.interrupted {
-			stop = err
-		}
-	}
-	return a, errors.Join(stop, session.Close())
 }
 
 // validated is what schema validate prints.
@@ -273,11 +190,11 @@ type validated struct {
 	Leftover int64 `json:"leftover"`
 	// Drifted is how many rows have a wrong count that an operation left which was interrupted or is
 	// of unknown outcome. They are not broken.
-	Drifted int64       `json:"adrift,omitempty"`
-	Audit   *modelAudit `json:"audit,omitempty"`
-	Stopped string      `json:"stopped,omitempty"` // the error at which the check of the schema ended
-	Skipped []string    `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
-	resume  string      // the file with which a check that has stopped goes on
+	Drifted int64                 `json:"adrift,omitempty"`
+	Audit   *subject.Verification `json:"audit,omitempty"`
+	Stopped string                `json:"stopped,omitempty"` // the error at which the check of the schema ended
+	Skipped []string              `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
+	resume  string                // the file with which a check that has stopped goes on
 }
 
 // writeText prints the report, and after it what the model's verification says.
@@ -296,22 +213,7 @@ func (v *validated) writeText(w io.Writer, room int) error {
 			strings.Join(v.Skipped, ", "))
 	}
 	if a := v.Audit; a != nil {
-		fmt.Fprintf(w, "\nVerification of the model: %d accounts, %d folders, %d messages, %d deleted; %d orphaned;\n"+
-			"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
-			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
-			a.BrokenBodies, a.CounterDrift)
-		if a.InterruptedBlobs > 0 {
-			fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.InterruptedBlobs, "interrupted blob write"))
-		}
-		for _, note := range a.Notes {
-			fmt.Fprintln(w, "  "+words.OneLine(note))
-		}
-		switch {
-		case a.interrupted:
-			fmt.Fprintf(w, "  The verification was INTERRUPTED: %s\n", words.OneLine(a.Error))
-		case a.Error != "":
-			fmt.Fprintf(w, "  The verification ended at unreadable data: %s\n", words.OneLine(a.Error))
-		}
+		a.WriteText(w)
 	}
 	adrift := ""
 	if v.Drifted > 0 {
@@ -332,7 +234,7 @@ func (f *validateFlags) print(cmd *cobra.Command, v *validated) error {
 	case v.Broken > 0:
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
 			v.Engine, words.Plural(v.Broken, "row"))}
-	case v.Audit != nil && v.Audit.broken(f.exact):
+	case v.Audit != nil && v.Audit.Broken(f.exact):
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken (verification of the model)", v.Schema, v.Engine)}
 	}
 	return nil
