@@ -105,7 +105,8 @@ var layers = []struct {
 	{
 		"workloads/run",
 		[]string{
-			"drivers/private", "drivers/crash", "schemas", "schemas/forecast", "drivers", "models", "models/mail", "workloads", "workloads/*",
+			"drivers/private", "drivers/crash", "schemas", "schemas/forecast", "schemas/plainfile", "drivers", "models", "models/mail",
+			"workloads", "workloads/*",
 			"workloads/judge", "workloads/latency", "workloads/results", "workloads/scratch", "workloads/search", "workloads/trials", "schemas/words",
 		},
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "reports", "reports/*"},

@@ -162,6 +162,15 @@ func missing(err error) error {
 	return err
 }
 
+// input gives an error about files that the user named the exit status of wrong input, unless a file that is there
+// cannot be read.
+func input(err error) error {
+	if err = missing(err); err == nil || errors.As(err, new(*fs.PathError)) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return usage(err)
+}
+
 // exitStatus is the exit status for a command's error.
 func exitStatus(err error) int {
 	var status statusError

@@ -43,15 +43,7 @@ pattern. A schema file is described in the same way.`,
 			if len(engines) > 0 {
 				return usagef("--engine needs a model; expected mailbench models NAME")
 			}
-			var all []listedModel
-			for _, m := range known.withVariants() {
-				s, err := schemaOf(m)
-				if err != nil {
-					return err
-				}
-				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), m.Doc})
-			}
-			return list(cmd, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
+			return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
 				func(m listedModel) []string {
 					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
 				})
@@ -63,12 +55,30 @@ pattern. A schema file is described in the same way.`,
 	return c
 }
 
-// listedModel is the JSON of a model in the list. Fields are added, never removed.
+// listedModel is the JSON of a model or variant in a list. Fields are added, never removed.
 type listedModel struct {
-	Name   string `json:"name"`
-	Native string `json:"native,omitempty"` // the engine that its document was written for
-	Tables int    `json:"tables"`
-	Doc    string `json:"doc"`
+	Name     string `json:"name"`
+	Native   string `json:"native,omitempty"` // the engine that its document was written for
+	Tables   int    `json:"tables"`
+	Patterns int    `json:"patterns"`
+	Doc      string `json:"doc"`
+}
+
+// listModels lists the models and their variants, with the description of each or of its schema.
+func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, row func(listedModel) []string) error {
+	var all []listedModel
+	for _, m := range r.withVariants() {
+		s, err := schemaOf(m)
+		if err != nil {
+			return err
+		}
+		one := listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), m.Doc}
+		if ofSchema {
+			one.Doc = s.Doc
+		}
+		all = append(all, one)
+	}
+	return list(cmd, all, head, row)
 }
 
 // describeModel prints the description of a model, or of a schema file. The text shows the calls of

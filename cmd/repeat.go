@@ -1,11 +1,7 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,13 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/plainfile"
-	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/run"
 )
 
 // repeat takes the workload, models, engines and settings from a saved run. Flags that were
@@ -93,94 +84,6 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 		r.variants = append(slices.Clone(r.variants), v)
 	}
 	return r, nil
-}
-
-// noteDifferences compares a repetition with the saved run. It notes schemas that this mailbench
-// has changed, and refuses another mail file or trace.
-func noteDifferences(ctx context.Context, w io.Writer, was *results.Run, c *run.Config) error {
-	for _, m := range c.Models {
-		own, err := schemaOf(m)
-		if err != nil {
-			return err
-		}
-		for _, s := range was.Schemas {
-			if s.Model == m.Name && s.Text != string(own.Source) {
-				fmt.Fprintf(w, "mailbench: the schema of %s differs from the saved run: do not compare their values\n", m.Name)
-			}
-		}
-	}
-	if was.Mail != nil && c.Mail != nil {
-		// The file may be one that only the results name, so no more is said of it.
-		if info := c.Mail.Info(); info.SHA256 != was.Mail.SHA256 {
-			return usagef("--mail %s is not the file of that run: its SHA-256 is another; name that file", info.File)
-		}
-	}
-	return sameTraces(ctx, was, c)
-}
-
-// noteSame notes variants that do not differ from their model on an engine of the run.
-func noteSame(w io.Writer, c *run.Config) error {
-	for _, m := range c.Models {
-		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
-		if base < 0 {
-			continue
-		}
-		variant, err := schemaOf(m)
-		if err != nil {
-			return err
-		}
-		of, err := schemaOf(c.Models[base])
-		if err != nil {
-			return err
-		}
-		for _, e := range c.Engines {
-			if schemas.SameOn(e.Name, of, variant) {
-				fmt.Fprintf(w, "mailbench: %s differs from %s in options of other engines only: on %s a difference is noise\n",
-					m.Name, of.Name, e.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// sameTraces refuses a trace that is not the file that the run replayed.
-func sameTraces(ctx context.Context, was *results.Run, c *run.Config) error {
-	at := map[string]*workloads.Workload{"": c.Workload} // workload by point of a sweep
-	if s := c.Workload.Sweep; s != nil {
-		for _, p := range s.Points {
-			at[p.Value] = p.Workload
-		}
-	}
-	for _, point := range slices.Sorted(maps.Keys(at)) {
-		w := at[point]
-		for i := range w.Phases {
-			p := &w.Phases[i]
-			if p.Replay == nil {
-				continue
-			}
-			t, err := replay.Open(ctx, p.Replay.Trace)
-			if err != nil {
-				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
-			}
-			for _, b := range was.Phases {
-				if b.Point == point && b.Name == p.Name && b.Trace != "" && b.Trace != t.SHA256 {
-					return usagef("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
-						p.Name, p.Replay.Trace)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// discreet is the error for a trace that saved results name, and that cannot be read. It says nothing
-// of what is in the file: the results may be those of a stranger.
-func discreet(err error, name string) error {
-	var path *fs.PathError
-	if errors.As(err, &path) || errors.Is(err, plainfile.ErrNotPlain) || errors.Is(err, context.Canceled) {
-		return missing(err)
-	}
-	return usagef("%s, which the saved run names, is no trace", name)
 }
 
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }

@@ -190,13 +190,12 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	} else if err != nil && c.Mail.Info().Files == 0 {
 		return usage(fmt.Errorf("%w; no message of %s has one", err, f.mail))
 	}
-	if was != nil {
-		if err := noteDifferences(ctx, cmd.ErrOrStderr(), was, c); err != nil {
-			return err
-		}
+	notes, err := c.Notes(ctx, was)
+	for _, note := range notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s\n", note)
 	}
-	if err := noteSame(cmd.ErrOrStderr(), c); err != nil {
-		return err
+	if err != nil {
+		return input(err)
 	}
 	if f.dryRun {
 		return f.plan(cmd, c)

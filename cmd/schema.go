@@ -55,31 +55,14 @@ func newSchemaList(known registry) *cobra.Command {
   mailbench schema list --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var all []listedSchema
-			for _, m := range known.withVariants() {
-				s, err := known.schema(m.Name)
-				if err != nil {
-					return err
-				}
-				all = append(all, listedSchema{s.Name, s.Native, len(s.Tables), len(s.Patterns), s.Doc})
-			}
-			return list(cmd, all, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
-				func(s listedSchema) []string {
+			return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
+				func(s listedModel) []string {
 					return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
 				})
 		},
 	}
 	bindJSON(c.Flags(), "print JSON")
 	return c
-}
-
-// listedSchema is the JSON of a schema in the list. Fields are added, never removed.
-type listedSchema struct {
-	Name     string `json:"name"`
-	Native   string `json:"native,omitempty"`
-	Tables   int    `json:"tables"`
-	Patterns int    `json:"patterns"`
-	Doc      string `json:"doc"`
 }
 
 func newSchemaShow(known registry) *cobra.Command {

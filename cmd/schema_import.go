@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -41,13 +40,10 @@ func (f *cqlFlags) bindCQL(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.allowUnread, "allow-unread", false, "a statement that cannot be read is no error")
 }
 
-// read reads the files. Only one that is there and cannot be read is no wrong input.
+// read reads the files.
 func (f *cqlFlags) read() ([]imports.Source, error) {
 	all, err := imports.Read(mostText, slices.Concat(f.cql, f.queries)...)
-	if err = missing(err); err != nil && !errors.As(err, new(*fs.PathError)) {
-		err = usage(err)
-	}
-	return all, err
+	return all, input(err)
 }
 
 func newSchemaImport(known registry) *cobra.Command {
