@@ -17,12 +17,12 @@ import (
 
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then. stop lets no more operations begin, and kill ends those under way.
-func (f *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
-	f.timeline.tick, f.timeline.patterns = f.tickEvery(), f.Phase.Patterns
-	ticks := time.NewTicker(f.timeline.tick)
+func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
+	p.timeline.tick, p.timeline.patterns = p.tickEvery(), p.Phase.Patterns
+	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
-	from := f.began
-	f.lastOK = from
+	from := p.began
+	p.lastOK = from
 	for {
 		last := false
 		select {
@@ -31,15 +31,15 @@ func (f *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) 
 		case <-ticks.C:
 		}
 		to := time.Now()
-		f.take(from, to, last)
+		p.take(from, to, last)
 		if last {
 			return
 		}
 		// A warm-up bounded by operations runs them all.
-		if f.Phase.Kind == workloads.Warmup && f.Phase.Duration > 0 && warm(f.windows) {
+		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
 			stop()
 		}
-		if f.vanished == nil && f.silent(to) {
+		if p.vanished == nil && p.silent(to) {
 			stop()
 			time.AfterFunc(grace, kill)
 		}
@@ -51,64 +51,64 @@ func (f *figures) collect(ended <-chan struct{}, stop, kill context.CancelFunc) 
 const silenceMost = time.Minute
 
 // silent reports whether no request of a load was answered for so long that it must end, and notes why.
-func (f *figures) silent(now time.Time) bool {
-	if !f.loads() || !f.target.Engine.Remote || now.Sub(f.lastOK) < f.Silence {
+func (p *phase) silent(now time.Time) bool {
+	if !p.loads() || !p.target.Engine.Remote || now.Sub(p.lastOK) < p.Silence {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	cause := f.lastCause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cause := p.lastCause
 	if cause == nil {
 		cause = errors.New("no call has ended")
 	}
-	f.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", f.target.Engine.Name,
-		f.Silence, f.counts[latency.OK], f.Total, cause)
+	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
+		p.Silence, p.counts[latency.OK], p.Total, cause)
 	return true
 }
 
 // take takes what was recorded between two times. Last says that the phase has ended.
-func (f *figures) take(from, to time.Time, last bool) {
-	ticked, hiccups := f.recorder.Tick(), f.hiccups.tick()
-	ops := f.byOp(ticked)
-	f.writeLog(ops, hiccups, from, to, last)
-	f.memory.follow()
-	if f.Stream.Open() {
-		f.learn()
+func (p *phase) take(from, to time.Time, last bool) {
+	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
+	ops := p.byOp(ticked)
+	p.writeLog(ops, hiccups, from, to, last)
+	p.memory.follow()
+	if p.Stream.Open() {
+		p.learn()
 	}
-	f.timeline.add(ops[:f.Phase.Patterns.Ops()], f.streamIntervals(ticked), from.Sub(f.began), to.Sub(f.began), last)
-	if f.Progress != nil {
-		f.addSoFar()
+	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from.Sub(p.began), to.Sub(p.began), last)
+	if p.Progress != nil {
+		p.addSoFar()
 	}
-	f.window(ticked, to.Sub(from), last)
+	p.window(ticked, to.Sub(from), last)
 	if last {
-		f.timeline.endGap(to.Sub(f.began))
+		p.timeline.endGap(to.Sub(p.began))
 	}
 }
 
 // addSoFar adds the times of the last tick, which the timeline has put together.
-func (f *figures) addSoFar() {
-	if f.soFar == nil {
-		f.soFar = hdr.New(1, int64(latency.Highest), 3)
+func (p *phase) addSoFar() {
+	if p.soFar == nil {
+		p.soFar = hdr.New(1, int64(latency.Highest), 3)
 	}
-	f.soFar.Merge(f.timeline.all)
+	p.soFar.Merge(p.timeline.all)
 }
 
 // percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations.
-func (f *figures) percentile(p float64) time.Duration {
-	if f.soFar == nil || f.soFar.TotalCount() < results.EnoughFor(p) {
+func (p *phase) percentile(share float64) time.Duration {
+	if p.soFar == nil || p.soFar.TotalCount() < results.EnoughFor(share) {
 		return 0
 	}
-	return time.Duration(latency.At(f.soFar, 100*p))
+	return time.Duration(latency.At(p.soFar, 100*share))
 }
 
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
 // warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
-func (f *figures) tickEvery() time.Duration {
+func (p *phase) tickEvery() time.Duration {
 	parts, least := time.Duration(10), 100*time.Millisecond
-	if f.Phase.Kind == workloads.Warmup {
+	if p.Phase.Kind == workloads.Warmup {
 		parts, least = 25, 20*time.Millisecond
 	}
-	if d := f.Phase.Duration; d > 0 {
+	if d := p.Phase.Duration; d > 0 {
 		return min(time.Second, max(least, d/parts))
 	}
 	return time.Second / 2
@@ -116,59 +116,59 @@ func (f *figures) tickEvery() time.Duration {
 
 // window adds the score of a window, and calls Progress. Ops are by slot. The last window
 // is too short to compare and gets no score.
-func (f *figures) window(ops []latency.Op, length time.Duration, last bool) {
+func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
 	var wait, waits float64
-	ok := f.counts[latency.OK]
+	ok := p.counts[latency.OK]
 	for i := range ops {
 		for out, n := range ops[i].Counts {
-			f.counts[out] += n
+			p.counts[out] += n
 		}
 		if h := ops[i].Times[latency.Wait]; h != nil && h.TotalCount() > 0 {
 			wait += h.Mean() * float64(h.TotalCount())
 			waits += float64(h.TotalCount())
 		}
-		weights[i] = float64(f.recorder.Total(i).Counts[latency.OK])
+		weights[i] = float64(p.recorder.Total(i).Counts[latency.OK])
 	}
 	if score, known := windowScore(ops, weights); known && !last {
-		f.windows = append(f.windows, score)
-		f.waits = append(f.waits, int64(wait/max(1, waits)))
+		p.windows = append(p.windows, score)
+		p.waits = append(p.waits, int64(wait/max(1, waits)))
 	}
-	done := f.counts[latency.OK] - ok
+	done := p.counts[latency.OK] - ok
 	if done > 0 {
-		f.lastOK = f.began.Add(f.clock.now())
+		p.lastOK = p.began.Add(p.clock.now())
 	}
 	if last { // the last window says little: report the rate of the whole phase
-		done, length = f.counts[latency.OK], f.clock.now()
+		done, length = p.counts[latency.OK], p.clock.now()
 	}
-	if f.Progress != nil {
-		f.Progress(f.progress(float64(done)/max(length.Seconds(), 1e-3), last))
+	if p.Progress != nil {
+		p.Progress(p.progress(float64(done)/max(length.Seconds(), 1e-3), last))
 	}
 }
 
 // progress is how far the phase is.
-func (f *figures) progress(rate float64, last bool) Progress {
+func (p *phase) progress(rate float64, last bool) Progress {
 	pr := Progress{
-		OK: f.counts[latency.OK], Dropped: f.counts[latency.Dropped],
-		Total: f.Total, Rate: rate, Fraction: -1, Finished: last,
-		P50: f.percentile(0.5), P99: f.percentile(0.99),
+		OK: p.counts[latency.OK], Dropped: p.counts[latency.Dropped],
+		Total: p.Total, Rate: rate, Fraction: -1, Finished: last,
+		P50: p.percentile(0.5), P99: p.percentile(0.99),
 	}
 	all := int64(0)
-	for _, n := range f.counts {
+	for _, n := range p.counts {
 		all += n
 	}
 	pr.Failed = all - pr.OK - pr.Dropped
 	if pr.Total == 0 {
-		pr.Total = int64(f.Phase.Operations)
+		pr.Total = int64(p.Phase.Operations)
 	}
-	elapsed := f.clock.now()
+	elapsed := p.clock.now()
 	switch {
 	case last:
 		pr.Fraction = 1
 	case pr.Total > 0:
 		pr.Fraction = min(1, float64(all)/float64(pr.Total))
-	case f.Phase.Duration > 0:
-		pr.Fraction = min(1, float64(elapsed)/float64(f.Phase.Duration))
+	case p.Phase.Duration > 0:
+		pr.Fraction = min(1, float64(elapsed)/float64(p.Phase.Duration))
 	}
 	if pr.Fraction > 0 && !last {
 		pr.ETA = time.Duration(float64(elapsed)/pr.Fraction) - elapsed
@@ -197,25 +197,25 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (f *figures) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
-	if f.Log == nil {
+func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+	if p.Log == nil {
 		return
 	}
-	l := &f.logged
+	l := &p.logged
 	if l.waits {
 		from = l.from
 	}
-	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(f.began); !full {
+	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(p.began); !full {
 		l.add(ops, hiccups, from)
 		return
 	}
 	l.windows++
 	if !l.waits {
-		f.Log(ops, hiccups, from, to)
+		p.Log(ops, hiccups, from, to)
 		return
 	}
 	l.add(ops, hiccups, from)
-	f.Log(l.ops, l.hiccups, from, to)
+	p.Log(l.ops, l.hiccups, from, to)
 	l.reset()
 }
 
@@ -319,33 +319,33 @@ func LogNames(p *workloads.Phase) []string {
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams have after that. It is valid until the next tick.
-func (f *figures) byOp(ticked []latency.Op) []latency.Op {
-	all := f.Phase.Patterns.Ops()
-	if len(f.slots.at) == 1 && len(f.slots.all) == all {
+func (p *phase) byOp(ticked []latency.Op) []latency.Op {
+	all := p.Phase.Patterns.Ops()
+	if len(p.slots.at) == 1 && len(p.slots.all) == all {
 		return ticked
 	}
-	shared := f.slots.shared()
-	if f.ops == nil {
-		f.ops, f.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
+	shared := p.slots.shared()
+	if p.ops == nil {
+		p.ops, p.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
 	}
 	for op := range all {
-		switch of := f.slots.slotsOf(-1, op); len(of) {
+		switch of := p.slots.slotsOf(-1, op); len(of) {
 		case 0:
 		case 1:
-			f.ops[op] = ticked[of[0]]
+			p.ops[op] = ticked[of[0]]
 		default:
-			sum := &f.sums[op]
+			sum := &p.sums[op]
 			sum.Reset()
 			for _, i := range of {
 				sum.Add(&ticked[i])
 			}
-			f.ops[op] = *sum
+			p.ops[op] = *sum
 		}
 	}
 	for i, k := range shared {
-		f.ops[all+i] = ticked[k]
+		p.ops[all+i] = ticked[k]
 	}
-	return f.ops
+	return p.ops
 }
 
 // total is the sum of what was recorded in these slots.
@@ -361,19 +361,15 @@ func (p *phase) total(of []int) *latency.Op {
 }
 
 // streams are the figures of each stream; nil for a phase without streams.
-func (f *figures) streams() (all []results.Stream) {
-	if !f.Phase.HasStreams() {
+func (p *phase) streams() (all []results.Stream) {
+	if !p.Phase.HasStreams() {
 		return nil
 	}
-	for i := range f.Phase.Streams {
-		s, of := &f.Phase.Streams[i], f.slots.slotsOf(i, -1)
-		var counted tally
-		if i < len(f.stats.streams) {
-			counted = f.stats.streams[i]
-		}
+	for i := range p.Phase.Streams {
+		s, of, counted := &p.Phase.Streams[i], p.slots.slotsOf(i, -1), &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
-			Offered: f.offered(&counted, of), Late: counted.late, Queued: counted.queued,
+			Offered: p.offered(counted, of), Late: counted.late, Queued: counted.queued,
 		}
 		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
 			for _, n := range rates {
@@ -381,10 +377,10 @@ func (f *figures) streams() (all []results.Stream) {
 			}
 		}
 		for _, k := range of {
-			one.Ops[f.Phase.Patterns.Name(f.slots.all[k].op)] = f.op([]int{k})
+			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op([]int{k})
 		}
-		if f.hiccups != nil { // a phase that began
-			one.AllOps = results.TimesOf(f.total(of), latency.Latency)
+		if p.hiccups != nil { // a phase that began
+			one.AllOps = results.TimesOf(p.total(of), latency.Latency)
 		}
 		all = append(all, one)
 	}
@@ -392,18 +388,18 @@ func (f *figures) streams() (all []results.Stream) {
 }
 
 // streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (f *figures) streamIntervals(ticked []latency.Op) map[string]results.Outcomes {
-	if !f.Phase.HasStreams() {
+func (p *phase) streamIntervals(ticked []latency.Op) map[string]results.Outcomes {
+	if !p.Phase.HasStreams() {
 		return nil
 	}
 	all := map[string]results.Outcomes{}
-	for i := range f.Phase.Streams {
+	for i := range p.Phase.Streams {
 		var of []latency.Op
-		for _, k := range f.slots.slotsOf(i, -1) {
+		for _, k := range p.slots.slotsOf(i, -1) {
 			of = append(of, ticked[k])
 		}
-		if sum := f.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[f.Phase.Streams[i].Name] = outcomes(&sum)
+		if sum := p.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {
+			all[p.Phase.Streams[i].Name] = outcomes(&sum)
 		}
 	}
 	return all

@@ -37,6 +37,8 @@ import (
 type Spec struct {
 	Phase  workloads.Phase
 	Stream plan.Stream
+	// Cell is what is known of the phase before it begins.
+	Cell results.Cell
 	// Workers is how many operations may be under way. A phase with clients has
 	// its own number. An open loop begins with First, or FirstWorkers if that is more,
 	// and adds workers as it needs them.
@@ -86,15 +88,7 @@ type Progress struct {
 
 // Measurement is the result of a phase.
 type Measurement struct {
-	Began, Ended time.Time
-	Offered      results.Offered
-	Ops          map[string]results.Op
-	Streams      []results.Stream
-	AllOps       *results.Times // nil: the phase did not begin
-	Timeline     []results.Interval
-	Gap          results.Gap
-	Client       results.ClientInfo
-	Evidence     results.Evidence
+	results.Cell // Spec.Cell with everything that the phase showed; AllOps is nil if the phase did not begin
 	// Busy is the time that all workers spent in calls.
 	Busy time.Duration
 	// Mallocs counts the process' heap allocations during the phase.
@@ -112,12 +106,11 @@ type Measurement struct {
 // was measured until then is in the Measurement.
 func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) {
 	p := newPhase(t, s)
-	f := p.figures()
-	err := p.run(ctx, f)
-	return f.measurement(), err
+	err := p.run(ctx)
+	return p.measurement(), err
 }
 
-// phase is one phase while it runs, shared by its workers and its figures.
+// phase is one phase while it runs. Its workers share it.
 type phase struct {
 	Spec
 	target   *subject.Target
@@ -134,11 +127,8 @@ type phase struct {
 	bulk        bool
 	undelivered int64 // messages of a load that could not be delivered
 	lastCause   error // why a delivery of a load failed last
-}
 
-// figures are what a phase found. One goroutine collects them from what the workers record.
-type figures struct {
-	*phase
+	// One goroutine collects these from what the workers record.
 	timeline timeline
 	logged   logged
 	windows  []float64 // windowScore of each window: service time in nanoseconds
@@ -156,9 +146,6 @@ type figures struct {
 	used    usage
 }
 
-// figures are empty before the phase runs.
-func (p *phase) figures() *figures { return &figures{phase: p} }
-
 // grace is how long operations under way may take to end when a run is
 // interrupted.
 const grace = 5 * time.Second
@@ -171,7 +158,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	slots := newSlots(&s.Phase)
 	p := &phase{
 		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
-		pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
+		stats: newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
 	p.spin = spinOf(perSecond(&s.Phase), processors())
 	return p
@@ -190,8 +177,8 @@ func (p *phase) offersAny() bool {
 	return false
 }
 
-// run lets the workers execute the phase, and fills in the figures.
-func (p *phase) run(ctx context.Context, f *figures) (err error) {
+// run lets the workers execute the phase, and collects what they record.
+func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
@@ -230,23 +217,23 @@ func (p *phase) run(ctx context.Context, f *figures) (err error) {
 	ended := make(chan struct{})
 	var workErr error
 	go func() { workErr = g.Wait(); close(ended) }()
-	collectErr := crash.Guard(func() error { f.collect(ended, stop, kill); return nil })
+	collectErr := crash.Guard(func() error { p.collect(ended, stop, kill); return nil })
 	if collectErr != nil {
 		stop()
 	}
 	<-ended
 
-	f.seconds = p.clock.now().Seconds()
-	f.used = processUsage().since(before)
+	p.seconds = p.clock.now().Seconds()
+	p.used = processUsage().since(before)
 	for _, w := range p.pool.all {
-		f.stats.add(&w.stats)
+		p.stats.add(&w.stats)
 	}
-	f.span = p.Stream.Span()
+	p.span = p.Stream.Span()
 	if at := <-stopped; p.Stream.Open() && (workCtx.Err() != nil || workErr != nil) {
-		f.span = at
-		f.countOverdue(at)
+		p.span = at
+		p.countOverdue(at)
 	}
-	return errors.Join(f.vanished, workErr, collectErr)
+	return errors.Join(p.vanished, workErr, collectErr)
 }
 
 // unsupported reports whether the model does not support the operation.
@@ -260,12 +247,12 @@ const overdueMost = 1 << 22
 // countOverdue counts the operations that were scheduled before the phase was stopped, and that no
 // worker had taken. They were offered, and not executed. It looks at overdueMost of them
 // and assumes the same rate and the same streams for the rest.
-func (f *figures) countOverdue(stopped time.Duration) {
+func (p *phase) countOverdue(stopped time.Duration) {
 	var o plan.Operation
-	var seen stats
+	seen := newStats(&p.slots)
 	first, last, more := time.Duration(-1), time.Duration(0), true
 	for more && seen.due < overdueMost {
-		due, ok := f.Stream.Next(stopped, &o)
+		due, ok := p.Stream.Next(stopped, &o)
 		if more = ok && due <= stopped; !more {
 			break
 		}
@@ -276,7 +263,7 @@ func (f *figures) countOverdue(stopped time.Duration) {
 		if o.Replaces {
 			t.replaced = 1
 		}
-		if f.unsupported(&o) {
+		if p.unsupported(&o) {
 			t.skipped = 1
 		}
 		seen.count(o.Stream, &t)
@@ -285,14 +272,14 @@ func (f *figures) countOverdue(stopped time.Duration) {
 	if more && last > first {
 		times = float64(stopped-first) / float64(last-first)
 	}
-	if limit := f.Phase.Operations; limit > 0 && seen.due > 0 {
-		times = min(times, (float64(limit)-float64(f.stats.due))/float64(seen.due))
+	if limit := p.Phase.Operations; limit > 0 && seen.due > 0 {
+		times = min(times, (float64(limit)-float64(p.stats.due))/float64(seen.due))
 	}
 	for i, t := range seen.streams {
 		for _, n := range []*int64{&t.due, &t.replaced, &t.skipped} {
 			*n = int64(times * float64(*n))
 		}
-		f.stats.count(i, &t)
+		p.stats.count(i, &t)
 	}
 }
 

@@ -85,7 +85,7 @@ const (
 
 // hour is an hour of one operation on one model in virtual time.
 type hour struct {
-	phase   *figures
+	phase   *phase
 	log     bytes.Buffer
 	windows []span
 	ok      int64 // in all windows
@@ -116,7 +116,7 @@ func newHour(tb testing.TB, each int) *hour {
 		if err := errors.Join(log.WriteOne(hiccupTag, hiccups, from, to), log.Write(hourTag, ops, from, to)); err != nil {
 			tb.Fatal(err)
 		}
-	}}).figures()
+	}})
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()
 	p.clock.virtual = new(time.Duration)

@@ -61,7 +61,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	at, of := testTarget(t, holderBound{holder{held: models.Holding{Deliver: 2 * models.LargeMessage}}})
 	made := &madeMail{}
 	at.Mail, at.Large = made, subject.NewBudget(32<<20)
-	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour}).figures()
+	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour})
 	now := time.Second // all due times are past
 	p.clock.virtual = &now
 	p.hiccups = watchHiccups(&p.clock)

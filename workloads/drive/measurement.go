@@ -15,28 +15,23 @@ import (
 )
 
 // measurement is the result of the phase.
-func (f *figures) measurement() Measurement {
+func (p *phase) measurement() Measurement {
 	m := Measurement{
-		Began: f.began, Ended: f.began.Add(time.Duration(f.seconds * 1e9)),
-		Ops: map[string]results.Op{}, Timeline: f.timeline.intervals, Gap: f.timeline.gap,
-		Offered: f.offered(&f.stats.tally, f.slots.slotsOf(-1, -1)), Evidence: f.evidence(),
-		Client: f.used.client(f.pool.most, f.seconds), Busy: f.stats.busy, Mallocs: f.used.mallocs,
-		Bulk: f.bulk, Steady: steady(f.windows),
+		Cell: p.Cell, Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
+		Median: time.Duration(results.Median(p.windows)),
 	}
-	if len(f.windows) > 0 {
-		m.Median = time.Duration(results.Median(f.windows))
+	offered := p.offered(&p.stats.tally, p.slots.slotsOf(-1, -1))
+	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
+	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
+	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &evidence, p.timeline.intervals, &gap
+	if p.hiccups != nil {
+		m.AllOps = p.times()
 	}
-	if f.stats.ops == nil { // a phase that no worker began
-		f.stats.ops = make([]opStats, len(f.slots.all))
-	}
-	if f.hiccups != nil {
-		m.AllOps = f.times()
-	}
-	m.Streams = f.streams()
-	for i := range f.Phase.Patterns.Ops() {
+	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
+	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
-		if f.Phase.Mix.Has(op) || f.loads() && op == workloads.Deliver {
-			m.Ops[f.Phase.Patterns.Name(op)] = f.op(f.slots.slotsOf(-1, i))
+		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
+			m.Ops[p.Phase.Patterns.Name(op)] = p.op(p.slots.slotsOf(-1, i))
 		}
 	}
 	return m
@@ -44,19 +39,17 @@ func (f *figures) measurement() Measurement {
 
 // offered is the scheduled and the executed load, from a tally and the
 // slots of the same operations.
-func (f *figures) offered(s *tally, of []int) results.Offered {
+func (p *phase) offered(s *tally, of []int) results.Offered {
 	o := results.Offered{
 		Due: s.due, Skipped: s.skipped, Replaced: s.replaced,
-		Span: f.span.Seconds(), LastStart: s.lastStart.Seconds(),
+		Span: p.span.Seconds(), LastStart: s.lastStart.Seconds(),
 	}
 	for _, i := range of {
-		o.Dropped += f.recorder.Total(i).Counts[latency.Dropped]
-		if i < len(f.stats.ops) {
-			o.NoTarget += f.stats.ops[i].noTarget
-		}
+		o.Dropped += p.recorder.Total(i).Counts[latency.Dropped]
+		o.NoTarget += p.stats.ops[i].noTarget
 	}
 	if o.Span == 0 { // a closed loop
-		o.Span = f.seconds
+		o.Span = p.seconds
 	}
 	if o.Span > 0 {
 		o.Rate = float64(o.Due-o.Skipped-o.NoTarget) / o.Span
@@ -66,27 +59,30 @@ func (f *figures) offered(s *tally, of []int) results.Offered {
 }
 
 // evidence is what the phase showed of the generator.
-func (f *figures) evidence() results.Evidence {
-	s, t := &f.stats, f.target
+func (p *phase) evidence() results.Evidence {
+	s, t := &p.stats, p.target
 	e := s.evidence
+	if known := p.Cell.Evidence; known != nil {
+		e.Settled, e.Warm = known.Settled, known.Warm
+	}
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
-	e.Lateness, e.Started, e.Late, e.Queued = int64(f.Lateness), s.started, s.late, s.queued
-	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = f.cap(), f.undelivered, f.Total, f.windows, f.waits
-	if t, ok := judge.Trend(f.windows); ok {
+	e.Lateness, e.Started, e.Late, e.Queued = int64(p.Lateness), s.started, s.late, s.queued
+	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = p.cap(), p.undelivered, p.Total, p.windows, p.waits
+	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t
 	}
-	if f.hiccups != nil { // a phase that began
-		hiccups, delays := f.hiccups.report(), f.delays()
+	if p.hiccups != nil { // a phase that began
+		hiccups, delays := p.hiccups.report(), p.delays()
 		e.Hiccups, e.Delays = &hiccups, &delays
 	}
 	return e
 }
 
 // op has the figures of one operation. The slots are all of that operation.
-func (f *figures) op(of []int) results.Op {
-	total, s, i := f.total(of), &opStats{}, f.slots.all[of[0]].op
+func (p *phase) op(of []int) results.Op {
+	total, s, i := p.total(of), &opStats{}, p.slots.all[of[0]].op
 	for _, k := range of {
-		s.merge(&f.stats.ops[k])
+		s.merge(&p.stats.ops[k])
 	}
 	c := &total.Counts
 	o := results.Op{
@@ -95,11 +91,11 @@ func (f *figures) op(of []int) results.Op {
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
-		Rate:     float64(c[latency.OK]) / max(f.seconds, 1e-9),
+		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
 		Errors:   s.errors.sorted(),
 	}
 	switch {
-	case !f.target.Offers[i] || s.notOffered:
+	case !p.target.Offers[i] || s.notOffered:
 		o.Support = results.NotOffered
 	case len(s.fallbacks) > 0:
 		o.Support = results.EmulatedOp
@@ -110,7 +106,7 @@ func (f *figures) op(of []int) results.Op {
 	}
 	o.SetTimes(total, latency.Latency)
 	if n := float64(o.Count); n > 0 {
-		o.Patterns = perOperation(o.Count, f.recorder.Parts(of...))
+		o.Patterns = perOperation(o.Count, p.recorder.Parts(of...))
 		c, deviations := &s.cost, s.squares
 		for i, sum := range countsOf(c) {
 			deviations[i] = deviation(n, sum, s.squares[i])
@@ -157,14 +153,14 @@ func missing(k models.Known) string {
 }
 
 // times are the latencies of all operations together.
-func (f *figures) times() *results.Times {
-	return results.TimesOf(f.total(f.slots.slotsOf(-1, -1)), latency.Latency)
+func (p *phase) times() *results.Times {
+	return results.TimesOf(p.total(p.slots.slotsOf(-1, -1)), latency.Latency)
 }
 
 // delays are what client delay changed.
-func (f *figures) delays() results.Delays {
-	d := f.times().Delays()
-	d.Add(&f.stats.delays)
+func (p *phase) delays() results.Delays {
+	d := p.times().Delays()
+	d.Add(&p.stats.delays)
 	return d
 }
 

@@ -21,7 +21,7 @@ func TestOverdue(t *testing.T) {
 		at, stream := testTarget(t, idleBound{})
 		at.Offers[workloads.Counters] = false
 		at.LacksFlag[workloads.FlagSeen] = true
-		p := newPhase(at, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxWait: time.Hour}).figures()
+		p := newPhase(at, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxWait: time.Hour})
 		p.countOverdue(time.Minute)
 		want := float64(60 * rate)
 		if phase.Operations > 0 {

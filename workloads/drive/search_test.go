@@ -95,19 +95,19 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 }
 
 // cell is the cell of a phase that was simulated.
-func (f *figures) cell(what workloads.Phase) *results.Cell {
-	f.span = f.Stream.Span()
-	f.seconds = max(f.span, f.stats.lastStart).Seconds()
-	f.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
+func (p *phase) cell(what workloads.Phase) *results.Cell {
+	p.span = p.Stream.Span()
+	p.seconds = max(p.span, p.stats.lastStart).Seconds()
+	p.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
 	for i := range workloads.NumOps {
-		for out, n := range f.recorder.Total(i).Counts {
-			f.counts[latency.Outcome(out)] += n
+		for out, n := range p.recorder.Total(i).Counts {
+			p.counts[latency.Outcome(out)] += n
 		}
 	}
-	m := f.measurement()
+	m := p.measurement()
 	return &results.Cell{
-		Kind: results.KindMeasure, Seconds: f.seconds, Arrivals: what.Arrivals.String(), Offered: &m.Offered,
-		Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
+		Kind: results.KindMeasure, Seconds: p.seconds, Arrivals: what.Arrivals.String(), Offered: m.Offered,
+		Ops: m.Ops, AllOps: m.AllOps, Client: m.Client, Evidence: m.Evidence,
 	}
 }
 

@@ -322,8 +322,8 @@ func (s situation) measure(t *testing.T) *results.Cell {
 		t.Fatal(err)
 	}
 	c := &results.Cell{
-		Kind: results.KindMeasure, Seconds: m.Ended.Sub(m.Began).Seconds(), Arrivals: phase.Arrivals.String(),
-		Offered: &m.Offered, Ops: m.Ops, AllOps: m.AllOps, Client: &m.Client, Evidence: &m.Evidence,
+		Kind: results.KindMeasure, Seconds: m.Seconds, Arrivals: phase.Arrivals.String(),
+		Offered: m.Offered, Ops: m.Ops, AllOps: m.AllOps, Client: m.Client, Evidence: m.Evidence,
 	}
 	judge.Apply(c)
 	return c

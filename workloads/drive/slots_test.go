@@ -92,7 +92,7 @@ func near(got, want, within float64) error {
 func TestStreamsInTheLog(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxWait: time.Second}).figures()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxWait: time.Second})
 	for tick := range 2 {
 		for n := range 100 {
 			s := &p.slots.all[n%len(p.slots.all)]
@@ -125,7 +125,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	for i := range 16 {
 		what.Streams = append(what.Streams, workloads.Phase{Name: fmt.Sprint(i + 1), Rate: workloads.RateOf(1), Mix: mix})
 	}
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 10_000, MaxWait: time.Second}).figures()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 10_000, MaxWait: time.Second})
 	bytes := 0
 	for i, k := range p.slots.all {
 		for w := range 100 {
@@ -152,7 +152,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 func TestLateStartsOfStreams(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxWait: time.Second}).figures()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxWait: time.Second})
 	w, err := newWorker(p.phase, 0)
 	if err != nil {
 		t.Fatal(err)

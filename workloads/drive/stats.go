@@ -45,12 +45,11 @@ func (t *tally) add(b *tally) {
 
 // count adds what was counted of a stream.
 func (s *stats) count(stream int, t *tally) {
-	for len(s.streams) <= stream {
-		s.streams = append(s.streams, tally{})
-	}
 	s.streams[stream].add(t)
 	s.tally.add(t)
 }
+
+func newStats(s *slots) stats { return stats{streams: make([]tally, len(s.at)), ops: make([]opStats, len(s.all))} }
 
 // opStats are the counts of one slot. Cost and squares count only successful calls.
 type opStats struct {
@@ -158,9 +157,6 @@ func (s *stats) add(b *stats) {
 	s.evidence.Add(&b.evidence)
 	s.delays.Add(&b.delays)
 	s.busy += b.busy
-	if s.ops == nil {
-		s.ops = make([]opStats, len(b.ops))
-	}
 	for i := range b.ops {
 		s.ops[i].merge(&b.ops[i])
 	}

@@ -103,11 +103,10 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, us
 	if !spins {
 		p.spin = 0
 	}
-	f := p.figures()
-	if err := p.run(tb.Context(), f); err != nil {
+	if err := p.run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], f.used.cpu.Seconds() / f.seconds
+	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], p.used.cpu.Seconds() / p.seconds
 }
 
 // TestSpinIsNotEarly: no operation starts before it is due, also where several workers wait, of which one

@@ -304,10 +304,10 @@ func mmc(c int, lambda, mu, q float64) float64 {
 // pause.
 func simulate(
 	t *testing.T, what workloads.Phase, workers int, maxWait time.Duration, store func(start time.Duration) time.Duration, pause span,
-) *figures {
+) *phase {
 	now := new(time.Duration)
 	target, stream := testTarget(t, virtualBound{now, store})
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxWait: maxWait}).figures()
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxWait: maxWait})
 	p.clock.virtual = now
 	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)

@@ -59,7 +59,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		},
 		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1, spin: p.spin, spinning: &p.pool.spins},
 	}
-	w.stats.streams, w.stats.ops = make([]tally, len(p.slots.at)), make([]opStats, len(p.slots.all))
+	w.stats = newStats(&p.slots)
 	w.mb = t.Bound.Mailbox(w.meter)
 	w.word, w.pick = func(string) error { return nil }, w.op.Choose
 	w.entry, w.info = w.listed, w.folderListed

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/workloads/latency"
 )
@@ -253,6 +254,12 @@ type Limits struct {
 	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
 	GOGC       int     `json:"gogc"`       // percent; negative: off
 	CPUQuota   float64 `json:"cpu_quota"`  // processors that its cgroup may use; 0: no limit, or not known
+}
+
+// SetTime sets when the phase began and ended.
+func (c *Cell) SetTime(began, ended time.Time) {
+	c.Started, c.Ended = began.UTC().Format(time.RFC3339Nano), ended.UTC().Format(time.RFC3339Nano)
+	c.Seconds = ended.Sub(began).Seconds()
 }
 
 // Measured reports whether the cell is a measured phase.

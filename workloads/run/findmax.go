@@ -149,15 +149,16 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	}
 	drawn = s.on.fresh(drawn)
 	var last drive.Progress
-	step.Cell, _, err = s.on.measure(ctx, &drawn, func(spec *drive.Spec) {
-		spec.Log = nil // the interval log would have the windows of some twenty phases
-		spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
-		spec.Progress = func(d drive.Progress) {
-			if last = d; !d.Finished {
-				s.progress(what, d)
-			}
+	spec := s.on.spec(&drawn, nil, 0)
+	spec.Log = nil // the interval log would have the windows of some twenty phases
+	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
+	spec.Progress = func(d drive.Progress) {
+		if last = d; !d.Finished {
+			s.progress(what, d)
 		}
-	})
+	}
+	m, err := s.on.execute(ctx, spec)
+	step.Cell = m.Cell
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
 	}
@@ -234,12 +235,12 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 			Mix: workloads.Mix{workloads.Deliver: 1},
 		})
 		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		if _, _, err := c.measure(ctx, &q, func(spec *drive.Spec) {
-			spec.Progress = func(d drive.Progress) {
-				d.Finished = false
-				s.progress(what+": deliver messages", d)
-			}
-		}); err != nil {
+		spec := c.spec(&q, nil, 0)
+		spec.Progress = func(d drive.Progress) {
+			d.Finished = false
+			s.progress(what+": deliver messages", d)
+		}
+		if _, err := c.execute(ctx, spec); err != nil {
 			return err
 		}
 		step.Refilled = int64(c.target.Live.Messages() - live)

@@ -333,7 +333,7 @@ func (c *combination) blank(p *workloads.Phase) results.Cell {
 		Evidence: &results.Evidence{Settled: c.found.settled, Warm: c.found.warm}, Durability: c.durability(),
 	}
 	now := time.Now()
-	times(&cell, now, now)
+	cell.SetTime(now, now)
 	if p.Runs() {
 		cell.Arrivals, cell.Clients = p.Arrivals.String(), p.Clients
 		if p.Arrivals != workloads.Closed {
@@ -351,12 +351,6 @@ func (c *combination) durability() string {
 	return c.target.Caps.Durability.String()
 }
 
-// times sets when the phase began and ended.
-func times(cell *results.Cell, began, ended time.Time) {
-	cell.Started, cell.Ended = began.UTC().Format(time.RFC3339Nano), ended.UTC().Format(time.RFC3339Nano)
-	cell.Seconds = ended.Sub(began).Seconds()
-}
-
 // notOffered is the cell of a phase whose population the model cannot hold.
 func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 	cell := c.blank(p)
@@ -369,23 +363,20 @@ func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 	return cell
 }
 
-// measured is the cell of a phase that ran operations.
-func (c *combination) measured(p *workloads.Phase, m *drive.Measurement, before *results.EngineInfo) results.Cell {
-	cell := c.blank(p)
-	times(&cell, m.Began, m.Ended)
+// execute runs the operations of a phase. The cell of the result is not judged.
+func (c *combination) execute(ctx context.Context, spec drive.Spec) (drive.Measurement, error) {
+	before := c.target.Observe()
+	m, err := drive.Drive(ctx, c.target, spec)
 	if m.Bulk {
-		cell.Durability = drivers.Memory.String()
+		m.Durability = drivers.Memory.String()
 	}
-	m.Evidence.Settled, m.Evidence.Warm = c.found.settled, c.found.warm
-	cell.Offered, cell.Evidence, cell.Client = &m.Offered, &m.Evidence, &m.Client
-	cell.Ops, cell.Streams, cell.AllOps, cell.Timeline, cell.Gap = m.Ops, m.Streams, m.AllOps, m.Timeline, &m.Gap
-	cell.Before, cell.Engines = before, c.target.Observe()
+	m.Before, m.Engines = before, c.target.Observe()
 	for name, o := range m.Ops {
-		if op, _ := p.Patterns.Op(name); o.Unknown > 0 && p.Patterns.Changes(op) {
+		if op, _ := spec.Phase.Patterns.Op(name); o.Unknown > 0 && spec.Phase.Patterns.Changes(op) {
 			c.target.Broken()
 		}
 	}
-	return cell
+	return m, err
 }
 
 // held is how many messages the point should have and how many are live. It is nil if the

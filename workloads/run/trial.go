@@ -271,7 +271,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 		Key: c.key(name), Kind: results.KindStep, Arrivals: "none", Ops: map[string]results.Op{}, Durability: c.durability(),
 		Error: fmt.Sprintf("%s: %v", name, err), Stack: stack(err),
 	}
-	times(&cell, now, now)
+	cell.SetTime(now, now)
 	add(c.runner.result, cell)
 }
 
@@ -365,11 +365,9 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
-	before := c.target.Observe()
-	m, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
-	cell := c.measured(p, &m, before)
-	cell.Evidence.Load = load.Note
-	add(c.runner.result, cell)
+	m, err := c.execute(ctx, c.spec(p, load.Stream, load.Messages))
+	m.Evidence.Load = load.Note
+	add(c.runner.result, m.Cell)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -389,7 +387,7 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 		return err
 	}
 	cell.Evidence.Settled = c.found.settled
-	times(&cell, began, time.Now())
+	cell.SetTime(began, time.Now())
 	cell.Engines = c.target.Observe()
 	add(c.runner.result, cell)
 	return nil
@@ -418,12 +416,12 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	cell, m, err := c.measure(ctx, &drawn, nil)
+	m, err := c.execute(ctx, c.spec(&drawn, nil, 0))
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
-		cell.Evidence.Held = held
+		m.Evidence.Held = held
 	}
-	add(c.runner.result, cell)
+	add(c.runner.result, m.Cell)
 	if p.Kind == workloads.Warmup {
 		c.found.warm = m.Steady || p.Operations > 0
 		c.found.median, c.found.workers = m.Median, m.Client.Workers
@@ -431,25 +429,14 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	return err
 }
 
-// measure runs the operations of a phase, and returns its cell, which is not judged. Change, if it is not nil, changes
-// how.
-func (c *combination) measure(
-	ctx context.Context, p *workloads.Phase, change func(*drive.Spec),
-) (results.Cell, *drive.Measurement, error) {
-	before := c.target.Observe()
-	spec := c.spec(p, plan.StreamOf(c.workload(), p, c.at.census), 0)
-	if change != nil {
-		change(&spec)
-	}
-	m, err := drive.Drive(ctx, c.target, spec)
-	return c.measured(p, &m, before), &m, err
-}
-
-// spec says what to execute in a phase.
+// spec says what to execute in a phase: the operations of s, or if that is nil, those of the plan.
 func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
+	if s == nil {
+		s = plan.StreamOf(c.workload(), p, c.at.census)
+	}
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
+		Phase: *p, Stream: s, Cell: c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
 		MaxWait: r.config.maxWait(), Lateness: c.found.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
 	}
@@ -512,7 +499,7 @@ func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err er
 	if !c.target.Caps.Discards && c.runner.config.Shard.Index <= 1 {
 		cell.Interrupted, err = c.broken(ctx, p.Messages)
 	}
-	times(&cell, began, time.Now())
+	cell.SetTime(began, time.Now())
 	if err == nil {
 		add(c.runner.result, cell)
 	}
