@@ -66,7 +66,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	p.clock.virtual = &now
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
-	w, err := newWorker(p.phase, 0)
+	w, err := newWorker(p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

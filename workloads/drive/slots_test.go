@@ -153,7 +153,7 @@ func TestLateStartsOfStreams(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()
 	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, MaxWait: time.Second})
-	w, err := newWorker(p.phase, 0)
+	w, err := newWorker(p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

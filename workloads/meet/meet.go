@@ -12,6 +12,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,8 +53,8 @@ type Shards struct {
 	store            drivers.Store
 	session          drivers.Session
 	putMark, getMark drivers.Statement
-	heartbeat        *heartbeat // nil: this shard sends no heartbeat
-	signs            []sign     // last heartbeat of each shard, by index - 1
+	stopHeartbeat    func() error // ends this shard's heartbeat
+	signs            []sign       // last heartbeat of each shard, by index - 1
 }
 
 // Join opens the store of marks in the shards' namespace, and the first shard makes the table.
@@ -65,7 +66,9 @@ func Join(
 	if silence == 0 {
 		silence = UsualSilence
 	}
-	s := &Shards{Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of)}
+	s := &Shards{
+		Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of), stopHeartbeat: func() error { return nil },
+	}
 	schema, err := schemas.Parse("marks.yaml", schemaText)
 	if err != nil {
 		return nil, err
@@ -90,9 +93,8 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) error {
-		return s.store.Apply(ctx, schema)
-	}); err != nil {
+	apply := func(ctx context.Context) error { return s.store.Apply(ctx, schema) }
+	if err := drivers.Within(ctx, applyAtMost, apply); err != nil {
 		return err
 	}
 	var prepared *drivers.Prepared
@@ -150,38 +152,30 @@ func (s *Shards) Begin(part string) { s.part = part + ": " }
 // same time, as far as their machines' clocks agree. If the clocks differ, all return within
 // a second.
 func (s *Shards) Barrier(ctx context.Context, point string) error {
-	if err := s.mark(ctx, point, 0, ""); err != nil {
+	if err := s.note(ctx, point, 0, ""); err != nil {
 		return err
 	}
-	at := int64(0)
-	for at == 0 {
-		var waiting []string
-		for i := 1; i <= s.Shard.Of; i++ {
-			if _, _, ok, err := s.look(ctx, point, i); err != nil {
-				return err
-			} else if !ok {
-				waiting = append(waiting, fmt.Sprint(i))
-			}
+	all := make([]int, s.Shard.Of)
+	for i := range all {
+		all[i] = i + 1
+	}
+	if _, err := s.await(ctx, point, all...); err != nil {
+		return err
+	}
+	at := time.Now().Add(ahead)
+	if s.Shard.Index == 1 {
+		if err := s.note(ctx, point+" go", at.UnixMicro(), ""); err != nil {
+			return err
 		}
-		var err error
-		switch {
-		case len(waiting) > 0:
-			s.notify("waits for shard " + strings.Join(waiting, ", "))
-		case s.Shard.Index == 1:
-			at = time.Now().Add(ahead).UnixMicro()
-			err = s.mark(ctx, point+" go", at, "")
-		default:
-			at, _, _, err = s.look(ctx, point+" go", 1)
-		}
-		if err == nil && at == 0 {
-			err = s.wait(ctx)
-		}
+	} else {
+		m, err := s.await(ctx, point+" go", 1)
 		if err != nil {
 			return err
 		}
+		at = time.UnixMicro(m.at)
 	}
 	// The bound holds if a clock is wrong.
-	return pause(ctx, min(ahead, time.Until(time.UnixMicro(at))))
+	return pause(ctx, min(ahead, time.Until(at)))
 }
 
 // First calls do in the first shard, and then in the others. It returns an error if says, the
@@ -191,92 +185,103 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 		if err := do(); err != nil {
 			return err
 		}
-		return s.mark(ctx, point, 0, says)
+		return s.note(ctx, point, 0, says)
 	}
-	for {
-		_, said, ok, err := s.look(ctx, point, 1)
-		switch {
-		case err != nil:
-			return err
-		case ok && said != says:
-			return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set "+
-				"again, or none of them", said, says)
-		case ok:
-			return do()
-		}
-		s.notify("waits for shard 1")
-		if err := s.wait(ctx); err != nil {
-			return err
-		}
+	m, err := s.await(ctx, point, 1)
+	if err != nil {
+		return err
 	}
+	if m.says != says {
+		return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set "+
+			"again, or none of them", m.says, says)
+	}
+	return do()
 }
 
 // Done marks that this shard is done with the point. The first shard waits until every other
 // has marked it, has failed or is given up. The error is ErrGone if some were given up and
 // all others are done.
 func (s *Shards) Done(ctx context.Context, point string) error {
-	if err := s.mark(ctx, point, 0, ""); err != nil || s.Shard.Index > 1 {
-		return err
-	}
+	err := s.note(ctx, point, 0, "")
 	var gone []error
-	for i := 2; i <= s.Shard.Of; i++ {
-		for {
-			_, _, done, err := s.look(ctx, point, i)
-			if err != nil {
-				return err
-			}
-			if !done {
-				_, _, done, err = s.look(ctx, failedPoint, i)
-			}
-			if err != nil {
-				return err
-			}
-			if done {
-				break
-			}
-			if err := s.heard(ctx, i); errors.Is(err, ErrGone) {
-				gone = append(gone, err)
-				break
-			} else if err != nil {
-				return err
-			}
-			s.notify(fmt.Sprintf("waits for shard %d", i))
-			if err := pause(ctx, every); err != nil {
+	for i := 2; err == nil && i <= s.Shard.Of && s.Shard.Index == 1; i++ {
+		if err = s.done(ctx, point, i); errors.Is(err, ErrGone) {
+			gone, err = append(gone, err), nil
+		}
+	}
+	return errors.Join(append(gone, err)...)
+}
+
+// done waits until another shard has marked the point or has failed.
+func (s *Shards) done(ctx context.Context, point string, shard int) error {
+	for {
+		for _, p := range []string{point, failedPoint} {
+			if m, err := s.read(ctx, s.part+p, shard); err != nil || m.there {
 				return err
 			}
 		}
+		if err := s.heard(ctx, shard); err != nil {
+			return err
+		}
+		s.notify(fmt.Sprintf("waits for shard %d", shard))
+		if err := pause(ctx, every); err != nil {
+			return err
+		}
 	}
-	return errors.Join(gone...)
 }
 
 // Fail notifies the others that this shard cannot go on.
 func (s *Shards) Fail(ctx context.Context, why error) error {
-	return s.mark(ctx, failedPoint, 0, why.Error())
+	return s.note(ctx, failedPoint, 0, why.Error())
 }
 
-// wait returns an error if another shard has failed or is silent for too long. Else it pauses,
-// for the duration every.
-func (s *Shards) wait(ctx context.Context) error {
-	for i := 1; i <= s.Shard.Of; i++ {
-		if i == s.Shard.Index {
-			continue
+// await waits until these shards have come to a point of this part of the run, and returns the mark
+// of the last of them. It ends if any other shard has failed or is silent for too long.
+func (s *Shards) await(ctx context.Context, point string, shards ...int) (m mark, err error) {
+	for {
+		var missing []string
+		for _, i := range shards {
+			if m, err = s.read(ctx, s.part+point, i); err != nil {
+				return m, err
+			}
+			if !m.there {
+				missing = append(missing, strconv.Itoa(i))
+			}
 		}
-		_, why, failed, err := s.look(ctx, failedPoint, i)
-		if err != nil {
-			return err
+		if len(missing) == 0 {
+			return m, nil
 		}
-		if failed {
-			return fmt.Errorf("%w: shard %d: %s", ErrGone, i, why)
+		s.notify("waits for shard " + strings.Join(missing, ", "))
+		for i := 1; i <= s.Shard.Of; i++ {
+			if i == s.Shard.Index {
+				continue
+			}
+			failed, err := s.read(ctx, s.part+failedPoint, i)
+			if err == nil && failed.there {
+				err = fmt.Errorf("%w: shard %d: %s", ErrGone, i, failed.says)
+			}
+			if err == nil {
+				err = s.heard(ctx, i)
+			}
+			if err != nil {
+				return m, err
+			}
 		}
-		if err := s.heard(ctx, i); err != nil {
-			return err
+		if err := pause(ctx, every); err != nil {
+			return m, err
 		}
 	}
-	return pause(ctx, every)
 }
 
-// mark notes that this shard has come to a point.
-func (s *Shards) mark(ctx context.Context, point string, at int64, says string) error {
+// mark is what a shard has noted at a point of the run.
+type mark struct {
+	there bool
+	at    int64
+	says  string
+}
+
+// note notes that this shard has come to a point of this part of the run.
+func (s *Shards) note(ctx context.Context, point string, at int64, says string) error {
 	// The other shards wait for the mark, so an interrupted shard writes it too.
 	return drivers.Within(context.WithoutCancel(ctx), markAtMost, func(ctx context.Context) error {
 		return retry(ctx, func() error { return s.write(ctx, s.session, s.part+point, at, says) })
@@ -284,37 +289,21 @@ func (s *Shards) mark(ctx context.Context, point string, at int64, says string) 
 }
 
 func (s *Shards) write(ctx context.Context, session drivers.Session, point string, at int64, says string) error {
-	values := map[string]drivers.Value{
-		"point": drivers.Text(point), "shard": drivers.Int(int32(s.Shard.Index)),
-		"at": drivers.Bigint(at), "says": drivers.Text(says),
-	}
-	_, err := session.Write(ctx, s.putMark, arguments(s.putMark, values))
+	_, err := session.Write(ctx, s.putMark, []drivers.Value{
+		drivers.Text(point), drivers.Int(int32(s.Shard.Index)), drivers.Bigint(at), drivers.Text(says),
+	})
 	return err
 }
 
-// look reads what a shard has noted at a point of this part of the run.
-func (s *Shards) look(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
-	return s.read(ctx, s.part+point, shard)
-}
-
-func (s *Shards) read(ctx context.Context, point string, shard int) (at int64, says string, ok bool, err error) {
-	values := map[string]drivers.Value{"point": drivers.Text(point), "shard": drivers.Int(int32(shard))}
+func (s *Shards) read(ctx context.Context, point string, shard int) (m mark, err error) {
 	err = retry(ctx, func() error {
-		return s.session.Read(ctx, s.getMark, arguments(s.getMark, values), func(row []drivers.Value) error {
-			ok, at, says = true, row[0].Int64(), row[1].Str()
+		of := []drivers.Value{drivers.Text(point), drivers.Int(int32(shard))}
+		return s.session.Read(ctx, s.getMark, of, func(row []drivers.Value) error {
+			m = mark{true, row[0].Int64(), row[1].Str()}
 			return nil
 		})
 	})
-	return at, says, ok, err
-}
-
-// arguments puts values in the order of the statement's arguments.
-func arguments(st drivers.Statement, values map[string]drivers.Value) []drivers.Value {
-	var all []drivers.Value
-	for _, a := range st.Pattern().Args() {
-		all = append(all, values[a.Name])
-	}
-	return all
+	return m, err
 }
 
 // retry calls an idempotent do until it succeeds, up to 6 times: a network may fail for a moment.
@@ -381,50 +370,30 @@ type sign struct {
 	gone   error     // not nil: the other shard is given up
 }
 
-// heartbeat gives this shard's signs of life.
-type heartbeat struct {
-	session drivers.Session
-	stop    context.CancelFunc
-	done    sync.WaitGroup
-}
-
 // startHeartbeat begins to give signs of life.
 func (s *Shards) startHeartbeat() error {
 	session, err := s.store.Session()
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	p := &heartbeat{session: session, stop: stop}
-	every := s.silence / signsIn
-	p.done.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	every, ended := s.silence/signsIn, make(chan struct{})
+	go func() {
+		defer close(ended)
 		for ctx.Err() == nil {
 			// A sign that fails is left out. The others decide how many may be missing.
 			_ = drivers.Within(ctx, every, func(ctx context.Context) error {
 				return crash.Guard(func() error { return s.write(ctx, session, alivePoint, time.Now().UnixMicro(), "") })
 			})
-			select {
-			case <-ctx.Done():
-			case <-tick.C:
-			}
+			_ = pause(ctx, every)
 		}
+	}()
+	s.stopHeartbeat = sync.OnceValue(func() error {
+		cancel()
+		<-ended
+		return session.Close()
 	})
-	s.heartbeat = p
 	return nil
-}
-
-// stopHeartbeat ends the signs of life.
-func (s *Shards) stopHeartbeat() error {
-	if s.heartbeat == nil {
-		return nil
-	}
-	p := s.heartbeat
-	s.heartbeat = nil
-	p.stop()
-	p.done.Wait()
-	return p.session.Close()
 }
 
 // heard returns an error if another shard has left the run, or was silent for too long. Only
@@ -435,16 +404,16 @@ func (s *Shards) heard(ctx context.Context, shard int) error {
 	if time.Since(l.looked) < s.silence/signsIn/2 {
 		return l.gone
 	}
-	at, says, ok, err := s.read(ctx, alivePoint, shard)
+	m, err := s.read(ctx, alivePoint, shard)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	switch {
-	case ok && says == ended:
+	case m.says == ended:
 		l.gone = fmt.Errorf("%w: shard %d has ended", ErrGone, shard)
-	case ok && at != l.at, l.since.IsZero():
-		l.at, l.since, l.gone = at, now, nil
+	case m.there && m.at != l.at, l.since.IsZero():
+		l.at, l.since, l.gone = m.at, now, nil
 	case l.gone == nil && l.at != 0 && now.Sub(l.looked) > s.silence/2:
 		l.since = now
 	}
@@ -471,7 +440,7 @@ func (s *Shards) late(shard int) error {
 func (s *Shards) Leave(ctx context.Context) error {
 	err := s.stopHeartbeat()
 	s.part = ""
-	err = errors.Join(err, s.mark(ctx, alivePoint, time.Now().UnixMicro(), ended))
+	err = errors.Join(err, s.note(ctx, alivePoint, time.Now().UnixMicro(), ended))
 	s.Begin("run")
 	return errors.Join(err, s.Done(ctx, "done"))
 }

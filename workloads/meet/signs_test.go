@@ -80,7 +80,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 		if s.Shard.Index == 2 {
 			defer close(dead)
 			for {
-				if at, _, _, err := s.read(ctx, alivePoint, 2); at != 0 || err != nil {
+				if m, err := s.read(ctx, alivePoint, 2); m.there || err != nil {
 					return errors.Join(err, s.stopHeartbeat())
 				}
 			}
