@@ -27,22 +27,22 @@ type TracedSession interface {
 // engine does not report it.
 type Work struct {
 	// Requests counts those that the client sent, as Cost.Calls does.
-	Requests int64
+	Requests int64 `json:"requests"`
 	// Nodes counts those that read or wrote: replicas of Cassandra, each of which counts
 	// its rows; regions of HBase.
-	Nodes int64
+	Nodes int64 `json:"nodes"`
 	// Rows counts those that the engine read, returned or not. A row of HBase may hold many
 	// of the schema's.
-	Rows int64
+	Rows int64 `json:"rows_read"`
 	// Tombstones counts those that the engine read.
-	Tombstones int64
+	Tombstones int64 `json:"tombstones"`
 	// Hidden counts entries that the engine passed and did not return: tombstones, entries
 	// that they delete, older versions, and changes that it merges into one row.
-	Hidden int64
-	Cells  int64 // cells that were returned
-	Bytes  int64 // bytes of the cells that were returned: their keys and values
-	Blocks int64 // bytes of the blocks of files that were read, also from a cache
-	Time   time.Duration
+	Hidden int64         `json:"hidden"`
+	Cells  int64         `json:"cells"`       // cells that were returned
+	Bytes  int64         `json:"bytes"`       // bytes of the cells that were returned: their keys and values
+	Blocks int64         `json:"block_bytes"` // bytes of the blocks of files that were read, also from a cache
+	Time   time.Duration `json:"server_nanoseconds"`
 }
 
 // Unreported is the work of an engine that reports nothing.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -42,28 +43,18 @@ type Pattern struct {
 	Plan []string `json:"plan,omitempty"`
 }
 
-// Cost is what a call cost. The numbers are those of drivers.Work. A negative one is not
-// known.
+// Cost is what a call cost. A negative number is not known.
 type Cost struct {
-	Requests   int64 `json:"requests"`
-	Nodes      int64 `json:"nodes"`
-	Returned   int64 `json:"rows_returned"`
-	Rows       int64 `json:"rows_read"`
-	Tombstones int64 `json:"tombstones"`
-	Hidden     int64 `json:"hidden"`
-	Cells      int64 `json:"cells"`
-	Bytes      int64 `json:"bytes"`
-	Blocks     int64 `json:"block_bytes"`
-	// Server is the time that the engine reports, Client the time that the call took.
-	Server time.Duration `json:"server_nanoseconds"`
-	Client time.Duration `json:"client_nanoseconds"`
+	drivers.Work
+	Returned int64         `json:"rows_returned"`
+	Client   time.Duration `json:"client_nanoseconds"` // how long the call took; Work.Time is what the engine reports
 }
 
 // fields are the numbers, in the order of columns; the last is the client's time.
 func (c *Cost) fields() []*int64 {
 	return []*int64{
 		&c.Requests, &c.Nodes, &c.Returned, &c.Rows, &c.Tombstones, &c.Hidden, &c.Cells, &c.Bytes, &c.Blocks,
-		(*int64)(&c.Server), (*int64)(&c.Client),
+		(*int64)(&c.Time), (*int64)(&c.Client),
 	}
 }
 
@@ -75,13 +66,6 @@ func Of(p *schemas.Pattern, calls []Call) Pattern {
 	}
 	one.add(calls)
 	return one
-}
-
-func costOf(c *Call) Cost {
-	w := &c.Work
-	return Cost{
-		w.Requests, w.Nodes, c.Rows, w.Rows, w.Tombstones, w.Hidden, w.Cells, w.Bytes, w.Blocks, w.Time, c.Took,
-	}
 }
 
 // report makes a report of the recorded calls, with patterns in the schema's order.
@@ -152,7 +136,7 @@ func (p *Pattern) add(calls []Call) {
 			p.Failed++
 			continue
 		}
-		cost := costOf(c)
+		cost := Cost{c.Work, c.Rows, c.Took}
 		if n := max(0, cost.Rows) + max(0, cost.Tombstones) + max(0, cost.Hidden); n > most {
 			most, p.Worst = n, c.Args
 		}

@@ -155,7 +155,7 @@ func TestLive(t *testing.T) {
 	}{
 		{cassandra.Engine(), datastax.Model(), func(t *testing.T, by map[string]Pattern) {
 			page, email := by["page"], by["email"]
-			if page.Most.Tombstones < 1 || page.Median.Nodes != 1 || page.Median.Server <= 0 || page.Worst == "" {
+			if page.Most.Tombstones < 1 || page.Median.Nodes != 1 || page.Median.Time <= 0 || page.Worst == "" {
 				t.Errorf("page: %+v; want tombstones, one replica and the coordinator's time", page.Most)
 			}
 			if email.Most.Tombstones > 0 || email.Median.Rows != 1 {
