@@ -3,7 +3,6 @@ package messages
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -54,7 +53,7 @@ func newLines(size, length int) lines {
 
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
-// latest are the pools made last. They take 30 ms of a processor to make, and one run
+// latest are the pools made last. They take a tenth of a second to make, and one run
 // needs them several times.
 var latest struct {
 	sync.Mutex
@@ -123,26 +122,19 @@ var htmlTags = []string{
 // real languages do. The number of words and the frequencies of their letters decide how
 // well text compresses: about 2:1 with flate, as ElasticInbox reports for real mail.
 type vocabulary struct {
-	words [vocabularySize]word
-	often random.Ranks
+	words [vocabularySize]string
+	often random.Zipf
 }
 
 const vocabularySize = 20_000
 
-// word is a word padded to wordSize, with its length in the last byte: copies of fixed size
-// are fast. The longest words are four syllables of three letters and an é.
-type word [wordSize]byte
-
-const wordSize = 16
-
-func (w *word) text() []byte { return w[:w[wordSize-1]] }
-
 func newVocabulary(r *random.Rand) *vocabulary {
-	v := &vocabulary{often: random.NewRanks(random.NewZipf(0.75, vocabularySize))}
+	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize)}
 	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
-	letters := random.NewRanks(random.NewZipf(0.5, len(consonants)))
+	letters := random.NewZipf(0.5, len(consonants))
+	var w []byte
 	for i := range v.words {
-		w := v.words[i][:0]
+		w = w[:0]
 		for range 1 + r.IntN(3+i*2/vocabularySize) {
 			w = append(w, consonants[letters.Rank(r)-1], vowels[r.IntN(len(vowels))])
 			if r.Chance(0.4) {
@@ -152,7 +144,7 @@ func newVocabulary(r *random.Rand) *vocabulary {
 		if r.Chance(0.02) {
 			w = append(w, "é"...)
 		}
-		v.words[i][wordSize-1] = byte(len(w))
+		v.words[i] = string(w)
 	}
 	return v
 }
@@ -160,19 +152,15 @@ func newVocabulary(r *random.Rand) *vocabulary {
 // line appends words up to the width and a line break.
 func (v *vocabulary) line(dst []byte, r *random.Rand, width int) []byte {
 	at := len(dst)
-	dst = slices.Grow(dst, width+2*wordSize)
 	for {
-		w := &v.words[v.often.Rank(r)-1]
-		n := len(dst)
-		if n-at+1+int(w[wordSize-1]) > width {
+		w := v.words[v.often.Rank(r)-1]
+		if len(dst)-at+1+len(w) > width {
 			return append(dst, "\r\n"...)
 		}
-		if n > at {
+		if len(dst) > at {
 			dst = append(dst, ' ')
-			n++
 		}
-		*(*word)(dst[n : n+wordSize]) = *w
-		dst = dst[:n+int(w[wordSize-1])]
+		dst = append(dst, w...)
 		switch n := r.IntN(40); {
 		case n < 3:
 			dst = append(dst, '.')
@@ -195,7 +183,7 @@ func (v *vocabulary) subjects(r *random.Rand) []string {
 			if i > 0 {
 				s += " "
 			}
-			s += string(v.words[v.often.Rank(r)-1].text())
+			s += v.words[v.often.Rank(r)-1]
 		}
 		switch {
 		case isASCII(s) && len(plain) < n*7/8:

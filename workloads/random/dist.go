@@ -269,10 +269,7 @@ func mix(x uint64) uint64 {
 func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
 
 // Float64 returns a number in [0, 1).
-func (r *Rand) Float64() float64 { return unit(r.pcg.Uint64()) }
-
-// unit makes a number in [0, 1) from 64 random bits.
-func unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
+func (r *Rand) Float64() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
 
 // IntN returns a number in [0, n); n must be above 0. It takes the high half of a
 // product and rejects none, so the bias is below n/2^64.

@@ -306,21 +306,3 @@ func BenchmarkZipf(b *testing.B) {
 		c.Choose(&r)
 	}
 }
-
-// Ranks are what the Zipf of which they are made draws, draw for draw.
-func TestRanksAreThoseOfTheZipf(t *testing.T) {
-	for _, s := range []float64{0.5, 0.75, 1, 1.5} {
-		for _, n := range []int{1, 2, 17, 20_000, 65_535} {
-			z := NewZipf(s, n)
-			ranks := NewRanks(z)
-			var a, b Rand
-			a.Seed(1, 2, 3)
-			b.Seed(1, 2, 3)
-			for i := range 50_000 {
-				if got, want := ranks.Rank(&a), z.Rank(&b); got != want {
-					t.Fatalf("exponent %g, n %d: draw %d is %d, want %d", s, n, i, got, want)
-				}
-			}
-		}
-	}
-}
