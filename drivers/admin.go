@@ -143,6 +143,16 @@ func Within(ctx context.Context, most time.Duration, do func(context.Context) er
 	return err
 }
 
+// Pause waits for so long, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Describer is a store that can print the statements that would create existing tables. It only
 // reads.
 type Describer interface {

@@ -103,7 +103,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	defer w.target.Large.Release(held)
 	for try := range loadTries {
 		if try > 0 {
-			sleep(ctx, 50*time.Millisecond<<try)
+			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}
 		end, err := w.execute(opCtx, &operations[workloads.Deliver], 0, 0)
 		if err != nil {

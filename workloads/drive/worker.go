@@ -344,7 +344,7 @@ func (p *pace) rest(ctx context.Context) {
 	if p.failures < 2 {
 		return
 	}
-	sleep(ctx, min(restMost, restLeast<<min(p.failures-2, 10)))
+	_ = drivers.Pause(ctx, min(restMost, restLeast<<min(p.failures-2, 10)))
 	p.last = p.clock.now()
 }
 
@@ -354,7 +354,7 @@ func (p *pace) think(ctx context.Context, d time.Duration) bool {
 	if p.length > 0 {
 		d = min(d, p.length-p.last)
 	}
-	sleep(ctx, d)
+	_ = drivers.Pause(ctx, d)
 	p.last = p.clock.now()
 	return ctx.Err() == nil && (p.length == 0 || p.last < p.length)
 }
@@ -366,17 +366,9 @@ func (p *pace) idle(ctx context.Context, pause time.Duration) {
 		return
 	}
 	if pause > 0 {
-		sleep(ctx, pause)
+		_ = drivers.Pause(ctx, pause)
 	}
 	p.last = p.clock.now()
-}
-
-// sleep waits for so long, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // leastDelay is the least delay that is counted as one of the client. A shorter one is the

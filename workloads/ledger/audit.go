@@ -294,7 +294,7 @@ func (a *Auditor) retry(ctx context.Context, question func() error) error {
 	var err error
 	for try := range askTries {
 		if try > 0 {
-			pause(ctx, 50*time.Millisecond<<try)
+			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}
 		if err = question(); !a.Remote || !unanswered(err) || ctx.Err() != nil {
 			break
@@ -382,12 +382,5 @@ func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
 	}
 	if fault != "" {
 		w.about(e, fault)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

@@ -137,7 +137,7 @@ func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 			return s.late(1)
 		}
 		s.notify("waits for shard 1 to begin")
-		if err := pause(ctx, every); err != nil {
+		if err := drivers.Pause(ctx, every); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (s *Shards) Barrier(ctx context.Context, point string) error {
 		at = time.UnixMicro(m.at)
 	}
 	// The bound holds if a clock is wrong.
-	return pause(ctx, min(ahead, time.Until(at)))
+	return drivers.Pause(ctx, min(ahead, time.Until(at)))
 }
 
 // First calls do in the first shard, and then in the others. It returns an error if says, the
@@ -224,7 +224,7 @@ func (s *Shards) done(ctx context.Context, point string, shard int) error {
 			return err
 		}
 		s.notify(fmt.Sprintf("waits for shard %d", shard))
-		if err := pause(ctx, every); err != nil {
+		if err := drivers.Pause(ctx, every); err != nil {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Shards) await(ctx context.Context, point string, shards ...int) (m mark
 				return m, err
 			}
 		}
-		if err := pause(ctx, every); err != nil {
+		if err := drivers.Pause(ctx, every); err != nil {
 			return m, err
 		}
 	}
@@ -312,20 +312,9 @@ func retry(ctx context.Context, do func() error) (err error) {
 		if err = do(); err == nil || ctx.Err() != nil {
 			return err
 		}
-		_ = pause(ctx, every<<try)
+		_ = drivers.Pause(ctx, every<<try)
 	}
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (s *Shards) notify(what string) {
@@ -385,7 +374,7 @@ func (s *Shards) startHeartbeat() error {
 			_ = drivers.Within(ctx, every, func(ctx context.Context) error {
 				return crash.Guard(func() error { return s.write(ctx, session, alivePoint, time.Now().UnixMicro(), "") })
 			})
-			_ = pause(ctx, every)
+			_ = drivers.Pause(ctx, every)
 		}
 	}()
 	s.stopHeartbeat = sync.OnceValue(func() error {
