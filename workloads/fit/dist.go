@@ -2,6 +2,7 @@ package fit
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -88,17 +89,29 @@ func (s sample) mean() (m float64) {
 // distance is the Kolmogorov-Smirnov distance between the sample and a distribution
 // function. Draws are rounded, so a draw is at most v with the probability cdf(v+½).
 func (s sample) distance(cdf func(x float64) float64) (worst float64) {
-	n := float64(len(s))
-	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && s[j] == s[i] {
-			j++
-		}
-		v := float64(s[i])
-		worst = max(worst, math.Abs(cdf(v-0.5)-float64(i)/n), math.Abs(cdf(v+0.5)-float64(j)/n))
-		i = j
+	for _, off := range s.offs(cdf) {
+		worst = max(worst, off)
 	}
 	return worst
+}
+
+// offs yields the points of the sample's own distribution function, two for each value, and how far a distribution
+// function is from each.
+func (s sample) offs(cdf func(x float64) float64) iter.Seq2[random.Point, float64] {
+	return func(yield func(random.Point, float64) bool) {
+		n := float64(len(s))
+		for i := 0; i < len(s); {
+			j := i
+			for j < len(s) && s[j] == s[i] {
+				j++
+			}
+			v := float64(s[i])
+			if !yield(s.point(s[i], i), math.Abs(cdf(v-0.5)-float64(i)/n)) || !yield(s.point(s[i], j), math.Abs(cdf(v+0.5)-float64(j)/n)) {
+				return
+			}
+			i = j
+		}
+	}
 }
 
 func (s sample) uniform() candidate {
@@ -251,25 +264,11 @@ func (s sample) point(v int64, n int) random.Point {
 // farthest is the sample's point that is farthest from the distribution and not in it; zero
 // if all points are in it.
 func (s sample) farthest(d random.Empirical) (farthest random.Point) {
-	n, worst := float64(len(s)), 0.0
-	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && s[j] == s[i] {
-			j++
+	worst := 0.0
+	for p, off := range s.offs(func(x float64) float64 { return empiricalShare(d, x) }) {
+		if off > worst && !slices.Contains(d, p) {
+			worst, farthest = off, p
 		}
-		v := float64(s[i])
-		for _, p := range []struct {
-			off float64
-			random.Point
-		}{
-			{math.Abs(empiricalShare(d, v-0.5) - float64(i)/n), s.point(s[i], i)},
-			{math.Abs(empiricalShare(d, v+0.5) - float64(j)/n), s.point(s[i], j)},
-		} {
-			if p.off > worst && !slices.Contains(d, p.Point) {
-				worst, farthest = p.off, p.Point
-			}
-		}
-		i = j
 	}
 	return farthest
 }

@@ -103,14 +103,11 @@ func waited(c *results.Cell, e *results.Evidence) bool {
 // failures says how many operations failed or have an unknown outcome, and the first error, if they are
 // enough to be why workers waited: an engine that stopped is the cause, not what waits for it. Otherwise "".
 func failures(c *results.Cell) string {
-	var wrong, all int64
-	for _, o := range c.Ops {
-		wrong, all = wrong+o.Failed+o.Unknown, all+o.Count+o.Failed+o.Unknown
-	}
-	if share(wrong, all) <= lateInvalid {
+	ok, wrong := succeeded(c)
+	if share(wrong, ok+wrong) <= lateInvalid {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %d operations failed or have an unknown outcome", wrong, all)
+	text := fmt.Sprintf("%d of %d operations failed or have an unknown outcome", wrong, ok+wrong)
 	if name, first := firstError(c.Ops); name != "" {
 		text += ": " + name + ": " + first
 	}
@@ -141,10 +138,7 @@ func emptyBecause(ops map[string]results.Op) string {
 	var sum results.Op
 	offered := false
 	for _, o := range ops {
-		sum.NotFound += o.NotFound
-		sum.TooLarge += o.TooLarge
-		sum.NoTarget += o.NoTarget
-		sum.Dropped += o.Dropped
+		sum.Add(&o)
 		offered = offered || o.Support != results.NotOffered
 	}
 	switch {

@@ -70,17 +70,17 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	of := figuresOf(c, o.Op)
 	switch o.Figure {
 	case "errors":
-		return of.share(o, of.failed+of.unknown+of.dropped)
+		return of.share(o, of.Failed+of.Unknown+of.Dropped)
 	case "failed":
-		return of.share(o, of.failed)
+		return of.share(o, of.Failed)
 	case "unknown":
-		return of.share(o, of.unknown)
+		return of.share(o, of.Unknown)
 	case "dropped":
-		return of.share(o, of.dropped)
+		return of.share(o, of.Dropped)
 	case "not-found":
-		return of.share(o, of.notFound)
+		return of.share(o, of.NotFound)
 	case "rate":
-		return value(o, of.rate, words.Amount(of.rate)+"/s")
+		return value(o, of.Rate, words.Amount(of.Rate)+"/s")
 	case "achieved":
 		return executed(c, o)
 	}
@@ -145,9 +145,7 @@ func few(a results.Attained, n, takes int64) results.Attained {
 // figures are the figures of one operation of a cell, or of all together. A latency is nil if
 // the cell does not have it.
 type figures struct {
-	ok, notFound, failed, unknown, dropped int64
-
-	rate               float64
+	results.Op
 	due, service, wait *results.Latency
 }
 
@@ -157,8 +155,7 @@ func figuresOf(c *results.Cell, op string) figures {
 		if op != "" && op != name {
 			continue
 		}
-		f.ok, f.notFound, f.failed = f.ok+o.Count, f.notFound+o.NotFound, f.failed+o.Failed
-		f.unknown, f.dropped, f.rate = f.unknown+o.Unknown, f.dropped+o.Dropped, f.rate+o.Rate
+		f.Add(&o)
 		if op != "" {
 			f.service, f.wait, f.due = &o.Service, &o.Wait, c.Due(&o)
 		}
@@ -172,8 +169,8 @@ func figuresOf(c *results.Cell, op string) figures {
 	return f
 }
 
-// all is how many operations were scheduled.
-func (f *figures) all() int64 { return f.ok + f.notFound + f.failed + f.unknown + f.dropped }
+// all is how many operations were scheduled that the engine supports.
+func (f *figures) all() int64 { return f.Attempted() - f.TooLarge }
 
 // share judges the share of n operations in all. That share is below p exactly if the
 // percentile 1-p is an operation that is not among the n. So it takes as many operations as
@@ -206,9 +203,9 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 	l, n := f.due, f.all()
 	switch kind {
 	case "wait", "lag": // lag: of results before 2026-11-27
-		l, n = f.wait, f.ok
+		l, n = f.wait, f.Count
 	case "service":
-		l, n = f.service, f.ok
+		l, n = f.service, f.Count
 	}
 	if l == nil {
 		return unclear(CodeNoFigure, "a %s loop does not have this metric", c.Arrivals)
