@@ -3,6 +3,7 @@ package drive
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +92,7 @@ func (p *phase) op(of []int) results.Op {
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
-		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
+		Rate:     digits(float64(c[latency.OK])/max(p.seconds, 1e-9), 6),
 		Errors:   s.errors.sorted(),
 	}
 	switch {
@@ -109,7 +110,7 @@ func (p *phase) op(of []int) results.Op {
 		o.Patterns = perOperation(o.Count, p.recorder.Parts(of...))
 		c, deviations := &s.cost, s.squares
 		for i, sum := range countsOf(c) {
-			deviations[i] = deviation(n, sum, s.squares[i])
+			deviations[i] = digits(deviation(n, sum, s.squares[i]), 5)
 		}
 		o.Store = results.StoreCost{
 			Calls: float64(c.Calls) / n, Retries: float64(c.Retries) / n,
@@ -127,6 +128,12 @@ func (p *phase) op(of []int) results.Op {
 		}
 	}
 	return o
+}
+
+// digits cuts a value to so many digits: run.json has many values that are not known better.
+func digits(v float64, n int) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	return v
 }
 
 // missing names the fields that answers lacked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -412,7 +413,7 @@ func windowScore(ops []latency.Op, weights []float64) (float64, bool) {
 			weight += weights[i]
 		}
 	}
-	return sum / weight, weight > 0
+	return math.Round(sum / weight), weight > 0
 }
 
 // warmWindows is how many of a warm-up's last windows are looked at, at least, before it
