@@ -67,9 +67,6 @@ var sections = []section{
 	{"repeat", "In a session: some steps, several times over.", repetition{}, nil},
 }
 
-// keys are the keys of the section in the order of the fields.
-func (s *section) keys() []key { return keysOf(s.of, s.tags...) }
-
 // keysOf are the keys that a type declares with one of the tags; without any, with doc.
 func keysOf(of any, tags ...string) (all []key) {
 	if len(tags) == 0 {
@@ -95,7 +92,8 @@ func sectionKeys(name string) []key {
 	if name == Warmup.String() {
 		name = Measure.String()
 	}
-	return sections[slices.IndexFunc(sections, func(s section) bool { return s.name == name })].keys()
+	s := &sections[slices.IndexFunc(sections, func(s section) bool { return s.name == name })]
+	return keysOf(s.of, s.tags...)
 }
 
 func names(keys []key) []string {

@@ -19,7 +19,7 @@ import (
 type decoder struct {
 	strict.Decoder
 	w      *Workload
-	base   Keys           // values of keys that are left out
+	base   *Keys          // values of keys that are left out
 	checks []func(*Known) // of Workload.Check
 }
 
@@ -109,7 +109,12 @@ func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) 
 			return
 		}
 		for _, body := range d.phasesOf(n, word, at) {
-			d.exclude(body, rest)
+			for _, key := range instead[rest[0]] {
+				// A key of another override stays, and is an error.
+				if i := keyIn(body, key); i >= 0 && len(rest) == 1 && d.Origins[body.Content[i]] == "" {
+					body.Content = slices.Delete(body.Content, i, i+2)
+				}
+			}
 			d.set(body, rest, v, behind)
 		}
 	case yaml.MappingNode:
@@ -143,20 +148,10 @@ func keyIn(n *yaml.Node, key string) int {
 	return -1
 }
 
-// instead has the keys of a phase that another key replaces: no phase has both.
+// instead has the keys of a phase in a file that a key of an override replaces: no phase has both.
 var instead = map[string][]string{
 	"clients": {"rate", "arrivals"}, "rate": {"clients", "think"},
 	"operations": {"duration"}, "duration": {"operations"},
-}
-
-// exclude removes keys of the file from a phase that the key of a path replaces. Keys of other overrides stay, and are
-// an error.
-func (d *decoder) exclude(phase *yaml.Node, path []string) {
-	for _, key := range instead[path[0]] {
-		if i := keyIn(phase, key); i >= 0 && len(path) == 1 && d.Origins[phase.Content[i]] == "" {
-			phase.Content = slices.Delete(phase.Content, i, i+2)
-		}
-	}
 }
 
 // phasesOf are the phases of that name or, if none has it, of that kind. The name of a phase without one is its kind.
@@ -193,19 +188,18 @@ func (d *decoder) phasesOf(list *yaml.Node, word string, at *yaml.Node) []*yaml.
 
 // newDecoder returns a decoder with the defaults of the language.
 func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
-	keys := Keys{
+	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: Keys{
 		Users:    random.Keys{Theta: random.DefaultTheta},
 		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
 		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
-	}
-	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: keys}
+	}}
 	w.Mail = Mail{
 		Body:        random.Lognormal{Median: 6 * random.KB, P99: 200 * random.KB},
 		Attachments: Attachments{Count: random.Constant{Value: 1}, Size: random.Constant{Value: 0}},
 		Recipients:  random.Constant{Value: 1},
 	}
 	w.Population.Folders = random.Constant{Value: 1}
-	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: origins}, w: w, base: keys}
+	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: origins}, w: w, base: &w.Keys}
 	return w.decoder
 }
 
@@ -460,7 +454,7 @@ func (k *key) in(where string) string {
 
 // ownKeys reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
-	k, all := d.base, sectionKeys("keys")
+	k, all := *d.base, sectionKeys("keys")
 	if len(d.w.Patterns) > 0 {
 		all[2].name, all = "rows", all[2:3]
 	}

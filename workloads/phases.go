@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -73,7 +74,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		p.Messages = defaultInterrupt
 	}
 	keys, where := sectionKeys(key.Value), "phase "+p.Name
-	d.defaults(nil)
+	d.base = &d.w.Keys
 	f := d.Fields(value, where, names(keys))
 	if e, ok := f["name"]; ok {
 		p.Name = d.name(e.Value, "the name of "+where)
@@ -82,7 +83,14 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	}
 	d.fill(value, f, where, &p, keys)
 	if p.Runs() {
-		d.bound(key, f, where)
+		_, timed := f["duration"]
+		operations, counted := f["operations"]
+		switch {
+		case timed && counted:
+			d.Fail(operations.Key, "%s has both duration and operations; keep one of them", where)
+		case !timed && !counted && f["replay"].Value == nil: // a trace has an end
+			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
+		}
 		d.operations(&p, key, f, where)
 		if e, ok := f["workers"]; ok && p.Arrivals == Closed {
 			d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
@@ -94,18 +102,6 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	p.Number = len(d.w.Phases)
 	d.w.Phases = append(d.w.Phases, p)
 	return key
-}
-
-// bound checks that a phase has one end.
-func (d *decoder) bound(at *yaml.Node, f map[string]strict.Entry, where string) {
-	_, timed := f["duration"]
-	operations, counted := f["operations"]
-	switch {
-	case timed && counted:
-		d.Fail(operations.Key, "%s has both duration and operations; keep one of them", where)
-	case !timed && !counted && f["replay"].Value == nil: // a trace has an end
-		d.Fail(at, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
-	}
 }
 
 // inherit gives a measure phase that leaves its mix out that of the measure phase before it, and a warmup the mix and
@@ -193,16 +189,9 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 	}
 }
 
-// defaults sets the keys that operations have if they have none of their own; nil: those of the workload.
-func (d *decoder) defaults(k *Keys) {
-	if d.base = d.w.Keys; k != nil {
-		d.base = *k
-	}
-}
-
 // stream reads the pace of a phase or stream and its mix or session.
 func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	d.defaults(p.Keys)
+	d.base = cmp.Or(p.Keys, &d.w.Keys)
 	rate, open := f["rate"]
 	_, closed := f["clients"]
 	arrivals, named := f["arrivals"]
@@ -267,7 +256,7 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 			d.Fail(item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		}
 		what := "stream " + one.Name + " of " + where
-		d.defaults(p.Keys)
+		d.base = cmp.Or(p.Keys, &d.w.Keys)
 		d.fill(item, f, what, &one, keys)
 		d.stream(&one, item, f, what)
 		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {

@@ -121,8 +121,15 @@ func (s Shape) Count(t time.Duration) float64 {
 	return n
 }
 
-// shapeNames are the shapes that a rate may have.
-var shapeNames = []string{"ramp", "steps", "burst", "day"}
+// shapes are the shapes that a rate may have: the type that declares the keys of each, and what reads it. Whole is
+// how long the phase is.
+var shapes = map[string]struct {
+	of   any // nil: it is a list of rates
+	read func(d *decoder, n *yaml.Node, whole time.Duration, where string) Shape
+}{
+	"ramp": {ramp{}, (*decoder).ramp}, "steps": {nil, (*decoder).steps},
+	"burst": {burst{}, (*decoder).burst}, "day": {day{}, (*decoder).day},
+}
 
 const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, day, as in {ramp: {from: 100/s, to: 2000/s}}"
 
@@ -140,8 +147,8 @@ func (d *decoder) rate(p *Phase, n *yaml.Node, where string) {
 		d.Fail(n, "%s: a rate with a shape needs a duration, which it fills", where)
 	}
 	faults := len(d.Errs)
-	for name, e := range d.Fields(n, "the rate of "+where, shapeNames) {
-		p.Shape = d.shape(name, e.Value, max(p.Duration, time.Second), where)
+	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst", "day"}) {
+		p.Shape = shapes[name].read(d, e.Value, max(p.Duration, time.Second), name+" of "+where)
 	}
 	if len(d.Errs) > faults {
 		p.Shape = nil
@@ -158,19 +165,6 @@ func (d *decoder) plainRate(n *yaml.Node, where string) Rate {
 		d.Fail(n, "%s: %s", where, err)
 	}
 	return r
-}
-
-func (d *decoder) shape(name string, n *yaml.Node, whole time.Duration, where string) Shape {
-	where = name + " of " + where
-	switch name {
-	case "ramp":
-		return d.ramp(n, whole, where)
-	case "steps":
-		return d.steps(n, whole, where)
-	case "burst":
-		return d.burst(n, where)
-	}
-	return d.day(n, whole, where)
 }
 
 // ramp is a rate that changes evenly, over the whole phase or the time named. Then it stays.
@@ -223,7 +217,7 @@ type burst struct {
 	For   time.Duration `key:"for" form:"time" need:"-" doc:"how long a peak is"`
 }
 
-func (d *decoder) burst(n *yaml.Node, where string) Shape {
+func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
 	b, faults := burst{}, len(d.Errs)
 	f := d.section(n, where, &b, keysOf(b))
 	if b.Every > 0 && b.For >= b.Every {

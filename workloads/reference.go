@@ -143,7 +143,7 @@ func Reference() string {
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n%s\n", title(s.name))
 		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
-		keyTable(&b, s.keys())
+		keyTable(&b, keysOf(s.of, s.tags...))
 	}
 	b.WriteString("\nMix\n")
 	wrap(&b, "  ", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to "+
@@ -219,17 +219,20 @@ func JSONSchema() []byte {
 func definitions(patterns bool) object {
 	defs := object{}
 	for _, s := range sections {
-		defs[s.name] = mapping(s.doc, s.keys())
+		defs[s.name] = mapping(s.doc, keysOf(s.of, s.tags...))
 	}
 	defs["size"] = object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9.]+ *([KMG]i?)?B?$`}
 	defs["time"] = text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$`)
 	defs["rate"] = text(`^[0-9.]+ *(/s|/min|/h)$`)
 	defs["sizes"] = distribution("size", random.Forms)
 	defs["times"] = distribution("time", random.TimeForms)
-	defs["shape"] = anyOf(ref("rate"), one(object{
-		"ramp": mapping("", keysOf(ramp{})), "burst": mapping("", keysOf(burst{})), "day": mapping("", keysOf(day{})),
-		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
-	}))
+	rates := object{}
+	for name, s := range shapes {
+		if rates[name] = (object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps}); s.of != nil {
+			rates[name] = mapping("", keysOf(s.of))
+		}
+	}
+	defs["shape"] = anyOf(ref("rate"), one(rates))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
 	defs["choice"] = anyOf(object{"enum": random.KeysNames}, one(object{
 		"uniform": fixed(object{}), "zipf": theta, "latest": theta, "largest": theta,
