@@ -142,7 +142,7 @@ func TestReference(t *testing.T) {
 	}
 	keys := append(stepKeys(), howKeys()...)
 	for _, s := range sections {
-		keys = append(keys, s.keys()...)
+		keys = append(keys, keysOf(s.of, s.tags...)...)
 	}
 	for _, k := range keys {
 		f := forms[k.form]

@@ -160,7 +160,9 @@ func newPhase(t *subject.Target, s Spec) *phase {
 		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
 		stats: newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
-	p.spin = spinOf(perSecond(&s.Phase), processors())
+	if rate := s.Phase.Rate; s.Stream.Open() && rate.Count > 0 {
+		p.spin = spinOf(rate.PerSecond(), processors())
+	}
 	return p
 }
 

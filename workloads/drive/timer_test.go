@@ -77,13 +77,6 @@ func TestSpinIsBounded(t *testing.T) {
 			t.Errorf("%v/s on %v processors: %v, want %v", c.rate, c.processors, got, c.want)
 		}
 	}
-	closed := workloads.Phase{Kind: workloads.Measure, Arrivals: workloads.Closed, Clients: 4, Mix: waiting(1).Mix}
-	both := workloads.Phase{Kind: workloads.Measure, Streams: []workloads.Phase{waiting(900), waiting(100), closed}}
-	for i, p := range []workloads.Phase{waiting(900), both, closed} {
-		if got, want := perSecond(&p), []float64{900, 1000, 0}[i]; got != want {
-			t.Errorf("phase %d offers %v operations a second, want %v", i, got, want)
-		}
-	}
 }
 
 // waiting is a phase that offers so many operations a second for two seconds.

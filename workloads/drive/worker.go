@@ -11,7 +11,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -291,23 +290,6 @@ func spinOf(perSecond, processors float64) time.Duration {
 		return 0
 	}
 	return min(spinMost, time.Duration(spinShare/perSecond*float64(time.Second)))
-}
-
-// perSecond is how many operations a second the schedule of a phase offers on average.
-func perSecond(p *workloads.Phase) (sum float64) {
-	streams := p.Streams
-	if !p.HasStreams() {
-		streams = []workloads.Phase{*p}
-	}
-	for i := range streams {
-		if streams[i].Arrivals == workloads.Closed {
-			continue // its operations are not due
-		}
-		for _, n := range streams[i].PerSecond() {
-			sum += n
-		}
-	}
-	return sum
 }
 
 // wait returns true when the operation is scheduled, and false if ctx ended before.

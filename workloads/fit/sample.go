@@ -53,9 +53,6 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 	return info.Messages, nil
 }
 
-// mostOperations bounds the memory that a trace takes.
-const mostOperations = 20_000_000
-
 // ReadTrace adds the operations of a trace.
 func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 	f, err := plainfile.Open(path)
@@ -64,9 +61,6 @@ func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 	}
 	defer f.Close()
 	err = replay.Read(ctx, path, f, func(l *replay.Line, op workloads.Op) error {
-		if s.operations == mostOperations {
-			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
-		}
 		s.Operation(l, op)
 		return nil
 	})

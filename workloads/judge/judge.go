@@ -214,8 +214,7 @@ func Trend(windows []float64) (results.Trend, bool) {
 		}
 	}
 	slices.Sort(slopes)
-	m := len(slopes)
-	slope := (slopes[(m-1)/2] + slopes[m/2]) / 2
+	m, slope := len(slopes), results.Median(slopes)
 
 	s := trendDeviations * math.Sqrt(kendallVariance(n)*inflation(n, correlation(logs, slope)))
 	// If the residuals of the line are a curve, they look like correlated noise, and the interval

@@ -150,13 +150,18 @@ func Open(name string) (*Ledger, error) {
 		return nil, opening(name, err)
 	}
 	l := &Ledger{file: f}
-	end, err := l.end()
+	records, last, torn, err := scan(f, func(*Record) {})
+	end := records * recordSize
+	if err == nil && torn {
+		err = f.Truncate(end)
+	}
 	if err == nil {
 		_, err = f.Seek(end, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open ledger %s: %w", name, err), f.Close())
 	}
+	l.last = last
 	l.size.Store(end)
 	return l, nil
 }
@@ -167,21 +172,6 @@ func opening(name string, err error) error {
 		return unfit("the ledger " + name + " is gone")
 	}
 	return fmt.Errorf("open ledger: %w", err)
-}
-
-// end reads the ledger, cuts off a last record that is torn, and returns its length in bytes.
-func (l *Ledger) end() (bytes int64, err error) {
-	records, last, torn, err := scan(l.file, func(*Record) {})
-	if bytes = records * recordSize; err == nil && torn {
-		err = l.file.Truncate(bytes)
-	}
-	l.last = last
-	return bytes, err
-}
-
-// damaged is the error for a record that is not whole and not the last.
-func damaged(record int64) error {
-	return unfit(fmt.Sprintf("it is damaged: record %d has a wrong checksum", record))
 }
 
 // Records returns how many records the ledger has, at most the largest uint32; 0 if l is
@@ -260,7 +250,7 @@ func scan(ledger io.Reader, yield func(*Record)) (records int64, last uint32, to
 			if _, err := in.Peek(1); err == io.EOF {
 				return records, last, true, nil
 			}
-			return records, last, false, damaged(records + 1)
+			return records, last, false, unfit(fmt.Sprintf("it is damaged: record %d has a wrong checksum", records+1))
 		}
 		records, last = records+1, sumOf(b[:])
 		if !r.parse(b[:]) {

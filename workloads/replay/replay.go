@@ -104,9 +104,6 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		if len(t.all) == 0 {
 			first = l.Time
 		}
-		if len(t.all) == mostOperations {
-			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
-		}
 		if float64(l.Time-first) > longest.Seconds() {
 			return fmt.Errorf("its time is more than %d days after the first; divide the trace", longest/(24*time.Hour))
 		}
@@ -297,7 +294,7 @@ const maxLine = 1 << 20
 func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	first, last := true, Seconds(0)
+	operations, last := 0, Seconds(0)
 	n := 0
 	for in.Scan() {
 		if n++; n%10_000 == 0 && ctx.Err() != nil {
@@ -308,11 +305,14 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 			continue
 		}
 		l, op, err := parseLine(text)
-		if err == nil && !first && l.Time < last {
+		if err == nil && operations == mostOperations {
+			err = fmt.Errorf("more than %d operations; divide the trace", mostOperations)
+		}
+		if err == nil && operations > 0 && l.Time < last {
 			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", float64(l.Time), float64(last))
 		}
 		if err == nil {
-			first, last = false, l.Time
+			operations, last = operations+1, l.Time
 			err = do(&l, op)
 		}
 		if err != nil {
