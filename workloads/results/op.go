@@ -135,9 +135,9 @@ type Times struct {
 	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
 	// do not have it.
 	Latency  *Latency `json:"latency,omitempty"`
-	Response Latency  `json:"response"` // end − scheduled start
-	Service  Latency  `json:"service"`  // end − start
-	Wait     Latency  `json:"lag"`      // start − scheduled start
+	Response Latency  `json:"response"`     // end − scheduled start
+	Service  Latency  `json:"service"`      // end − start
+	Wait     Latency  `json:"lag,omitzero"` // start − scheduled start; zero without a schedule
 	// Due is the latency of all scheduled operations: also of those that were not found, failed or have
 	// an unknown outcome. A dropped operation never ended: a percentile among dropped operations is
 	// NeverEnded. Due is left out if it is the same as Latency.
