@@ -106,7 +106,8 @@ func (s sample) offs(cdf func(x float64) float64) iter.Seq2[random.Point, float6
 				j++
 			}
 			v := float64(s[i])
-			if !yield(s.point(s[i], i), math.Abs(cdf(v-0.5)-float64(i)/n)) || !yield(s.point(s[i], j), math.Abs(cdf(v+0.5)-float64(j)/n)) {
+			below, upTo := math.Abs(cdf(v-0.5)-float64(i)/n), math.Abs(cdf(v+0.5)-float64(j)/n)
+			if !yield(s.point(s[i], i), below) || !yield(s.point(s[i], j), upTo) {
 				return
 			}
 			i = j
@@ -247,13 +248,11 @@ func (s sample) empirical() candidate {
 		if p == (random.Point{}) {
 			return c
 		}
-		i, _ := slices.BinarySearchFunc(d, p, comparePoints)
+		i, _ := slices.BinarySearchFunc(d, p, func(a, b random.Point) int {
+			return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Fraction, b.Fraction))
+		})
 		d = slices.Insert(slices.Clone(d), i, p)
 	}
-}
-
-func comparePoints(a, b random.Point) int {
-	return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Fraction, b.Fraction))
 }
 
 // point is a point of the sample's own distribution function: v, with the share of n values.

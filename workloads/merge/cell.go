@@ -113,13 +113,12 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	c.Ops, c.AllOps = map[string]results.Op{}, nil
 	var all latency.Op
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		var ops []results.Op
+		var o results.Op
 		for _, p := range parts {
-			if o, ok := p.Ops[name]; ok {
-				ops = append(ops, o)
+			if one, ok := p.Ops[name]; ok {
+				o.Add(&one)
 			}
 		}
-		o := operation(ops)
 		recorded := m.histograms.op(c.Key, tagged(name), &o)
 		o.SetTimes(recorded, parts[0].Reported())
 		c.Ops[name] = o
@@ -128,15 +127,6 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	if measured {
 		c.AllOps = results.TimesOf(&all, parts[0].Reported())
 	}
-}
-
-// operation adds up what the shards counted of one operation.
-func operation(parts []results.Op) results.Op {
-	var o results.Op
-	for i := range parts {
-		o.Add(&parts[i])
-	}
-	return o
 }
 
 // timeline adds the intervals of all shards to those of the first shard.

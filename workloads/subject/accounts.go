@@ -23,7 +23,8 @@ import (
 // Populate makes the accounts of the population, or finds those of a data set that
 // is there already. It returns the load that the data set lacks, or nil.
 func (t *Target) Populate(ctx context.Context) (*Load, error) {
-	t.makeLive()
+	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
+	t.remember()
 	t.Dataset.Closed, t.Dataset.Durability = false, t.Caps.Durability.String()
 	if t.reused {
 		load, err := t.complete(ctx)
@@ -56,12 +57,6 @@ func (t *Target) findOffers(ctx context.Context) error {
 	t.offersOfPromise()
 	// An audit must know the promise, also if this process is killed meanwhile.
 	return t.note()
-}
-
-// makeLive makes an empty live set for the population.
-func (t *Target) makeLive() {
-	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
-	t.remember()
 }
 
 // remember finds out what the live set must remember for the workload's operations.
