@@ -67,7 +67,8 @@ func Join(
 		silence = UsualSilence
 	}
 	s := &Shards{
-		Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of), stopHeartbeat: func() error { return nil },
+		Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of),
+		stopHeartbeat: func() error { return nil },
 	}
 	schema, err := schemas.Parse("marks.yaml", schemaText)
 	if err != nil {
