@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,130 +12,13 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// guide is the text of the reference before its tables.
-const guide = `A workload file (YAML) defines the mail, the population, and the operations and
-rate of each phase. Errors give the position and the most likely spelling.
-
-  # yaml-language-server: $schema=workload.schema.json
-  version: 1
-  name: example
-  mail:
-    body: {lognormal: {median: 6KB, p99: 200KB}}
-    attachments:
-      share: 0.15
-      size: {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}
-  population:
-    users: 1000
-    folders: 6
-    messages: {lognormal: {median: 200, p99: 5000}}
-  keys: {users: largest, messages: latest, deep: 0.2}
-  phases:
-    - load: {}
-    - settle: {}
-    - warmup: {duration: 10s}
-    - measure:
-        duration: 60s
-        streams:
-          - {name: inbound, rate: 200/s, mix: {deliver: 1}}
-          - name: readers
-            rate: {ramp: {from: 100/s, to: 2000/s}}
-            mix: {list: {weight: 60, page: 100}, open: 40, flag: 10}
-          - name: visits
-            rate: 5/s
-            think: {lognormal: {median: 2s, p99: 30s}}
-            session:
-              - list
-              - repeat: {times: 3, steps: [open, {flag: {chance: 0.5}}]}
-              - move: {chance: 0.2}
-  expect: {list.p99: <20ms, errors: <0.1%, streams: {inbound: {p99.9: <1s}}}
-
-A phase with one stream has its rate, mix and so on itself. --set changes any
-value for one run: --set phases.measure.rate=100/s.
-
-Values
-
-  size           200, 6KB, 1.5MiB (KB = 1000 bytes, KiB = 1024)
-  time           500ms, 30s, 5m
-  rate           2000/s, 90/min, 10/h
-  distribution   a size or time, or one of
-                 {uniform: {min: 1, max: 9}}
-                 {lognormal: {median: 6KB, p99: 200KB}}
-                 {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}
-                 {zipf: {s: 2, max: 20}}   counts: k as often as k^-s
-                 {empirical: [[1KB, 0], [8KB, 0.7], [1MB, 1]]}   [size, share]
-                 {empirical: [[1, 0], [1, 0.7], [5, 1]]}   seven in ten are 1
-  shape          of a rate, over the duration of the phase
-                 {ramp: {from: 100/s, to: 2000/s, over: 30s}}   then it stays
-                 {steps: [100/s, 200/s, 400/s]}   parts of the same length
-                 {burst: {base: 10/s, peak: 500/s, every: 10s, for: 1s}}
-                 {day: {mean: 300/s}}   the course of a day; hours: [24 numbers]
-                 replaces it, length: 24h is the length of a day
-  choice         uniform, zipf, latest or largest; {zipf: {theta: 0.99}}
-
-With a rate, start times are scheduled in advance, evenly or as a Poisson
-process (arrivals: poisson), and do not depend on how fast the engine answers.
-The steps of a session are scheduled, too, one think time apart. With clients
-instead of a rate, each client waits for its answer, and then thinks.
-`
-
-// sweepGuide describes sweeps.
-const sweepGuide = `Sweeps
-
-A sweep names one key of the workload, as --set does, and its values: 2 to 20,
-ascending, or a range. The workload runs with each value, and the
-report shows whether cost is flat, logarithmic, linear or worse.
-
-  sweep: {population.messages: [100, 1000, 10000]}
-  sweep: {mail.body: {from: 1KB, to: 1MB, factor: 10}}
-  sweep: {population.folders: {from: 10, to: 50, step: 10}}
-
-If the population is swept, one data set grows from point to point. Every second
-trial begins with the last point and loads each point again. Use five values or
-more: then the growth is known best.
-Several keys change together if each has as many values:
-
-  sweep: {population.messages: [100, 1000], population.users: [100, 10]}
-
-Points are then named by the values of the first, which ascend.
-"run --sweep population.messages=100,1000" sweeps in one run;
---set sweep={} leaves a sweep out.
-
-`
-
-// answerGuide describes answers.
-const answerGuide = `Answers
-
-A workload with a question has sentences that answer it. The reports end
-with its sentences. A metric of an operation is in braces, or
-
-  {list.calls of james at 1000}     of a model, at a value of the sweep
-  {move.calls in hundred}           in a measured phase, if several have a move
-  {list.p50 of oracle / list.p50 of james}   how many times as much
-  {from list.p50 of james < list.p50 of oracle}   from which value on it is less
-  {move.atomic}                     atomic, or not atomic
-  {row-cache.hits of james}         share of reads that a cache of rows answered
-  {smallest}, {largest}             the ends of the sweep; at knows them too
-
-The metrics are calls, examined, rows, bytes, read, written, p50 and p99, and
-partition.size, the forecast of a sweep. A sentence without a model is printed
-once per model. If a metric is not known, or a difference is within the noise,
-it is inconclusive. --set answer={} leaves an answer out.
-
-`
-
-// traceGuide describes trace files.
-const traceGuide = `Trace files
-
-A trace has one JSON object a line, in order of time: time in seconds from any
-start, or as 2026-01-31T12:00:00.5Z; user; op; and, where it is known, folder,
-to (of a move), size (bytes of a message that is delivered), recipients (users)
-and messages (how many a move, delete or flag is about). The n-th user of the
-trace is the n-th of the population.
-
-  {"time": 0.35, "user": "anna", "op": "list", "folder": "INBOX"}
-  {"time": 0.41, "user": "bob", "op": "deliver", "size": 4711}
-  {"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Work"}
-`
+// guide is the text of the reference before its tables, and guideEnd the text after them.
+var (
+	//go:embed begin_guide.txt
+	guide string
+	//go:embed end_guide.txt
+	guideEnd string
+)
 
 // Reference is the reference of the language, in lines of at most 80 columns.
 func Reference() string {
@@ -171,7 +55,7 @@ func Reference() string {
 		"all scheduled operations, service and wait times only successful ones. The metrics are "+
 		strings.Join(figures, ", ")+".")
 	keyTable(&b, expectSelects)
-	b.WriteString("\n" + sweepGuide + answerGuide + traceGuide)
+	b.WriteString("\n" + guideEnd)
 	return b.String()
 }
 
