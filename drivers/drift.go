@@ -58,15 +58,6 @@ type Drift struct {
 	Fix []string
 }
 
-// Drifts returns differences with the harm of their kinds.
-func Drifts(differences []schemas.Difference) []Drift {
-	drifts := make([]Drift, len(differences))
-	for i, d := range differences {
-		drifts[i] = Drift{Difference: d, Harm: harms[d.Kind]}
-	}
-	return drifts
-}
-
 // Shell is how an engine's own shell takes statements: Comment begins a comment, End ends a statement.
 type Shell struct{ Comment, End string }
 
@@ -87,9 +78,9 @@ func (s Shell) Unsafe(what, statement string) string {
 
 // Drifts returns differences with the harm of their kinds and the statements that fix them.
 func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
-	drifts := Drifts(differences)
-	for i := range drifts {
-		drifts[i].Fix = s.Lines(statements(drifts[i].Difference))
+	drifts := make([]Drift, len(differences))
+	for i, d := range differences {
+		drifts[i] = Drift{d, harms[d.Kind], s.Lines(statements(d))}
 	}
 	return drifts
 }
@@ -187,15 +178,19 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 }
 
 // Readable compares a schema with the existing tables, as Missing does. It returns an
-// error that names the first differences if rows cannot be read as the schema says. Different
-// settings and indexes, and further tables and columns, are none.
-func Readable(stored, there *schemas.Schema) error {
+// error that names the first differences if rows cannot be read as the schema says. Indexes, further
+// tables and columns, and settings other than these are none.
+func Readable(stored, there *schemas.Schema, settings []string) error {
 	var others []schemas.Difference
 	for _, d := range schemas.Diff(stored, there) {
 		switch d.Kind {
 		case schemas.MissingTable, schemas.MissingColumn, schemas.DifferentKey, schemas.DifferentType,
 			schemas.DifferentRole, schemas.DifferentOrder:
 			others = append(others, d)
+		case schemas.DifferentSetting:
+			if slices.Contains(settings, d.Part) {
+				others = append(others, d)
+			}
 		}
 	}
 	if len(others) == 0 {

@@ -5,119 +5,93 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Apply implements drivers.Store. Two clients may apply one schema at the same
-// time: all statements say IF NOT EXISTS and go to the same node, so that no two
-// nodes each create a table. At the end Apply reads the keyspace and compares it.
-func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	return s.During("apply schema "+sch.Name, func() error {
-		if s.ReadOnly {
-			return s.attach(ctx, sch)
-		}
-		return s.apply(ctx, sch)
-	})
+// place is the keyspace of a schema as it is (plan.Place).
+type place struct {
+	plan.Found
+	ddl.Planner
+	store  *Store
+	schema *schemas.Schema
 }
 
-func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
-	d, there, err := s.find(ctx, sch)
-	if err != nil {
-		return err
-	}
-	missing, err := d.Missing(there)
-	if err == nil && len(missing) > 0 {
-		there, err = s.create(ctx, d, missing)
-	}
-	if err == nil {
-		s.use(d, sch, there)
-	}
-	return err
-}
-
-// use has sessions run the patterns of a schema on a keyspace.
-func (s *Store) use(d *ddl.Definition, sch *schemas.Schema, there *ddl.LiveKeyspace) {
-	s.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: d.Keyspace})
-	s.compiler.add(d, sch, there)
-}
-
-// attach is Apply of a store that is open for reading only. Reads use only those of the
-// schema's indexes that exist.
-func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
-	d, there, err := s.find(ctx, sch)
-	if err == nil && there == nil {
-		err = s.absent(ctx, d.Keyspace)
-	}
-	if err != nil {
-		return err
-	}
-	if err := drivers.Readable(d.Stored, there.Schema(sch.Name)); err != nil {
-		return fmt.Errorf("keyspace %s: %w", d.Keyspace, err)
-	}
-	for i := range d.Tables {
-		td := &d.Tables[i]
-		t := there.Tables[td.Name]
-		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool { return !t.Indexed(x.Column.Name) })
-	}
-	s.use(d, sch, there)
-	return nil
-}
-
-// find reads the keyspace of a schema, which need not be mailbench's. The keyspace is nil if it
-// does not exist. A table without a mark gets the one that Apply would have written. The definition uses what this
-// cluster knows.
-func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*ddl.Definition, *ddl.LiveKeyspace, error) {
-	namespace := s.namespace
-	if own, ok := strings.CutPrefix(s.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
-		if before, ok := strings.CutSuffix(own, "_"+ddl.Name(sch.Name)); ok {
-			namespace = before
-		}
-	}
+// find reads the keyspace of a schema, which need not be mailbench's. A table without a mark gets the one that Apply
+// would have written. The definition uses what this cluster knows.
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
+	namespace := s.NamespaceOf(plan.Identifier(sch.Name))
 	d, err := ddl.Define(sch, namespace, s.replication)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d.Keyspace = cmp.Or(s.keyspace, d.Keyspace)
+	d.Keyspace = cmp.Or(s.Keyspace, d.Keyspace)
 	d.NoTablets, d.NamesLegacy = s.knows.tablets, s.server[defaultIndex] != ""
 	if s.knows.throwAway {
 		d.ThrowAway = throwAway
 	}
 	there, err := readKeyspace(ctx, s.session, d.Keyspace)
-	if there != nil {
-		there.MarkAs(d.Tables)
+	if err != nil {
+		return nil, err
 	}
-	return d, there, err
+	p := &place{Found: plan.Found{Name: "keyspace " + d.Keyspace, Want: d.Stored}, store: s, schema: sch}
+	if p.Absent = there == nil; p.Absent {
+		there = &ddl.LiveKeyspace{Name: d.Keyspace}
+	}
+	there.MarkAs(d.Tables)
+	for _, name := range slices.Sorted(maps.Keys(there.Tables)) {
+		p.Own(name, there.Tables[name].Mark.Mark, there.Tables[name].Marked, namespace, sch.Name)
+	}
+	p.Planner, p.Have = ddl.Planner{Definition: d, There: there}, there.Schema(sch.Name)
+	return p, nil
 }
 
-// create runs the statements and returns the keyspace as it is afterwards.
-func (s *Store) create(ctx context.Context, d *ddl.Definition, missing []string) (*ddl.LiveKeyspace, error) {
-	for _, stmt := range missing {
-		if err := s.alter(ctx, stmt); err != nil {
-			return nil, fmt.Errorf("%w, at: %s", err, stmt)
+// Use implements plan.Place. Reads use only those of the schema's indexes that exist.
+func (p *place) Use() {
+	for i := range p.Tables {
+		td := &p.Tables[i]
+		t := p.There.Tables[td.Name]
+		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool { return !t.Indexed(x.Column.Name) })
+	}
+	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
+	p.store.compiler.add(p.Definition, p.schema, p.There)
+}
+
+// NotThere implements plan.Place.
+func (p *place) NotThere(ctx context.Context) error { return p.store.absent(ctx, p.Keyspace) }
+
+// Create implements plan.Place. All statements say IF NOT EXISTS and go to the same node, so that no two nodes each
+// create a table.
+func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Context) error, error) {
+	statements, err := p.Missing(changes)
+	return statements, func(ctx context.Context) error {
+		for _, statement := range statements {
+			if err := p.store.alter(ctx, statement); err != nil {
+				return fmt.Errorf("%w, at: %s", err, statement)
+			}
 		}
-	}
-	if err := s.session.AwaitSchemaAgreement(ctx); err != nil {
-		return nil, fmt.Errorf("wait until all nodes agree on the schema: %w", err)
-	}
-	there, err := readKeyspace(ctx, s.session, d.Keyspace)
+		if err := p.store.session.AwaitSchemaAgreement(ctx); err != nil {
+			return fmt.Errorf("wait until all nodes agree on the schema: %w", err)
+		}
+		return p.store.awaitIndexes(ctx, p.Definition)
+	}, err
+}
+
+// Compare implements plan.Place.
+func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
+	extra, err := extras(ctx, p.store.session, p.Keyspace)
 	if err != nil {
 		return nil, err
 	}
-	missing, err = d.Missing(there)
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("somebody else dropped it while it was being created; missing: %s", missing[0])
-	}
-	if err != nil {
-		return nil, err
-	}
-	return there, s.awaitIndexes(ctx, d)
+	set := p.store.settings
+	return p.Planner.Compare(extra, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
 }
 
 // alterAttempts is how often a schema change is tried. On a loaded cluster one may

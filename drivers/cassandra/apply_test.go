@@ -227,7 +227,7 @@ func foreign(t *testing.T, st *Store, keyspace string) {
 	if err := st.Drop(ctx); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop: %v, want ErrForeign", err)
 	}
-	if names, err := st.Namespaces(ctx); err != nil || slices.Contains(names, st.namespace) {
+	if names, err := st.Namespaces(ctx); err != nil || slices.Contains(names, st.Namespace) {
 		t.Errorf("namespaces: %q, %v; the one with a foreign table is not mailbench's", names, err)
 	}
 	if k, err := readKeyspace(ctx, st.session, keyspace); err != nil || len(k.Tables) != 3 {
@@ -253,15 +253,15 @@ func TestDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer none.Close()
-	lookalike := schemaOf(t, one.namespace+"_b", body)
+	lookalike := schemaOf(t, one.Namespace+"_b", body)
 	for st, s := range map[drivers.Store]*schemas.Schema{one: schemaOf(t, "a", body), two: schemaOf(t, "a", body), none: lookalike} {
 		if err := st.Apply(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	names, err := one.Namespaces(ctx)
-	if err != nil || !slices.Contains(names, one.namespace) || !slices.Contains(names, two.namespace) {
-		t.Errorf("namespaces: %q, %v; want %s and %s among them", names, err, one.namespace, two.namespace)
+	if err != nil || !slices.Contains(names, one.Namespace) || !slices.Contains(names, two.Namespace) {
+		t.Errorf("namespaces: %q, %v; want %s and %s among them", names, err, one.Namespace, two.Namespace)
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -320,7 +320,7 @@ func TestForeignReplication(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace, err := ddl.Keyspace(st.namespace, s.Name)
+	keyspace, err := ddl.Keyspace(st.Namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestForeignReplication(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := st.Apply(t.Context(), s)
-		want := fmt.Sprintf("keyspace %s has", keyspace)
+		want := fmt.Sprintf("keyspace %s: it has", keyspace)
 		switch {
 		case !c.refused && err != nil:
 			t.Errorf("replication %s: %v", c.replication, err)
@@ -363,7 +363,7 @@ patterns:
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.namespace+"_kinds")
+	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.Namespace+"_kinds")
 	if err != nil {
 		t.Fatal(err)
 	}

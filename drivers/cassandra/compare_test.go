@@ -152,7 +152,7 @@ func TestDrift(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	d, err := ddl.Define(s, st.namespace, st.replication)
+	d, err := ddl.Define(s, st.Namespace, st.replication)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	words := strings.NewReplacer("KS", d.Keyspace, "NS", st.namespace, "PLAIN", comment(d, "plain"), "MAIL", comment(d, "mail"))
+	words := strings.NewReplacer("KS", d.Keyspace, "NS", st.Namespace, "PLAIN", comment(d, "plain"), "MAIL", comment(d, "mail"))
 	alter := func(statements string) {
 		t.Helper()
 		for stmt := range strings.SplitSeq(words.Replace(statements), "; ") {
@@ -250,7 +250,7 @@ func told(drifts []drivers.Drift) (words []string) {
 func TestDriftForeign(t *testing.T) {
 	st := openLive(t, nil)
 	s := schemaOf(t, "mail", drifting)
-	keyspace := "foreign_" + st.namespace
+	keyspace := "foreign_" + st.Namespace
 	defer func() {
 		if err := st.alter(t.Context(), "DROP KEYSPACE IF EXISTS "+keyspace); err != nil {
 			t.Error(err)

@@ -73,7 +73,7 @@ func replication(t *testing.T, in *launch.Instance) {
 	st := inDC1(t, in, map[string]string{"replication": "dc1:2,dc2:1", "consistency": "EACH_QUORUM", "compression": "snappy"})
 	r := run(t, st, schemaOf(t, "large", largeBody))
 	r.write("put", drivers.Int(1), drivers.Blob(make([]byte, 1000)))
-	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.namespace+"_large")
+	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.Namespace+"_large")
 	if err != nil || there.Replication["dc1"] != "2" || there.Replication["dc2"] != "1" {
 		t.Errorf("replication %v, %v", there.Replication, err)
 	}
@@ -138,7 +138,7 @@ func rack(t *testing.T, in *launch.Instance) {
 		for k := range int32(20) {
 			args := []drivers.Value{drivers.Int(k), drivers.Blob([]byte("v"))}
 			r.write("put", args...)
-			q := st.session.Query("SELECT v FROM mailbench_"+st.namespace+"_large.large WHERE p = ?", k)
+			q := st.session.Query("SELECT v FROM mailbench_"+st.Namespace+"_large.large WHERE p = ?", k)
 			next := st.nodes.Pick(q)
 			first := next().Info().HostnameAndPort()
 			if first != nodes[node].Address {

@@ -30,18 +30,10 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	return all, nil
 }
 
-// Namespaces implements drivers.Admin.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	return plan.Call(s.Gate, "list namespaces", func() ([]string, error) {
-		all, err := s.owners(ctx)
-		return all.Namespaces(), err
-	})
-}
-
 // Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
 // it takes is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
-	return plan.Call(s.Gate, "list namespaces", func() ([]drivers.Namespace, error) { return s.inventory(ctx) })
+	return plan.Call(s.Entry, "list namespaces", func() ([]drivers.Namespace, error) { return s.inventory(ctx) })
 }
 
 func (s *Store) inventory(ctx context.Context) ([]drivers.Namespace, error) {
@@ -84,13 +76,10 @@ func (s *Store) perKeyspace(ctx context.Context, query string) (map[string]int64
 	return sums, err
 }
 
-// Drop implements drivers.Admin.
-func (s *Store) Drop(ctx context.Context) error {
-	return plan.Drop(s.Gate, "keyspace", s.namespace, func() (plan.Owners, error) { return s.owners(ctx) },
-		func(keyspace string, _ *plan.Owner) error {
-			s.applied.Clear()
-			return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+ddl.Quote(keyspace))
-		})
+// remove drops a keyspace.
+func (s *Store) remove(ctx context.Context, keyspace string, _ *plan.Owner) error {
+	s.applied.Clear()
+	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+ddl.Quote(keyspace))
 }
 
 // Left implements drivers.Leaver. A cluster without the options throwAway keeps snapshots unless

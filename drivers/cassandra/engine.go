@@ -16,10 +16,9 @@ import (
 type Store struct {
 	*cluster
 	*plan.Gate
-	compiler  // gets the tables of applied schemas
-	namespace string
-	keyspace  string // Options.Keyspace: the keyspace of every schema; "" if not given
-	clock     clock
+	plan.Admin
+	compiler // gets the tables of applied schemas
+	clock    clock
 }
 
 var (
@@ -72,10 +71,12 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 
 // storeOf returns a store of an open cluster.
 func storeOf(c *cluster, o drivers.Options) *Store {
-	return &Store{
-		cluster: c, Gate: &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login},
-		namespace: o.Namespace, keyspace: o.Keyspace,
+	s := &Store{cluster: c, Gate: &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login}}
+	s.Admin = plan.Admin{
+		Entry: s.Gate, Kind: "keyspace", Namespace: o.Namespace, Keyspace: o.Keyspace,
+		Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
+	return s
 }
 
 // Capabilities implements drivers.Store.

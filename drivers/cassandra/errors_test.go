@@ -110,7 +110,7 @@ patterns:
   swap: {put-if: rows, columns: a, if: a}
   puts: {batch: [{run: put, each: x}], atomic: none}
 `))
-	keyspace, err := ddl.Keyspace(st.namespace, r.schema.Name)
+	keyspace, err := ddl.Keyspace(st.Namespace, r.schema.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

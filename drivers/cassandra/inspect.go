@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -25,52 +23,6 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
 	return d.Stored, nil
-}
-
-// Inspect implements drivers.Store.
-func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	return plan.Call(s.Gate, "inspect schema "+name, func() (*schemas.Schema, error) { return s.inspect(ctx, name) })
-}
-
-func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	keyspace, err := ddl.Keyspace(s.namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	keyspace = cmp.Or(s.keyspace, keyspace)
-	k, err := readKeyspace(ctx, s.session, keyspace)
-	if err != nil {
-		return nil, err
-	}
-	if k == nil || len(k.Tables) == 0 {
-		return nil, fmt.Errorf("there is no keyspace %s with tables", keyspace)
-	}
-	if s.keyspace != "" {
-		k.MarkAs(nil)
-	} else if err := k.Owned(s.namespace, name); err != nil {
-		return nil, err
-	}
-	return k.Schema(name), nil
-}
-
-// Compare implements drivers.Comparer.
-func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
-		return s.compare(ctx, sch)
-	})
-}
-
-func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	d, there, err := s.find(ctx, sch)
-	if err != nil {
-		return nil, err
-	}
-	extra, err := extras(ctx, s.session, d.Keyspace)
-	if err != nil {
-		return nil, err
-	}
-	exact := s.settings.replication != 0 || s.settings.replicas != nil
-	return d.Compare(there, extra, exact, s.server[defaultCompaction])
 }
 
 // extras finds what a schema never has: views, which cost every write of their table,

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -16,7 +15,7 @@ func TestRender(t *testing.T) {
 	st := openLive(t, nil)
 	all := []*schemas.Schema{schemaOf(t, "mail", withHints)}
 	for _, s := range all {
-		text, err := Engine().Render(s, drivers.Options{Namespace: st.namespace, Settings: map[string]string{
+		text, err := Engine().Render(s, drivers.Options{Namespace: st.Namespace, Settings: map[string]string{
 			"local_dc": st.datacenter, "replication": fmt.Sprint(st.replication.Factor),
 		}})
 		if err != nil {
@@ -39,15 +38,11 @@ func TestRender(t *testing.T) {
 		for _, d := range schemas.Diff(want, have) {
 			t.Errorf("schema %s: %s", s.Name, d)
 		}
-		d, err := ddl.Define(s, st.namespace, st.replication)
+		p, err := st.find(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there, err := readKeyspace(t.Context(), st.session, d.Keyspace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if missing, err := d.Missing(there); len(missing) > 0 || err != nil {
+		if missing, err := p.(*place).Missing(nil); len(missing) > 0 || err != nil {
 			t.Errorf("Apply would still create %q, %v", missing, err)
 		}
 	}

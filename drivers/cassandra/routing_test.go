@@ -56,7 +56,7 @@ func TestBatchesAreRouted(t *testing.T) {
 		t.Fatalf("%d requests, want 3", len(to.keyspaces))
 	}
 	for _, k := range to.keyspaces {
-		if want := "mailbench_" + st.namespace + "_flags"; k != want {
+		if want := "mailbench_" + st.Namespace + "_flags"; k != want {
 			t.Errorf("a request of keyspace %q, want %q", k, want)
 		}
 	}

@@ -37,7 +37,7 @@ func TestSettleFlushes(t *testing.T) {
 	}
 	var period int
 	err := st.session.Query("SELECT memtable_flush_period_in_ms FROM system_schema.tables WHERE keyspace_name = ? AND "+
-		"table_name = 'large'", "mailbench_"+st.namespace+"_large").Scan(&period)
+		"table_name = 'large'", "mailbench_"+st.Namespace+"_large").Scan(&period)
 	if err != nil || period != 0 {
 		t.Errorf("flush period %d ms, %v after Settle", period, err)
 	}

@@ -15,7 +15,7 @@ func TestThrowAway(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace, err := ddl.Keyspace(st.namespace, s.Name)
+	keyspace, err := ddl.Keyspace(st.Namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

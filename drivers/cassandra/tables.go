@@ -59,20 +59,21 @@ func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, erro
 }
 
 func (s *Store) identity(ctx context.Context, sch *schemas.Schema) (string, error) {
-	d, _, err := s.find(ctx, sch)
+	found, err := s.find(ctx, sch)
 	if err != nil {
 		return "", err
 	}
+	p := found.(*place)
 	var all []string
 	var name, id string
-	query := s.session.Query("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = ?", d.Keyspace)
+	query := s.session.Query("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = ?", p.Keyspace)
 	err = scan(query.WithContext(ctx), func() {
-		if slices.ContainsFunc(d.Tables, func(t ddl.TableDefinition) bool { return t.Name == name }) {
+		if slices.ContainsFunc(p.Tables, func(t ddl.TableDefinition) bool { return t.Name == name }) {
 			all = append(all, name+" "+id)
 		}
 	}, &name, &id)
 	if err != nil {
-		return "", fmt.Errorf("read the ids of the tables of keyspace %s: %w", d.Keyspace, err)
+		return "", fmt.Errorf("read the ids of the tables of keyspace %s: %w", p.Keyspace, err)
 	}
 	return strings.Join(all, ", "), nil
 }

@@ -427,7 +427,7 @@ func TestClose(t *testing.T) {
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
 	r.write("log", drivers.Text("p"), drivers.Int(1), drivers.Value{})
 	other, err := Engine().Open(t.Context(),
-		drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: st.namespace})
+		drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Namespace: st.Namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -544,7 +544,7 @@ func TestNewRows(t *testing.T) {
 // exec runs a statement on the keyspace.
 func (r *runner) exec(format string) {
 	r.Helper()
-	keyspace, err := ddl.Keyspace(r.namespace, r.schema.Name)
+	keyspace, err := ddl.Keyspace(r.Namespace, r.schema.Name)
 	if err == nil {
 		err = r.Store.session.Query(fmt.Sprintf(format, keyspace)).Exec()
 	}

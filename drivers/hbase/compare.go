@@ -16,24 +16,14 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// compare compares the tables with a schema, and with HBase's defaults what the schema does not set.
-func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	prefix := a.prefix(sch.Name)
-	l, err := newLayout(prefix, sch)
-	if err != nil {
-		return nil, err
-	}
-	there, err := a.find(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	found := &drivers.Comparison{Where: "HBase tables " + prefix + "*"}
-	differ := schemas.Diff(l.stored(), there.schema)
-	found.Drifts = drivers.Drifts(slices.DeleteFunc(differ, func(d schemas.Difference) bool {
+// Compare implements plan.Place. What the schema does not set is compared with HBase's defaults.
+func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
+	found := &drivers.Comparison{Where: p.Name}
+	differ := slices.DeleteFunc(schemas.Diff(p.Want, p.Have), func(d schemas.Difference) bool {
 		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
-	}))
-	p := a.planner(l, there)
+	})
+	found.Drifts = drivers.Shell{Comment: "#"}.Drifts(differ, p.statements)
 	for i := range found.Drifts {
 		d := &found.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
@@ -42,17 +32,14 @@ func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 		if strings.HasSuffix(d.Part, "."+schemas.ExpirySetting) {
 			d.Harm = drivers.RowsWrong
 		}
-		for _, c := range p.commands(d.Difference) {
-			d.Fix = append(d.Fix, c.text)
-		}
 	}
-	for _, r := range l.roots {
-		d, ok := there.tables[r.name]
+	for _, r := range p.roots {
+		d, ok := p.there[r.name]
 		if !ok {
 			continue
 		}
 		found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
-		state, err := a.stateOf(ctx, r.name)
+		state, err := p.admin.stateOf(ctx, r.name)
 		if err != nil {
 			return nil, err
 		}
@@ -63,23 +50,12 @@ func (a *admin) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comp
 			})
 		}
 	}
-	if len(there.unmarked) > 0 {
+	if len(p.unmarked) > 0 {
 		found.Unseen = append(found.Unseen, fmt.Sprintf("Without mailbench's mark HBase does not report which columns and types %s "+
 			"have, nor how "+
-			"their keys are made: only families are compared.", strings.Join(there.unmarked, ", ")))
+			"their keys are made: only families are compared.", strings.Join(p.unmarked, ", ")))
 	}
 	return found, nil
-}
-
-// namespaceFor returns the namespace that the marks of the schema's tables name: that of the
-// keyspace, if the user named one of mailbench's, else the store's.
-func (a *admin) namespaceFor(schema string) string {
-	if own, ok := strings.CutPrefix(a.keyspace, drivers.Prefix); ok { // mailbench_NAMESPACE_SCHEMA
-		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
-			return before
-		}
-	}
-	return a.namespace
 }
 
 func setting(r *root, name, want, have string) schemas.Difference {
@@ -113,8 +89,8 @@ var (
 
 // descriptorDrifts compares those parts of a descriptor that the schema does not set: the
 // attributes of the table and further settings of its families.
-func (p *planner) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
-	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(p.there.unmarked, r.name) {
+func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
+	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(p.unmarked, r.name) {
 		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
 		if lost.Have == markVersion {
 			lost = setting(r, attrTables, "that of the schema", "damaged")
@@ -182,30 +158,9 @@ func (a *admin) stateOf(ctx context.Context, table string) (string, error) {
 	return states[min(int(r.Cells[0].Value[1]), len(states)-1)], nil
 }
 
-// planner knows the commands of the HBase shell that change the tables of a schema as a difference needs it: Apply runs
-// those that create tables, schema diff prints them, and schema render prints those of a store without tables.
-type planner struct {
-	*layout
-	there     *foundTables
-	namespace string   // the namespace in marks
-	regions   int      // that a new table begins with
-	users     []string // a sample, which divides addresses among regions
-}
-
-func (a *admin) planner(l *layout, there *foundTables) *planner {
-	return &planner{l, there, a.namespaceFor(l.schema.Name), a.preSplit, a.users}
-}
-
-// tableCommand is a command of the HBase shell. One that would remove data is a comment, and so is a change without a
+// statements returns the commands of a change. One that would remove data is a comment, and so is a change without a
 // command.
-type tableCommand struct {
-	text   string
-	table  string                 // the HBase table
-	create *pb.CreateTableRequest // the same as a request, if it creates the table; else nil
-}
-
-// commands returns the commands of a change.
-func (p *planner) commands(f schemas.Difference) []tableCommand {
+func (p *place) statements(f schemas.Difference) []string {
 	t := p.schema.Table(f.Table)
 	if t == nil {
 		return p.remove(f.Table)
@@ -213,41 +168,36 @@ func (p *planner) commands(f schemas.Difference) []tableCommand {
 	tb, r := p.tables[t], p.rootOf(t)
 	switch f.Kind {
 	case schemas.MissingTable:
-		if _, ok := p.there.tables[r.name]; !ok {
-			return []tableCommand{p.create(r)}
+		if _, ok := p.there[r.name]; !ok {
+			return []string{p.create(r)}
 		}
-		return r.commands(alterFamily(r, tb.family))
+		return []string{alterFamily(r, tb.family)}
 	case schemas.MissingColumn:
-		if d := p.there.tables[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
-			return r.commands(alterFamily(r, staticFamily))
+		if d := p.there[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
+			return []string{alterFamily(r, staticFamily)}
 		}
-		return r.commands("# HBase has no columns to create: existing rows have no value in this one")
+		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
 	case schemas.ExtraColumn:
-		return r.commands("# HBase has no columns to remove: cells of this name are not read")
+		return []string{"# HBase has no columns to remove: cells of this name are not read"}
 	case schemas.DifferentSetting, schemas.DifferentExpiry:
 		name := strings.TrimPrefix(f.Part, engineName+".")
 		if slices.Contains(layoutSettings, f.Part) {
 			return p.recreate(r, "rows are stored with another "+name)
 		}
-		return r.commands(set(r, tb, name)...)
+		return set(r, tb, name)
 	}
 	return p.recreate(r, "rows are stored under other keys, or with other types")
 }
 
-// commands returns commands that change the table.
-func (r *root) commands(texts ...string) (all []tableCommand) {
-	for _, text := range texts {
-		all = append(all, tableCommand{text: text, table: r.name})
-	}
-	return all
+// create returns the command that creates a table.
+func (p *place) create(r *root) string {
+	return create(p.descriptor(r, p.namespace), r.splits(p.regions, p.users))
 }
 
-// create returns the command that creates a table.
-func (p *planner) create(r *root) tableCommand {
-	d, splits := p.descriptor(r, p.namespace), r.splits(p.regions, p.users)
-	return tableCommand{
-		text: create(d, splits), table: r.name,
-		create: &pb.CreateTableRequest{TableSchema: d.message(), SplitKeys: splits},
+// request returns create's command as a request.
+func (p *place) request(r *root) *pb.CreateTableRequest {
+	return &pb.CreateTableRequest{
+		TableSchema: p.descriptor(r, p.namespace).message(), SplitKeys: r.splits(p.regions, p.users),
 	}
 }
 
@@ -257,21 +207,20 @@ func (l *layout) rootOf(t *schemas.Table) *root {
 
 // remove returns the commands that remove what HBase has and the schema does not: a table, or
 // a family if the name is "table:family".
-func (p *planner) remove(name string) []tableCommand {
+func (p *place) remove(name string) []string {
 	table, family, isFamily := strings.Cut(name, ":")
 	for _, r := range p.roots {
 		if isFamily && r.schema.Name == table {
-			return r.commands(fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
-				ruby(r.name), ruby(family)))
+			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
+				ruby(r.name), ruby(family))}
 		}
 	}
-	for _, other := range p.there.others {
+	for _, other := range p.others {
 		if strings.HasSuffix(other, name) {
 			name = other
 		}
 	}
-	r := &root{name: name}
-	return r.commands("# removes its rows: disable "+ruby(name), "# removes its rows: drop "+ruby(name))
+	return []string{"# removes its rows: disable " + ruby(name), "# removes its rows: drop " + ruby(name)}
 }
 
 // alterFamily returns the command that adds a family.
@@ -299,8 +248,10 @@ func set(r *root, tb *table, name string) []string {
 }
 
 // recreate returns, as comments, the commands that drop a table and create it again.
-func (p *planner) recreate(r *root, why string) []tableCommand {
-	return r.commands("# "+why+": write the rows again into a new table",
-		"# removes them: disable "+ruby(r.name), "# removes them: drop "+ruby(r.name),
-		"# "+strings.ReplaceAll(p.create(r).text, "\n", "\n# "))
+func (p *place) recreate(r *root, why string) []string {
+	return []string{
+		"# " + why + ": write the rows again into a new table",
+		"# removes them: disable " + ruby(r.name), "# removes them: drop " + ruby(r.name),
+		"# " + strings.ReplaceAll(p.create(r), "\n", "\n# "),
+	}
 }

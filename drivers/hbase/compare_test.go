@@ -135,7 +135,7 @@ func TestDrift(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	keyspace := drivers.Prefix + st.admin.namespace + "_" + s.Name
+	keyspace := drivers.Prefix + st.Namespace + "_" + s.Name
 	l, err := newLayout(keyspace+".", s)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestDrift(t *testing.T) {
 func TestDriftForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, driftingSchema)
-	keyspace := "mailbenchtest" + st.admin.namespace
+	keyspace := "mailbenchtest" + st.Namespace
 	namespace := &pb.NamespaceDescriptor{Name: []byte(keyspace)}
 	err := st.askMaster(t.Context(), "CreateNamespace", &pb.CreateNamespaceRequest{NamespaceDescriptor: namespace}, &pb.CreateNamespaceResponse{})
 	if err != nil {

@@ -3,9 +3,7 @@ package hbase
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,85 +12,47 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// apply creates the schema's tables that are missing, or with ReadOnly only compares them.
-// Several clients may apply a schema at the same time: each table is created by one of them,
-// and all of them compare the result.
-func (a *admin) apply(ctx context.Context, sch *schemas.Schema) (*layout, error) {
-	l, err := newLayout(a.prefix(sch.Name), sch)
-	switch {
-	case err != nil:
-	case a.ReadOnly:
-		err = a.attach(ctx, l)
-	default:
-		err = a.create(ctx, l)
-	}
-	return l, err
+// place is the tables of a schema as they are (plan.Place). It has the commands of the HBase shell that change them as
+// a difference needs it: Apply runs those that create tables, schema diff prints them, and schema render prints those
+// of a store without tables.
+type place struct {
+	plan.Found
+	*layout
+	admin     *admin
+	there     map[string]TableDescription // those whose columns are known, by their names in HBase
+	others    []string                    // names in HBase of the tables of which only the name is known
+	unmarked  []string                    // names in HBase of the schema's tables that lack mailbench's mark
+	namespace string                      // the namespace in marks
+	regions   int                         // that a new table begins with
+	users     []string                    // a sample, which divides addresses among regions
 }
 
-// attach compares the tables of a store that is open for reading only.
-func (a *admin) attach(ctx context.Context, l *layout) error {
-	there, err := a.find(ctx, l)
-	if err == nil && len(there.tables)+len(there.others) == 0 {
-		err = a.absent(ctx, l.schema.Name)
-	}
-	if err != nil {
-		return err
-	}
-	if err := drivers.Readable(l.stored(), there.schema); err != nil {
-		return err
-	}
-	// Rows of another layout cannot be read, though their columns are the same.
-	return drivers.Conflict(slices.DeleteFunc(schemas.Diff(l.stored(), there.schema), func(d schemas.Difference) bool {
-		return d.Kind != schemas.DifferentSetting || !slices.Contains(layoutSettings, d.Part)
-	}))
-}
-
-// create creates the missing HBase tables and compares all of them.
-func (a *admin) create(ctx context.Context, l *layout) error {
-	missing, err := a.missing(ctx, l)
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	var g errgroup.Group
-	for _, c := range missing {
-		g.Go(func() error { return crash.Guard(func() error { return a.createTable(ctx, c) }) })
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if missing, err = a.missing(ctx, l); err == nil && len(missing) > 0 {
-		err = fmt.Errorf("somebody else dropped table %s while it was being created", missing[0].table)
-	}
-	return err
-}
-
-// missing returns the commands that create the HBase tables that do not exist. It returns an error if an
-// existing one differs in any way, or has no such family.
-func (a *admin) missing(ctx context.Context, l *layout) (all []tableCommand, err error) {
-	there, err := a.inspect(ctx, l.schema.Name)
-	if err != nil {
-		return nil, err
-	}
-	changes, err := drivers.Missing(l.stored(), there.schema)
-	if err != nil {
-		return nil, err
-	}
-	p := a.planner(l, there)
+// Create implements plan.Place. Each HBase table that does not exist is created, all in parallel. A table that
+// has no such family is refused.
+func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Context) error, error) {
+	missing := make(map[string]*root)
 	for _, d := range changes {
-		for _, c := range p.commands(d) {
-			if c.create == nil { // the table exists without a family
-				return nil, drivers.Conflict([]schemas.Difference{d})
-			}
-			if !slices.ContainsFunc(all, func(o tableCommand) bool { return o.table == c.table }) {
-				all = append(all, c)
-			}
+		r := p.rootOf(p.schema.Table(d.Table))
+		if _, ok := p.there[r.name]; ok { // without a family
+			return nil, nil, drivers.Conflict([]schemas.Difference{d})
 		}
+		missing[r.name] = r
 	}
-	return all, nil
+	return drivers.Statements(changes, p.statements), func(ctx context.Context) error {
+		var g errgroup.Group
+		for _, r := range missing {
+			g.Go(func() error { return crash.Guard(func() error { return p.admin.createTable(ctx, p.request(r)) }) })
+		}
+		return g.Wait()
+	}, nil
 }
+
+// Use implements plan.Place.
+func (p *place) Use() { p.admin.compiler.tables.Add(p.schema, p.layout.tables) }
 
 // await waits until HBase knows a table.
 func (a *admin) await(ctx context.Context, name string) error {
@@ -109,55 +69,40 @@ func (a *admin) await(ctx context.Context, name string) error {
 	}
 }
 
-// createTable runs a command that creates a table, or waits until another client has created it.
-func (a *admin) createTable(ctx context.Context, c tableCommand) error {
+// createTable creates a table, or waits until another client has created it.
+func (a *admin) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
+	name := string(request.GetTableSchema().GetTableName().GetQualifier())
 	var answer pb.CreateTableResponse
-	err := a.askMaster(ctx, "CreateTable", c.create, &answer)
+	err := a.askMaster(ctx, "CreateTable", request, &answer)
 	if err == nil {
 		err = a.procedure(ctx, answer.GetProcId())
 	}
 	if isClass(err, "TableExistsException") {
-		return a.await(ctx, c.table)
+		return a.await(ctx, name)
 	}
 	if err != nil {
-		return fmt.Errorf("create table %s: %w", c.table, err)
+		return fmt.Errorf("create table %s: %w", name, err)
 	}
 	return nil
 }
 
-// drop drops the tables of the store's namespace. It does not touch tables without mailbench's
-// mark: one whose name says that it is of this namespace is ErrForeign, once all others are
-// gone.
-func (a *admin) drop(ctx context.Context) error {
-	if a.ReadOnly {
-		return drivers.ErrReadOnly
-	}
-	all, err := a.describe(ctx, drivers.Prefix)
-	if err != nil {
-		return err
-	}
-	var foreign error
-	var g errgroup.Group
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		d := all[name]
-		if err := d.foreign(); err != nil {
-			if a.namespace != "" && strings.HasPrefix(name, drivers.Prefix+a.namespace+"_") {
-				foreign = errors.Join(foreign, err)
-			}
-			continue
+// owners returns the owner of each table that has mailbench's prefix: every table is a place of its own.
+func (a *admin) owners(ctx context.Context) (plan.Owners, error) {
+	there, err := a.describe(ctx, drivers.Prefix)
+	all := make(plan.Owners)
+	for name, d := range there {
+		m, marked := d.mark()
+		if !marked || strings.HasPrefix(name, prefixOf(m.Namespace, m.Schema)) { // else somebody has copied it
+			all.Of(name).Add(name, m.Namespace, marked)
 		}
-		if d.Attributes[attrNamespace] != a.namespace || !strings.HasPrefix(name,
-			prefixOf(a.namespace, d.Attributes[attrSchema])) {
-			continue
-		}
-		g.Go(func() error {
-			if err := crash.Guard(func() error { return a.dropTable(ctx, name) }); err != nil {
-				return fmt.Errorf("drop table %s: %w", name, err)
-			}
-			return nil
-		})
 	}
-	return errors.Join(g.Wait(), foreign)
+	return all, err
+}
+
+// remove drops a table.
+func (a *admin) remove(ctx context.Context, table string, _ *plan.Owner) error {
+	a.compiler.tables.Clear()
+	return a.dropTable(ctx, table)
 }
 
 // dropTable disables and deletes one table. That it is disabled or gone already,
@@ -210,12 +155,10 @@ type TableDescription struct {
 	Families   map[string]familySettings // name → setting → value, all that HBase returns
 }
 
-// foreign reports a table that mailbench did not make.
-func (d TableDescription) foreign() error {
-	if d.Attributes[attrMark] != markVersion {
-		return fmt.Errorf("table %s: %w", d.Name, drivers.ErrForeign)
-	}
-	return nil
+// mark returns the mark of a table; ok is false if mailbench did not make it.
+func (d TableDescription) mark() (m plan.Mark, ok bool) {
+	return plan.Mark{Namespace: d.Attributes[attrNamespace], Schema: d.Attributes[attrSchema]},
+		d.Attributes[attrMark] == markVersion
 }
 
 // descriptor returns the descriptor that Apply gives a table.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -223,8 +224,5 @@ func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
 // prefixOf returns how the names of a schema's HBase tables begin. HBase takes no @
 // in them.
 func prefixOf(namespace, schema string) string {
-	if namespace != "" {
-		namespace += "_"
-	}
-	return drivers.Prefix + namespace + strings.ReplaceAll(schema, "@", "_") + "."
+	return plan.PlaceName(namespace, strings.ReplaceAll(schema, "@", "_")) + "."
 }

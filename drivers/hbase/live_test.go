@@ -20,7 +20,7 @@ import (
 // second opens another client in the same namespace.
 func second(t *testing.T, first *Store) *Store {
 	t.Helper()
-	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: first.admin.namespace})
+	st, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "hbase")}, Namespace: first.Namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,13 +142,13 @@ func TestApplyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	tables, err := first.admin.describe(t.Context(), drivers.Prefix+first.admin.namespace)
+	tables, err := first.admin.describe(t.Context(), drivers.Prefix+first.Namespace)
 	if err != nil || len(tables) != 2 {
 		t.Errorf("%d tables, %v; expected 2", len(tables), err)
 	}
 	names, err := first.Namespaces(t.Context())
-	if err != nil || !slices.Contains(names, first.admin.namespace) {
-		t.Errorf("namespaces %v, %v; expected %s among them", names, err, first.admin.namespace)
+	if err != nil || !slices.Contains(names, first.Namespace) {
+		t.Errorf("namespaces %v, %v; expected %s among them", names, err, first.Namespace)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestDescribe(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := st.admin.describe(t.Context(), drivers.Prefix+st.admin.namespace)
+	tables, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if err != nil || len(tables) != 1 {
 		t.Fatalf("%d tables, %v; expected one", len(tables), err)
 	}
@@ -187,7 +187,7 @@ func TestDescribe(t *testing.T) {
 	if gc := st.Observe().Settings["server_gc"]; !slices.Contains(slices.Collect(maps.Values(collectors)), gc) {
 		t.Errorf("the garbage collector is %q", gc)
 	}
-	got := tables[prefixOf(st.admin.namespace, "hinted")+"mail"]
+	got := tables[prefixOf(st.Namespace, "hinted")+"mail"]
 	for family, want := range map[string]map[string]string{
 		"m": {
 			"COMPRESSION": "GZ", "BLOOMFILTER": "ROWCOL", "VERSIONS": "2", "BLOCKSIZE": "8192", "IN_MEMORY": "true",
@@ -236,7 +236,7 @@ func TestDescribe(t *testing.T) {
 func TestForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, "schema: 1\nname: foreign\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
-	name := prefixOf(st.admin.namespace, s.Name) + "a"
+	name := prefixOf(st.Namespace, s.Name) + "a"
 	var answer pb.CreateTableResponse
 	request := &pb.CreateTableRequest{TableSchema: &pb.TableSchema{
 		TableName: tableName(name), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("m")}},
@@ -265,7 +265,7 @@ func TestForeign(t *testing.T) {
 	if err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop with a foreign table among ours: %v", err)
 	}
-	all, err := st.admin.describe(t.Context(), drivers.Prefix+st.admin.namespace)
+	all, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if _, there := all[name]; err != nil || !there || len(all) != 1 {
 		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
 	}
@@ -276,9 +276,9 @@ func TestForeign(t *testing.T) {
 func TestLookalike(t *testing.T) {
 	st := openLive(t, "n"+newNamespace()[1:], nil)
 	none := second(t, st)
-	none.admin.namespace = ""
+	none.Namespace = ""
 	const tables = "\ntables:\n  a: {partition: [p text], columns: {v: text}}\n"
-	lookalike := parse(t, "schema: 1\nname: "+st.admin.namespace+"_b"+tables)
+	lookalike := parse(t, "schema: 1\nname: "+st.Namespace+"_b"+tables)
 	if err := none.Apply(t.Context(), lookalike); err != nil {
 		t.Fatal(err)
 	}
@@ -343,8 +343,8 @@ func TestMob(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatalf("applied again: %v", err)
 	}
-	tables, err := st.admin.describe(t.Context(), prefixOf(st.admin.namespace, "mob"))
-	d := tables[prefixOf(st.admin.namespace, "mob")+"mail"]
+	tables, err := st.admin.describe(t.Context(), prefixOf(st.Namespace, "mob"))
+	d := tables[prefixOf(st.Namespace, "mob")+"mail"]
 	if m, data := d.Families["m"], d.Families["data"]; err != nil || m["BLOOMFILTER"] != "ROWPREFIX_FIXED_LENGTH" ||
 		m[bloomPrefix] != "16" || data["IS_MOB"] != "true" || data["MOB_THRESHOLD"] != "1000" {
 		t.Errorf("families %v, %v", d.Families, err)

@@ -84,7 +84,7 @@ patterns:
   scan: {scan: mail, columns: [k]}
   drop: {delete: mail, by: p}
 `)
-	l, err := newLayout(prefixOf(st.admin.namespace, s.Name), s)
+	l, err := newLayout(prefixOf(st.Namespace, s.Name), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,8 @@ patterns:
 		return key
 	}
 	splits := [][]byte{at(10), append(at(20), 0), at(30), at(31), at(900), []byte("q")}
-	made := st.admin.planner(l, new(foundTables)).create(l.roots[0])
-	made.create.SplitKeys = splits
+	made := (&place{layout: l, namespace: st.Namespace}).request(l.roots[0])
+	made.SplitKeys = splits
 	if err := st.admin.createTable(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +221,11 @@ patterns:
   put: {put: mail}
   all: {scan: mail, columns: [k]}
 `)
-	l, err := newLayout(prefixOf(st.admin.namespace, s.Name), s)
+	l, err := newLayout(prefixOf(st.Namespace, s.Name), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := l.descriptor(l.roots[0], st.admin.namespace).message()
+	table := l.descriptor(l.roots[0], st.Namespace).message()
 	// The least that HBase takes: a region of twice as much is divided.
 	table.Attributes = append(table.Attributes, pair("MEMSTORE_FLUSHSIZE", "1048576"))
 	var answer pb.CreateTableResponse

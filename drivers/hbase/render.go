@@ -24,7 +24,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	p := &planner{l, new(foundTables), o.Namespace, set.preSplit, o.Users}
+	p := &place{layout: l, namespace: o.Namespace, regions: set.preSplit, users: o.Users}
 	t := render.New("#")
 	t.Head(s,
 		fmt.Sprintf("The commands of the HBase shell that create the tables of the schema %s as mailbench does. A table's "+
@@ -36,7 +36,7 @@ func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 				l.comments(t, of)
 			}
 		}
-		t.Statement(p.create(r).text)
+		t.Statement(p.create(r))
 	}
 	return t.String(), nil
 }

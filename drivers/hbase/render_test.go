@@ -18,7 +18,7 @@ import (
 func TestRender(t *testing.T) {
 	st := openLive(t, newNamespace(), map[string]string{"pre_split": "3"})
 	s := parse(t, hintedSchema+"  words: {partition: [w text], clustering: [n int], columns: {a: text}, static: {\"b\": blob}}\n")
-	text, err := Engine().Render(s, drivers.Options{Namespace: st.admin.namespace, Settings: map[string]string{"pre_split": "3"}})
+	text, err := Engine().Render(s, drivers.Options{Namespace: st.Namespace, Settings: map[string]string{"pre_split": "3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	rendered := commands(t, text)
-	there, err := st.admin.describe(t.Context(), drivers.Prefix+st.admin.namespace)
+	there, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if err != nil || len(there) != len(rendered) {
 		t.Fatalf("%d tables are there and %d rendered, %v", len(there), len(rendered), err)
 	}

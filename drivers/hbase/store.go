@@ -24,6 +24,7 @@ import (
 // patterns of applied schemas and the region servers. Sessions run calls.
 type Store struct {
 	*cluster
+	plan.Admin
 	admin    *admin
 	compiler *compiler
 	fleet    *fleet
@@ -87,12 +88,18 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 
 func newStore(c *cluster, o drivers.Options) *Store {
 	c.ReadOnly = o.ReadOnly
-	a := new(compiler)
-	return &Store{
-		cluster: c, compiler: a, fleet: &fleet{cluster: c, compiler: a},
-		admin: &admin{cluster: c, namespace: o.Namespace, keyspace: o.Keyspace},
+	k := new(compiler)
+	s := &Store{cluster: c, compiler: k, fleet: &fleet{cluster: c, compiler: k}}
+	s.admin = &admin{cluster: c, Admin: &s.Admin, compiler: k}
+	s.Admin = plan.Admin{
+		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
+		Parallel: dropped, Find: s.admin.find, Owners: s.admin.owners, Remove: s.admin.remove,
 	}
+	return s
 }
+
+// dropped is how many tables are dropped in parallel.
+const dropped = 100
 
 // Close implements drivers.Store. It waits for the calls under way, which all end within the
 // timeout of a call. A call made from within a yield is refused.
@@ -114,17 +121,6 @@ func (s *Store) Capabilities() drivers.Capabilities {
 	}
 }
 
-// Apply implements drivers.Store.
-func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	return s.During("apply schema "+sch.Name, func() error {
-		l, err := s.admin.apply(ctx, sch)
-		if err == nil {
-			s.compiler.tables.Add(l.schema, l.tables)
-		}
-		return err
-	})
-}
-
 // Stored implements drivers.Store. HBase keeps every table and no index. The settings
 // of a table are its layout hints and all settings of its family. Those of the family
 // of its static columns begin with "static.".
@@ -136,48 +132,11 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	return l.stored(), nil
 }
 
-// Inspect implements drivers.Store.
-func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	return plan.Call(&s.Gate, "inspect schema "+name, func() (*schemas.Schema, error) {
-		there, err := s.admin.inspect(ctx, name)
-		if err == nil && len(there.tables) == 0 {
-			err = fmt.Errorf("HBase has no table that begins with %s", s.admin.prefix(name))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return there.schema, nil
-	})
-}
-
-// Compare implements drivers.Comparer.
-func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(&s.Gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
-		return s.admin.compare(ctx, sch)
-	})
-}
-
 // Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.
 func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error) {
 	return plan.Call(&s.Gate, "read the cluster's id", func() (string, error) {
 		status, err := s.cluster.status(ctx)
 		return status.GetClusterId().GetClusterId(), err
-	})
-}
-
-// Namespaces implements drivers.Admin.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	return plan.Call(&s.Gate, "list namespaces", func() ([]string, error) { return s.admin.namespaces(ctx) })
-}
-
-// Drop implements drivers.Admin.
-func (s *Store) Drop(ctx context.Context) error {
-	return s.During("drop", func() error {
-		err := s.admin.drop(ctx)
-		if !s.ReadOnly {
-			s.compiler.tables.Clear()
-		}
-		return err
 	})
 }
 

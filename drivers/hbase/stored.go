@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -136,22 +138,22 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 // admin creates, compares and drops the tables of schemas.
 type admin struct {
 	*cluster
-	namespace string
-	keyspace  string // Options.Keyspace: where the tables of every schema are; "" if not given
-	dotted    bool   // keyspace is no namespace of HBase, but how names of tables begin, up to a dot
+	*plan.Admin
+	compiler *compiler
+	dotted   bool // the keyspace is no namespace of HBase, but how names of tables begin, up to a dot
 }
 
 // findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
 // names of tables. It is a namespace if there is one with tables, or neither.
 func (a *admin) findDotted(ctx context.Context) error {
-	if a.keyspace == "" || a.keyspace == hbaseNamespace || strings.HasPrefix(a.keyspace, drivers.Prefix) {
+	if a.Keyspace == "" || a.Keyspace == hbaseNamespace || strings.HasPrefix(a.Keyspace, drivers.Prefix) {
 		return nil
 	}
-	in, err := a.describe(ctx, a.keyspace+":")
+	in, err := a.describe(ctx, a.Keyspace+":")
 	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
 		return err
 	}
-	begin, err := a.describe(ctx, a.keyspace+".")
+	begin, err := a.describe(ctx, a.Keyspace+".")
 	a.dotted = len(begin) > 0
 	return err
 }
@@ -159,14 +161,14 @@ func (a *admin) findDotted(ctx context.Context) error {
 // prefix returns how the names of a schema's HBase tables begin in this store.
 func (a *admin) prefix(schema string) string {
 	switch {
-	case a.keyspace == "":
-		return prefixOf(a.namespace, schema)
-	case a.keyspace == hbaseNamespace:
+	case a.Keyspace == "":
+		return prefixOf(a.Namespace, schema)
+	case a.Keyspace == hbaseNamespace:
 		return ""
-	case strings.HasPrefix(a.keyspace, drivers.Prefix) || a.dotted:
-		return a.keyspace + "."
+	case strings.HasPrefix(a.Keyspace, drivers.Prefix) || a.dotted:
+		return a.Keyspace + "."
 	}
-	return a.keyspace + ":"
+	return a.Keyspace + ":"
 }
 
 // describe returns the descriptors of all tables whose names begin with prefix, by
@@ -199,71 +201,52 @@ func (a *admin) describe(ctx context.Context, prefix string) (map[string]TableDe
 	return all, nil
 }
 
-// inspect inspects the tables of a schema, which must be mailbench's.
-func (a *admin) inspect(ctx context.Context, name string) (*foundTables, error) {
-	prefix := a.prefix(name)
-	there, err := a.describe(ctx, prefix)
+// find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
+// families, so find assumes that a table without a mark is laid out as the schema says.
+func (a *admin) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
+	prefix := a.prefix(sch.Name)
+	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range slices.Sorted(maps.Keys(there)) {
-		d := there[table]
-		if err := d.foreign(); err != nil {
-			return nil, err
-		}
-		of, in := d.Attributes[attrSchema], d.Attributes[attrNamespace]
-		if a.keyspace == "" && (of != name || in != a.namespace) {
-			return nil, fmt.Errorf("table %s belongs to the schema %s in the namespace %q", table, of, in)
-		}
+	p := &place{
+		Found:  plan.Found{Name: "HBase tables " + prefix + "*", Want: l.stored()},
+		layout: l, admin: a, namespace: a.NamespaceOf(sch.Name), regions: a.preSplit, users: a.users,
 	}
-	sch, err := a.read(name, prefix, there)
-	return &foundTables{schema: sch, tables: there}, err
-}
-
-// foundTables are the HBase tables whose names begin with the store's prefix for a schema.
-type foundTables struct {
-	schema   *schemas.Schema             // all of them, in canonical form
-	tables   map[string]TableDescription // those whose columns are known, by their names in HBase
-	others   []string                    // names in HBase of the tables of which only the name is known
-	unmarked []string                    // names in HBase of the schema's tables that lack mailbench's mark
-}
-
-// find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
-// families, so find assumes that a table without a mark is laid out as the schema says.
-func (a *admin) find(ctx context.Context, l *layout) (*foundTables, error) {
-	prefix := a.prefix(l.schema.Name)
-	there, err := a.describe(ctx, prefix)
+	p.there, err = a.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
 	if prefix == "" { // in the namespace default, mailbench's own tables belong to other schemas
-		maps.DeleteFunc(there, func(table string, _ TableDescription) bool {
+		maps.DeleteFunc(p.there, func(table string, _ TableDescription) bool {
 			return strings.HasPrefix(table, drivers.Prefix)
 		})
 	}
-	f := &foundTables{tables: there}
-	for _, table := range slices.Sorted(maps.Keys(there)) {
-		d := there[table]
-		if d.foreign() == nil && d.marks(strings.TrimPrefix(table, prefix)) {
-			continue
-		}
+	p.Absent = len(p.there) == 0
+	for _, table := range slices.Sorted(maps.Keys(p.there)) {
+		d := p.there[table]
+		m, marked := d.mark()
+		marked = marked && d.marks(strings.TrimPrefix(table, prefix))
+		p.Own(table, m, marked, p.namespace, sch.Name)
 		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
-		if i < 0 {
-			delete(there, table)
-			f.others = append(f.others, table)
-			continue
+		switch {
+		case marked:
+		case i < 0:
+			delete(p.there, table)
+			p.others = append(p.others, table)
+		default:
+			p.unmarked = append(p.unmarked, table)
+			d.Attributes[attrTables] = l.tablesText(l.roots[i])
 		}
-		f.unmarked = append(f.unmarked, table)
-		d.Attributes[attrTables] = l.tablesText(l.roots[i])
 	}
-	if f.schema, err = a.read(l.schema.Name, prefix, there); err != nil {
+	if p.Have, err = a.read(sch.Name, prefix, p.there); err != nil {
 		return nil, err
 	}
-	for _, table := range f.others {
-		f.schema.Tables = append(f.schema.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
+	for _, table := range p.others {
+		p.Have.Tables = append(p.Have.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
 	}
-	f.schema = schemas.Canonical(f.schema)
-	return f, nil
+	p.Have = schemas.Canonical(p.Have)
+	return p, nil
 }
 
 // marks reports whether the mark belongs to the root table of that name. If somebody cloned
@@ -307,29 +290,11 @@ func dropIndexes(s *schemas.Schema) {
 	}
 }
 
-// namespaces returns the namespaces of all tables that mailbench made.
-func (a *admin) namespaces(ctx context.Context) ([]string, error) {
-	all, err := a.describe(ctx, drivers.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, d := range all {
-		if d.foreign() == nil {
-			names = append(names, d.Attributes[attrNamespace])
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
-// absent is the error for tables of which none exists. It names the namespaces that do, and what names of
-// tables begin with, up to their first dot, as Options.Keyspace takes them.
-func (a *admin) absent(ctx context.Context, schema string) error {
-	name := a.keyspace
-	if name == "" {
-		name = strings.TrimSuffix(a.prefix(schema), ".")
-	}
+// NotThere implements plan.Place. The error names the namespaces that exist, and what names of tables begin with, up
+// to their first dot, as Options.Keyspace takes them.
+func (p *place) NotThere(ctx context.Context) error {
+	a := p.admin
+	name := cmp.Or(a.Keyspace, strings.TrimSuffix(a.prefix(p.schema.Name), "."))
 	var answer pb.GetTableNamesResponse
 	request := &pb.GetTableNamesRequest{Regex: proto.String(".*")}
 	if err := a.askMaster(ctx, "GetTableNames", request, &answer); err != nil {

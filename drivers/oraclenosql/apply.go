@@ -1,8 +1,10 @@
 package oraclenosql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,104 +12,96 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Apply implements drivers.Store. Two clients may apply one schema at the same time: all
-// statements say IF NOT EXISTS. At the end Apply reads the namespace and compares it.
-func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
-	return s.gate.During("apply schema "+sch.Name, func() error {
-		if s.gate.ReadOnly {
-			return s.attach(ctx, sch)
-		}
-		return s.apply(ctx, sch)
-	})
+// place is the namespace of a schema as it is (plan.Place).
+type place struct {
+	plan.Found
+	*layoutOf
+	there *liveNamespace
+	store *Store
 }
 
-func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
-	l, missing, err := s.missing(ctx, sch)
+// find reads the namespace of a schema, which need not be mailbench's. Tables without a mark get the one that Apply
+// would have written.
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
+	l, err := newLayout(sch, s.Namespace, cmp.Or(s.Keyspace, namespaceOf(s.Namespace, sch.Name)))
 	if err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		for _, statement := range missing {
-			if err := s.run(ctx, statement); err != nil {
-				return fmt.Errorf("%w, at: %s", err, firstLine(statement))
-			}
-		}
-		if _, missing, err = s.missing(ctx, sch); err != nil {
-			return err
-		}
-		if len(missing) > 0 {
-			return fmt.Errorf("somebody else dropped it while it was being created; missing: %s", firstLine(missing[0]))
-		}
-	}
-	s.applied.Add(sch, l.tables)
-	return nil
-}
-
-func firstLine(statement string) string {
-	line, _, _ := strings.Cut(statement, "\n")
-	line, _, _ = strings.Cut(line, " COMMENT ")
-	return line
-}
-
-// missing returns the statements that create what a schema's namespace lacks.
-func (s *Store) missing(ctx context.Context, sch *schemas.Schema) (l *layoutOf, statements []string, err error) {
-	if l, err = newLayout(sch, s.namespace, s.place(sch.Name)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	n, err := s.readNamespace(ctx, l.namespace)
-	if err == nil {
-		statements, err = l.lacking(n)
+	if err != nil {
+		return nil, err
 	}
-	return l, statements, err
+	return s.placeOf(l, n)
 }
 
-// lacking returns the statements that create what a namespace lacks; nil is one that is not there. It returns an
-// error if the namespace differs in any other way.
-func (l *layoutOf) lacking(n *liveNamespace) (statements []string, err error) {
+// placeOf returns the place of a layout; n is nil if there is no such namespace.
+func (s *Store) placeOf(l *layoutOf, n *liveNamespace) (_ *place, err error) {
+	p := &place{Found: plan.Found{Name: "namespace " + l.namespace, Absent: n == nil}, layoutOf: l, there: n, store: s}
+	if p.Want, err = l.stored(); err != nil {
+		return nil, err
+	}
 	if n == nil {
-		statements = append(statements, "CREATE NAMESPACE IF NOT EXISTS "+l.namespace)
-		n = &liveNamespace{name: l.namespace}
+		p.there = &liveNamespace{name: l.namespace}
 	}
-	if err := n.owned(l.run, l.schema.Name); err != nil {
-		return nil, err
-	}
-	own, err := l.stored()
-	if err != nil {
-		return nil, err
-	}
-	changes, err := drivers.Missing(own, n.schema(l.schema.Name))
-	if err != nil {
-		return nil, fmt.Errorf("namespace %s: %w", l.namespace, err)
-	}
-	return append(statements, drivers.Statements(changes, l.statements)...), nil
-}
-
-// attach is Apply of a store that is open for reading only.
-func (s *Store) attach(ctx context.Context, sch *schemas.Schema) error {
-	l, n, err := s.find(ctx, sch)
-	if err == nil && n == nil {
-		err = &drivers.AbsentError{What: "namespace", Name: l.namespace, Where: "with tables"}
-	}
-	if err != nil {
-		return err
-	}
-	own, err := l.stored()
-	if err != nil {
-		return err
-	}
-	if err := drivers.Readable(own, n.schema(sch.Name)); err != nil {
-		return fmt.Errorf("namespace %s: %w", l.namespace, err)
+	for _, path := range slices.Sorted(maps.Keys(p.there.tables)) {
+		p.Own(path, p.there.tables[path].mark.Mark, p.there.tables[path].marked, l.run, l.schema.Name)
 	}
 	for _, t := range l.all {
-		if live := n.tables[t.path]; live != nil {
+		if live := p.there.tables[t.path]; live != nil && !live.marked {
+			live.mark, live.marked = t.mark("", l.schema.Name), true
+		}
+	}
+	p.Have = p.there.schema(l.schema.Name)
+	return p, nil
+}
+
+// Create implements plan.Place. All statements say IF NOT EXISTS.
+func (p *place) Create(changes []schemas.Difference) (all []string, run func(context.Context) error, err error) {
+	if p.Absent {
+		all = append(all, "CREATE NAMESPACE IF NOT EXISTS "+p.namespace)
+	}
+	all = append(all, drivers.Statements(changes, p.statements)...)
+	return all, func(ctx context.Context) error {
+		for _, statement := range all {
+			if err := p.store.run(ctx, statement); err != nil {
+				line, _, _ := strings.Cut(statement, "\n")
+				line, _, _ = strings.Cut(line, " COMMENT ")
+				return fmt.Errorf("%w, at: %s", err, line)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// Use implements plan.Place. Reads use only those of the schema's indexes that exist.
+func (p *place) Use() {
+	for _, t := range p.all {
+		if live := p.there.tables[t.path]; live != nil {
 			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool { return live.has(identifier(x.Name)) })
 		}
 	}
-	s.applied.Add(sch, l.tables)
-	return nil
+	p.store.applied.Add(p.schema, p.tables)
+}
+
+// NotThere implements plan.Place.
+func (p *place) NotThere(context.Context) error {
+	return &drivers.AbsentError{What: "namespace", Name: p.namespace, Where: "with tables"}
+}
+
+// Compare implements plan.Place.
+func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
+	if p.Absent {
+		return nil, p.NotThere(ctx)
+	}
+	return &drivers.Comparison{
+		Where:  p.Name,
+		Drifts: sqlShell.Drifts(schemas.Diff(p.Want, p.Have), p.statements),
+		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
+	}, nil
 }
 
 func (t *liveTable) has(index string) bool {
@@ -117,24 +111,6 @@ func (t *liveTable) has(index string) bool {
 		}
 	}
 	return false
-}
-
-// find reads the namespace of a schema, which need not be mailbench's; nil if it has no tables. Tables without a mark
-// get the one that Apply would have written.
-func (s *Store) find(ctx context.Context, sch *schemas.Schema) (*layoutOf, *liveNamespace, error) {
-	l, err := newLayout(sch, s.namespace, s.place(sch.Name))
-	if err != nil {
-		return nil, nil, err
-	}
-	n, err := s.readNamespace(ctx, l.namespace)
-	if n != nil {
-		for _, t := range l.all {
-			if live := n.tables[t.path]; live != nil && !live.marked {
-				live.mark, live.marked = t.mark("", sch.Name), true
-			}
-		}
-	}
-	return l, n, err
 }
 
 // Time limits of a change of the schema, and the time between two checks of it.
@@ -162,4 +138,42 @@ func (s *Store) run(ctx context.Context, statement string) error {
 		return struct{}{}, err
 	})
 	return readError(ctx, err)
+}
+
+// owners returns the owner of each namespace that has mailbench's prefix.
+func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
+	s.admin.Lock()
+	names, err := send(s.ddl, ctx, true, func(time.Duration) ([]string, error) { return s.ddl.client.ListNamespaces() })
+	s.admin.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", readError(ctx, err))
+	}
+	all := make(plan.Owners)
+	for _, name := range names {
+		if !strings.HasPrefix(name, drivers.Prefix) {
+			continue
+		}
+		n, err := s.readNamespace(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		o := all.Of(name)
+		if n == nil {
+			continue // it has no tables
+		}
+		for _, path := range slices.Sorted(maps.Keys(n.tables)) {
+			o.Add(path, n.tables[path].mark.Namespace, n.tables[path].marked)
+		}
+	}
+	return all, nil
+}
+
+// remove drops a namespace. The server drops one without tables only if it is still empty.
+func (s *Store) remove(ctx context.Context, name string, o *plan.Owner) error {
+	s.applied.Clear()
+	statement := "DROP NAMESPACE IF EXISTS " + name
+	if o.Tables > 0 {
+		statement += " CASCADE"
+	}
+	return s.run(ctx, statement)
 }

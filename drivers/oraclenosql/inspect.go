@@ -1,7 +1,6 @@
 package oraclenosql
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -34,46 +32,6 @@ func (l *layoutOf) stored() (*schemas.Schema, error) {
 		t.Indexes = (&table{of: t, parent: &table{}}).kept()
 	}
 	return own, nil
-}
-
-// Inspect implements drivers.Store.
-func (s *Store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	return plan.Call(&s.gate, "inspect schema "+name, func() (*schemas.Schema, error) { return s.inspect(ctx, name) })
-}
-
-func (s *Store) inspect(ctx context.Context, name string) (*schemas.Schema, error) {
-	n, err := s.readNamespace(ctx, s.place(name))
-	if err != nil {
-		return nil, err
-	}
-	if n == nil {
-		return nil, fmt.Errorf("no namespace %s with tables", s.place(name))
-	}
-	if s.keyspace == "" {
-		if err := n.owned(s.namespace, name); err != nil {
-			return nil, err
-		}
-	}
-	return n.schema(name), nil
-}
-
-// place returns the namespace of a schema.
-func (s *Store) place(schema string) string {
-	if s.keyspace != "" {
-		return s.keyspace
-	}
-	return namespaceOf(s.namespace, schema)
-}
-
-// owned returns an error if somebody else made one of the namespace's tables.
-func (n *liveNamespace) owned(namespace, schema string) error {
-	for _, path := range slices.Sorted(maps.Keys(n.tables)) {
-		t := n.tables[path]
-		if !t.marked || t.mark.Namespace != namespace || t.mark.Schema != schema {
-			return fmt.Errorf("namespace %s: table %s: %w", n.name, path, drivers.ErrForeign)
-		}
-	}
-	return nil
 }
 
 // schema returns the namespace's tables in canonical form.
@@ -157,32 +115,6 @@ func (t *liveTable) into(own *schemas.Table) {
 	}
 }
 
-// Compare implements drivers.Comparer.
-func (s *Store) Compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	return plan.Call(&s.gate, "compare schema "+sch.Name, func() (*drivers.Comparison, error) {
-		return s.compare(ctx, sch)
-	})
-}
-
-func (s *Store) compare(ctx context.Context, sch *schemas.Schema) (*drivers.Comparison, error) {
-	l, n, err := s.find(ctx, sch)
-	if err != nil {
-		return nil, err
-	}
-	if n == nil {
-		return nil, fmt.Errorf("no namespace %s with tables", l.namespace)
-	}
-	own, err := l.stored()
-	if err != nil {
-		return nil, err
-	}
-	return &drivers.Comparison{
-		Where:  "namespace " + l.namespace,
-		Drifts: sqlShell.Drifts(schemas.Diff(own, n.schema(sch.Name)), l.statements),
-		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
-	}, nil
-}
-
 // sqlShell is the shell that takes the statements.
 var sqlShell = drivers.Shell{Comment: "#", End: ";"}
 
@@ -201,7 +133,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	case schemas.MissingTable: // with that of its static columns, and the parents that have no rows
 		for up := t; up != nil; up = up.parent {
 			if up.of == t.of || up.of.Header() {
-				all = append(all, up.create(render.Mark(up.mark(l.run, l.schema.Name))))
+				all = append(all, up.create(plan.MarkText(up.mark(l.run, l.schema.Name))))
 			}
 		}
 		slices.Reverse(all)
@@ -231,13 +163,11 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	return []string{"# no statement changes this: re-create the table, and copy its rows"}
 }
 
-// mark is the mark of a table (render.Mark). It holds what Oracle does not know of a table; all
+// mark is the mark of a table (plan.MarkText). It holds what Oracle does not know of a table; all
 // else is read from the server.
 type mark struct {
-	Namespace string `json:"namespace,omitempty"`
-	Schema    string `json:"schema"`
-	Table     string `json:"table"`            // its name in the schema
-	Static    bool   `json:"static,omitempty"` // it has the static columns of that table
+	plan.Mark
+	Static bool `json:"static,omitempty"` // it has the static columns of the table
 	// In is the table that it is nested in, or "".
 	In string `json:"in,omitempty"`
 	// Columns are the key, static and plain columns, by Oracle's name of each.
@@ -260,8 +190,8 @@ type markIndex struct {
 }
 
 func (t *table) mark(namespace, schema string) mark {
-	m := mark{Namespace: namespace, Schema: schema, Table: t.of.Name, Columns: make(map[string]markColumn)}
-	m.Static = t.isStatic()
+	m := mark{Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.isStatic()}
+	m.Columns = make(map[string]markColumn)
 	if t.of.Parent != nil {
 		m.In = t.of.Parent.Name
 	}
@@ -308,7 +238,7 @@ func (t *table) kept() []*schemas.Index {
 // readMark reads a table's comment; ok is false if mailbench did not write it, or somebody
 // has changed it so that it makes no sense.
 func readMark(comment string) (m mark, ok bool) {
-	if !render.ReadMark(comment, &m) || m.Schema == "" || m.Table == "" || m.In == m.Table {
+	if !plan.ReadMark(comment, &m) || m.Schema == "" || m.Table == "" || m.In == m.Table {
 		return mark{}, false
 	}
 	return m, true

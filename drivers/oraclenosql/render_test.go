@@ -72,12 +72,15 @@ var comments = regexp.MustCompile(`COMMENT '[^']*' `)
 // sameTables checks that the statements of the missing tables create what Render does, with marks.
 func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	t.Helper()
-	st := &Store{namespace: "run"}
-	l, err := newLayout(s, st.namespace, namespaceOf(st.namespace, s.Name))
+	l, err := newLayout(s, "run", namespaceOf("run", s.Name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	statements, err := l.lacking(nil)
+	p, err := new(Store).placeOf(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, _, err := p.Create(schemas.Diff(p.Want, p.Have))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,8 @@ import (
 // Store is an open Oracle NoSQL Database.
 type Store struct {
 	*settings
-	namespace string
-	keyspace  string // Options.Keyspace: the namespace of every schema; "" if not given
-	login     *login // nil without a user
+	plan.Admin
+	login *login // nil without a user
 
 	mu        sync.Mutex // guards the making of clients
 	endpoints []string
@@ -61,7 +60,11 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	if err := set.wants(o.Durability, o.Settings); err != nil {
 		return nil, drivers.WrongOption(err)
 	}
-	s := &Store{settings: set, namespace: o.Namespace, keyspace: o.Keyspace}
+	s := &Store{settings: set}
+	s.Admin = plan.Admin{
+		Entry: &s.gate, Kind: "namespace", Namespace: o.Namespace, Keyspace: o.Keyspace,
+		Find: s.find, Owners: s.owners, Remove: s.remove,
+	}
 	s.gate.Engine, s.gate.ReadOnly = "oracle NoSQL", o.ReadOnly
 	if s.endpoints, err = endpoints(o.Contact, set.tls); err != nil {
 		return nil, err

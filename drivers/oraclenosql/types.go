@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -90,23 +90,16 @@ var reserved = []string{
 // reserved word. Names of the schema language are short enough for Oracle, which takes
 // 64 characters, and begin with a letter.
 func identifier(name string) string {
-	id := plain(name)
+	id := plan.Identifier(name)
 	if slices.Contains(reserved, strings.ToLower(id)) {
 		id += "_"
 	}
 	return id
 }
 
-func plain(name string) string {
-	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
-}
-
 // namespaceOf returns the namespace of a schema: mailbench_NAMESPACE_SCHEMA.
 func namespaceOf(namespace, schema string) string {
-	if namespace != "" {
-		namespace += "_"
-	}
-	return drivers.Prefix + namespace + plain(schema)
+	return plan.PlaceName(namespace, plan.Identifier(schema))
 }
 
 // lastName returns a nested table's own name, without those of the tables around it.

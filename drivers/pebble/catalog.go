@@ -95,7 +95,7 @@ func (s *Store) apply(sch *schemas.Schema) error {
 		}
 	}
 	if s.gate.ReadOnly {
-		err = drivers.Readable(stored(sch), stored(entry.schema))
+		err = drivers.Readable(stored(sch), stored(entry.schema), nil)
 	} else {
 		err = drivers.Conflict(schemas.Diff(stored(sch), stored(entry.schema)))
 	}

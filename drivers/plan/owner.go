@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +10,64 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Owner says which run made a place of tables, a keyspace or a namespace of the engine, by the marks of its tables.
+// PlaceName returns how the names of a schema's tables, or of their place, begin: mailbench_NAMESPACE_SCHEMA, or
+// mailbench_SCHEMA without a namespace.
+func PlaceName(namespace, schema string) string {
+	if namespace != "" {
+		namespace += "_"
+	}
+	return drivers.Prefix + namespace + schema
+}
+
+// Identifier turns a name of the language into letters, digits and underscores: "users.folder" becomes users_folder,
+// "james@one-lwt" james_one_lwt.
+func Identifier(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
+}
+
+// Mark is what the mark of every table says.
+type Mark struct {
+	Namespace string `json:"namespace,omitempty"`
+	Schema    string `json:"schema"`
+	Table     string `json:"table"` // its name in the schema
+}
+
+// Own notes the mark of a table, which is to be that of a namespace and a schema.
+func (f *Found) Own(table string, has Mark, marked bool, namespace, schema string) {
+	switch {
+	case f.Foreign != nil:
+	case !marked:
+		f.Foreign = fmt.Errorf("table %s: %w", table, drivers.ErrForeign)
+	case has.Schema != schema || has.Namespace != namespace:
+		f.Foreign = fmt.Errorf("table %s is that of schema %s in the namespace %q", table, has.Schema, has.Namespace)
+	}
+}
+
+// markPrefix begins the comment of each table that mailbench created. A keyspace or namespace is
+// mailbench's if all of its tables have it.
+const markPrefix = "mailbench "
+
+// MarkText returns the comment that marks a table as mailbench's. It holds what the engine cannot say of a table; all
+// else is read from the engine.
+func MarkText(mark any) string {
+	var b strings.Builder
+	b.WriteString(markPrefix)
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // keeps map<text,bigint> readable
+	if err := e.Encode(mark); err != nil {
+		panic(err) // strings, numbers and maps of them can always be encoded
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// ReadMark reads a table's comment into mark. It returns false if mailbench did not write the comment, or somebody
+// has changed it so that it makes no sense.
+func ReadMark(comment string, mark any) bool {
+	text, ok := strings.CutPrefix(comment, markPrefix)
+	return ok && json.Unmarshal([]byte(text), mark) == nil
+}
+
+// Owner says which run made a place, by the marks of its tables.
 type Owner struct {
 	Namespace string // of the run
 	Tables    int
@@ -28,7 +85,7 @@ func (o *Owner) Add(table, namespace string, marked bool) {
 	o.Tables++
 }
 
-// Owners are places of tables by their names, which all begin with drivers.Prefix.
+// Owners are the owners of places by their names, which all begin with drivers.Prefix.
 type Owners map[string]*Owner
 
 // Of returns the owner of a place, which it adds if it is new.
@@ -48,32 +105,4 @@ func (all Owners) Namespaces() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
-}
-
-// Drop drops the places of a namespace. A killed run may have left one without tables. A place with the namespace in
-// its name that has tables of somebody else is an error, and left alone. what is the engine's word for a place.
-func Drop(
-	g *Gate, what, namespace string, owners func() (Owners, error), drop func(place string, o *Owner) error,
-) error {
-	return g.During("drop", func() error {
-		if g.ReadOnly {
-			return drivers.ErrReadOnly
-		}
-		all, err := owners()
-		errs := []error{err}
-		for _, place := range slices.Sorted(maps.Keys(all)) {
-			o, err := all[place], error(nil)
-			named := namespace != "" && strings.HasPrefix(place, drivers.Prefix+namespace+"_")
-			switch {
-			case o.Tables > 0 && o.Foreign == "" && o.Namespace == namespace, o.Tables == 0 && named:
-				err = drop(place, o)
-			case o.Foreign != "" && named:
-				err = fmt.Errorf("table %s: %w, so the %s is left alone", o.Foreign, drivers.ErrForeign, what)
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("drop %s %s: %w", what, place, err))
-			}
-		}
-		return errors.Join(errs...)
-	})
 }

@@ -1,5 +1,5 @@
 // Package render writes the comments that drivers share: those of a schema as statements of their
-// engine, and the marks of tables. The comments say what each table is for, what is not in the
+// engine. The comments say what each table is for, what is not in the
 // source document, and how the engine differs from the schema.
 //
 //	t := render.New("--")
@@ -9,7 +9,6 @@
 package render
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -90,27 +89,3 @@ func (t *Text) Comment(paragraph string) {
 
 // Statement writes a statement as it is.
 func (t *Text) Statement(stmt string) { t.b.WriteString(stmt + "\n") }
-
-// markPrefix begins the comment of each table that mailbench created. A keyspace or namespace is
-// mailbench's if all of its tables have it.
-const markPrefix = "mailbench "
-
-// Mark returns the comment that marks a table as mailbench's. It holds what the engine cannot say of a table; all
-// else is read from the engine.
-func Mark(mark any) string {
-	var b strings.Builder
-	b.WriteString(markPrefix)
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // keeps map<text,bigint> readable
-	if err := e.Encode(mark); err != nil {
-		panic(err) // strings, numbers and maps of them can always be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// ReadMark reads a table's comment into mark. It returns false if mailbench did not write the comment, or somebody
-// has changed it so that it makes no sense.
-func ReadMark(comment string, mark any) bool {
-	text, ok := strings.CutPrefix(comment, markPrefix)
-	return ok && json.Unmarshal([]byte(text), mark) == nil
-}

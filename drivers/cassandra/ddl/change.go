@@ -8,29 +8,28 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 
-// changes says which statements make a keyspace that of the definition.
-type changes struct {
+// Planner says which statements make a keyspace that of the definition.
+type Planner struct {
 	*Definition
-	there *LiveKeyspace
+	There *LiveKeyspace // without replication if there is none
 }
 
-// Compare compares a keyspace with the definition. there is nil if there is no keyspace; extra is
-// what was found next to its tables. exact says that more replicas than wanted are a difference too,
-// and strategy is the class of the nodes' default compaction, "" if they do not report one.
-func (d *Definition) Compare(
-	there *LiveKeyspace, extra []drivers.Drift, exact bool, strategy string,
-) (*drivers.Comparison, error) {
-	c := &drivers.Comparison{Where: "keyspace " + d.Keyspace}
-	m, want := &changes{d, there}, d.Stored // addDefaults may change it: define made it for this call
-	if there == nil {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
-		m.there, want.Types = &LiveKeyspace{Name: d.Keyspace}, nil
+// Compare compares the keyspace with the definition. extra is what was found next to its tables. exact says that more
+// replicas than wanted are a difference too, and strategy is the class of the nodes' default compaction, "" if they
+// do not report one.
+func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*drivers.Comparison, error) {
+	c := &drivers.Comparison{Where: "keyspace " + m.Keyspace}
+	want := m.Stored // addDefaults may change it: define made it for this call
+	if m.There.Replication == nil {
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", m.Keyspace))
+		want.Types = nil
 	} else {
 		drifts, err := m.keyspaceDrifts(exact)
 		if err != nil {
@@ -39,8 +38,8 @@ func (d *Definition) Compare(
 		c.Drifts = drifts
 	}
 	foreign, lost := m.markDrifts()
-	have := m.there.Schema(want.Name)
-	extra = d.views(want, extra)
+	have := m.There.Schema(want.Name)
+	extra = m.views(want, extra)
 	for _, t := range want.Tables {
 		h := have.Table(t.Name)
 		if h == nil || t.Header() {
@@ -97,23 +96,23 @@ func PartName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s
 
 // keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication that the schema
 // sets under "other", or else the store's own, of which more replicas than wanted are a difference only if exact.
-func (m *changes) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
+func (m *Planner) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
 	want, err := replicationOf(m.other)
 	if err != nil {
 		return nil, err
 	}
 	said, statement := want != nil, cqlMap(want)
 	have := make(map[string]string)
-	maps.Copy(have, m.there.Replication)
+	maps.Copy(have, m.There.Replication)
 	have["class"] = short(have["class"])
 	if !said {
 		want, statement = map[string]string{"class": "NetworkTopologyStrategy"}, m.Replication.cql()
 		for dc, n := range m.Replication.All() {
-			want[dc], have[dc] = strconv.Itoa(n), m.there.factor(dc)
+			want[dc], have[dc] = strconv.Itoa(n), m.There.factor(dc)
 		}
 	}
 	loses, more := false, 0 // more copies of a row than are wanted
-	for name, n := range m.there.Replication {
+	for name, n := range m.There.Replication {
 		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
 		more += number(n)
 	}
@@ -138,16 +137,16 @@ func (m *changes) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
 			"-- then, on every node: nodetool repair --full "+m.Keyspace)
 	}
 	on, err := strconv.ParseBool(schemas.Carried(m.other, "durable_writes"))
-	if on = on || err != nil; on != m.there.Durable { // without it acknowledged writes are lost with the process
+	if on = on || err != nil; on != m.There.Durable { // without it acknowledged writes are lost with the process
 		text := strconv.FormatBool(on)
-		add("durable_writes", text, strconv.FormatBool(m.there.Durable),
+		add("durable_writes", text, strconv.FormatBool(m.There.Durable),
 			m.alterKeyspace("durable_writes = "+text, !on, "acknowledged writes can be lost"))
 	}
 	return all, nil
 }
 
 // alterKeyspace returns a statement, as a comment with the reason if it loses something.
-func (m *changes) alterKeyspace(with string, loses bool, what string) string {
+func (m *Planner) alterKeyspace(with string, loses bool, what string) string {
 	statement := fmt.Sprintf("ALTER KEYSPACE %s WITH %s", Quote(m.Keyspace), with)
 	if loses {
 		return cqlsh.Unsafe(what, statement)
@@ -163,9 +162,9 @@ func number(text string) int {
 
 // markDrifts names the tables without mailbench's mark. In a keyspace of mailbench's they have lost it, and no run
 // uses them.
-func (m *changes) markDrifts() (foreign []string, all []drivers.Drift) {
+func (m *Planner) markDrifts() (foreign []string, all []drivers.Drift) {
 	for _, td := range m.Tables {
-		t := m.there.Tables[td.Name]
+		t := m.There.Tables[td.Name]
 		if t == nil || t.Marked {
 			continue
 		}
@@ -187,14 +186,14 @@ func (m *changes) markDrifts() (foreign []string, all []drivers.Drift) {
 
 // statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
 // data is a comment, and so is what no statement does.
-func (m *changes) statements(f schemas.Difference) []string {
+func (m *Planner) statements(f schemas.Difference) []string {
 	if f.Table == "" {
 		return m.typeStatements(f)
 	}
 	td := m.table(f.Table)
 	if td == nil { // the schema has no such table
 		name := f.Table
-		for cql, t := range m.there.Tables {
+		for cql, t := range m.There.Tables {
 			if t.Mark.Table == f.Table {
 				name = cql
 			}
@@ -204,7 +203,7 @@ func (m *changes) statements(f schemas.Difference) []string {
 	table, setting := m.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
 	case schemas.MissingTable:
-		if m.there.Replication == nil {
+		if m.There.Replication == nil {
 			return append([]string{m.createKeyspace()}, m.createAll(*td)...)
 		}
 		return m.createAll(*td)
@@ -259,7 +258,7 @@ func (d *Definition) table(name string) *TableDefinition {
 
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
 // or changes its type.
-func (m *changes) typeStatements(f schemas.Difference) []string {
+func (m *Planner) typeStatements(f schemas.Difference) []string {
 	name, at := m.Qualified(f.Part), slices.IndexFunc(m.types, func(u *schemas.UserType) bool { return u.Name == f.Part })
 	switch {
 	case f.Kind == schemas.ExtraType:
@@ -281,7 +280,7 @@ func (m *changes) typeStatements(f schemas.Difference) []string {
 }
 
 // recreate returns, as comments, the steps that create a table again and keep its rows.
-func (m *changes) recreate(td TableDefinition, why string) []string {
+func (m *Planner) recreate(td TableDefinition, why string) []string {
 	table := m.Qualified(td.Name)
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",
@@ -295,9 +294,9 @@ func (m *changes) recreate(td TableDefinition, why string) []string {
 }
 
 // index returns the statements that create an index, after dropping one over other columns.
-func (m *changes) index(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (m *Planner) index(td TableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind == schemas.DifferentIndex {
-		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(Name(f.Part)))
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(plan.Identifier(f.Part)))
 	}
 	x := td.Table.Index(f.Part)
 	for _, made := range td.Indexes { // two indexes of a schema with the same last column are one in CQL
@@ -309,7 +308,7 @@ func (m *changes) index(td TableDefinition, f schemas.Difference) (stmts []strin
 }
 
 // indexKinds returns the statements that create a table's indexes again, of another kind.
-func (m *changes) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (m *Planner) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
 	for _, kind := range strings.Split(f.Want+", "+f.Have, ", ") {
 		if !slices.Contains(allowed[indexesHint], kind) || strings.Contains(f.Want+f.Have, ",") {
 			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}
@@ -321,33 +320,26 @@ func (m *changes) indexKinds(td TableDefinition, f schemas.Difference) (stmts []
 	return stmts
 }
 
-// Missing returns the statements that create what the keyspace lacks. It returns
-// an error if the keyspace differs in any other way.
-func (d *Definition) Missing(there *LiveKeyspace) ([]string, error) {
-	if there == nil {
-		return d.Statements(), nil
+// Missing returns the statements that create what the keyspace lacks. It returns an error if that is not all that
+// differs.
+func (m *Planner) Missing(changes []schemas.Difference) ([]string, error) {
+	if m.There.Replication == nil {
+		return m.Statements(), nil
 	}
-	if err := there.Owned(d.namespace, d.Stored.Name); err != nil {
-		return nil, err
-	}
-	for dc, want := range d.Replication.All() {
-		if there.factor(dc) != strconv.Itoa(want) {
-			return nil, fmt.Errorf("keyspace %s has %s, but replication is to be %s: drop the keyspace, or change the setting",
-				d.Keyspace, cqlMap(there.Replication), d.Replication)
+	for dc, want := range m.Replication.All() {
+		if m.There.factor(dc) != strconv.Itoa(want) {
+			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
+				cqlMap(m.There.Replication), m.Replication)
 		}
 	}
-	missing, err := drivers.Missing(d.Stored, there.Schema(d.Stored.Name))
-	for _, c := range missing {
-		td := d.table(c.Table)
-		if td == nil || err != nil {
+	for _, c := range changes {
+		td := m.table(c.Table)
+		if td == nil {
 			continue
 		}
-		if t := there.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
-			err = drivers.Conflict([]schemas.Difference{c})
+		if t := m.There.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
+			return nil, drivers.Conflict([]schemas.Difference{c})
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("keyspace %s: %w", d.Keyspace, err)
-	}
-	return drivers.Statements(missing, (&changes{d, there}).statements), nil
+	return drivers.Statements(changes, m.statements), nil
 }

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	words "github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -118,7 +118,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			continue
 		}
 		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.Comment = words.Mark(newMark(namespace, s.Name, t))
+		td.Comment = plan.MarkText(newMark(namespace, s.Name, t))
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}
@@ -311,23 +311,13 @@ const maxName = 48
 // Keyspace returns the name of a schema's keyspace: mailbench_<namespace>_<schema>,
 // or mailbench_<schema> without a namespace.
 func Keyspace(namespace, schema string) (string, error) {
-	name := drivers.Prefix
-	if namespace != "" {
-		name += namespace + "_"
-	}
-	name += Name(schema)
+	name := plan.PlaceName(namespace, plan.Identifier(schema))
 	if len(name) > maxName {
 		return "", fmt.Errorf("keyspace %s has %d characters, but Cassandra accepts at most %d: shorten the schema's name or "+
 			"the namespace",
 			name, len(name), maxName)
 	}
 	return name, nil
-}
-
-// Name turns the name of a schema, table or index into letters, digits and
-// underscores: "users.folder" becomes users_folder, "james@one-lwt" james_one_lwt.
-func Name(name string) string {
-	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
 }
 
 // Quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
@@ -344,7 +334,7 @@ func tableName(t *schemas.Table) string {
 	for t.Parent != nil && t.Parent.Header() && len(t.Parent.Children) == 1 {
 		t = t.Parent
 	}
-	return Name(t.Name)
+	return plan.Identifier(t.Name)
 }
 
 // cqlType returns a type in CQL. A timestamp becomes a bigint: the schema language
@@ -399,7 +389,7 @@ func indexesOf(t *schemas.Table) []IndexDefinition {
 			continue
 		}
 		has[column] = true
-		all = append(all, IndexDefinition{Name(x.Name), column})
+		all = append(all, IndexDefinition{plan.Identifier(x.Name), column})
 	}
 	return all
 }

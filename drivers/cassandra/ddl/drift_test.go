@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -48,7 +49,7 @@ func TestDriftSaid(t *testing.T) {
 		settings["ttl"] = strconv.Itoa(ttl)
 		return &LiveKeyspace{Name: "shop", Replication: replication, Durable: durable, Tables: map[string]*LiveTable{"orders": {
 			Columns: []LiveColumn{{Name: "k", Type: "text", Kind: "partition_key"}, {Name: "v", Type: "text", Kind: "regular"}},
-			Mark:    mark{Table: "orders"}, Settings: settings,
+			Mark:    mark{Mark: plan.Mark{Table: "orders"}}, Settings: settings,
 		}}}
 	}
 	class := "org.apache.cassandra.locator.NetworkTopologyStrategy"
@@ -103,7 +104,7 @@ func TestDriftSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Keyspace = "shop"
-		c, err := d.Compare(x.there, nil, false, "")
+		c, err := (&Planner{d, x.there}).Compare(nil, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,7 @@ tables:
 		if text := strings.Join(d.Statements(), ""); strings.Contains(text, "by_tag") {
 			t.Errorf("the view is created as a table:\n%s", text)
 		}
-		comparison, err := d.Compare(&LiveKeyspace{Name: "shop"}, c.extra, false, "")
+		comparison, err := (&Planner{d, &LiveKeyspace{Name: "shop"}}).Compare(c.extra, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestCarriedRefused(t *testing.T) {
 		}
 		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
 		if err == nil {
-			_, err = d.Compare(&LiveKeyspace{}, nil, false, "")
+			_, err = (&Planner{d, &LiveKeyspace{Replication: map[string]string{}}}).Compare(nil, false, "")
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: error %v does not say %q", x.new, err, x.want)

@@ -2,13 +2,11 @@ package ddl
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/render"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -53,22 +51,6 @@ func IndexKindOf(kind, class string) string {
 	return class
 }
 
-// Owned returns an error if some table of the keyspace does not have mailbench's mark, or
-// is of another schema or namespace whose keyspace has the same name. A keyspace
-// without tables passes: its creation may have only begun.
-func (k *LiveKeyspace) Owned(namespace, schema string) error {
-	for _, name := range slices.Sorted(maps.Keys(k.Tables)) {
-		t := k.Tables[name]
-		if !t.Marked {
-			return fmt.Errorf("table %s of keyspace %s: %w, so the keyspace is left alone", name, k.Name, drivers.ErrForeign)
-		}
-		if t.Mark.Schema != schema || t.Mark.Namespace != namespace {
-			return fmt.Errorf("keyspace %s contains the schema %s in the namespace %q", k.Name, t.Mark.Schema, t.Mark.Namespace)
-		}
-	}
-	return nil
-}
-
 // MarkAs gives each table without a mark the one that Apply would have written for the
 // definition of that name. If there is no such definition, the mark has only the table's name
 // in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
@@ -80,7 +62,7 @@ func (k *LiveKeyspace) MarkAs(definitions []TableDefinition) {
 		if t.Marked && !copied {
 			continue
 		}
-		t.Mark = mark{Table: name}
+		t.Mark = mark{Mark: plan.Mark{Table: name}}
 		for _, td := range definitions {
 			if td.Name == name {
 				t.Mark, _ = ReadMark(td.Comment)
@@ -166,7 +148,7 @@ func (t *LiveTable) table() *schemas.Table {
 	}
 	for name, cs := range t.Mark.Indexes {
 		if t.Indexed(cs[len(cs)-1]) {
-			delete(columns, Name(name))
+			delete(columns, plan.Identifier(name))
 			columns[name] = cs
 		}
 	}
@@ -227,12 +209,10 @@ func (t *LiveTable) Hints() map[string]string {
 	return hints
 }
 
-// mark is the mark of a table (render.Mark). It holds what CQL cannot say about a table;
+// mark is the mark of a table (plan.MarkText). It holds what CQL cannot say about a table;
 // all else is read from system_schema.
 type mark struct {
-	Namespace string `json:"namespace,omitempty"`
-	Schema    string `json:"schema"`
-	Table     string `json:"table"` // its name in the schema
+	plan.Mark
 	// In are the tables that the table is nested in, innermost first.
 	In []ancestor `json:"in,omitempty"`
 	// Types are the types of the columns whose CQL type is another.
@@ -254,7 +234,7 @@ type ancestor struct {
 }
 
 func newMark(namespace, schema string, t *schemas.Table) mark {
-	m := mark{Namespace: namespace, Schema: schema, Table: t.Name}
+	m := mark{Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name}}
 	if kind := indexKind(t); kind != legacyIndex && len(t.Indexes) > 0 {
 		m.Kind = kind
 	}
@@ -290,7 +270,7 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 // ReadMark reads a table's comment; ok is false if mailbench did not write it, or
 // somebody has changed it so that it makes no sense.
 func ReadMark(comment string) (m mark, ok bool) {
-	if !render.ReadMark(comment, &m) || !m.sound() {
+	if !plan.ReadMark(comment, &m) || !m.sound() {
 		return mark{}, false
 	}
 	return m, true

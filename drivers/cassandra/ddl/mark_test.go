@@ -91,7 +91,7 @@ tables:
 			t.Errorf("%s", d)
 		}
 	}
-	m := &changes{Definition: d}
+	m := &Planner{Definition: d}
 	for _, have := range []string{sasi, "legacy, " + sasi, "legacy, sai"} {
 		f := schemas.Difference{
 			Kind: schemas.DifferentSetting, Table: "x", Part: "cassandra.indexes", Want: "legacy", Have: have,

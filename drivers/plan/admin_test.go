@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -44,12 +45,15 @@ func TestDrop(t *testing.T) {
 		{true, "a", nil, "drop: the store is open for reading only"},
 	} {
 		var dropped []string
-		gate := &plan.Gate{Engine: "test", ReadOnly: c.readOnly}
-		err := plan.Drop(gate, "keyspace", c.namespace, func() (plan.Owners, error) { return all, nil },
-			func(place string, _ *plan.Owner) error {
+		a := plan.Admin{
+			Entry: &plan.Gate{Engine: "test", ReadOnly: c.readOnly}, Kind: "keyspace", Namespace: c.namespace,
+			Owners: func(context.Context) (plan.Owners, error) { return all, nil },
+			Remove: func(_ context.Context, place string, _ *plan.Owner) error {
 				dropped = append(dropped, place)
 				return nil
-			})
+			},
+		}
+		err := a.Drop(t.Context())
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -59,8 +63,12 @@ func TestDrop(t *testing.T) {
 		}
 	}
 	failed := errors.New("no answer")
-	err := plan.Drop(&plan.Gate{}, "keyspace", "b", func() (plan.Owners, error) { return all, nil },
-		func(string, *plan.Owner) error { return failed })
+	a := plan.Admin{
+		Entry: &plan.Gate{}, Kind: "keyspace", Namespace: "b",
+		Owners: func(context.Context) (plan.Owners, error) { return all, nil },
+		Remove: func(context.Context, string, *plan.Owner) error { return failed },
+	}
+	err := a.Drop(t.Context())
 	if !errors.Is(err, failed) || errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("a drop that fails: %v", err)
 	}

@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Admin creates, inspects, compares and drops the tables of schemas, in the same way on every engine. A store of an
+// engine on the network embeds it. The tables of a schema are in a place: a keyspace of Cassandra, a namespace of
+// Oracle, or the HBase tables whose names begin alike.
+type Admin struct {
+	Entry     *Gate
+	Kind      string // of the places that Owners returns: "keyspace"
+	Namespace string // drivers.Options
+	Keyspace  string // drivers.Options: the place of every schema; "" if not given
+	// LayoutSettings decide under which keys rows are stored, so a store that only reads needs them to be equal.
+	LayoutSettings []string
+	Parallel       int // the number of places that are dropped in parallel; 0 is 1
+
+	// Find reads the place of a schema's tables, which need not be mailbench's. To inspect, the schema has no tables.
+	Find func(ctx context.Context, s *schemas.Schema) (Place, error)
+	// Owners returns the owner of each place that has mailbench's prefix.
+	Owners func(ctx context.Context) (Owners, error)
+	// Remove drops a place.
+	Remove func(ctx context.Context, place string, o *Owner) error
+}
+
+// Place is the place of a schema's tables. It embeds Found.
+type Place interface {
+	found() *Found
+	// Create returns the statements that create what is missing, and what runs them. It returns an error if
+	// Apply does not create that.
+	Create(missing []schemas.Difference) (statements []string, run func(context.Context) error, err error)
+	// Compare compares the tables with the schema.
+	Compare(ctx context.Context) (*drivers.Comparison, error)
+	// Use has sessions run the schema's patterns on the tables.
+	Use()
+	// NotThere is the error for a place that does not exist.
+	NotThere(ctx context.Context) error
+}
+
+// Found says which tables a place has.
+type Found struct {
+	Name       string          // "keyspace mailbench_james"
+	Want, Have *schemas.Schema // as Stored and Inspect return them
+	Absent     bool            // there is no such place, and Have is empty
+	// Foreign is an error if mailbench did not create all of the tables, for this schema and namespace.
+	Foreign error
+}
+
+func (f *Found) found() *Found { return f }
+
+// NamespaceOf returns the namespace that the marks of a schema's tables name: that of Keyspace, if it is one of
+// mailbench's (mailbench_NAMESPACE_SCHEMA), else Namespace. schema is as the engine has it in names.
+func (a *Admin) NamespaceOf(schema string) string {
+	if own, ok := strings.CutPrefix(a.Keyspace, drivers.Prefix); ok {
+		if before, ok := strings.CutSuffix(own, "_"+schema); ok {
+			return before
+		}
+	}
+	return a.Namespace
+}
+
+// Apply implements drivers.Store. Several clients may apply one schema at the same time: whatever creates something
+// passes if it is there, and at the end each client compares the tables.
+func (a *Admin) Apply(ctx context.Context, s *schemas.Schema) error {
+	return a.Entry.During("apply schema "+s.Name, func() error {
+		p, err := a.Find(ctx, s)
+		switch {
+		case err != nil:
+		case a.Entry.ReadOnly:
+			err = a.attach(ctx, p)
+		default:
+			p, err = a.create(ctx, s, p)
+		}
+		if err == nil {
+			p.Use()
+		}
+		return err
+	})
+}
+
+// attach compares the tables of a store that is open for reading only.
+func (a *Admin) attach(ctx context.Context, p Place) error {
+	f := p.found()
+	if f.Absent {
+		return p.NotThere(ctx)
+	}
+	if err := drivers.Readable(f.Want, f.Have, a.LayoutSettings); err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// create creates what is missing, and returns the place as it is afterwards.
+func (a *Admin) create(ctx context.Context, s *schemas.Schema, p Place) (Place, error) {
+	statements, run, err := missing(p)
+	if err != nil || len(statements) == 0 {
+		return p, err
+	}
+	if err := run(ctx); err != nil {
+		return nil, err
+	}
+	if p, err = a.Find(ctx, s); err != nil {
+		return nil, err
+	}
+	if statements, _, err = missing(p); err == nil && len(statements) > 0 {
+		line, _, _ := strings.Cut(statements[0], "\n")
+		err = fmt.Errorf("somebody else dropped it while it was being created; missing: %s", line)
+	}
+	return p, err
+}
+
+// missing returns the statements that create what a place lacks. It returns an error if the place differs in any
+// other way.
+func missing(p Place) (statements []string, run func(context.Context) error, err error) {
+	f := p.found()
+	if err = f.Foreign; err == nil {
+		var changes []schemas.Difference
+		if changes, err = drivers.Missing(f.Want, f.Have); err == nil {
+			statements, run, err = p.Create(changes)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return statements, run, nil
+}
+
+// Inspect implements drivers.Store.
+func (a *Admin) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	return Call(a.Entry, "inspect schema "+name, func() (*schemas.Schema, error) {
+		p, err := a.Find(ctx, &schemas.Schema{Name: name})
+		if err != nil {
+			return nil, err
+		}
+		f := p.found()
+		if len(f.Have.Tables) == 0 {
+			return nil, fmt.Errorf("there is no %s with tables", f.Name)
+		}
+		if a.Keyspace == "" && f.Foreign != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, f.Foreign)
+		}
+		return f.Have, nil
+	})
+}
+
+// Compare implements drivers.Comparer.
+func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (*drivers.Comparison, error) {
+	return Call(a.Entry, "compare schema "+s.Name, func() (*drivers.Comparison, error) {
+		p, err := a.Find(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return p.Compare(ctx)
+	})
+}
+
+// Namespaces implements drivers.Admin.
+func (a *Admin) Namespaces(ctx context.Context) ([]string, error) {
+	return Call(a.Entry, "list namespaces", func() ([]string, error) {
+		all, err := a.Owners(ctx)
+		return all.Namespaces(), err
+	})
+}
+
+// Drop implements drivers.Admin. It drops the places of the namespace. A killed run may have left one without tables.
+// A place with the namespace in its name that has tables of somebody else is an error, and left alone.
+func (a *Admin) Drop(ctx context.Context) error {
+	return a.Entry.During("drop", func() error {
+		if a.Entry.ReadOnly {
+			return drivers.ErrReadOnly
+		}
+		all, err := a.Owners(ctx)
+		if err != nil {
+			return err
+		}
+		places := slices.Sorted(maps.Keys(all))
+		errs := make([]error, len(places))
+		var g errgroup.Group
+		g.SetLimit(max(1, a.Parallel))
+		for i, place := range places {
+			g.Go(func() error {
+				if err := crash.Guard(func() error { return a.drop(ctx, place, all[place]) }); err != nil {
+					errs[i] = fmt.Errorf("drop %s %s: %w", a.Kind, place, err)
+				}
+				return nil
+			})
+		}
+		_ = g.Wait() // the errors are in errs
+		return errors.Join(errs...)
+	})
+}
+
+func (a *Admin) drop(ctx context.Context, place string, o *Owner) error {
+	named := a.Namespace != "" && strings.HasPrefix(place, drivers.Prefix+a.Namespace+"_")
+	switch {
+	case o.Tables > 0 && o.Foreign == "" && o.Namespace == a.Namespace, o.Tables == 0 && named:
+		return a.Remove(ctx, place, o)
+	case o.Foreign != "" && named:
+		return fmt.Errorf("table %s: %w, so the %s is left alone", o.Foreign, drivers.ErrForeign, a.Kind)
+	}
+	return nil
+}
