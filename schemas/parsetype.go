@@ -1,7 +1,9 @@
 package schemas
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +22,11 @@ var cqlTypes = map[string]Kind{
 	"double": Null, "float": Null, "decimal": Null, "inet": Null, "duration": Null,
 }
 
-// cqlNested are types of CQL over other types.
-var cqlNested = []string{"frozen", "tuple", "vector"}
+// typeForms are the types over other types, and how they are written. Those of CQL have the Kind Null.
+var typeForms = map[string]string{
+	"set": "set<ELEMENT>", "list": "list<ELEMENT>", "map": "map<KEY,VALUE>",
+	"frozen": "frozen<TYPE>", "tuple": "tuple<TYPE,TYPE,…>", "vector": "vector<TYPE,DIMENSIONS>",
+}
 
 var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
 
@@ -44,10 +49,10 @@ func levels(text string) (most int) {
 }
 
 // typ returns the type that text names.
-func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
+func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 	if l := levels(text); l > mostLevels {
 		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, l, mostLevels)
-		return Type{}, false
+		return none, false
 	}
 	m := typeForm.FindStringSubmatch(text)
 	if m == nil {
@@ -56,38 +61,64 @@ func (p *parser) typ(n *yaml.Node, text, where string) (Type, bool) {
 			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
 		}
 		p.Fail(n, "unknown type %q %s%s", text, where, hint)
-		return Type{}, false
+		return none, false
 	}
-	kind := Kind(max(0, slices.Index(kindNames[:], m[1])))
-	if kind == Null {
-		return p.foreign(n, m[1], m[2], text, where)
+	name, args := m[1], splitTypes(m[2])
+	form, nested := typeForms[name]
+	wrong := !nested && strings.Contains(text, "<") ||
+		nested && (args == nil || name != "tuple" && len(args) != 1+strings.Count(form, ","))
+	t := Type{Kind: Kind(max(0, slices.Index(kindNames[:], name)))}
+	if kind, foreign := cqlTypes[name]; foreign || slices.Contains(p.types, name) || p.lax && t.Kind == Null && !nested {
+		t = Type{Kind: kind, Foreign: name}
 	}
-	t := Type{Kind: kind}
-	inner := splitTypes(m[2])
-	want := map[Kind]int{Set: 1, List: 1, Map: 2}[kind]
-	if len(inner) != want || (want == 0 && strings.Contains(text, "<")) {
-		p.Fail(n, "type %q %s: expected %s", text, where, typeShape(kind))
-		return Type{}, false
+	switch {
+	case t.Kind == Null && t.Foreign == "" && !nested:
+		p.Unknown(n, "type", name, where, typeNames(p.types))
+		return none, false
+	case wrong:
+		p.Fail(n, "type %q %s: expected %s", text, where, cmp.Or(form, name+" alone"))
+		return none, false
+	case nested && t.Kind == Null:
+		return p.cqlOver(n, name, args, where)
 	}
-	elems := make([]*Type, want)
-	for i, s := range inner {
-		e, ok := p.typ(n, strings.TrimSpace(s), where)
+	var elems []*Type
+	for _, arg := range args {
+		e, ok := p.typ(n, strings.TrimSpace(arg), where)
 		if !ok {
-			return Type{}, false
+			return none, false
 		}
 		if (e.Collection() && !p.frozen) || e.Kind == Counter {
 			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
-			return Type{}, false
+			return none, false
 		}
-		elems[i] = &e
+		elems = append(elems, &e)
 	}
-	switch kind {
-	case Map:
-		t.Key, t.Elem = elems[0], elems[1]
-	case Set, List:
-		t.Elem = elems[0]
+	if nested {
+		t.Elem = elems[len(elems)-1]
+	}
+	if t.Kind == Map {
+		t.Key = elems[0]
 	}
 	return t, true
+}
+
+// cqlOver returns a type of CQL over others.
+func (p *parser) cqlOver(n *yaml.Node, name string, args []string, where string) (none Type, ok bool) {
+	defer func(before bool) { p.frozen = before }(p.frozen)
+	p.frozen = true
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = strings.TrimSpace(arg)
+		if _, err := strconv.ParseUint(words[i], 10, 16); err == nil && name == "vector" && i == 1 {
+			continue
+		}
+		t, ok := p.typ(n, words[i], where)
+		if !ok {
+			return none, false
+		}
+		words[i] = t.String()
+	}
+	return Type{Foreign: name + "<" + strings.Join(words, ",") + ">"}, true
 }
 
 // CQLBytes returns the bytes of a value of a type that only CQL has, or 0 if they vary.
@@ -109,49 +140,11 @@ func CQLBytes(t Type) int {
 	return 0
 }
 
-// foreign returns a type that only CQL has.
-func (p *parser) foreign(n *yaml.Node, name, within, text, where string) (Type, bool) {
-	kind, simple := cqlTypes[name]
-	if slices.Contains(cqlNested, name) && within != "" {
-		inner := splitTypes(within)
-		defer func(before bool) { p.frozen = before }(p.frozen)
-		p.frozen = true
-		words := make([]string, len(inner))
-		for i, s := range inner {
-			s = strings.TrimSpace(s)
-			if _, err := strconv.ParseUint(s, 10, 16); err == nil && name == "vector" && i == 1 {
-				words[i] = s
-				continue
-			}
-			t, ok := p.typ(n, s, where)
-			if !ok {
-				return Type{}, false
-			}
-			words[i] = t.String()
-		}
-		if want := map[string]int{"frozen": 1, "vector": 2}[name]; want == 0 || want == len(inner) {
-			return Type{Foreign: name + "<" + strings.Join(words, ",") + ">"}, true
-		}
-	}
-	switch {
-	case (simple || slices.Contains(p.types, name) || p.lax) && within == "" && !strings.Contains(text, "<"):
-		return Type{Kind: kind, Foreign: name}, true
-	case simple || slices.Contains(cqlNested, name):
-		p.Fail(n, "type %q %s: expected %s", text, where, foreignShape(name))
-	default:
-		p.Unknown(n, "type", name, where, slices.Concat(kindNames[1:], p.types, cqlNames()))
-	}
-	return Type{}, false
-}
-
-// cqlNames are the names of CQL's types, sorted.
-func cqlNames() []string {
-	all := slices.Clone(cqlNested)
-	for name := range cqlTypes {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
+// typeNames are the names of all types, with those that a schema defines before CQL's.
+func typeNames(own []string) []string {
+	cql := slices.AppendSeq([]string{"frozen", "tuple", "vector"}, maps.Keys(cqlTypes))
+	slices.Sort(cql)
+	return slices.Concat(kindNames[1:], own, cql)
 }
 
 // splitTypes splits "text,frozen<map<a,b>>" at the commas outside of brackets.
@@ -174,29 +167,6 @@ func splitTypes(text string) (parts []string) {
 	return append(parts, text[begin:])
 }
 
-// typeShape says how a type of the kind is written.
-func typeShape(k Kind) string {
-	switch k {
-	case Map:
-		return "map<KEY,VALUE>"
-	case Set, List:
-		return k.String() + "<ELEMENT>"
-	}
-	return k.String() + " alone"
-}
-
-func foreignShape(name string) string {
-	switch name {
-	case "frozen":
-		return "frozen<TYPE>"
-	case "tuple":
-		return "tuple<TYPE,TYPE,…>"
-	case "vector":
-		return "vector<TYPE,DIMENSIONS>"
-	}
-	return name + " alone"
-}
-
 // typeAt reads a type, which is Null if it has a fault.
 func (p *parser) typeAt(n *yaml.Node, where string) (t Type) {
 	if text, ok := p.Text(n, "the type "+where); ok {
@@ -210,8 +180,7 @@ func (p *parser) userTypes(entries []strict.Entry) {
 	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "type")
 		u := &UserType{Name: e.Name, Pos: p.At(e.Key)}
-		_, cql := cqlTypes[e.Name]
-		if cql || slices.Contains(cqlNested, e.Name) || slices.Contains(kindNames[:], e.Name) {
+		if slices.Contains(typeNames(nil), e.Name) || e.Name == Null.String() {
 			p.Fail(e.Key, "type %s exists already; expected another name", e.Name)
 		}
 		for _, f := range p.Mapping(e.Value, "type "+e.Name) {

@@ -174,40 +174,6 @@ type Arg struct {
 	Type Type // a List, Set or Map for In and for collections
 }
 
-// Args returns the arguments of a call in order. A batch has none: each of its
-// parts brings its own.
-func (p *Pattern) Args() []Arg {
-	var args []Arg
-	add := func(cs ...*Column) {
-		for _, c := range cs {
-			args = append(args, Arg{c.Name, c.Type})
-		}
-	}
-	add(p.By...)
-	if p.In != nil {
-		args = append(args, Arg{p.In.Name, Type{Kind: List, Elem: &p.In.Type}})
-	}
-	if p.Element != nil {
-		args = append(args, Arg{p.Element.Name, *p.Element.Type.Key})
-	}
-	add(p.Filter...)
-	if p.From != nil {
-		add(p.From.Column)
-	}
-	if p.To != nil {
-		add(p.To.Column)
-	}
-	add(p.After...)
-	if p.LimitArg {
-		args = append(args, Arg{"limit", Type{Kind: Bigint}})
-	}
-	if !p.Kind.Reads() {
-		add(p.Columns...)
-	}
-	add(p.If...)
-	return args
-}
-
 // ArgLayout says at which position each group of a call's arguments begins, in
 // the order of Args. In, Element, From, To and Limit are single arguments, and -1
 // if the pattern has none. The other groups may be empty.
@@ -215,29 +181,51 @@ type ArgLayout struct {
 	In, Element, Filter, From, To, After, Limit, Columns, If int
 }
 
+// Args returns the arguments of a call in order. A batch has none: each of its
+// parts brings its own.
+func (p *Pattern) Args() []Arg {
+	args, _ := p.arguments()
+	return args
+}
+
 // ArgLayout returns the positions of a call's arguments.
-func (p *Pattern) ArgLayout() (l ArgLayout) {
-	next := len(p.By)
-	take := func(n int) int {
-		next += n
-		return next - n
-	}
-	one := func(present bool) int {
-		if present {
-			return take(1)
+func (p *Pattern) ArgLayout() ArgLayout {
+	_, layout := p.arguments()
+	return layout
+}
+
+func (p *Pattern) arguments() (args []Arg, l ArgLayout) {
+	group := func(cs ...*Column) (at int) {
+		at = len(args)
+		for _, c := range cs {
+			args = append(args, Arg{c.Name, c.Type})
 		}
-		return -1
+		return at
 	}
-	l.In = one(p.In != nil)
-	l.Element = one(p.Element != nil)
-	l.Filter = take(len(p.Filter))
-	l.From = one(p.From != nil)
-	l.To = one(p.To != nil)
-	l.After = take(len(p.After))
-	l.Limit = one(p.LimitArg)
-	l.Columns = next
-	l.If = len(p.Args()) - len(p.If)
-	return l
+	end := func(b *Bound) int {
+		if b == nil {
+			return -1
+		}
+		return group(b.Column)
+	}
+	group(p.By...)
+	l.In, l.Element, l.Limit = -1, -1, -1
+	if p.In != nil {
+		l.In = group(&Column{Name: p.In.Name, Type: Type{Kind: List, Elem: &p.In.Type}})
+	}
+	if p.Element != nil {
+		l.Element = group(&Column{Name: p.Element.Name, Type: *p.Element.Type.Key})
+	}
+	l.Filter, l.From, l.To, l.After = group(p.Filter...), end(p.From), end(p.To), group(p.After...)
+	if p.LimitArg {
+		l.Limit = group(&Column{Name: "limit", Type: Type{Kind: Bigint}})
+	}
+	l.Columns = len(args)
+	if !p.Kind.Reads() {
+		group(p.Columns...)
+	}
+	l.If = group(p.If...)
+	return args, l
 }
 
 // Conditional reports whether a write is applied only if a condition holds. An atomic batch with such

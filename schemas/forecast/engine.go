@@ -65,7 +65,11 @@ type Partition struct {
 }
 
 // Size is the size of rows. Bytes are those in files.
-type Size struct{ Bytes, Rows, Cells float64 }
+type Size struct {
+	Bytes float64 `json:"bytes"`
+	Rows  float64 `json:"rows"`
+	Cells float64 `json:"cells"`
+}
 
 // add adds n times o.
 func (s *Size) add(n float64, o Size) {

@@ -1,3 +1,18 @@
+// Package forecast estimates how large the tables of a schema become: rows, bytes on
+// disk, the sizes of partitions, and when a limit of the engine is passed.
+//
+// It needs three things. The schema's "rows" say which rows a user, a folder, a
+// message or an attachment makes in which table, and how large their columns are.
+// A [Population] says how many of these there are and what the messages are like.
+// An [Engine], which drivers have, knows what a row takes in its engine's files.
+//
+//	f, err := forecast.Make(schema, population, engine)
+//	f.Tables[0].At(0).Bytes  // now
+//	f.Tables[0].At(2).Bytes  // in two years
+//
+// Sizes are without compression. A population grows in time: each folder receives
+// mail at its own rate, which is Growth.Yearly messages a year for each that it has
+// at the start, and loses what users delete.
 package forecast
 
 import (
@@ -234,7 +249,7 @@ func (t *Table) At(years float64) (sum Totals) {
 // Part is one partition at one time.
 type Part struct {
 	Size
-	Tombstones float64
+	Tombstones float64 `json:"tombstones"`
 }
 
 // each yields partitions of a group after some years, the small first, and how many
@@ -343,9 +358,6 @@ func (t *Table) LargestCell() (n float64) {
 	}
 	return n
 }
-
-// Never is the time of a limit that is not passed within the horizon.
-var Never = math.Inf(1)
 
 // Outside is what is in a store of blobs outside of the engine, in one copy.
 type Outside struct{ Files, Bytes float64 }

@@ -152,21 +152,10 @@ func (g *Group) ownQuantile(q, years float64) Part {
 	return g.ownPart(n)
 }
 
-// Passed says when the partitions of a group, or a table, pass a limit.
-type Passed struct {
-	Limit Limit
-	Table *Table
-	Group *Group // nil for limits of cells and tables
-	// Median, P999 and Largest are years from the start until partitions of these
-	// quantiles pass the limit: 0 if they have, Never if they do not within the horizon.
-	// For limits of cells and tables, Median and P999 are Never.
-	Median, P999, Largest float64
-}
-
 // Limits returns the limits that are passed within so many years, in the order of the
 // engine's list and of the tables.
-func (f *Forecast) Limits(horizon float64) []Passed {
-	var all []Passed
+func (f *Forecast) Limits(horizon float64) []LimitReport {
+	var all []LimitReport
 	for _, l := range f.Engine.Limits() {
 		for _, t := range f.Tables {
 			all = append(all, t.passed(l, horizon)...)
@@ -175,33 +164,30 @@ func (f *Forecast) Limits(horizon float64) []Passed {
 	return all
 }
 
-func (t *Table) passed(l Limit, horizon float64) (all []Passed) {
+func (t *Table) passed(l Limit, horizon float64) (all []LimitReport) {
+	p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name, Median: Never, P999: Never}
 	switch l.Of {
 	case CellBytes:
 		if t.LargestCell() > l.Most {
-			all = append(all, Passed{Limit: l, Table: t, Median: Never, P999: Never})
+			all = append(all, p)
 		}
 	case TableBytes:
-		at := when(l.Most, horizon, func(years float64) float64 { return t.At(years).Bytes })
-		if at != Never {
-			all = append(all, Passed{Limit: l, Table: t, Median: Never, P999: Never, Largest: at})
+		if p.Largest = when(l.Most, horizon, func(years float64) float64 { return t.At(years).Bytes }); p.Largest != Never {
+			all = append(all, p)
 		}
 	default:
 		for _, g := range t.Groups {
-			p := Passed{Limit: l, Table: t, Group: g}
-			p.Largest = g.when(l, 1, horizon)
-			if p.Largest == Never {
-				continue
+			if p.Largest = g.when(l, 1, horizon); p.Largest != Never {
+				p.Each, p.Median, p.P999 = g.Each, g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
+				all = append(all, p)
 			}
-			p.Median, p.P999 = g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
-			all = append(all, p)
 		}
 	}
 	return all
 }
 
 // when returns the years until the partition of a quantile passes a limit.
-func (g *Group) when(l Limit, q, horizon float64) float64 {
+func (g *Group) when(l Limit, q, horizon float64) Time {
 	return when(l.Most, horizon, func(years float64) float64 {
 		p := g.Quantile(q, years)
 		switch l.Of {
@@ -217,7 +203,7 @@ func (g *Group) when(l Limit, q, horizon float64) float64 {
 }
 
 // when finds the time at which a growing size passes most, to a day.
-func when(most, horizon float64, size func(years float64) float64) float64 {
+func when(most, horizon float64, size func(years float64) float64) Time {
 	switch {
 	case size(0) > most:
 		return 0
@@ -232,5 +218,5 @@ func when(most, horizon float64, size func(years float64) float64) float64 {
 			low = mid
 		}
 	}
-	return high
+	return Time(high)
 }

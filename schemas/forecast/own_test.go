@@ -103,11 +103,11 @@ func TestOwnLimits(t *testing.T) {
 		"orders table over 10 KB": 18, // 18 days: 180 * 55 + 15 * 10 + 100
 	}
 	for _, p := range f.Limits(5) {
-		name := p.Table.Name + " " + p.Limit.Name
+		name := p.Table + " " + p.Limit
 		days, ok := want[name]
 		if !ok {
 			t.Errorf("%s: passed after %.1f days, want never", name, p.Largest*365)
-		} else if math.Abs(p.Largest*365-days) > 1 {
+		} else if math.Abs(float64(p.Largest)*365-days) > 1 {
 			t.Errorf("%s: passed after %.1f days, want %.1f", name, p.Largest*365, days)
 		}
 		delete(want, name)

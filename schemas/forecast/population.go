@@ -3,7 +3,9 @@ package forecast
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -149,4 +151,167 @@ func (p *Population) ofAttachment(m *Message, a *Attachment) entity {
 		}
 		return message(quantity)
 	}
+}
+
+// kind is a kind of row with its sizes on one engine.
+type kind struct {
+	*schemas.Rows
+	table *schemas.Table
+	unit  string // what has a partition: an entity, "piece" or "all"
+	// each is what one entity makes, on average: rows, bytes and cells without what
+	// partitions take.
+	each Size
+	key  []float64 // mean bytes of the partition key
+	// samples are the sizes of the rows of each sampled message.
+	samples []Size
+	// units are the single rows of the sample, with how many there are of each, for
+	// kinds whose rows have a partition each.
+	units []unit
+	// largest is the largest value of one cell, in bytes.
+	largest float64
+	// outside is what one entity has in a store of blobs, on average.
+	outside Outside
+}
+
+// unit is a partition that holds no more than a message.
+type unit struct {
+	kind *kind
+	Size
+	times float64
+}
+
+// measure sizes a kind over the sample of a population. For together and around see Row.
+func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, together, around float64) *kind {
+	k := &kind{Rows: r, table: t, unit: r.Partition}
+	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
+		k.unit = r.Each
+		if r.Of != "" && n == len(t.Key()) {
+			k.unit = "piece"
+		}
+	}
+	m := measurer{kind: k, engine: e, together: together, around: around, span: p.Span}
+	times := float64(r.Times)
+	switch r.Each {
+	case "user", "folder":
+		k.each.add(times, m.pieces(p.ofUser))
+	default:
+		for i := range p.Sample {
+			var s Size
+			if msg := &p.Sample[i]; r.Each == "message" {
+				s.add(times, m.pieces(p.ofMessage(msg)))
+			} else {
+				for j := range msg.Attachments {
+					s.add(times, m.pieces(p.ofAttachment(msg, &msg.Attachments[j])))
+				}
+			}
+			k.each.add(1/float64(len(p.Sample)), s)
+			k.samples = append(k.samples, s)
+		}
+		k.outside.Files *= times / float64(len(p.Sample))
+		k.outside.Bytes *= times / float64(len(p.Sample))
+	}
+	if k.key == nil {
+		k.key = make([]float64, len(t.Partition))
+	}
+	for i := range k.key {
+		k.key[i] /= max(1, m.rows)
+	}
+	return k
+}
+
+// measurer sizes the rows of a kind.
+type measurer struct {
+	*kind
+	engine   Engine
+	together float64
+	around   float64
+	span     float64
+	rows     float64
+}
+
+// pieces sizes the rows that an entity makes: one, or one for each piece.
+func (m *measurer) pieces(of entity) (s Size) {
+	if m.Of == "" {
+		s = m.row(of)
+		m.units = append(m.units, unit{m.kind, s, float64(m.Times)})
+		return s
+	}
+	left, piece := evaluate(schemas.Sum{{Times: 1, Quantity: m.Of}}, of), float64(m.Piece)
+	if m.Store() != "" && left > float64(m.Above) {
+		m.outside.Files++
+		m.outside.Bytes += left
+		return s
+	}
+	sized := func(n float64) Size {
+		return m.row(func(q string) float64 {
+			if q == "piece" {
+				return n
+			}
+			return of(q)
+		})
+	}
+	add := func(times, bytes float64) {
+		if times > 0 && bytes > 0 {
+			one := sized(bytes)
+			s.add(times, one)
+			m.units = append(m.units, unit{m.kind, one, times * float64(m.Times)})
+		}
+	}
+	add(math.Floor(left/piece), piece)
+	add(1, math.Mod(left, piece))
+	return s
+}
+
+// row sizes one row.
+func (m *measurer) row(of entity) Size {
+	r := Row{Table: m.table, Static: m.Static, Together: m.together, Around: m.around, Span: m.span}
+	for _, c := range m.ColumnsOf(m.table) {
+		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
+		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type)}
+		if at >= 0 {
+			size := &m.Sizes[at]
+			if size.None {
+				continue
+			}
+			cell.Bytes = evaluate(size.Bytes, of)
+			if size.Cells != nil {
+				cell.Count = evaluate(size.Cells, of)
+			}
+		}
+		if c.Role == schemas.Partition || c.Role == schemas.Clustering {
+			r.Key = append(r.Key, cell.Bytes)
+			continue
+		}
+		r.Cells = append(r.Cells, cell)
+		if cell.Count > 0 {
+			m.largest = max(m.largest, cell.Bytes/cell.Count)
+		}
+	}
+	if m.key == nil {
+		m.key = make([]float64, len(m.table.Partition))
+	}
+	for i := range m.key {
+		m.key[i] += r.Key[i]
+	}
+	m.rows++
+	return m.engine.Row(&r)
+}
+
+// declared returns an error that says what to write, if no table of a schema
+// declares its rows. If some do, a forecast takes the others to be empty.
+func declared(s *schemas.Schema) error {
+	for _, t := range s.Tables {
+		if len(t.Rows) > 0 {
+			return nil
+		}
+	}
+	t := s.Tables[0]
+	at, where, form := t.Pos.In(s.File), "in table "+t.Name, "rows: [%s]"
+	if strings.Contains(at, ".cql:") {
+		where, form = "before CREATE TABLE "+t.Name, "-- rows: %s"
+	}
+	return fmt.Errorf("%s: no table of schema %s declares its rows of mail, which a forecast needs; "+
+		"write, %s for example, %s, or for rows that are not mail %s", at, s.Name, where,
+		fmt.Sprintf(form, "{each: message, partition: folder, sizes: {COLUMN: BYTES}}"),
+		fmt.Sprintf(form, "{each: order, per: {day: 5000}, sizes: {COLUMN: BYTES}}"))
 }

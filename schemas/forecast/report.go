@@ -1,6 +1,17 @@
 package forecast
 
-import "slices"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
+)
 
 // Report is a forecast as it is printed, and as JSON.
 type Report struct {
@@ -41,31 +52,37 @@ type GroupReport struct {
 	Table string `json:"table"`
 	Each  string `json:"each"`
 	// Count, and the partitions of these quantiles, at each of the years.
-	Count   []float64    `json:"count"`
-	Median  []PartReport `json:"median"`
-	P999    []PartReport `json:"p99.9"`
-	Largest []PartReport `json:"largest"`
+	Count   []float64 `json:"count"`
+	Median  []Part    `json:"median"`
+	P999    []Part    `json:"p99.9"`
+	Largest []Part    `json:"largest"`
 }
 
-// PartReport is one partition.
-type PartReport struct {
-	Bytes      float64 `json:"bytes"`
-	Rows       float64 `json:"rows"`
-	Cells      float64 `json:"cells"`
-	Tombstones float64 `json:"tombstones"`
+// Time is in years after the start.
+type Time float64
+
+// Never is the time of a limit that is not passed within the last of Years.
+var Never = Time(math.Inf(1))
+
+// MarshalJSON writes Never as null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t == Never {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(t))
 }
 
-// LimitReport is when a limit is passed. Times are years after the start; nil is not
-// within the last of Years.
+// LimitReport is when the partitions of a table that hold the rows of one kind of entity pass a limit: 0 if they
+// have. Limits of cells and tables have no Each, and Median and P999 are Never.
 type LimitReport struct {
-	Limit   string   `json:"limit"`
-	Hard    bool     `json:"refused"`
-	Source  string   `json:"source"`
-	Table   string   `json:"table"`
-	Each    string   `json:"each,omitempty"`
-	Median  *float64 `json:"median_years"`
-	P999    *float64 `json:"p99.9_years"`
-	Largest *float64 `json:"largest_years"`
+	Limit   string `json:"limit"`
+	Hard    bool   `json:"refused"`
+	Source  string `json:"source"`
+	Table   string `json:"table"`
+	Each    string `json:"each,omitempty"`
+	Median  Time   `json:"median_years"`
+	P999    Time   `json:"p99.9_years"`
+	Largest Time   `json:"largest_years"`
 }
 
 // OutsideReport is what a store of blobs has at each of the years, in one copy.
@@ -120,9 +137,9 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 			gr := GroupReport{Table: t.Name, Each: g.Each}
 			for _, y := range years {
 				gr.Count = append(gr.Count, g.Count(y))
-				gr.Median = append(gr.Median, partReport(g.Quantile(0.5, y)))
-				gr.P999 = append(gr.P999, partReport(g.Quantile(0.999, y)))
-				gr.Largest = append(gr.Largest, partReport(g.Quantile(1, y)))
+				gr.Median = append(gr.Median, g.Quantile(0.5, y))
+				gr.P999 = append(gr.P999, g.Quantile(0.999, y))
+				gr.Largest = append(gr.Largest, g.Quantile(1, y))
 			}
 			r.Partitions = append(r.Partitions, gr)
 		}
@@ -135,16 +152,7 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 		}
 		r.Outside = append(r.Outside, o)
 	}
-	for _, l := range f.Limits(slices.Max(years)) {
-		lr := LimitReport{
-			Limit: l.Limit.Name, Hard: l.Limit.Hard, Source: l.Limit.Source, Table: l.Table.Name,
-			Median: within(l.Median), P999: within(l.P999), Largest: within(l.Largest),
-		}
-		if l.Group != nil {
-			lr.Each = l.Group.Each
-		}
-		r.Limits = append(r.Limits, lr)
-	}
+	r.Limits = f.Limits(slices.Max(years))
 	return r
 }
 
@@ -162,12 +170,195 @@ func (r *Report) Scale(rows float64) {
 	}
 }
 
-func partReport(p Part) PartReport { return PartReport{p.Bytes, p.Rows, p.Cells, p.Tombstones} }
-
-// within returns a time, or nil for Never.
-func within(years float64) *float64 {
-	if years == Never {
-		return nil
+// WriteText writes a report in lines of at most 80 columns.
+func (r *Report) WriteText(to io.Writer) error {
+	w := &writer{to: to}
+	if r.Workload == "" {
+		w.line("%s on %s with the rows that the schema declares", r.Schema, r.Engine)
+	} else {
+		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
+		w.line("%s users, %s folders, %s messages; %s new messages per day",
+			count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
+		w.line("Each user receives %s messages a day on average; --per-day N changes that.",
+			strconv.FormatFloat(r.Daily/float64(max(1, r.Users)), 'g', 3, 64))
 	}
-	return &years
+	w.line("Sizes are those of one copy, compacted and not compressed.")
+	w.tables(r)
+	w.partitions(r)
+	w.limits(r)
+	if c := r.Compressed; c != nil {
+		w.line("")
+		w.line("Compression, not counted above: %s in blocks of %dKiB leaves %s of raw", c.Compressor, c.Block>>10,
+			share(c.Raw))
+		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies),
+			share(c.Attachments), c.Messages)
+	}
+	return w.err
 }
+
+type writer struct {
+	to  io.Writer
+	err error
+}
+
+func (w *writer) line(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.to, format+"\n", args...)
+	}
+}
+
+// table writes rows in columns: as many as left says at the left, and then numbers.
+func (w *writer) table(left int, rows [][]string) {
+	w.line("\n%s", strings.TrimSuffix(words.Table(rows, left, 0), "\n"))
+}
+
+func (w *writer) tables(r *Report) {
+	last, rows := 0, "ROWS"
+	if r.Years[0] > 0 {
+		last = len(r.Years) - 1
+		rows += " IN " + strings.ToUpper(after(r.Years[last]))
+		counts := [][]string{{"ROWS"}}
+		for _, t := range r.Tables {
+			counts = append(counts, numbers(count, t.Rows, t.Table))
+		}
+		w.overYears(r, counts)
+	}
+	sizes, undeclared := [][]string{{"TABLE", rows}}, ""
+	for _, t := range r.Tables {
+		if t.Undeclared {
+			undeclared += " " + t.Table
+		}
+		sizes = append(sizes, numbers(words.Size, t.Bytes, t.Table, count(t.Rows[last])))
+	}
+	sizes = append(sizes, numbers(words.Size, r.Space.Files, "all", ""),
+		numbers(words.Size, r.Space.Disk, "disk for "+words.Plural(r.Replicas, "replica"), ""))
+	for _, o := range r.Outside {
+		sizes = append(sizes, numbers(words.Size, o.Bytes, "files in "+o.Store, count(o.Files[last])))
+	}
+	w.overYears(r, sizes)
+	if len(r.Outside) > 0 {
+		w.line("The files are outside the engine, in one copy; all and disk are without them.")
+	}
+	w.line("Disk includes %s free space for compaction:", share(r.Space.Room))
+	w.line("%s.", r.Space.Why)
+	if undeclared != "" {
+		w.line("No row estimate, because the schema has no rows, for:%s.", undeclared)
+	}
+}
+
+// numbers adds a cell for each number to a row.
+func numbers(write func(float64) string, all []float64, row ...string) []string {
+	for _, n := range all {
+		row = append(row, write(n))
+	}
+	return row
+}
+
+// overYears writes rows that end with a number for each of the years.
+func (w *writer) overYears(r *Report, rows [][]string) {
+	for _, y := range r.Years {
+		rows[0] = append(rows[0], strings.ToUpper(after(y)))
+	}
+	w.table(1, rows)
+}
+
+func (w *writer) partitions(r *Report) {
+	first := "NOW"
+	if r.Years[0] > 0 {
+		first = "IN " + strings.ToUpper(after(r.Years[0]))
+	}
+	sizes := [][]string{{"PARTITIONS " + first, "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
+	last := len(r.Years) - 1
+	head := "LARGEST"
+	if last > 0 {
+		head += " IN " + strings.ToUpper(after(r.Years[last]))
+	}
+	largest := [][]string{{head, "EACH", "SIZE", "ROWS", "CELLS", "TOMBSTONES"}}
+	for _, g := range r.Partitions {
+		sizes = append(sizes, []string{
+			g.Table, g.Each, count(g.Count[0]),
+			words.Size(g.Median[0].Bytes), words.Size(g.P999[0].Bytes), words.Size(g.Largest[0].Bytes),
+		})
+		p := g.Largest[last]
+		largest = append(largest, []string{
+			g.Table, g.Each, words.Size(p.Bytes), count(p.Rows),
+			count(p.Cells), count(p.Tombstones),
+		})
+	}
+	w.table(2, sizes)
+	w.table(2, largest)
+}
+
+func (w *writer) limits(r *Report) {
+	horizon := after(r.Years[len(r.Years)-1])
+	if len(r.Limits) == 0 {
+		w.line("\nNo limit of %s is passed within %s.", r.Engine, horizon)
+		return
+	}
+	rows := [][]string{{"LIMIT PASSED BY", "MEDIAN", "P99.9", "LARGEST"}}
+	limit := ""
+	for _, l := range r.Limits {
+		if l.Limit != limit {
+			limit = l.Limit
+			what := "warned of"
+			if l.Hard {
+				what = "refused"
+			}
+			rows = append(rows, []string{limit + " (" + what + ")"})
+		}
+		name := "  " + l.Table
+		if l.Each != "" {
+			name += ", of each " + l.Each
+		}
+		rows = append(rows, []string{name, passed(l.Median), passed(l.P999), passed(l.Largest)})
+	}
+	w.table(1, rows)
+	w.line("Times are after the start; a dash is not within %s. --json names the", horizon)
+	w.line("source of each limit.")
+}
+
+func passed(at Time) string {
+	if at == Never {
+		return "–"
+	}
+	return after(float64(at))
+}
+
+// after writes a time after the start.
+func after(years float64) string {
+	days := years * 365
+	switch {
+	case years == 0:
+		return "now"
+	case years == schemas.Years("month"):
+		return "1 month"
+	case days < 1.5:
+		return "1 day"
+	case days < 100:
+		return fmt.Sprintf("%.0f days", days)
+	case years == 1:
+		return "1 year"
+	case years == float64(int(years)):
+		return fmt.Sprintf("%.0f years", years)
+	}
+	return fmt.Sprintf("%.1f years", years)
+}
+
+// count writes a number with commas, or with a unit from 10 million on.
+func count(n float64) string {
+	switch {
+	case n >= 1e10:
+		return fmt.Sprintf("%.1f bn", n/1e9)
+	case n >= 1e7:
+		return fmt.Sprintf("%.1f m", n/1e6)
+	case n > 0 && n < 0.95:
+		return fmt.Sprintf("%.1f", n)
+	}
+	s := strconv.FormatFloat(n, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func share(f float64) string { return fmt.Sprintf("%.0f%%", 100*f) }

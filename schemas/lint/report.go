@@ -7,9 +7,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -228,3 +231,145 @@ func wrap(w io.Writer, lead, text string, width int) {
 }
 
 const indent = "    "
+
+// Baseline are the findings of an earlier report, with how often each was found. Lines
+// and messages do not count, so that a finding stays the same when its file changes.
+type Baseline map[findingKey]int
+
+// findingKey has the statement of an imported pattern in place of its name, which follows from the statements
+// before it.
+type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Statement, Part string }
+
+func (k findingKey) unnamed() findingKey {
+	if k.Statement != "" {
+		k.Pattern = ""
+	}
+	return k
+}
+
+// ReadBaseline reads what WriteJSON wrote. Findings that were accepted are no part of it.
+func ReadBaseline(text []byte) (Baseline, error) {
+	var saved struct {
+		Schemas []struct {
+			Schema   string
+			Findings []struct {
+				findingKey
+				Accepted string
+			} `json:"findings"`
+		} `json:"schemas"`
+	}
+	if err := strict.JSON(text, &saved); err != nil {
+		return nil, fmt.Errorf("%w; expected the output of schema lint --json", err)
+	}
+	if saved.Schemas == nil {
+		return nil, fmt.Errorf("no schemas in it; expected the output of schema lint --json")
+	}
+	b := make(Baseline)
+	for _, s := range saved.Schemas {
+		for _, f := range s.Findings {
+			if f.Accepted == "" {
+				f.Schema = s.Schema
+				b[f.unnamed()]++
+			}
+		}
+	}
+	return b, nil
+}
+
+// Mark marks the findings of a report that the baseline has (Finding.Known), and takes
+// them out of it: what is left in the end is no longer found.
+func (b Baseline) Mark(r *Report) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		key := findingKey{r.Name, f.Rule.ID, f.Engine, f.Table, f.Pattern, f.Statement, f.Part}.unnamed()
+		if f.Accepted == "" && b[key] > 0 {
+			f.Known = true
+			b[key]--
+		}
+	}
+}
+
+// Left returns how many findings of a schema the baseline still has.
+func (b Baseline) Left(schema string) (n int) {
+	for key, times := range b {
+		if key.Schema == schema {
+			n += times
+		}
+	}
+	return n
+}
+
+// object is a part of a SARIF log.
+type object = map[string]any
+
+// WriteSARIF writes reports as a SARIF 2.1.0 log (OASIS standard, 27 March 2020), which code hosts show next to
+// the lines of a change. Accepted findings have the suppression inSource. Version is mailbench's.
+func WriteSARIF(w io.Writer, reports []*Report, version string) error {
+	rules, results, at := []object{}, []object{}, make(map[string]int)
+	for i, r := range Rules() {
+		at[r.ID] = i
+		first, _, _ := strings.Cut(r.Doc, ". ")
+		rules = append(rules, object{
+			"id": r.ID, "shortDescription": object{"text": strings.TrimSuffix(first, ".") + "."},
+			"fullDescription": object{"text": r.Doc},
+			"help":            object{"text": r.Do + "\n\nSource: " + r.Source}, "helpUri": r.Page(),
+			"defaultConfiguration": object{"level": r.Severity}, // note, warning and error are SARIF's words, too
+		})
+	}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			results = append(results, result(&f, at[f.Rule.ID]))
+		}
+	}
+	return encode(w, object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+		"runs": []object{{
+			"tool":       object{"driver": object{"name": "mailbench schema lint", "version": version, "rules": rules}},
+			"columnKind": "unicodeCodePoints", "results": results,
+		}},
+	})
+}
+
+// result is a finding of the rule with an index.
+func result(f *Finding, rule int) object {
+	location := object{"physicalLocation": object{
+		"artifactLocation": object{"uri": fileURI(f.File)},
+		"region":           object{"startLine": f.Line, "startColumn": f.Column},
+	}}
+	logical := []object{}
+	for _, of := range [][2]string{{"table", f.Table}, {"pattern", f.Pattern}} {
+		if of[1] != "" {
+			logical = append(logical, object{"kind": of[0], "name": of[1]})
+		}
+	}
+	location["logicalLocations"] = logical
+	out := object{
+		"ruleId": f.Rule.ID, "ruleIndex": rule, "level": f.Severity,
+		"message": object{"text": f.subject() + ": " + f.Message}, "locations": []object{location},
+	}
+	if f.Known {
+		out["baselineState"] = "unchanged"
+	}
+	if f.Accepted != "" {
+		out["suppressions"] = []object{{"kind": "inSource", "justification": f.Accepted}}
+	}
+	return out
+}
+
+// fileURI returns a file's name as a URI reference: a relative name without "./", an absolute
+// one with file://.
+func fileURI(file string) string {
+	u := url.URL{Path: clean(file)}
+	if filepath.IsAbs(file) {
+		u.Scheme = "file"
+	}
+	return u.String()
+}
+
+// clean is the path of a file as CI services know it: they do not find one with "./".
+func clean(file string) string {
+	if file == "" {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(file))
+}
