@@ -40,7 +40,7 @@ func Format(s *Schema) []byte {
 	mapping(root, "patterns", s.Patterns, func(p *Pattern) (string, *yaml.Node) { return p.Name, formatPattern(p) })
 	root.texts("variants may add", s.Additions)
 	mapping(root, "workflow", s.Workflow, func(step Step) (string, *yaml.Node) {
-		return step.Pattern.Name, textList(namesOf(step.Next))
+		return step.Pattern.Name, textList(Names(step.Next))
 	})
 	return encode(root.node())
 }

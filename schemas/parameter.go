@@ -70,7 +70,7 @@ func (s *Schema) With(values map[string]int) (*Schema, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		q := s.Parameter(name)
 		if q == nil {
-			return nil, strict.Unknown("parameter of "+s.Name, name, namesOf(s.Parameters)...)
+			return nil, strict.Unknown("parameter of "+s.Name, name, Names(s.Parameters)...)
 		}
 		if err := q.Check(values[name]); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)

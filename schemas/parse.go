@@ -49,7 +49,7 @@ func parse(
 		values:  values,
 	}
 	if root := p.Document(src, "a schema (schema, name, tables, patterns)"); root != nil {
-		if of := variantOf(root); of != nil {
+		if of := valueOf(root, variantKey); of != nil {
 			p.variant(root, of, find)
 		} else {
 			p.parse(root)
@@ -229,7 +229,7 @@ func (s *section) number(key string) (int, *Parameter) {
 	if q := s.p.schema.Parameter(n.Value); q != nil {
 		return q.Value, q
 	}
-	s.p.Unknown(n, "parameter", n.Value, "in "+what, namesOf(s.p.schema.Parameters))
+	s.p.Unknown(n, "parameter", n.Value, "in "+what, Names(s.p.schema.Parameters))
 	return 0, nil
 }
 
@@ -337,8 +337,8 @@ func (s *section) imported() *Pos {
 	return &Pos{Line: line, Column: 1, File: text[:i]}
 }
 
-// named has a name.
-type named interface {
+// Named is a part of a schema that has a name.
+type Named interface {
 	comparable
 	named() string
 }
@@ -350,7 +350,7 @@ func (p *Pattern) named() string   { return p.Name }
 func (q *Parameter) named() string { return q.Name }
 
 // find returns the one that has a name, or nil.
-func find[T named](all []T, name string) (none T) {
+func find[T Named](all []T, name string) (none T) {
 	for _, one := range all {
 		if one.named() == name {
 			return one
@@ -359,8 +359,8 @@ func find[T named](all []T, name string) (none T) {
 	return none
 }
 
-// namesOf are the names of all.
-func namesOf[T named](all []T) []string {
+// Names are the names of all.
+func Names[T Named](all []T) []string {
 	names := make([]string, len(all))
 	for i, one := range all {
 		names[i] = one.named()
@@ -369,10 +369,10 @@ func namesOf[T named](all []T) []string {
 }
 
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.
-func pick[T named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {
+func pick[T Named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {
 	one := find(all, name)
 	if one == none {
-		p.Unknown(n, what, name, where, namesOf(all))
+		p.Unknown(n, what, name, where, Names(all))
 	}
 	return one
 }

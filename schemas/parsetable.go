@@ -268,7 +268,4 @@ func (r *tableReader) hints(t *Table, f section) {
 }
 
 // columnNames lists a table's columns: key, static, plain.
-func columnNames(t *Table) []string { return namesOf(t.all()) }
-
-// Names are the columns' names.
-func Names(cs []*Column) []string { return namesOf(cs) }
+func columnNames(t *Table) []string { return Names(t.all()) }

@@ -24,18 +24,6 @@ func BaseOf(name string) string {
 	return base
 }
 
-// variantOf returns the value of "variant of", or nil if the file is no variant.
-func variantOf(root *yaml.Node) *yaml.Node {
-	if root.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(root.Content); i += 2 {
-			if root.Content[i].Value == variantKey {
-				return root.Content[i+1]
-			}
-		}
-	}
-	return nil
-}
-
 // variant reads a variant: the file of its base with the changes of root. Each node
 // keeps its place in the file that it is from.
 func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, error)) {
@@ -82,15 +70,12 @@ func (p *parser) comesFrom(n *yaml.Node, file string) {
 
 // variantName checks that a variant is called BASE@WORD.
 func (p *parser) variantName(root *yaml.Node, base string) {
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if name := root.Content[i+1]; root.Content[i].Value == "name" {
-			if BaseOf(name.Value) != base {
-				p.Fail(name, "a variant of %s must be called %s@WORD, found %s", base, base, strict.Found(name))
-			}
-			return
-		}
+	name := valueOf(root, "name")
+	if name == nil {
+		p.Fail(root, `no key "name"; expected "name: %s@WORD", the name of the variant`, base)
+	} else if BaseOf(name.Value) != base {
+		p.Fail(name, "a variant of %s must be called %s@WORD, found %s", base, base, strict.Found(name))
 	}
-	p.Fail(root, `no key "name"; expected "name: %s@WORD", the name of the variant`, base)
 }
 
 // overlay returns base with the changes of patch: mappings are merged key by key, ~
@@ -102,10 +87,7 @@ func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
 	merged := *base
 	merged.Content = slices.Clone(base.Content)
 	p.Origins[&merged] = p.Origins[base]
-	var known []string
-	for i := 0; i+1 < len(base.Content); i += 2 {
-		known = append(known, base.Content[i].Value)
-	}
+	known := strict.KeysOf(base)
 	for _, e := range p.Mapping(patch, where) {
 		at := 2 * slices.Index(known, e.Name)
 		removed := e.Value.ShortTag() == "!!null"

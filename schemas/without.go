@@ -183,10 +183,7 @@ func (s *Schema) WithRows(table, text string) (*Schema, error) {
 
 // valueOf returns the value of a key of a mapping, or nil.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			return n.Content[i+1]
 		}

@@ -337,5 +337,5 @@ func tableName(p *schemas.Pattern) string {
 	return p.Table.Name
 }
 
-// names lists columns for messages.
-func names(cs []*schemas.Column) string { return strings.Join(schemas.Names(cs), ", ") }
+// names lists columns and patterns for messages.
+func names[T schemas.Named](all []T) string { return strings.Join(schemas.Names(all), ", ") }

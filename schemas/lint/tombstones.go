@@ -77,7 +77,7 @@ var tombstoneRules = []*Rule{{
 	ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
 	table: func(c *checker, t *schemas.Table) {
 		if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
-			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", patternNames(c.changes(t)))
+			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", names(c.changes(t)))
 		}
 	},
 }, {
@@ -115,7 +115,7 @@ func (c *checker) deletes(t *schemas.Table) []*schemas.Pattern {
 func (c *checker) grace(t *schemas.Table, low, high int, format string) {
 	n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
 	if deletes := c.deletes(t); err == nil && low <= n && n <= high && len(deletes) > 0 {
-		c.atTable(t, format, n, patternNames(deletes))
+		c.atTable(t, format, n, names(deletes))
 	}
 }
 

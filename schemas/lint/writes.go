@@ -39,8 +39,8 @@ var writeRules = []*Rule{{
 		plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
 			func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
 		if len(conditional) > 0 && len(plain) > 0 {
-			c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", patternNames(conditional),
-				patternNames(plain))
+			c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", names(conditional),
+				names(plain))
 		}
 	},
 }, {
@@ -70,7 +70,7 @@ var writeRules = []*Rule{{
 			return add.Columns[0].Type.Kind != schemas.Counter
 		})
 		if len(counters) > 0 {
-			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, patternNames(counters))
+			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, names(counters))
 		}
 	},
 }, {
@@ -85,7 +85,7 @@ var writeRules = []*Rule{{
 				len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
 				(c.putTogether(t, copied) || repeats(t, copied)) {
 				c.atTable(copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
-					t.Name, patternNames(deletes))
+					t.Name, names(deletes))
 			}
 		}
 	},
@@ -183,14 +183,6 @@ func (c *checker) guarantee(p *schemas.Pattern) string {
 		return what + ", which no engine does atomically"
 	}
 	return fmt.Sprintf("%s (atomic: %s), which is atomic on %s only", what, p.Atomic, strings.Join(able, " and "))
-}
-
-func patternNames(ps []*schemas.Pattern) string {
-	words := make([]string, len(ps))
-	for i, p := range ps {
-		words[i] = p.Name
-	}
-	return strings.Join(words, ", ")
 }
 
 // putTogether reports whether a batch puts rows into both tables.
