@@ -274,9 +274,11 @@ func (v *run) unsupported() document.Section {
 	for i := range v.loads {
 		for _, left := range v.loads[i].Left {
 			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
-				percent := 100 * left.Share.Share
-				t.Add(document.Text(left.Op), document.Number(percent, ranking.Number(percent)),
-					document.Text(strings.Join(left.Lacking, ", ")))
+				percent := document.Cell{Text: "-", Value: math.NaN()} // no model executed it
+				if of := 100 * left.Share.Share; of > 0 {
+					percent = document.Number(of, ranking.Number(of))
+				}
+				t.Add(document.Text(left.Op), percent, document.Text(strings.Join(left.Lacking, ", ")))
 			}
 		}
 	}
@@ -311,7 +313,8 @@ func omissions(l *ranking.Load) (all []warning) {
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
 			all = append(all, warning{
-				fmt.Sprintf("fewer fields (%s: %s, %.0f%% of the load)", strings.Join(who, ", "), share.Op, 100*l.Covers*share.Share),
+				fmt.Sprintf("fewer fields (%s: %s, %.0f%% of the load)", strings.Join(who, ", "), share.Op,
+					100*l.Covers*share.Share),
 				fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models", share.Op,
 					strings.Join(who, ", ")),
 			})

@@ -66,7 +66,9 @@ var changesReading = map[results.Code]bool{
 
 // gather adds a cell to the notice of the same phase, verdict and code as n.
 func gather(all []Notice, n Notice, c *results.Cell) []Notice {
-	at := slices.IndexFunc(all, func(o Notice) bool { return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase })
+	at := slices.IndexFunc(all, func(o Notice) bool {
+		return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase
+	})
 	if at < 0 {
 		at, all = len(all), append(all, n)
 	}

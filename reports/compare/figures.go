@@ -54,10 +54,12 @@ var measures = []*Measure{
 }
 
 // highestRate is that of a search.
-var highestRate = &Measure{Name: maxRate, Limit: 0.10, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
-	rate, _ := o.maxRate()
-	return math.Log(rate)
-}}
+var highestRate = &Measure{
+	Name: maxRate, Limit: 0.10, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
+		rate, _ := o.maxRate()
+		return math.Log(rate)
+	},
+}
 
 // Names are the names of all metrics.
 func Names() (names []string) {

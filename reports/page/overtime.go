@@ -115,9 +115,9 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 		times := timeChart(name+": latency of successful operations", ps, latency)
 		trace(&rates, "ok", ps, func(in *results.Interval) float64 { return in.PerSecond(in.OK) })
 		failed := trace(&rates, "failed", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Failed) })
-		unknown := trace(&rates, "of unknown outcome", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) })
+		unknown := trace(&rates, "unknown", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) })
 		rates.Lines = slices.DeleteFunc(rates.Lines, func(l document.Line) bool {
-			return l.Name == "failed" && failed == 0 || l.Name == "of unknown outcome" && unknown == 0
+			return l.Name == "failed" && failed == 0 || l.Name == "unknown" && unknown == 0
 		})
 		trace(&times, "p50", ps, func(in *results.Interval) float64 { return float64(in.P50) })
 		trace(&times, "p99", ps, func(in *results.Interval) float64 { return float64(in.P99) })

@@ -5,6 +5,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -12,6 +13,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/diagram"
@@ -65,7 +68,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"command": commandLine,
+	"command": func(words []string) string { return shellquote.Join(words...) },
 	"styleclass": func(s document.Style) string {
 		return [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}[s]
 	},
@@ -97,30 +100,7 @@ type fact struct{ Label, Text string }
 
 // repeat is the command that repeats the run whose results are in a folder of that name.
 func repeat(name string) string {
-	if name == "" {
-		name = "DIR"
-	}
-	return "mailbench run --from " + shellWord(name)
-}
-
-// shellWord quotes a word for a shell if it needs that.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// commandLine writes the words of a command as they can be given to a shell.
-func commandLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shellWord(w)
-	}
-	return strings.Join(quoted, " ")
+	return "mailbench run --from " + shellquote.Join(cmp.Or(name, "DIR"))
 }
 
 func sortedFacts(settings map[string]string) []fact {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
@@ -27,7 +29,7 @@ func several(sources []Source) *document.Document {
 		label := "run " + strconv.Itoa(i+1)
 		d.Facts = append(d.Facts, fmt.Sprintf("%s: %s, started %s, took %s; %s", label, cmp.Or(s.Name, s.Run.Workload.Name),
 			s.Run.Started, words.Duration(s.Run.Seconds*1e9), reports.MachineLine(&s.Run.Environment)))
-		labels, names = append(labels, label), append(names, shellWord(cmp.Or(s.Name, "DIR")))
+		labels, names = append(labels, label), append(names, shellquote.Join(cmp.Or(s.Name, "DIR")))
 		each = append(each, aboutRun(s, label))
 	}
 	if r := union(sources); r != nil {

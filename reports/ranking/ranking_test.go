@@ -182,7 +182,7 @@ func TestNotRanked(t *testing.T) {
 	for i := range r.Cells {
 		r.Cells[i].Verdict = results.Invalid
 	}
-	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: the latencies below are no base", "(most trials are invalid)")
+	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(most trials are invalid)")
 }
 
 // Of a few invalid trials the others count.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Sentence is a part of the verdict. Lead is a word such as Why; "" for the verdict itself.
@@ -21,6 +23,7 @@ func (l *Load) Verdict() []Sentence {
 	}
 	if len(l.Models) < 2 {
 		add("", l.alone())
+		add("Not supported", l.lacked())
 		return all
 	}
 	add("", l.headline())
@@ -48,16 +51,31 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if !m.Ranked() {
-		s += " These latencies are no base for a decision: " + m.NotRanked + "."
+		s += " Do not decide by these latencies: " + m.NotRanked + "."
 	}
 	return s
+}
+
+// lacked names the operations that a single model does not support.
+func (l *Load) lacked() string {
+	var ops []string
+	for _, left := range l.Left {
+		offered := func(c *results.Cell) bool { o := c.Ops[left.Op]; return o.Offered() }
+		if !slices.ContainsFunc(l.Models[0].Cells, offered) {
+			ops = append(ops, left.Op)
+		}
+	}
+	if len(ops) == 0 {
+		return ""
+	}
+	return joined(ops) + "."
 }
 
 // headline names the models that share the first place, and compares the others with the first.
 func (l *Load) headline() string {
 	ranked := l.ranked()
 	if len(ranked) == 0 {
-		return "No model is ranked by " + l.By.Name() + ": the latencies below are no base for a decision."
+		return "No model is ranked by " + l.By.Name() + ": do not decide by the latencies below."
 	}
 	first, rest := ranked[:l.First], ranked[l.First:]
 	best := "fastest"
