@@ -118,23 +118,35 @@ func (n Names) Part(model, engine string) string {
 // AchievedRates says how many operations a second the schedule of an open loop offered to each
 // model, and how many were executed, both as medians of the trials; "" if there was no schedule.
 func (s *Section) AchievedRates(n Names) string {
-	var parts []string
-	for _, cs := range trials.Columns(s.Cells) {
+	return eachModel("throughput, achieved of offered operations/s: ", []Section{*s}, n, func(cs trials.Column) string {
 		var offered, achieved []float64
 		for _, c := range cs {
 			if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
 				offered, achieved = append(offered, o.Rate), append(achieved, o.Achieved)
 			}
 		}
-		if len(offered) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", n.Part(cs[0].Model, cs[0].Engine),
-				words.Amount(results.Median(achieved)), words.Amount(results.Median(offered))))
+		if len(offered) == 0 {
+			return ""
+		}
+		return words.Amount(results.Median(achieved)) + " of " + words.Amount(results.Median(offered))
+	})
+}
+
+// eachModel joins what is said of each model's trials, each text once, after a title; "" if there is nothing to say.
+func eachModel(title string, all []Section, n Names, said func(cs trials.Column) string) string {
+	var parts []string
+	for _, s := range all {
+		for _, cs := range trials.Columns(s.Cells) {
+			part := n.Part(cs[0].Model, cs[0].Engine) + " " + said(cs)
+			if !strings.HasSuffix(part, " ") && !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "throughput, achieved of offered operations/s: " + strings.Join(parts, ", ")
+	return title + strings.Join(parts, ", ")
 }
 
 // Troubled reports whether operations of the section failed or have an unknown

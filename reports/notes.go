@@ -16,73 +16,51 @@ import (
 // measured phases, as medians of the trials. Values of a store that fits its cache show
 // nothing about one that does not.
 func Regime(all []Section, n Names) string {
-	var parts []string
-	for _, s := range all {
-		for _, cs := range trials.Columns(s.Cells) {
-			var data, ratio []float64
-			for _, c := range cs {
-				if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
-					continue
-				}
-				data = append(data, float64(c.Engines.DiskBytes))
-				if c.Engines.CacheBytes > 0 {
-					ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
-				}
-			}
-			if len(data) == 0 {
+	return eachModel("data on disk (times the cache): ", all, n, func(cs trials.Column) string {
+		var data, ratio []float64
+		for _, c := range cs {
+			if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
 				continue
 			}
-			part := n.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(results.Median(data))
-			if len(ratio) > 0 {
-				part += fmt.Sprintf(" (%.2f)", results.Median(ratio))
-			}
-			if !slices.Contains(parts, part) {
-				parts = append(parts, part)
+			data = append(data, float64(c.Engines.DiskBytes))
+			if c.Engines.CacheBytes > 0 {
+				ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
 			}
 		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "data on disk (times the cache): " + strings.Join(parts, ", ")
+		switch {
+		case len(data) == 0:
+			return ""
+		case len(ratio) == 0:
+			return words.Size(results.Median(data))
+		}
+		return fmt.Sprintf("%s (%.2f)", words.Size(results.Median(data)), results.Median(ratio))
+	})
 }
 
 // Floors says what the harness and each model cost by themselves.
 func Floors(r *results.Run) string {
-	type span struct{ least, most *results.Floor }
-	var order []string
-	spans := map[string]span{}
-	var parts []string
+	var order, parts []string
+	of := map[string][]*results.Floor{} // by model
 	for i := range r.Floor {
 		f := &r.Floor[i]
 		switch {
 		case f.Error != "":
-			who := f.Model
-			if who == "" {
-				who = "harness"
-			}
-			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, f.Error))
+			parts = append(parts, fmt.Sprintf("%s not measured (%s)", cmp.Or(f.Model, "harness"), f.Error))
 		case f.Model == "":
 			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation",
 				words.Duration(f.NS), words.Amount(f.Allocs)))
 		default:
-			s, ok := spans[f.Model]
-			if !ok {
-				order, s = append(order, f.Model), span{f, f}
+			if of[f.Model] == nil {
+				order = append(order, f.Model)
 			}
-			if f.NS < s.least.NS {
-				s.least = f
-			}
-			if f.NS > s.most.NS {
-				s.most = f
-			}
-			spans[f.Model] = s
+			of[f.Model] = append(of[f.Model], f)
 		}
 	}
+	longer := func(a, b *results.Floor) int { return cmp.Compare(a.NS, b.NS) }
 	for _, m := range order {
-		s := spans[m]
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, words.Duration(s.least.NS), s.least.Op,
-			words.Duration(s.most.NS), s.most.Op))
+		least, most := slices.MinFunc(of[m], longer), slices.MaxFunc(of[m], longer)
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, words.Duration(least.NS), least.Op,
+			words.Duration(most.NS), most.Op))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -57,16 +57,24 @@ func (c *Comparison) Document() *document.Document {
 	open := section("inconclusive", "Inconclusive", "the interval includes both no difference and one that matters")
 	rest := section("rest", "All other metrics", "")
 	rest.Fold = true
+	unclear := map[string][]string{} // metrics by why they have no verdict and no interval
+	var whys []string
 	rates, alike := map[string]bool{}, 0 // all operations of a closed loop have one rate, which is shown once
 	for _, l := range c.lines() {
-		to := &rest
+		to, interval := &rest, l.kind.Timed() && l.Low != nil
 		switch {
 		case l.kind.whole:
 			to = &load
 		case l.Verdict == Worse || l.Verdict == Better:
 			to = &changed
-		case l.Verdict == CannotTell && l.kind.Timed() && l.Low != nil:
+		case l.Verdict == CannotTell && interval:
 			to = &open
+		}
+		if l.Verdict == CannotTell && l.Why != "" && !interval {
+			if unclear[l.Why] == nil {
+				whys = append(whys, l.Why)
+			}
+			unclear[l.Why] = append(unclear[l.Why], l.cell.Model+" "+l.Operation.String()+" "+l.Name)
 		}
 		row := document.Row{Group: l.cell.Subject.String(), Cells: l.cells()}
 		if l.kind.Name == "rate" && to != &rest {
@@ -85,10 +93,10 @@ func (c *Comparison) Document() *document.Document {
 		open.Fold = true
 		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", n, open.Lead))
 	}
-	c.unclear(func(count, names string) {
-		verdict.Say(document.Warn, "Inconclusive", count)
-		rest.Note(document.Plain, "Inconclusive", names)
-	})
+	for _, why := range whys {
+		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), "metric")+": "+why)
+		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
+	}
 	d.Sections = []document.Section{verdict}
 	for _, s := range []document.Section{load, changed, open, rest} {
 		if len(s.Table.Rows)+len(s.Notes) > 0 {
@@ -197,24 +205,6 @@ func (f *Figure) drawn() *document.Range {
 		r.Low, r.High = at(*f.Low), at(*f.High)
 	}
 	return r
-}
-
-// unclear says of metrics that are inconclusive and have no interval why: how many there are, and which.
-func (c *Comparison) unclear(say func(count, names string)) {
-	of := map[string][]string{}
-	var whys []string
-	for _, l := range c.lines() {
-		if l.Verdict != CannotTell || l.Why == "" || l.kind.Timed() && l.Low != nil {
-			continue
-		}
-		if of[l.Why] == nil {
-			whys = append(whys, l.Why)
-		}
-		of[l.Why] = append(of[l.Why], l.cell.Model+" "+l.Operation.String()+" "+l.Name)
-	}
-	for _, why := range whys {
-		say(words.Plural(len(of[why]), "metric")+": "+why, why+": "+strings.Join(of[why], ", "))
-	}
 }
 
 // Conclusion is the result of the comparison in one line.
