@@ -2,9 +2,9 @@
 //
 // It takes two sides of saved runs, BASE and NEW. Cells of the same model, engine and
 // phase are a pair, and an operation in all their trials is a series (pairs.go). Runs that differ in more
-// than the build are refused (differ.go). Times and rates are compared by a test over trials (stats.go),
-// counters almost exactly (counted.go). Gates say which differences
-// matter (gates.go). A Comparison is the result, as a document or JSON.
+// than the build are refused (differ.go). Times and rates are compared by a test over trials, counters almost
+// exactly (stats.go). Gates say which differences matter (gates.go). A Comparison is the result, as a document
+// or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
