@@ -270,3 +270,20 @@ func TestNoticeNamesTrials(t *testing.T) {
 		t.Errorf("the other doubts are %v, want %s", all, want)
 	}
 }
+
+// A warning says how large its effect is.
+func TestSizesOfDoubts(t *testing.T) {
+	for want, d := range map[string]results.Doubt{
+		"3%":            {Text: "queued: 3% of the operations found all 32 workers busy"},
+		"600µs":         {Text: "client delay: p50 50µs, p99 600µs; latency does not include it"},
+		"+20%":          {Text: "drifting: the service time went from 1ms to 1.2ms (+20%; 99% interval +10% to +30%)"},
+		"12ms":          {Text: "drifting: the service time went from 1ms to 12ms (any more; 99% interval +10% to any more)"},
+		"700MB":         {Text: "debt grows: the compaction debt grew by 700MB; measure longer, or lower the rate"},
+		"47 operations": {Text: "dropped: never started", Ops: []results.OpCount{{Op: "open", Count: 40}, {Op: "purge", Count: 7}}},
+		"":              {Text: "not warm: service times were not steady at the end of the warm-up"},
+	} {
+		if _, got := sizeOf(&d); got != want {
+			t.Errorf("%s: %q, want %q", d.Text, got, want)
+		}
+	}
+}

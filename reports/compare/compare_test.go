@@ -577,3 +577,19 @@ func TestOutputs(t *testing.T) {
 func text(c *Comparison, w io.Writer, width int, all bool) error {
 	return document.Terminal{Width: width, Full: all}.Write(w, c.Document())
 }
+
+// The ratio of a metric is that of the values next to it, of trials in pairs and not.
+func TestRatioIsOfItsValues(t *testing.T) {
+	base, fresh := pairOf(5) // too few for pairs
+	change(fresh, "list", slower(1.2))
+	for _, c := range []*Comparison{sampleComparison(t), compared(t, base, fresh, "*", false)} {
+		for i := range c.Cells {
+			for j := range c.Cells[i].Figures {
+				f := &c.Cells[i].Figures[j]
+				if f.Ratio != nil && math.Abs(*f.New / *f.Base / *f.Ratio - 1) > 1e-9 {
+					t.Errorf("%s %s: %g to %g, ratio %g", f.Operation, f.Name, *f.Base, *f.New, *f.Ratio)
+				}
+			}
+		}
+	}
+}

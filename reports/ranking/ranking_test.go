@@ -302,3 +302,11 @@ func TestDroppedPercentile(t *testing.T) {
 	}
 	has(t, said(l), "1.00 on average, and more than 1% of the operations were dropped.")
 }
+
+// A single model names the operations that it does not support, and no others that never succeeded.
+func TestNotSupported(t *testing.T) {
+	l := one(t, planted(1, steady, map[string]map[string]results.Op{"a": {
+		"list": op(800, 100e3, 120e3, 1, 20, 1000), "seen": {Support: results.NotOffered}, "move": {Failed: 3, Support: results.Native},
+	}}), Typical)
+	has(t, said(l), "Not supported: seen.")
+}
