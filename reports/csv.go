@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,26 +31,29 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 	_ = out.Write(csvHead)
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		times := func(ok int64, ns ...int64) []string { return times(ok > 0, ns...) }
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
-			row := func(op string, counts ...string) {
-				_ = out.Write(append([]string{
+			write := func(op string, o results.Outcomes) {
+				line := []string{
 					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
-					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), op,
-				}, counts...))
+					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), field(op),
+				}
+				for _, n := range []int64{o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge} {
+					line = append(line, integer(n))
+				}
+				for _, ns := range []int64{o.P50, o.P99, o.Max} {
+					if line = append(line, ""); o.OK > 0 {
+						line[len(line)-1] = integer(ns)
+					}
+				}
+				_ = out.Write(append(line, field(c.Point)))
 			}
-			each := func(op string, o results.Outcomes) {
-				row(field(op), append([]string{
-					integer(o.OK), integer(o.NotFound), integer(o.Failed), integer(o.Unknown), integer(o.Dropped), integer(o.TooLarge),
-				}, append(times(o.OK, o.P50, o.P99, o.Max), field(c.Point))...)...)
+			write(csvAll, in.Outcomes)
+			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
+				write(name, in.Ops[name])
 			}
-			each(csvAll, in.Outcomes)
-			for _, name := range sortedOps(in.Ops) {
-				each(name, in.Ops[name])
-			}
-			for _, name := range sortedOps(in.Streams) {
-				each(name+"/"+csvAll, in.Streams[name])
+			for _, name := range slices.Sorted(maps.Keys(in.Streams)) {
+				write(name+"/"+csvAll, in.Streams[name])
 			}
 		}
 	}
@@ -57,26 +61,6 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 		return fmt.Errorf("write CSV: %w", out.Error())
 	}
 	return nil
-}
-
-func sortedOps(ops map[string]results.Outcomes) []string {
-	var names []string
-	for name := range ops {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// times are empty if they are not known.
-func times(known bool, ns ...int64) []string {
-	all := make([]string, len(ns))
-	for i, n := range ns {
-		if known {
-			all[i] = integer(n)
-		}
-	}
-	return all
 }
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }

@@ -105,18 +105,15 @@ type rowView struct {
 	Remark string
 }
 
+// shownCell is a cell whose range is in the units of rangeWidth.
 type shownCell struct {
 	document.Cell
 	Left  bool
 	Class string
-	Range *rangeView
 }
 
-// rangeView is a range in the units of rangeWidth.
-type rangeView struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
-
-// Box is the width of the middle half.
-func (r *rangeView) Box() float64 { return max(1, r.ThreeQuarters-r.Quarter) }
+// Box is the width of the middle half of the range.
+func (c *shownCell) Box() float64 { return max(1, c.Range.ThreeQuarters-c.Range.Quarter) }
 
 // rangeWidth is the width of the chart of ranges.
 const rangeWidth = 300
@@ -143,11 +140,13 @@ func (v *sectionView) table() {
 			row.Group, last = r.Group, r.Group
 		}
 		for i, c := range v.Table.Shown(n) {
-			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
-			if c.Range != nil && at != nil {
-				r := c.Range
-				cell.Range = &rangeView{at(r.Low), at(r.Quarter), at(r.Typical), at(r.ThreeQuarters), at(r.High), at(r.Mean)}
+			if r := c.Range; r != nil && at != nil {
+				c.Range = &document.Range{
+					Low: at(r.Low), Quarter: at(r.Quarter), Typical: at(r.Typical), ThreeQuarters: at(r.ThreeQuarters),
+					High: at(r.High), Mean: at(r.Mean),
+				}
 			}
+			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
 			if c.Heat > 0 {
 				v.Drawn = v.Table.Columns[i].Help
 			}
