@@ -143,20 +143,26 @@ func (c *Caller) Spread(ctx context.Context, batch drivers.Statement, n int, siz
 	return nil
 }
 
-// Failed adds the model, the operation and the account to an error, if there is one.
-func (c *Caller) Failed(op string, a *Account, err error) error {
-	if err == nil {
-		return nil
+// Failed adds the model, the operation and the account to the error that an operation returns, if
+// there is one: an operation defers it. A verb in op is that of a name.
+func (c *Caller) Failed(err *error, a *Account, op string, name ...string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %s of %s: %w", c.model, named(op, name), a.Address, *err)
 	}
-	return fmt.Errorf("%s: %s of %s: %w", c.model, op, a.Address, err)
 }
 
 // FailedIn is Failed with the folder too.
-func (c *Caller) FailedIn(op string, f *Folder, err error) error {
-	if err == nil {
-		return nil
+func (c *Caller) FailedIn(err *error, f *Folder, op string, name ...string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %s in folder %q of %s: %w", c.model, named(op, name), f.Name, f.Account.Address, *err)
 	}
-	return fmt.Errorf("%s: %s in folder %q of %s: %w", c.model, op, f.Name, f.Account.Address, err)
+}
+
+func named(op string, name []string) string {
+	for _, n := range name {
+		op = fmt.Sprintf(op, n)
+	}
+	return op
 }
 
 // NoRaw implements Raw for a model that keeps no raw messages. The model's mailbox embeds it.

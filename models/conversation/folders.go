@@ -29,15 +29,12 @@ func newFolder(a *models.Account, name string, id [16]byte) *models.Folder {
 
 // CreateUser implements models.Mailbox. An account exists if it takes part in a
 // conversation. An account without folders exists after it joins one.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
-	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
-}
-
-func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	defer m.Failed(&err, a, "creation")
 	if len(folders) > 0 {
 		if err := models.CheckFolders(folders); err != nil {
-			return err
+			return a, err
 		}
 	}
 	m.Calls.Reset()
@@ -48,7 +45,7 @@ func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []s
 			m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), ref(f), drivers.Boolean(false))
 		}
 	}
-	err := m.Unused(ctx, m.anyConversation, drivers.Text(a.Address))
+	err = m.Unused(ctx, m.anyConversation, drivers.Text(a.Address))
 	if err == nil && len(folders) > 0 {
 		err = m.takePart(ctx, a.Folders[0], true)
 	}
@@ -58,7 +55,7 @@ func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []s
 	for i := 0; i < len(folders) && err == nil; i++ {
 		err = m.setTitle(ctx, a.Folders[i])
 	}
-	return err
+	return a, err
 }
 
 // takePart makes a conversation one of the user's, unless that name is taken.
@@ -73,13 +70,14 @@ func (m *mailbox) setTitle(ctx context.Context, f *models.Folder) error {
 }
 
 // CreateFolder implements models.Mailbox.
-func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (_ *models.Folder, err error) {
 	f := newFolder(a, name, conversationOf(a.Address, name))
-	err := m.takePart(ctx, f, false)
+	defer m.FailedIn(&err, f, "creation")
+	err = m.takePart(ctx, f, false)
 	if err == nil {
 		err = m.setTitle(ctx, f)
 	}
-	return f, m.FailedIn("creation", f, err)
+	return f, err
 }
 
 // Join implements models.Poster. The folder has the title of the conversation as its
@@ -104,18 +102,20 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 }
 
 // Leave implements models.Poster.
-func (m *mailbox) Leave(ctx context.Context, f *models.Folder) error {
-	_, err := m.S.Write(ctx, m.leave, m.With(drivers.Text(f.Account.Address), drivers.Text(f.Name)))
-	return m.FailedIn("leave", f, err)
+func (m *mailbox) Leave(ctx context.Context, f *models.Folder) (err error) {
+	defer m.FailedIn(&err, f, "leave")
+	_, err = m.S.Write(ctx, m.leave, m.With(drivers.Text(f.Account.Address), drivers.Text(f.Name)))
+	return err
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "login")
 	if address == "" { // some engines refuse an empty key
-		return nil, m.Failed("login", a, models.ErrNotFound)
+		return nil, models.ErrNotFound
 	}
-	err := m.S.Read(ctx, m.conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -126,23 +126,24 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	if err == nil && len(a.Folders) == 0 {
 		err = models.ErrNotFound
 	}
-	return a, m.Failed("login", a, err)
+	return a, err
 }
 
 // Folders implements models.Mailbox. The source design keeps no numbers.
-func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
-	err := m.S.Read(ctx, m.conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
+	defer m.Failed(&err, a, "folders")
+	return m.S.Read(ctx, m.conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		return yield(models.FolderInfo{Name: row[0].Str()})
 	})
-	return m.Failed("folders", a, err)
 }
 
 // Stats implements models.Mailbox: it reads the viewers of every message.
-func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
+	defer m.FailedIn(&err, f, "stats")
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread}
 	m.me = f.Account.Address
 	if err := m.S.Read(ctx, m.numbers, m.With(ref(f)), m.onNumbers); err != nil {
-		return models.Stats{}, m.FailedIn("stats", f, err)
+		return models.Stats{}, err
 	}
 	return m.stats, nil
 }

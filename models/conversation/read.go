@@ -45,30 +45,33 @@ func (m *mailbox) isSeen(by drivers.Value) bool {
 // List implements models.Mailbox: the newest N messages, with their content.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.FailedIn(&err, f, "list")
 	var from drivers.Value
 	if !after.IsZero() {
 		from = idOf(after)
 	}
-	return m.FailedIn("list", f, m.list(ctx, m.newest, f, m.With(ref(f), from, drivers.Bigint(int64(limit))), yield))
+	return m.list(ctx, m.newest, f, m.With(ref(f), from, drivers.Bigint(int64(limit))), yield)
 }
 
 // Slice implements models.Slicer.
 func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Time, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.FailedIn(&err, f, "slice")
 	args := m.With(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)),
 		drivers.Bigint(int64(limit)))
-	return m.FailedIn("slice", f, m.list(ctx, m.between, f, args, yield))
+	return m.list(ctx, m.between, f, args, yield)
 }
 
 // BySender implements models.SenderSearcher.
 func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
 	by, most := drivers.Text(sender), drivers.Bigint(int64(limit))
 	if f != nil {
-		return m.FailedIn("search by sender", f, m.list(ctx, m.bySenderIn, f, m.With(ref(f), by, most), yield))
+		defer m.FailedIn(&err, f, "search by sender")
+		return m.list(ctx, m.bySenderIn, f, m.With(ref(f), by, most), yield)
 	}
 	if err := m.list(ctx, m.bySender, nil, m.With(by, most), yield); err != nil {
 		return fmt.Errorf("conversation: messages of sender %s: %w", sender, err)
@@ -88,12 +91,13 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folde
 }
 
 // Open implements models.Mailbox.
-func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
+	defer m.FailedIn(&err, f, "open")
 	m.open = o
-	err := m.get(ctx, m.message, f, h, m.onMessage)
+	err = m.get(ctx, m.message, f, h, m.onMessage)
 	m.open = nil
 	if err != nil {
-		return m.FailedIn("open", f, err)
+		return err
 	}
 	o.Handle, o.Date = h, models.TimeOf([16]byte(h[:16]))
 	o.Known = models.KnowFrom | models.KnowDate | models.KnowSeen
@@ -116,17 +120,15 @@ func (m *mailbox) messageRow(row []drivers.Value) (err error) {
 // Attachment implements models.Mailbox.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
-) (int64, error) {
+) (_ int64, err error) {
+	defer m.FailedIn(&err, f, "attachment %q", name)
 	m.w, m.written = w, 0
-	err := models.ErrNotFound
+	err = models.ErrNotFound
 	if !h.IsZero() {
 		err = m.ReadOne(ctx, m.attachment, m.With(ref(f), idOf(h), drivers.Text(name)), m.onAttachment)
 	}
 	m.w = nil
-	if err != nil {
-		return m.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
-	}
-	return m.written, nil
+	return m.written, err
 }
 
 func (m *mailbox) attachmentRow(row []drivers.Value) (err error) {
@@ -139,11 +141,12 @@ func (m *mailbox) attachmentRow(row []drivers.Value) (err error) {
 
 // Flag implements models.Mailbox. It adds the folder's owner to the viewers of a message, or
 // removes the owner.
-func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
+	defer m.FailedIn(&err, f, "flag")
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	err := m.get(ctx, m.seenBy, f, h, m.onSeen)
+	err = m.get(ctx, m.seenBy, f, h, m.onSeen)
 	if err == nil && m.read != on {
 		st := m.unseen
 		if on {
@@ -151,7 +154,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		}
 		err = m.writeSeen(ctx, st, f, h, f.Account.Address)
 	}
-	return m.FailedIn("flag", f, err)
+	return err
 }
 
 func (m *mailbox) seenRow(row []drivers.Value) error {
@@ -161,12 +164,13 @@ func (m *mailbox) seenRow(row []drivers.Value) error {
 
 // Seen implements models.Seer. It does not read the list, but it checks that the
 // message exists: an append to a deleted message would bring back an empty row.
-func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) error {
-	err := m.get(ctx, m.exists, f, h, m.onExists)
+func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) (err error) {
+	defer m.FailedIn(&err, f, "seen")
+	err = m.get(ctx, m.exists, f, h, m.onExists)
 	if err == nil {
 		err = m.writeSeen(ctx, m.seen, f, h, who)
 	}
-	return m.FailedIn("seen", f, err)
+	return err
 }
 
 func (m *mailbox) existsRow([]drivers.Value) error { return nil }
@@ -180,8 +184,11 @@ func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models
 }
 
 // SeenBy implements models.Seer.
-func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle, yield func(who string) error) error {
-	err := m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
+func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
+	yield func(who string) error,
+) (err error) {
+	defer m.FailedIn(&err, f, "seen by")
+	return m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
 		for _, who := range row[0].Elems() {
 			if err := yield(who.Str()); err != nil {
 				return err
@@ -189,7 +196,6 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 		}
 		return nil
 	})
-	return m.FailedIn("seen by", f, err)
 }
 
 // several reads rows of messages of a conversation in one call, in the order of hs. take takes
@@ -228,24 +234,20 @@ func (m *mailbox) severalRow(row []drivers.Value) error {
 }
 
 // Delete implements models.Mailbox.
-func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	err := m.several(ctx, m.existing, f, hs, m.onExists)
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
+	defer m.FailedIn(&err, f, "delete")
+	err = m.several(ctx, m.existing, f, hs, m.onExists)
 	if err == nil && len(hs) > 0 {
 		err = m.deleteAll(ctx, f, hs)
 	}
-	return m.FailedIn("delete", f, err)
+	return err
 }
 
 // Move implements models.Mailbox. It reads messages in one call, posts them in another conversation
 // in one batch and deletes them in one more. An interruption leaves messages in both; an audit counts them.
-func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	err := m.move(ctx, from, to, hs, handles)
-	m.whole = m.whole[:0]
-	m.Forget()
-	return m.FailedIn("move", from, err)
-}
-
-func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) (err error) {
+	defer m.FailedIn(&err, from, "move")
+	defer m.forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
 		return m.several(ctx, m.existing, from, hs, m.onExists)
@@ -266,6 +268,12 @@ func (m *mailbox) move(ctx context.Context, from, to *models.Folder, hs, handles
 		}
 	}
 	return nil
+}
+
+// forget clears the messages of a move.
+func (m *mailbox) forget() {
+	m.whole = m.whole[:0]
+	m.Forget()
 }
 
 // readWhole reads messages to post them again. It keeps those that come first, no more than

@@ -9,20 +9,17 @@ import (
 
 // Flag implements models.Mailbox. It reads and then writes, so two workers at once
 // can count one change twice. The source design's counters and plain columns allow that.
-func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
+	defer m.FailedIn(&err, f, "flag")
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
-}
-
-func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
 	m.Arena.Reset()
-	if err := m.readHandle(ctx, f, h); err != nil || m.shown.read == on {
+	r, overflow := ref(f), overflowOf(h)
+	if err := m.readHandle(ctx, r, h); err != nil || m.shown.read == on {
 		return err
 	}
-	overflow := overflowOf(h)
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(idOf(h)),
+	args := m.With(drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(idOf(h)),
 		drivers.Boolean(on))
 	if _, err := m.S.Write(ctx, m.setRead, args); err != nil {
 		return err
@@ -31,7 +28,7 @@ func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on b
 	if on {
 		unread = -1
 	}
-	m.deltas = append(m.deltas[:0], delta{f, overflow, unread, 0})
+	m.deltas = append(m.deltas[:0], delta{r, overflow, unread, 0})
 	return m.addCounts(ctx)
 }
 
@@ -75,28 +72,23 @@ func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) 
 }
 
 // Delete implements models.Mailbox. The emails stay, since other labels may show them.
-func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
-}
-
-func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
+	defer m.FailedIn(&err, f, "delete")
 	m.begin()
-	if err := m.several(ctx, f, hs); err != nil {
+	if err := m.several(ctx, ref(f), hs); err != nil {
 		return err
 	}
 	for i, h := range hs {
-		m.addHide(f, overflowOf(h), idOf(h), m.here[i].row.read)
+		m.addHide(ref(f), overflowOf(h), idOf(h), m.here[i].row.read)
 	}
 	return m.commit(ctx)
 }
 
 // Move implements models.Mailbox. It writes only rows of labels. If the other folder
 // shows an email already, its row there does not change.
-func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	return m.FailedIn("move", from, m.move(ctx, ref(from), ref(to), hs, handles))
-}
-
-func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
+func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles []models.Handle) (err error) {
+	defer m.FailedIn(&err, in, "move")
+	from, to := ref(in), ref(into)
 	m.begin()
 	if err := m.several(ctx, from, hs); err != nil || len(hs) == 0 {
 		return err
@@ -127,24 +119,15 @@ func (m *mailbox) move(ctx context.Context, from, to *folder, hs, handles []mode
 }
 
 // Label implements models.Labeler.
-func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, label *models.Folder,
+func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, other *models.Folder,
 	on bool,
-) (models.Handle, error) {
-	h, err := m.setLabel(ctx, ref(f), h, ref(label), on)
-	if err != nil {
-		return models.Handle{}, m.FailedIn("label", f, err)
-	}
-	return h, nil
-}
-
-func (m *mailbox) setLabel(ctx context.Context, f *folder, h models.Handle, label *folder,
-	on bool,
-) (models.Handle, error) {
+) (_ models.Handle, err error) {
+	defer m.FailedIn(&err, f, "label")
 	m.begin()
-	if err := m.readHandle(ctx, f, h); err != nil {
+	if err := m.readHandle(ctx, ref(f), h); err != nil {
 		return h, err
 	}
-	id, s := idOf(h), m.shown
+	id, s, label := idOf(h), m.shown, ref(other)
 	if err := m.readCurrentLabel(ctx, label); err != nil {
 		return h, err
 	}

@@ -95,34 +95,31 @@ func checkName(name string) error {
 
 // CreateUser implements models.Mailbox. The source design has no table of users: an account
 // exists if it has a folder.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
-	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
-}
-
-func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	defer m.Failed(&err, a, "creation")
 	if err := models.CheckFolders(folders); err != nil {
-		return err
+		return a, err
 	}
 	for _, name := range folders {
 		if err := checkName(name); err != nil {
-			return err
+			return a, err
 		}
 		a.Folders = append(a.Folders, newFolder(a, name, m.share(0), m.now()))
 	}
-	err := m.Unused(ctx, m.anyFolder, drivers.Text(a.Address))
+	err = m.Unused(ctx, m.anyFolder, drivers.Text(a.Address))
 	if err == nil {
 		err = m.claim(ctx, a, folders[0], true)
 	}
 	if err != nil || len(folders) == 1 {
-		return err
+		return a, err
 	}
 	m.Calls.Reset()
 	for i, name := range folders[1:] {
 		m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
 			drivers.Boolean(false))
 	}
-	return models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
+	return a, models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
 }
 
 // claim creates a folder unless the name is taken.
@@ -136,24 +133,26 @@ func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inb
 }
 
 // CreateFolder implements models.Mailbox.
-func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
-	err := checkName(name)
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (_ *models.Folder, err error) {
+	defer m.Failed(&err, a, "creation of folder %s", name)
+	err = checkName(name)
 	if err == nil {
 		err = m.claim(ctx, a, name, false)
 	}
 	if err != nil {
-		return nil, m.Failed("creation of folder "+name, a, err)
+		return nil, err
 	}
 	return newFolder(a, name, m.share(0), m.now()), nil
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "login")
 	if address == "" { // some engines refuse an empty key
-		return nil, m.Failed("login", a, models.ErrNotFound)
+		return nil, models.ErrNotFound
 	}
-	err := m.S.Read(ctx, m.folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -164,16 +163,17 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	if err == nil && len(a.Folders) == 0 {
 		err = models.ErrNotFound
 	}
-	return a, m.Failed("login", a, err)
+	return a, err
 }
 
 // Folders implements models.Mailbox: Q1. It adds the unread counts of overflow labels
 // to those of their folder.
-func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
+	defer m.Failed(&err, a, "folders")
 	var labels []string
 	var unread []int64
 	user := m.With(drivers.Text(a.Address))
-	err := m.S.Read(ctx, m.unread, user, func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.unread, user, func(row []drivers.Value) error {
 		labels, unread = append(labels, base(row[0].Str())), append(unread, row[1].Int64())
 		return nil
 	})
@@ -188,7 +188,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 			return yield(info)
 		})
 	}
-	return m.Failed("folders", a, err)
+	return err
 }
 
 // folderStats collects a folder's numbers over its labels.
@@ -198,10 +198,11 @@ type folderStats struct {
 }
 
 // Stats implements models.Mailbox.
-func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
+	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
-	err := m.S.Read(ctx, m.sizes, m.With(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
+	err = m.S.Read(ctx, m.sizes, m.With(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
 	if err == nil {
 		m.elems = m.elems[:0]
 		for n := range m.stats.last + 1 {
@@ -210,7 +211,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, er
 		err = m.S.Read(ctx, m.unreadOf, m.With(drivers.Text(r.username), drivers.ListOf(m.elems)), m.onUnread)
 	}
 	if err != nil {
-		return models.Stats{}, m.FailedIn("stats", f, err)
+		return models.Stats{}, err
 	}
 	return m.stats.Stats, nil
 }

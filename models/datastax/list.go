@@ -42,33 +42,29 @@ type held struct {
 // shows none that is much newer than the label after it (see late), which knows since when it is in use.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
-) error {
-	return m.FailedIn("list", f, m.readPage(ctx, ref(f), after, limit, yield))
-}
-
-func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, limit int,
-	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.FailedIn(&err, f, "list")
 	if limit <= 0 {
 		return ctx.Err()
 	}
 	m.Arena.Reset()
-	l, top := &m.list, f.current.Load()
+	r, l := ref(f), &m.list
+	top := r.current.Load()
 	*l = listing{yield: yield, merge: top > 0, asked: l.asked[:0], held: l.held[:0]}
-	if err := m.readLabel(ctx, f, top, after, limit); err != nil || !l.merge {
+	if err := m.readLabel(ctx, r, top, after, limit); err != nil || !l.merge {
 		return err
 	}
 	if l.more && top == 0 { // this process does not know how many labels follow
-		if err := m.readCurrentLabel(ctx, f); err != nil {
+		if err := m.readCurrentLabel(ctx, r); err != nil {
 			return err
 		}
 	}
 	for l.more {
-		top = max(top+1, f.current.Load())
-		if err := m.readLabel(ctx, f, top, after, limit); err != nil {
+		top = max(top+1, r.current.Load())
+		if err := m.readLabel(ctx, r, top, after, limit); err != nil {
 			return err
 		}
-		f.raise(top)
+		r.raise(top)
 	}
 	for n := top; ; {
 		slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
@@ -79,7 +75,7 @@ func (m *mailbox) readPage(ctx context.Context, f *folder, after models.Handle, 
 		if slices.Contains(l.asked, n) {
 			continue
 		}
-		if err := m.readOlderLabel(ctx, f, n, after, limit); err != nil {
+		if err := m.readOlderLabel(ctx, r, n, after, limit); err != nil {
 			return err
 		}
 	}

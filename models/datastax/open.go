@@ -40,15 +40,16 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) er
 
 // Open implements models.Mailbox: Q3. An email does not know which labels show it, nor who has
 // read it, and Open makes no read for that.
-func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
-	err := models.ErrNotFound
+func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
+	defer m.FailedIn(&err, f, "open")
+	err = models.ErrNotFound
 	if !h.IsZero() {
 		m.open = o
 		err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), m.onEmail)
 		m.open = nil
 	}
 	if err != nil {
-		return m.FailedIn("open", f, err)
+		return err
 	}
 	o.Handle, o.Date = h, models.TimeOf(idOf(h))
 	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate
@@ -79,16 +80,14 @@ type download struct {
 // Attachment implements models.Mailbox: Q4, chunks in windows of bounded memory.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
-) (int64, error) {
+) (_ int64, err error) {
+	defer m.FailedIn(&err, f, "attachment %q", name)
 	m.in = download{w: w}
-	err := models.ErrNotFound
+	err = models.ErrNotFound
 	if !h.IsZero() {
 		err = m.readAttachment(ctx, idOf(h), name)
 	}
-	if err != nil {
-		return m.in.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
-	}
-	return m.in.written, nil
+	return m.in.written, err
 }
 
 func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) error {

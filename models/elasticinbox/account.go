@@ -19,15 +19,16 @@ type named struct {
 }
 
 // CreateUser implements models.Mailbox. Label 0 claims the address.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "creation")
 	m.reset()
-	err := models.CheckFolders(folders)
+	err = models.CheckFolders(folders)
 	if err == nil {
 		err = m.createLabel(ctx, address, named{all, "all"})
 	}
 	if err != nil {
-		return nil, m.Failed("creation", a, err)
+		return nil, err
 	}
 	var labels []named
 	for i, name := range folders {
@@ -39,7 +40,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		m.Calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
 	}
 	if err := m.S.Batch(ctx, m.labelsPut, m.Calls.List); err != nil {
-		return nil, m.Failed("creation", a, models.Partly(err))
+		return nil, models.Partly(err)
 	}
 	show(a, labels)
 	return a, nil
@@ -47,7 +48,8 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 
 // CreateFolder implements models.Mailbox. A conditional write claims the label's
 // number. If another worker has claimed it, CreateFolder reads the labels again.
-func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (_ *models.Folder, err error) {
+	defer m.Failed(&err, a, "creation of folder %s", name)
 	for {
 		m.reset()
 		labels, err := m.labels(ctx, a.Address)
@@ -55,7 +57,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			err = models.ErrExists
 		}
 		if err != nil {
-			return nil, m.Failed("creation of folder "+name, a, err)
+			return nil, err
 		}
 		l := freeLabel(labels, name)
 		switch err := m.createLabel(ctx, a.Address, named{l, name}); err {
@@ -63,7 +65,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			return &models.Folder{Name: name, Account: a, Ref: l}, nil
 		case models.ErrExists:
 		default:
-			return nil, m.Failed("creation of folder "+name, a, err)
+			return nil, err
 		}
 	}
 }
@@ -85,17 +87,18 @@ func freeLabel(taken []named, name string) label {
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "login")
 	if address == "" { // some engines refuse an empty key
-		return nil, m.Failed("login", a, models.ErrNotFound)
+		return nil, models.ErrNotFound
 	}
 	labels, err := m.labels(ctx, address)
 	if err == nil && len(labels) == 0 {
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return nil, m.Failed("login", a, err)
+		return nil, err
 	}
 	show(a, labels)
 	return a, nil
@@ -103,14 +106,15 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 
 // Folders implements models.Mailbox: the names from Accounts, the numbers from
 // Counters.
-func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
+	defer m.Failed(&err, a, "folders")
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err == nil {
 		err = m.readCounters(ctx, a.Address, nil)
 	}
 	if err != nil {
-		return m.Failed("folders", a, err)
+		return err
 	}
 	for _, n := range labels {
 		if n.label == all {
@@ -122,7 +126,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 			Unread: t.unread,
 		}
 		if err := yield(info); err != nil {
-			return m.Failed("folders", a, err)
+			return err
 		}
 	}
 	return nil

@@ -11,16 +11,17 @@ import (
 
 // Delete implements models.Mailbox: it moves messages from every label index to the
 // purge index, and counts them off. Metadata and blocks stay, unless the model removes at once.
-func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
+	defer m.Failed(&err, f.Account, "delete")
 	m.reset()
 	if err := m.several(ctx, f, hs); err != nil {
-		return m.Failed("delete", f.Account, err)
+		return err
 	}
 	switch {
 	case len(hs) == 0:
 		return nil
 	case m.deletes == removes:
-		return m.Failed("delete", f.Account, m.remove(ctx, f.Account.Address))
+		return m.remove(ctx, f.Account.Address)
 	}
 	address, now := f.Account.Address, m.now()
 	// Rows of one partition follow each other.
@@ -36,7 +37,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(m.recs[i].purge), drivers.TimeUUID(m.recs[i].id))
 	}
 	m.unlist(address, discardIndex)
-	return m.Failed("delete", f.Account, m.change(ctx, address, m.discard))
+	return m.change(ctx, address, m.discard)
 }
 
 // remove deletes the metadata and index entries of m.recs and counts them off, then their blocks.
@@ -70,18 +71,19 @@ func (m *mailbox) unlist(address string, part int) {
 }
 
 // Restore implements models.Purger: it adds the message to the indexes of the labels in its metadata.
-func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) error {
+func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handle) (err error) {
+	defer m.Failed(&err, a, "restore")
 	m.reset()
 	if h.IsZero() {
-		return m.Failed("restore", a, models.ErrNotFound)
+		return models.ErrNotFound
 	}
 	m.ids = append(m.ids[:0], messageOf(h))
-	err := m.lookup(ctx, a.Address)
+	err = m.lookup(ctx, a.Address)
 	if err == nil && !m.recs[0].deleted {
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return m.Failed("restore", a, err)
+		return err
 	}
 	r := &m.recs[0]
 	for _, l := range r.labels {
@@ -90,7 +92,7 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 	m.Calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
 	m.Calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
 	m.addMessage(r, 1)
-	return m.Failed("restore", a, m.change(ctx, a.Address, m.restore))
+	return m.change(ctx, a.Address, m.restore)
 }
 
 // deletion is an entry of the purge index.
@@ -114,7 +116,8 @@ func (m *mailbox) deletions(ctx context.Context, address string, after drivers.V
 }
 
 // Purge implements models.Purger: it deletes metadata and purge entries, then blocks.
-func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time) (int, error) {
+func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time) (_ int, err error) {
+	defer m.Failed(&err, a, "purge")
 	purged, after := 0, drivers.Value{}
 	for {
 		m.reset()
@@ -125,7 +128,7 @@ func (m *mailbox) Purge(ctx context.Context, a *models.Account, before time.Time
 			purged += n
 		}
 		if err != nil {
-			return purged, m.Failed("purge", a, err)
+			return purged, err
 		}
 		if !more {
 			return purged, nil

@@ -19,7 +19,8 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 			for j := range i {
 				err = m.withdraw(ctx, err, msg, to[j], [16]byte(handles[j][:16]), true)
 			}
-			return m.Failed("delivery", f.Account, err)
+			m.Failed(&err, f.Account, "delivery")
+			return err
 		}
 		handles[i] = handleOf(id)
 	}

@@ -10,7 +10,8 @@ import (
 
 // Flag implements models.Mailbox. It writes a marker, and for Seen the unread counters of all
 // labels that show the message.
-func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
+	defer m.Failed(&err, f.Account, "flag")
 	marker := ""
 	switch flag {
 	case models.Seen:
@@ -18,12 +19,12 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	case models.Answered:
 		marker = answeredMarker
 	default:
-		return m.Failed("flag", f.Account, models.ErrNotOffered) // a star is a label here
+		return models.ErrNotOffered // a star is a label here
 	}
 	m.reset()
 	r, err := m.one(ctx, f, h)
 	if err != nil {
-		return m.Failed("flag", f.Account, err)
+		return err
 	}
 	if was := flag == models.Seen && r.seen || flag == models.Answered && r.answered; was == on {
 		return nil
@@ -44,17 +45,18 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 		}
 		err = models.Partly(m.count(ctx, f.Account.Address))
 	}
-	return m.Failed("flag", f.Account, err)
+	return err
 }
 
 // Label implements models.Labeler.
 func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, l *models.Folder,
 	on bool,
-) (models.Handle, error) {
+) (_ models.Handle, err error) {
+	defer m.Failed(&err, f.Account, "label")
 	m.reset()
 	r, err := m.one(ctx, f, h)
 	if err != nil {
-		return models.Handle{}, m.Failed("label", f.Account, err)
+		return models.Handle{}, err
 	}
 	if r.carries(labelOf(l)) == on {
 		return h, nil
@@ -65,17 +67,18 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 		m.hide(f.Account.Address, labelOf(l))
 	}
 	if err := m.change(ctx, f.Account.Address, m.relabel); err != nil {
-		return models.Handle{}, m.Failed("label", f.Account, err)
+		return models.Handle{}, err
 	}
 	return h, nil
 }
 
 // Move implements models.Mailbox: it replaces one label by another, for all
 // messages at once. A message that has the other label already only loses one.
-func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) (err error) {
+	defer m.Failed(&err, from.Account, "move")
 	m.reset()
 	if err := m.several(ctx, from, hs); err != nil {
-		return m.Failed("move", from.Account, err)
+		return err
 	}
 	copy(handles, hs)
 	if labelOf(from) == labelOf(to) || len(hs) == 0 {
@@ -85,7 +88,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	// Labels are added first: an interruption leaves a message under both, not under none.
 	m.show(address, labelOf(to))
 	m.hide(address, labelOf(from))
-	return m.Failed("move", from.Account, m.change(ctx, address, m.relabel))
+	return m.change(ctx, address, m.relabel)
 }
 
 // show adds a label to the messages of m.recs that do not carry it, in the change in m.Calls.
@@ -193,13 +196,14 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 }
 
 // Stats implements models.Mailbox.
-func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
+	defer m.Failed(&err, f.Account, "stats")
 	m.reset()
 	t := m.tallyOf(labelOf(f))
-	err := m.S.Read(ctx, m.counters, m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
+	err = m.S.Read(ctx, m.counters, m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
 		m.onCounter)
 	if err != nil {
-		return models.Stats{}, m.Failed("stats", f.Account, err)
+		return models.Stats{}, err
 	}
 	s := models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
 	if t.label == all { // the only one whose bytes are counted
@@ -248,22 +252,23 @@ func (m *mailbox) readCounters(ctx context.Context, address string, strange func
 // Recount implements models.Recounter. A counter cannot be set, so Recount adds the difference
 // between the count of the index and the counter. Two recounts at a time would both add it,
 // which the caller must prevent.
-func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
+func (m *mailbox) Recount(ctx context.Context, a *models.Account) (err error) {
+	defer m.Failed(&err, a, "recount")
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err != nil {
-		return m.Failed("recount", a, err)
+		return err
 	}
 	var counted []tally
 	for _, n := range labels {
 		t, err := m.recount(ctx, a.Address, n.label)
 		if err != nil {
-			return m.Failed("recount", a, err)
+			return err
 		}
 		counted = append(counted, t)
 	}
 	if err := m.readCounters(ctx, a.Address, nil); err != nil {
-		return m.Failed("recount", a, err)
+		return err
 	}
 	for i := range m.tally {
 		t := &m.tally[i]
@@ -272,7 +277,7 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) error {
 	for _, t := range counted {
 		m.add(t.label, t.messages, t.unread, t.bytes)
 	}
-	return m.Failed("recount", a, m.count(ctx, a.Address))
+	return m.count(ctx, a.Address)
 }
 
 // recount counts one label from its index.

@@ -80,7 +80,8 @@ func (m *mailbox) id(row []drivers.Value) error {
 // List implements models.Mailbox.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.Failed(&err, f.Account, "list")
 	from := drivers.Value{}
 	if !after.IsZero() {
 		from = messageOf(after)
@@ -89,7 +90,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		m.reset()
 		more, err := m.page(ctx, f.Account.Address, labelOf(f), from, min(limit, maxPage))
 		if err != nil {
-			return m.Failed("list", f.Account, err)
+			return err
 		}
 		for i := range m.recs {
 			r := &m.recs[i]
@@ -98,7 +99,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 			}
 			fill(&m.entry, r)
 			if err := yield(&m.entry); err != nil {
-				return m.Failed("list", f.Account, err)
+				return err
 			}
 			limit--
 		}

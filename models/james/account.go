@@ -17,16 +17,17 @@ import (
 type mailboxID [16]byte
 
 // CreateUser implements models.Mailbox. The empty name claims the address.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "creation")
 	if err := models.CheckFolders(folders); err != nil {
-		return nil, m.Failed("creation", a, err)
+		return nil, err
 	}
 	now := m.now()
 	for _, name := range folders {
 		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))})
 	}
-	err := m.take(ctx, address, "", a.Folders[0].Ref.(mailboxID))
+	err = m.take(ctx, address, "", a.Folders[0].Ref.(mailboxID))
 	if err == nil {
 		m.Calls.Reset()
 		for _, f := range a.Folders {
@@ -37,24 +38,25 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		}
 		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
 	}
-	return a, m.Failed("creation", a, err)
+	return a, err
 }
 
 // CreateFolder implements models.Mailbox. The inbox stays the oldest mailbox, even if another clock was ahead.
-func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (_ *models.Folder, err error) {
+	defer m.Failed(&err, a, "creation of folder %s", name)
 	now := m.now()
 	if inbox := models.TimeOf(a.Folders[0].Ref.(mailboxID)); !now.After(inbox) {
 		now = inbox.Add(time.Microsecond)
 	}
 	f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))}
-	err := m.take(ctx, a.Address, name, f.Ref.(mailboxID))
+	err = m.take(ctx, a.Address, name, f.Ref.(mailboxID))
 	if err == nil {
 		m.Calls.Reset()
 		m.addMailbox(f)
 		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
 	}
 	if err != nil {
-		return nil, m.Failed("creation of folder "+name, a, err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -69,14 +71,15 @@ func (m *mailbox) addMailbox(f *models.Folder) {
 }
 
 // Login implements models.Mailbox: a scan of all mailboxes.
-func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
+	defer m.Failed(&err, a, "login")
 	found, err := m.find(ctx, address)
 	if err == nil && len(found) == 0 {
 		err = models.ErrNotFound
 	}
 	if err != nil {
-		return nil, m.Failed("login", a, err)
+		return nil, err
 	}
 	for _, x := range found {
 		a.Folders = append(a.Folders, &models.Folder{Name: x.name, Account: a, Ref: x.id})
@@ -86,12 +89,13 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 
 // Folders implements models.Mailbox. The scan reads rows that hold the number of
 // messages. The number of unread ones would need another scan for each mailbox.
-func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
+	defer m.Failed(&err, a, "folders")
 	found, err := m.find(ctx, a.Address)
 	for i := 0; i < len(found) && err == nil; i++ {
 		err = yield(models.FolderInfo{Name: found[i].name, Known: models.KnowMessages, Messages: found[i].messages})
 	}
-	return m.Failed("folders", a, err)
+	return err
 }
 
 type found struct {
@@ -117,26 +121,28 @@ func (m *mailbox) find(ctx context.Context, user string) ([]found, error) {
 }
 
 // Subscribe implements models.Subscriber.
-func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder string, on bool) error {
+func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder string, on bool) (err error) {
+	defer m.Failed(&err, a, "subscription")
 	stmt := m.unsubscribe
 	if on {
 		stmt = m.subscribe
 	}
-	_, err := m.S.Write(ctx, stmt, m.With(drivers.Text(a.Address), drivers.Text(folder)))
-	return m.Failed("subscription", a, err)
+	_, err = m.S.Write(ctx, stmt, m.With(drivers.Text(a.Address), drivers.Text(folder)))
+	return err
 }
 
 // Subscriptions implements models.Subscriber.
-func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) error {
+func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) (err error) {
+	defer m.Failed(&err, a, "subscriptions")
 	var folders []string
-	err := m.S.Read(ctx, m.subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		folders = append(folders, row[0].Str())
 		return nil
 	})
 	for i := 0; i < len(folders) && err == nil; i++ {
 		err = yield(folders[i])
 	}
-	return m.Failed("subscriptions", a, err)
+	return err
 }
 
 // Positions of the mailbox row's numbers in the pattern "numbers".

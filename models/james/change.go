@@ -15,7 +15,8 @@ import (
 // flag of a message that is deleted in between leaves a row of one flag, which is no message.
 // A variant's put may be conditional on the message's size, which never changes. Then
 // nothing is read first.
-func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
+	defer m.Failed(&err, f.Account, "flag")
 	stmt := m.flagSeen
 	switch flag {
 	case models.Answered:
@@ -29,14 +30,15 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	}
 	if !m.casFlag {
 		if _, err := m.one(ctx, f, h); err != nil {
-			return m.Failed("flag", f.Account, err)
+			return err
 		}
 	}
-	return m.Failed("flag", f.Account, m.putFlag(ctx, stmt, f, h, drivers.Boolean(on)))
+	return m.putFlag(ctx, stmt, f, h, drivers.Boolean(on))
 }
 
 // UserFlag implements models.UserFlagger.
-func (m *mailbox) UserFlag(ctx context.Context, f *models.Folder, h models.Handle, name string, on bool) error {
+func (m *mailbox) UserFlag(ctx context.Context, f *models.Folder, h models.Handle, name string, on bool) (err error) {
+	defer m.Failed(&err, f.Account, "flag")
 	r, err := m.one(ctx, f, h)
 	if err == nil {
 		names := strings.Fields(string(r.userFlags))
@@ -45,7 +47,7 @@ func (m *mailbox) UserFlag(ctx context.Context, f *models.Folder, h models.Handl
 		}
 		err = m.putFlag(ctx, m.flagUser, f, h, drivers.Text(strings.Join(names, " ")))
 	}
-	return m.Failed("flag", f.Account, err)
+	return err
 }
 
 func (m *mailbox) putFlag(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle, v drivers.Value,
@@ -62,11 +64,12 @@ func (m *mailbox) putFlag(ctx context.Context, st drivers.Statement, f *models.F
 }
 
 // Delete implements models.Mailbox.
-func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
+	defer m.Failed(&err, f.Account, "delete")
 	if err := m.several(ctx, f, hs); err != nil {
-		return m.Failed("delete", f.Account, err)
+		return err
 	}
-	return m.Failed("delete", f.Account, m.removeAll(ctx, f))
+	return m.removeAll(ctx, f)
 }
 
 // removeAll removes the messages of m.recs and subtracts them from the mailbox's count.
@@ -95,7 +98,8 @@ func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 
 // Expunge implements models.UIDs. It scans the range, newest first, and removes the
 // rows page by page. The engine reverses UIDs in keys, not the model.
-func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64) (int, error) {
+func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64) (_ int, err error) {
+	defer m.Failed(&err, f.Account, "expunge")
 	lower, upper := drivers.Bigint(int64(min(from, 1<<63-1))), drivers.Value{}
 	if to > 0 {
 		upper = drivers.Bigint(int64(min(to, 1<<63-1)))
@@ -112,7 +116,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 			err = m.removeAll(ctx, f)
 		}
 		if err != nil {
-			return gone, m.Failed("expunge", f.Account, err)
+			return gone, err
 		}
 		gone += len(m.recs)
 		if len(m.recs) < uidsAtOnce {
@@ -124,29 +128,29 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 
 // Move implements models.Mailbox. It gives each message a new UID and writes its
 // data again. Then one batch makes the new rows visible and removes the old ones.
-func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
+func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) (err error) {
+	defer m.Failed(&err, from.Account, "move")
 	if err := m.several(ctx, from, hs); err != nil {
-		return m.Failed("move", from.Account, err)
+		return err
 	}
 	if from.Ref == to.Ref || len(hs) == 0 {
 		copy(handles, hs)
 		return nil
 	}
 	// Counted at the end: the audit of an interrupted move finds a message in both mailboxes by the counts.
-	var err error
 	if m.lwt.has() {
 		err = m.moveEach(ctx, from, to, handles)
 	} else {
 		err = m.moveAll(ctx, from, to, handles)
 	}
 	if err != nil {
-		return m.Failed("move", from.Account, err)
+		return err
 	}
 	if err = m.countMessages(ctx, from, -int64(len(hs))); err == nil {
 		err = m.countMessages(ctx, to, int64(len(hs)))
 	}
 	if err != nil {
-		return m.Failed("move", from.Account, models.Partly(err))
+		return models.Partly(err)
 	}
 	return nil
 }

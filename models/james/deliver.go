@@ -17,7 +17,8 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 			for j := range i {
 				err = m.withdraw(ctx, err, to[j], uidOf(handles[j]), true)
 			}
-			return m.Failed("delivery", f.Account, err)
+			m.Failed(&err, f.Account, "delivery")
+			return err
 		}
 		handles[i] = handleOf(uid, msg.Raw.Size())
 	}

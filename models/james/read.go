@@ -35,13 +35,14 @@ func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)
 // List implements models.Mailbox: one scan of the metadata family.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.Failed(&err, f.Account, "list")
 	from := drivers.Value{}
 	if !after.IsZero() {
 		from = drivers.Bigint(uidOf(after))
 	}
 	m.yield = yield
-	return m.Failed("list", f.Account, m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onRow))
+	return m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onRow)
 }
 
 // row takes a line of a listing: uid, internal_date, size, seen.
@@ -56,14 +57,15 @@ func (m *mailbox) row(row []drivers.Value) error {
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and
 // counts unread messages by a scan of metadata.
-func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
+	defer m.Failed(&err, f.Account, "stats")
 	total, err := m.number(ctx, f, messageCount)
 	m.unseen = 0
 	if err == nil {
 		err = m.S.Read(ctx, m.unread, m.With(key(f), drivers.Boolean(false)), m.onUnread)
 	}
 	if err != nil {
-		return models.Stats{}, m.Failed("stats", f.Account, err)
+		return models.Stats{}, err
 	}
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, nil
 }

@@ -9,21 +9,19 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Flag implements models.Mailbox.
-func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) error {
+// Flag implements models.Mailbox. It writes the flag if the message exists: a plain put would make a row of a
+// deleted message, of one column.
+func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
+	defer m.FailedIn(&err, f, "flag")
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	return m.FailedIn("flag", f, m.flagSeen(ctx, ref(f), h, on))
-}
-
-// flagSeen writes the flag if the message exists: a plain put would make a row of a deleted message, of one column.
-func (m *mailbox) flagSeen(ctx context.Context, f *folder, h models.Handle, on bool) error {
-	k, err := m.keyOf(f, h)
+	r := ref(f)
+	k, err := m.keyOf(r, h)
 	if err != nil {
 		return err
 	}
-	err = m.Claim(ctx, m.setRead, drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+	err = m.Claim(ctx, m.setRead, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(k.text[:]),
 		drivers.Timestamp(k.created), drivers.Boolean(on))
 	if err == models.ErrExists { // the condition does not hold
 		return models.ErrNotFound
@@ -87,26 +85,23 @@ func (m *mailbox) severalRow(row []drivers.Value) error {
 
 // Delete implements models.Mailbox: all or nothing. The batch deletes the messages only if all of them are
 // there. Where an engine has no such condition, a read comes first, and another client may come in between.
-func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	return m.FailedIn("delete", f, m.delete(ctx, ref(f), hs))
-}
-
-func (m *mailbox) delete(ctx context.Context, f *folder, hs []models.Handle) error {
+func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
+	defer m.FailedIn(&err, f, "delete")
 	if err := m.begin(hs); err != nil {
 		return err
 	}
-	var err error
+	r := ref(f)
 	if m.remove.Pattern().Conditional() {
-		err = m.listIDs(f, hs)
+		err = m.listIDs(r, hs)
 	} else {
-		err = m.several(ctx, m.existing, f, hs, m.onExisting)
+		err = m.several(ctx, m.existing, r, hs, m.onExisting)
 	}
 	if err != nil || len(hs) == 0 {
 		return err
 	}
 	for i, h := range hs {
 		m.key.set(h)
-		m.Calls.Add(only, drivers.Text(f.userID), drivers.Text(f.folderID), m.idList[i], drivers.Timestamp(m.key.created))
+		m.Calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), m.idList[i], drivers.Timestamp(m.key.created))
 	}
 	return m.batch(ctx, m.remove)
 }
@@ -127,15 +122,10 @@ func (m *mailbox) existingRow(*key, []drivers.Value) error { return nil }
 // deleted one of them since. A message keeps its messageId
 // and createdDate, and therefore its place in the order of arrival. Several messages that
 // hold more than MaxRow together are too large.
-func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	err := m.moveAll(ctx, ref(from), ref(to), hs, handles)
-	m.moving = moving{}
-	clear(m.put)
-	m.Forget()
-	return m.FailedIn("move", from, err)
-}
-
-func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []models.Handle) error {
+func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles []models.Handle) (err error) {
+	defer m.FailedIn(&err, in, "move")
+	defer m.forget()
+	from, to := ref(in), ref(into)
 	if err := m.begin(hs); err != nil {
 		return err
 	}
@@ -153,6 +143,13 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *folder, hs, handles []m
 			drivers.Timestamp(m.key.created))
 	}
 	return m.batch(ctx, m.move)
+}
+
+// forget clears the messages of a move.
+func (m *mailbox) forget() {
+	m.moving = moving{}
+	clear(m.put)
+	m.Forget()
 }
 
 // moving is a move of messages whose rows are being read.

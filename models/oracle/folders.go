@@ -38,14 +38,11 @@ func userIDOf(address string) string {
 
 // CreateUser implements models.Mailbox. The source design's credentials stay empty, since
 // the benchmark uses none.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address, Ref: &user{userIDOf(address)}}
-	return a, m.Failed("creation", a, m.createUser(ctx, a, folders))
-}
-
-func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []string) error {
+	defer m.Failed(&err, a, "creation")
 	if err := models.CheckFolders(folders); err != nil {
-		return err
+		return a, err
 	}
 	id := drivers.Text(a.Ref.(*user).id)
 	m.Calls.Reset()
@@ -54,16 +51,16 @@ func (m *mailbox) createUser(ctx context.Context, a *models.Account, folders []s
 		a.Folders = append(a.Folders, f)
 		m.Calls.Add(only, id, drivers.Text(ref(f).folderID), drivers.Text(name))
 	}
-	err := m.Claim(ctx, m.insertUser, id, drivers.Text(a.Address), drivers.Text(""))
-	if err != nil {
-		return err
+	if err := m.Claim(ctx, m.insertUser, id, drivers.Text(a.Address), drivers.Text("")); err != nil {
+		return a, err
 	}
-	return models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
+	return a, models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
 }
 
 // CreateFolder implements models.Mailbox. Workers compete for the next folder number.
 // One that loses checks again whether the name is taken.
-func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (*models.Folder, error) {
+func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name string) (_ *models.Folder, err error) {
+	defer m.Failed(&err, a, "creation of folder %s", name)
 	for {
 		last, taken := uint32(0), false
 		err := m.readFolders(ctx, a, func(number uint32, n string) error {
@@ -84,7 +81,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			}
 		}
 		if err != nil {
-			return nil, m.Failed("creation of folder "+name, a, err)
+			return nil, err
 		}
 	}
 }
@@ -111,9 +108,10 @@ func folderNumber(id string) (uint32, error) {
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
-	err := m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	defer m.Failed(&err, a, "login")
+	err = m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		a.Ref = &user{row[0].Str()}
 		return nil
 	})
@@ -124,7 +122,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 		})
 	}
 	if err != nil {
-		return nil, m.Failed("login", a, err)
+		return nil, err
 	}
 	// As text, 10 comes before 2.
 	slices.SortFunc(a.Folders, func(x, y *models.Folder) int { return int(ref(x).number) - int(ref(y).number) })
@@ -132,17 +130,18 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 }
 
 // Folders implements models.Mailbox. The source design stores no counters.
-func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) error {
-	err := m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
-	return m.Failed("folders", a, err)
+func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
+	defer m.Failed(&err, a, "folders")
+	return m.readFolders(ctx, a, func(_ uint32, name string) error { return yield(models.FolderInfo{Name: name}) })
 }
 
 // Stats implements models.Mailbox, by reading every message of the folder.
-func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (models.Stats, error) {
+func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
+	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
 	if err := m.S.Read(ctx, m.numbers, m.With(drivers.Text(r.userID), drivers.Text(r.folderID)), m.onNumbers); err != nil {
-		return models.Stats{}, m.FailedIn("stats", f, err)
+		return models.Stats{}, err
 	}
 	return m.stats, nil
 }

@@ -18,10 +18,11 @@ const knownOfRow = models.KnowFrom | models.KnowSubject | models.KnowDate | mode
 // List implements models.Mailbox: a page of the inbox by arrival.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
-) error {
+) (err error) {
+	defer m.FailedIn(&err, f, "list")
 	r := ref(f)
 	if m.sorts {
-		return m.FailedIn("list", f, m.sortPage(ctx, r, after, limit, yield))
+		return m.sortPage(ctx, r, after, limit, yield)
 	}
 	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
 		drivers.Bigint(int64(limit)))
@@ -30,7 +31,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
 	m.yield, m.folder = yield, r
-	return m.FailedIn("list", f, m.S.Read(ctx, m.inbox, args, m.onInbox))
+	return m.S.Read(ctx, m.inbox, args, m.onInbox)
 }
 
 // inboxRow takes a row. A list does not show the columns after its first six.
@@ -112,12 +113,13 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h mo
 }
 
 // Open implements models.Mailbox.
-func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
+	defer m.FailedIn(&err, f, "open")
 	m.open = o
-	err := m.get(ctx, m.message, ref(f), h, m.onMessage)
+	err = m.get(ctx, m.message, ref(f), h, m.onMessage)
 	m.open = nil
 	if err != nil {
-		return m.FailedIn("open", f, err)
+		return err
 	}
 	o.Handle, o.Known, o.Date, o.Flags = h, knownOfRow, time.UnixMicro(m.key.created).UTC(), 0
 	if o.Seen {
@@ -139,25 +141,19 @@ func (m *mailbox) messageRow(row []drivers.Value) (err error) {
 // Attachment implements models.Mailbox.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
-) (int64, error) {
-	m.written = 0
-	if err := m.readAttachment(ctx, ref(f), h, name, w); err != nil {
-		return m.written, m.FailedIn(fmt.Sprintf("attachment %q", name), f, err)
-	}
-	return m.written, nil
-}
-
-func (m *mailbox) readAttachment(ctx context.Context, f *folder, h models.Handle, name string, w io.Writer) error {
-	k, err := m.keyOf(f, h)
+) (_ int64, err error) {
+	defer m.FailedIn(&err, f, "attachment %q", name)
+	r := ref(f)
+	k, err := m.keyOf(r, h)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	m.w = w
-	args := m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+	m.w, m.written = w, 0
+	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(k.text[:]),
 		drivers.Timestamp(k.created), drivers.Text(name))
 	err = m.ReadOne(ctx, m.attachment, args, m.onAttachment)
 	m.w = nil
-	return err
+	return m.written, err
 }
 
 func (m *mailbox) attachmentRow(row []drivers.Value) error {
@@ -176,10 +172,10 @@ const nestedFolder = 11
 // are a call of their own.
 func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 	yield func(folder string, e *models.Entry) error,
-) error {
+) (err error) {
+	defer m.Failed(&err, a, "nested read")
 	apart := m.nested.Emulates() != nil
 	names, shown := map[uint32]string{}, map[uint32]bool{}
-	var err error
 	if apart {
 		err = m.readFolders(ctx, a, func(number uint32, name string) error {
 			names[number] = name
@@ -210,5 +206,5 @@ func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 			err = yield(name, nil)
 		}
 	}
-	return m.Failed("nested read", a, err)
+	return err
 }
