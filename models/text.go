@@ -13,6 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
+
 	"github.com/mailbench/mailbench/models/mail"
 )
 
@@ -38,38 +41,21 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 // and holds no more than a piece in memory.
 func TextLen(c mail.Content) (int64, error) {
 	size := c.Size()
-	var piece [32 << 10]byte
-	kept := 0 // bytes at the beginning of the piece: a character that the one before cut in two
-	for off := int64(0); off < size; {
-		b := piece[:kept+int(min(size-off, int64(len(piece)-kept)))]
-		if err := mail.ReadFull(c, b[kept:], off); err != nil {
-			return 0, err
-		}
-		first := off == 0
-		off += int64(len(b) - kept)
-		whole := len(b)
-		if off < size {
-			whole = wholeRunes(b)
-		}
-		if !utf8.Valid(b[:whole]) || first && bytes.HasPrefix(b, []byte(textMarker)) {
-			return int64(len(textMarker)) + (size+2)/3*4, nil
-		}
-		kept = copy(piece[:], b[whole:])
+	head := make([]byte, min(size, int64(len(textMarker))))
+	if err := mail.ReadFull(c, head, 0); err != nil {
+		return 0, err
 	}
-	return size, nil
-}
-
-// wholeRunes returns the length of b without a last character that more bytes would complete.
-func wholeRunes(b []byte) int {
-	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(b[i]) {
-			if !utf8.FullRune(b[i:]) {
-				return i
-			}
-			break
-		}
+	n, err := int64(0), encoding.ErrInvalidUTF8
+	if string(head) != textMarker {
+		n, err = io.Copy(io.Discard, transform.NewReader(io.NewSectionReader(c, 0, size), encoding.UTF8Validator))
 	}
-	return len(b)
+	switch {
+	case err == encoding.ErrInvalidUTF8:
+		return int64(len(textMarker)) + (size+2)/3*4, nil
+	case err == nil && n < size:
+		err = io.ErrUnexpectedEOF
+	}
+	return size, err
 }
 
 // encodeInPlace replaces dst[at:], which may be many megabytes, by the marker and base64.

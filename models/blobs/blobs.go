@@ -230,7 +230,8 @@ func missing(err error) error {
 	return err
 }
 
-// Remove removes a blob. It is no error if there is none. A removal that a loss of power undoes leaves a blob without a message.
+// Remove removes a blob. It is no error if there is none. A removal that a loss of power undoes leaves a
+// blob without a message.
 func (s *Store) Remove(id [16]byte) error {
 	_, name := place(id)
 	root, err := s.open()

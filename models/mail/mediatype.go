@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/htmlindex"
 )
 
 // withoutComments replaces each comment (RFC 5322) by a blank. One that does not end is no comment.
@@ -224,11 +223,11 @@ func decoded2231(s, charset string) string {
 	if charset == "" || utf8.ValidString(s) && strings.EqualFold(charset, "utf-8") {
 		return s
 	}
-	e, err := htmlindex.Get(charset)
+	r, err := encodedWords.CharsetReader(charset, strings.NewReader(s))
 	if err != nil {
 		return s
 	}
-	b, err := io.ReadAll(e.NewDecoder().Reader(strings.NewReader(s)))
+	b, err := io.ReadAll(r)
 	if err != nil {
 		return s
 	}
@@ -247,14 +246,7 @@ type BytesContent []byte
 
 // ReadAt implements io.ReaderAt.
 func (b BytesContent) ReadAt(p []byte, off int64) (int, error) {
-	if off >= int64(len(b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+	return bytes.NewReader(b).ReadAt(p, off)
 }
 
 // Size implements Content.

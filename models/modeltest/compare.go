@@ -443,24 +443,12 @@ func (diff *differential) checkRanges(g models.RangeReader, m message, raw mail.
 		{0, 10 * size},
 	} {
 		off, n := max(0, r[0]), r[1]
-		w := contentChecker{want: section{raw, min(off, size), min(n, max(0, size-off))}}
+		w := contentChecker{want: io.NewSectionReader(raw, min(off, size), min(n, max(0, size-off)))}
 		got, err := g.RawRange(diff.ctx, m.in.got, m.got, off, n, &w)
 		if err := w.done(got, err); err != nil {
 			diff.t.Fatalf("%d bytes from %d on of a message of %d: %v", n, off, size, err)
 		}
 	}
-}
-
-// section is n bytes of a content from off on.
-type section struct {
-	mail.Content
-	off, n int64
-}
-
-func (s section) Size() int64 { return s.n }
-
-func (s section) ReadAt(p []byte, off int64) (int, error) {
-	return io.NewSectionReader(s.Content, s.off, s.n).ReadAt(p, off)
 }
 
 // checkAudit compares the audit with that of the reference: it must find no fault and count
