@@ -28,11 +28,16 @@ type Caller struct {
 	row   func(row []drivers.Value) error
 	onRow func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
 	found bool
+
+	ids       []drivers.Value // of the messages that Several reads
+	at        int             // the next of them
+	take      func(at int, row []drivers.Value) error
+	onSeveral func(row []drivers.Value) error // c.severalRow
 }
 
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller) Start(model string, s drivers.Session) {
-	c.model, c.S, c.onRow = model, s, c.oneRow
+	c.model, c.S, c.onRow, c.onSeveral = model, s, c.oneRow, c.severalRow
 	c.again, _ = s.(drivers.Repeater)
 	c.blobs, _ = s.(drivers.BlobCounter)
 }
@@ -88,6 +93,31 @@ func (c *Caller) ReadOne(ctx context.Context, st drivers.Statement, args []drive
 func (c *Caller) oneRow(row []drivers.Value) error {
 	c.found = true
 	return c.row(row)
+}
+
+// Several reads rows of messages in one call. Its arguments are key and then the list of ids, in whose order
+// rows come. take takes the row of ids[at], which begins with the id. The error is ErrNotFound if a row is missing.
+func (c *Caller) Several(ctx context.Context, st drivers.Statement, ids []drivers.Value,
+	take func(at int, row []drivers.Value) error, key ...drivers.Value,
+) error {
+	c.ids, c.at, c.take = ids, 0, take
+	c.With(key...)
+	err := c.S.Read(ctx, st, c.Also(drivers.ListOf(ids)), c.onSeveral)
+	c.ids, c.take = nil, nil
+	if err == nil && c.at < len(ids) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// severalRow takes a row of Several. If it is not of the next message, that one is missing.
+func (c *Caller) severalRow(row []drivers.Value) error {
+	if c.at == len(c.ids) || !row[0].Equal(c.ids[c.at]) {
+		return nil
+	}
+	err := c.take(c.at, row)
+	c.at++
+	return err
 }
 
 // Claim runs a conditional write. It returns ErrExists if the condition does not hold.

@@ -107,7 +107,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
 	m.Start("conversation", s)
 	// Method values are made once, since each one is an allocation.
-	m.onEntry, m.onMessage, m.onWhole, m.onSeveral = m.entryRow, m.messageRow, m.wholeRow, m.severalRow
+	m.onEntry, m.onMessage, m.onExisting, m.onWhole = m.entryRow, m.messageRow, m.existingRow, m.wholeRow
 	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
 	if b.bySenderIn == nil {
 		return searchless{m, m, m, m, m}
@@ -128,11 +128,9 @@ type mailbox struct {
 	files      []drivers.Value // its attachments: name, text, name, text …
 	who        [1]drivers.Value
 
-	me      string          // user for whom isSeen looks in the lists of viewers
-	read    bool            // whether me has seen the message
-	idList  []drivers.Value // messages that several reads
-	at      int             // index of the next of them
-	take    func(row []drivers.Value) error
+	me      string            // user for whom isSeen looks in the lists of viewers
+	read    bool              // whether me has seen the message
+	idList  []drivers.Value   // messages that several reads
 	whole   [][]drivers.Value // rows to post again
 	held    int               // bytes of the rows read so far
 	yield   func(*models.Entry) error
@@ -142,7 +140,8 @@ type mailbox struct {
 	written int64
 	stats   models.Stats
 
-	onEntry, onMessage, onWhole, onSeveral    func(row []drivers.Value) error
+	onEntry, onMessage                        func(row []drivers.Value) error
+	onExisting, onWhole                       func(at int, row []drivers.Value) error
 	onAttachment, onExists, onSeen, onNumbers func(row []drivers.Value) error
 }
 

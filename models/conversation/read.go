@@ -175,6 +175,8 @@ func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, w
 
 func (m *mailbox) existsRow([]drivers.Value) error { return nil }
 
+func (m *mailbox) existingRow(int, []drivers.Value) error { return nil }
+
 func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
 	who string,
 ) error {
@@ -198,11 +200,10 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	})
 }
 
-// several reads rows of messages of a conversation in one call, in the order of hs. take takes
-// the row of message m.at, which begins with its message_id. several returns ErrNotFound if one
-// is missing or named twice.
+// several reads rows of messages of a conversation, in the order of hs. It returns ErrNotFound if one is
+// missing or named twice.
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.Folder, hs []models.Handle,
-	take func(row []drivers.Value) error,
+	take func(at int, row []drivers.Value) error,
 ) error {
 	if err := m.Handles.Distinct(hs); err != nil || len(hs) == 0 {
 		return err
@@ -214,29 +215,13 @@ func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.F
 		}
 		m.idList = append(m.idList, idOf(h))
 	}
-	m.at, m.take = 0, take
-	err := m.S.Read(ctx, st, m.With(ref(f), drivers.ListOf(m.idList)), m.onSeveral)
-	m.take = nil
-	if err == nil && m.at < len(hs) {
-		return models.ErrNotFound
-	}
-	return err
-}
-
-// severalRow takes a row of several. If it is not of the next message, that one is missing.
-func (m *mailbox) severalRow(row []drivers.Value) error {
-	if m.at == len(m.idList) || row[0].UUIDBytes() != m.idList[m.at].UUIDBytes() {
-		return nil
-	}
-	err := m.take(row)
-	m.at++
-	return err
+	return m.Several(ctx, st, m.idList, take, ref(f))
 }
 
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
 	defer m.FailedIn(&err, f, "delete")
-	err = m.several(ctx, m.existing, f, hs, m.onExists)
+	err = m.several(ctx, m.existing, f, hs, m.onExisting)
 	if err == nil && len(hs) > 0 {
 		err = m.deleteAll(ctx, f, hs)
 	}
@@ -250,7 +235,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	defer m.forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
-		return m.several(ctx, m.existing, from, hs, m.onExists)
+		return m.several(ctx, m.existing, from, hs, m.onExisting)
 	}
 	for moved := 0; moved < len(hs); {
 		err := m.readWhole(ctx, from, hs[moved:])
@@ -286,11 +271,11 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 }
 
 // wholeRow keeps a row with its columns in the order of post, after its message_id.
-func (m *mailbox) wholeRow(row []drivers.Value) error {
+func (m *mailbox) wholeRow(at int, row []drivers.Value) error {
 	for i := range row {
 		m.held += row[i].Size()
 	}
-	if len(m.whole) == m.at && (m.at == 0 || m.held <= models.MaxRow) {
+	if len(m.whole) == at && (at == 0 || m.held <= models.MaxRow) {
 		m.whole = append(m.whole, m.Arena.Row(row))
 	}
 	return nil

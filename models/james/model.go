@@ -118,7 +118,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
 	m.Start("james", s)
 	// Method values are made once, since each one is an allocation.
-	m.onRow, m.onRecord, m.onChunk, m.onCopy = m.row, m.record, m.chunkRow, m.hold
+	m.onRow, m.onOne, m.onRecord, m.onChunk, m.onCopy = m.row, m.oneRow, m.record, m.chunkRow, m.hold
 	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
 	m.RawMessages = models.NewRawMessages("james", m.beginRaw, m.fetch)
 	return m
@@ -132,7 +132,6 @@ type mailbox struct {
 
 	uidList []drivers.Value
 	recs    []record
-	at      int              // index of the record whose row comes next
 	text    []byte           // properties of the messages read or written
 	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
 	inline  bool             // that message is in the row of its metadata
@@ -143,7 +142,8 @@ type mailbox struct {
 	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
 	unseen  int64            // unread messages counted so far
 
-	onRow, onRecord, onChunk, onCopy, onNumbers, onUnread func(row []drivers.Value) error
+	onRow, onOne, onChunk, onCopy, onNumbers, onUnread func(row []drivers.Value) error
+	onRecord                                           func(at int, row []drivers.Value) error
 }
 
 var (

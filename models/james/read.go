@@ -3,7 +3,6 @@ package james
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -113,7 +112,6 @@ func (m *mailbox) chunkRow(row []drivers.Value) error { return m.Reader.Chunk(ro
 // record is the metadata of one message.
 type record struct {
 	uid             int64
-	found           bool
 	date            time.Time
 	size, chunkSize int64
 	flags           models.Flag
@@ -128,13 +126,9 @@ func chunksOf(size, chunk int64) int64 { return (size + chunk - 1) / chunk }
 // one reads a message's metadata, or returns ErrNotFound.
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
 	m.text = m.text[:0]
-	m.recs = append(m.recs[:0], record{uid: uidOf(h)})
-	m.at = 0
-	if err := m.S.Read(ctx, m.message, m.With(key(f), drivers.Bigint(uidOf(h))), m.onRecord); err != nil {
+	m.recs = m.recs[:0]
+	if err := m.ReadOne(ctx, m.message, m.With(key(f), drivers.Bigint(uidOf(h))), m.onOne); err != nil {
 		return nil, err
-	}
-	if !m.recs[0].found {
-		return nil, models.ErrNotFound
 	}
 	return &m.recs[0], nil
 }
@@ -146,38 +140,22 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 		return err
 	}
 	m.text, m.uidList = m.text[:0], m.uidList[:0]
-	m.recs = slices.Grow(m.recs[:0], len(hs))
 	for _, h := range hs {
 		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
-		m.recs = append(m.recs, record{uid: uidOf(h)})
 	}
-	m.at = 0
-	if err := m.S.Read(ctx, m.messages, m.With(key(f), drivers.ListOf(m.uidList)), m.onRecord); err != nil {
-		return err
-	}
-	for i := range m.recs {
-		if !m.recs[i].found {
-			return models.ErrNotFound
-		}
-	}
-	return nil
+	m.recs = slices.Grow(m.recs[:0], len(hs))
+	return m.Several(ctx, m.messages, m.uidList, m.onRecord, key(f))
 }
 
-// record takes a row of metadata. Rows come in the requested order.
-func (m *mailbox) record(row []drivers.Value) error {
-	uid := row[0].Int64()
-	for m.at < len(m.recs) && m.recs[m.at].uid != uid {
-		m.at++
-	}
-	if m.at == len(m.recs) {
-		return fmt.Errorf("UID %d came out of turn", uid)
-	}
+func (m *mailbox) oneRow(row []drivers.Value) error { return m.record(0, row) }
+
+// record takes a row of metadata.
+func (m *mailbox) record(_ int, row []drivers.Value) error {
 	if row[2].IsNull() { // a flag of a deleted message
-		return nil
+		return models.ErrNotFound
 	}
-	r := &m.recs[m.at]
-	*r = record{
-		uid: uid, found: true, date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
+	r := record{
+		uid: row[0].Int64(), date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
 		userFlags: m.keep(row[9].Raw()), properties: m.keep(row[10].Raw()),
 	}
 	for i, flag := range flags {
@@ -185,6 +163,7 @@ func (m *mailbox) record(row []drivers.Value) error {
 			r.flags |= flag
 		}
 	}
+	m.recs = append(m.recs, r)
 	return nil
 }
 

@@ -36,23 +36,15 @@ func (m *mailbox) begin(hs []models.Handle) error {
 	return m.Handles.Distinct(hs)
 }
 
-// several reads the rows of messages of a folder in one call, in the order of hs. take takes
-// the row of message m.at: its key, then the columns of the pattern. several returns
-// ErrNotFound if one is missing.
+// several reads the rows of messages of a folder, in the order of hs. It returns ErrNotFound if one is missing. A
+// messageId is unique, so it names the row of a handle.
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, hs []models.Handle,
-	take func(k *key, row []drivers.Value) error,
+	take func(at int, row []drivers.Value) error,
 ) error {
 	if err := m.listIDs(f, hs); err != nil || len(hs) == 0 {
 		return err
 	}
-	m.asked, m.take, m.at = hs, take, 0
-	args := m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.ListOf(m.idList))
-	err := m.S.Read(ctx, st, args, m.onSeveral)
-	m.asked, m.take = nil, nil
-	if err == nil && m.at < len(hs) {
-		return models.ErrNotFound
-	}
-	return err
+	return m.Several(ctx, st, m.idList, take, drivers.Text(f.userID), drivers.Text(f.folderID))
 }
 
 // listIDs sets m.idList to the messageIds of messages of a folder.
@@ -66,21 +58,6 @@ func (m *mailbox) listIDs(f *folder, hs []models.Handle) error {
 		m.idList = append(m.idList, drivers.TextBytes(m.Arena.Bytes(k.text[:])))
 	}
 	return nil
-}
-
-// severalRow takes a row of several. A messageId is unique, so it names the row of a handle. If
-// the row is not of the next message, that one is missing.
-func (m *mailbox) severalRow(row []drivers.Value) error {
-	if m.at == len(m.asked) {
-		return nil
-	}
-	m.key.set(m.asked[m.at])
-	if string(row[0].Raw()) != string(m.key.text[:]) {
-		return nil
-	}
-	err := m.take(&m.key, row[1:])
-	m.at++
-	return err
 }
 
 // Delete implements models.Mailbox: all or nothing. The batch deletes the messages only if all of them are
@@ -115,7 +92,7 @@ func (m *mailbox) batch(ctx context.Context, st drivers.Statement) error {
 	return err
 }
 
-func (m *mailbox) existingRow(*key, []drivers.Value) error { return nil }
+func (m *mailbox) existingRow(int, []drivers.Value) error { return nil }
 
 // Move implements models.Mailbox. It reads all rows in one call and writes them again, with
 // body and attachments, in one batch that is all or nothing, and does nothing if another client has moved or
@@ -133,7 +110,7 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 		copy(handles, hs)
 		return m.several(ctx, m.existing, from, hs, m.onExisting)
 	}
-	m.moving = moving{to: to, handles: handles}
+	m.moving = moving{to: to, hs: hs, handles: handles}
 	if err := m.several(ctx, m.wholeMessages, from, hs, m.onWhole); err != nil || len(hs) == 0 {
 		return err
 	}
@@ -155,25 +132,27 @@ func (m *mailbox) forget() {
 // moving is a move of messages whose rows are being read.
 type moving struct {
 	to      *folder
+	hs      []models.Handle
 	handles []models.Handle
 	held    int // bytes of the rows so far
 }
 
 // wholeRow adds a message to the batch of a move.
-func (m *mailbox) wholeRow(k *key, row []drivers.Value) error {
-	v := &m.moving
+func (m *mailbox) wholeRow(at int, row []drivers.Value) error {
+	v, row := &m.moving, row[1:]
 	for j := range row {
 		v.held += row[j].Size()
 	}
-	if m.at > 0 && v.held > models.MaxRow {
-		return fmt.Errorf("%d messages of %d bytes and more in one batch, at most %d fit: %w", len(m.asked), v.held,
+	if at > 0 && v.held > models.MaxRow {
+		return fmt.Errorf("%d messages of %d bytes and more in one batch, at most %d fit: %w", len(v.hs), v.held,
 			models.MaxRow, drivers.ErrTooLarge)
 	}
-	id, created := m.idList[m.at], drivers.Timestamp(k.created)
-	m.put = append(m.put[:0], drivers.Text(v.to.userID), drivers.Text(v.to.folderID), id, created)
+	h := v.hs[at]
+	m.key.set(h)
+	m.put = append(m.put[:0], drivers.Text(v.to.userID), drivers.Text(v.to.folderID), m.idList[at],
+		drivers.Timestamp(m.key.created))
 	m.put = append(m.put, m.Arena.Row(row)...)
 	m.Calls.Add(movePut, m.put...)
-	h := m.asked[m.at]
-	v.handles[m.at] = handleOf([16]byte(h[:16]), k.created, v.to)
+	v.handles[at] = handleOf([16]byte(h[:16]), m.key.created, v.to)
 	return nil
 }

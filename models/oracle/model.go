@@ -110,7 +110,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.Start("oracle", s)
 	// Method values are made once, since each one is an allocation.
 	m.onInbox, m.onMessage, m.onAttachment = m.inboxRow, m.messageRow, m.attachmentRow
-	m.onNumbers, m.onSeveral = m.numbersRow, m.severalRow
+	m.onNumbers = m.numbersRow
 	m.onExisting, m.onWhole, m.onSort = m.existingRow, m.wholeRow, m.sortEntry
 	return m
 }
@@ -137,15 +137,12 @@ type mailbox struct {
 	stats   models.Stats
 
 	idList []drivers.Value // messageIds of several
-	asked  []models.Handle // the messages that several reads
-	at     int             // the next of them
-	take   func(k *key, row []drivers.Value) error
 	moving moving
 	put    []drivers.Value // arguments of one put of a move
 
 	onInbox, onMessage, onAttachment func(row []drivers.Value) error
-	onNumbers, onSeveral             func(row []drivers.Value) error
-	onExisting, onWhole              func(k *key, row []drivers.Value) error
+	onNumbers                        func(row []drivers.Value) error
+	onExisting, onWhole              func(at int, row []drivers.Value) error
 	onSort                           func(*models.Entry) error
 }
 
