@@ -205,12 +205,7 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 // refusedLogin reports whether an error is about the user or the password. gocql
 // keeps only the text of such an error.
 func refusedLogin(err error) bool {
-	for _, phrase := range []string{"authentication required", "Provided username", "credentials", "authenticator"} {
-		if strings.Contains(err.Error(), phrase) {
-			return true
-		}
-	}
-	return false
+	return containsAny(err.Error(), "authentication required", "Provided username", "credentials", "authenticator")
 }
 
 // checkDatacenter returns the local datacenter: its nodes get the requests.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -48,15 +49,14 @@ func classify(err error, kind writeKind) error {
 	if errors.As(err, &refused) && kind.refusalLeavesOpen(refused.Code()) {
 		return drivers.ErrUnknown
 	}
-	for _, refusal := range []error{
-		gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable,
-		gocql.ErrTooManyStmts, drivers.ErrClosed,
-	} {
-		if errors.Is(err, refusal) {
-			return nil
-		}
+	refusals := []error{
+		gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable, gocql.ErrTooManyStmts,
+		drivers.ErrClosed,
 	}
-	if refused == nil {
+	switch {
+	case slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }):
+		return nil
+	case refused == nil:
 		return drivers.ErrUnknown
 	}
 	switch refused.Code() {
@@ -77,13 +77,11 @@ func classify(err error, kind writeKind) error {
 // error code for that. The driver checks the cluster's limits before it sends
 // anything, so this is for clusters that do not show their limits.
 func sizeRefused(msg string) bool {
-	phrases := []string{"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"}
-	for _, phrase := range phrases {
-		if strings.Contains(msg, phrase) {
-			return true
-		}
-	}
-	return false
+	return containsAny(msg, "Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of")
+}
+
+func containsAny(text string, phrases ...string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
 // writeError wraps the error of a write that was sent. uncertain is true if an

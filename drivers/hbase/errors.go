@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tsuna/gohbase"
@@ -77,14 +78,7 @@ func firstLine(trace, class string) string {
 	return strings.TrimPrefix(first, class+": ")
 }
 
-func (e *javaError) is(classes []string) bool {
-	for _, c := range classes {
-		if e.class == c {
-			return true
-		}
-	}
-	return false
-}
+func (e *javaError) is(classes []string) bool { return slices.Contains(classes, e.class) }
 
 // tooLarge reports whether the server found a cell or a request too large.
 func (e *javaError) tooLarge() bool {

@@ -199,12 +199,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 			collections++
 		}
 	}
-	slices.SortFunc(v.want, func(a, b wanted) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(v.want, func(a, b wanted) int { return strings.Compare(a.name, b.name) })
 	requested := &pb.Column{Family: []byte(family)}
 	v.requested = []*pb.Column{requested}
 	switch {
