@@ -74,9 +74,10 @@ type reading struct {
 	row     []drivers.Value // the row that yield gets
 	arena   []byte          // bytes of decoded key columns that are not raw
 
-	rows     rowSink
-	cells    cellSink
-	staticOf []byte // row key of the partition whose static columns are in statics
+	rows        rowSink
+	cells       cellSink
+	staticOf    []byte // row key of the partition whose static columns are in statics
+	rowsScanned int64  // rows or cells that HBase has read
 }
 
 // RunRead implements plan.Runner.
@@ -92,6 +93,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	r.rows = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
 	r.cells.reading = r
+	defer func() { s.count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
 	switch {
 	case t.wide() && !p.Static:
 		return r.readCells()
@@ -231,7 +233,7 @@ func (r *reading) getElement() error {
 	if len(d.elems) != 2 {
 		return nil
 	}
-	r.scanned(1)
+	r.rowsScanned++
 	return r.yield(d.elems[1:])
 }
 
@@ -310,7 +312,7 @@ func (r *reading) readStatics() error {
 	}
 	if d.key != nil {
 		d.endCollection()
-		r.scanned(1)
+		r.rowsScanned++
 	}
 	return nil
 }
@@ -474,7 +476,7 @@ func (k *rowSink) end() (err error) {
 	}
 	k.key = nil
 	if len(r.st.filters) == 0 { // else HBase's scan metrics count them
-		r.scanned(1)
+		r.rowsScanned++
 	}
 	if !k.exists {
 		if k.tolerant {

@@ -167,7 +167,7 @@ func (r *reading) getPrefixes(key []byte, prefixes [][]byte, whole bool) ([]*pb.
 	}
 	c := newGet(st.table.hbase, key, requested, passes, 0)
 	err := r.send(r.ctx, c)
-	r.scanned(len(c.found()))
+	r.rowsScanned += int64(len(c.found()))
 	return c.found(), err
 }
 
@@ -201,7 +201,7 @@ type cellSink struct {
 }
 
 func (k *cellSink) take(c *pb.Cell) error {
-	k.scanned(1)
+	k.rowsScanned++
 	if len(k.skipRow) > 0 && bytes.Equal(c.Row, k.skipRow) &&
 		(len(k.skip) == 0 || bytes.Compare(c.Qualifier, k.skip) < 0) {
 		return nil
