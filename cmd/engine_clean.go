@@ -92,11 +92,10 @@ Nothing without mailbench's mark is touched.`,
 
 // cleaning is what runs left in one place.
 type cleaning struct {
-	names  []string
-	json   any
+	json   any // list of what is left
 	head   []string
-	rows   [][]string
-	rest   string // printed after the list: what is never removed, or that there is nothing
+	rows   [][]string // that begin with a name
+	rest   string     // printed after the list: what is never removed, or that there is nothing
 	remove func(name string) (done string, err error)
 	// unknown is the error for a name that is none of names.
 	unknown func(name string) error
@@ -104,23 +103,20 @@ type cleaning struct {
 
 // run lists what is left, or removes what is named, or all. It removes nothing if one of the names is unknown.
 func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
-	out := cmd.OutOrStdout()
-	if asJSON(cmd) {
-		return printJSON(out, c.json)
-	}
 	if all {
-		names = c.names
-	} else if len(names) == 0 && len(c.names) > 0 {
-		if err := table(out, c.head, c.rows); err != nil {
-			return err
-		}
+		names = c.names()
 	}
 	if len(names) == 0 {
-		_, err := io.WriteString(out, c.rest)
-		return err
+		return show(cmd, c.json, func(w io.Writer, _ int) (err error) {
+			if len(c.rows) > 0 && !all {
+				err = table(w, c.head, c.rows)
+			}
+			_, rest := io.WriteString(w, c.rest)
+			return cmp.Or(err, rest)
+		})
 	}
 	for _, name := range names {
-		if !slices.Contains(c.names, name) {
+		if !slices.Contains(c.names(), name) {
 			return c.unknown(name)
 		}
 	}
@@ -132,9 +128,16 @@ func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(out, done)
+		fmt.Fprintln(cmd.OutOrStdout(), done)
 	}
 	return nil
+}
+
+func (c *cleaning) names() (all []string) {
+	for _, row := range c.rows {
+		all = append(all, row[0])
+	}
+	return all
 }
 
 // listedNamespace is a namespace with what the engine and the folders of this machine report of it.
@@ -155,7 +158,7 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 		return nil, err
 	}
 	c := &cleaning{
-		names: []string{}, head: []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"},
+		head: []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"},
 		remove: func(name string) (string, error) {
 			left, err := subject.DropNamespace(ctx, e, w, name)
 			if left != "" {
@@ -164,7 +167,7 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 			return "dropped " + name + left, err
 		},
 	}
-	c.unknown = func(name string) error { return usage(unknown("namespace of "+e.Name, name, c.names)) }
+	c.unknown = func(name string) error { return usage(unknown("namespace of "+e.Name, name, c.names())) }
 	if len(there) == 0 {
 		c.rest = fmt.Sprintf("nothing of mailbench is on %s\n", e.Name)
 	}
@@ -193,7 +196,6 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 			l.Since, age = &since, ageOf(since)
 		}
 		list = append(list, l)
-		c.names = append(c.names, n.Name)
 		c.rows = append(c.rows, []string{n.Name, tables, size, age, cmp.Or(l.Owner, "-"), l.State})
 	}
 	c.json = list
@@ -241,7 +243,6 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 	list := []listedLeft{}
 	for _, l := range there {
 		list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
-		c.names = append(c.names, l.Path)
 		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)})
 	}
 	c.json = list

@@ -136,16 +136,6 @@ func completeSchema(known registry) cobra.CompletionFunc {
 	return cobra.FixedCompletions(known.modelNames(), cobra.ShellCompDirectiveDefault)
 }
 
-// starting returns the words that begin like what was typed.
-func starting(words []string, typed string) (found []string) {
-	for _, w := range words {
-		if strings.HasPrefix(w, typed) {
-			found = append(found, w)
-		}
-	}
-	return found
-}
-
 // completeWords completes the flags of a command and its subcommands that are one of some words.
 func completeWords(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -203,7 +193,10 @@ func (r registry) completeSet(w *workloads.Workload, typed string) []string {
 		}
 	}
 	var found []string
-	for _, path := range starting(all, typed) {
+	for _, path := range all {
+		if !strings.HasPrefix(path, typed) {
+			continue
+		}
 		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
 			path = path[:len(typed)+at+1]
 		}

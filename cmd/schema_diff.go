@@ -56,25 +56,23 @@ design, and 3 if something does.`,
 			if err != nil {
 				return err
 			}
-			idle := c.Ignore(ignore)
-			out, version := cmd.OutOrStdout(), st.Capabilities().Version
+			idle, version := c.Ignore(ignore), st.Capabilities().Version
 			stored, err := st.Stored(s)
 			if err != nil {
 				return err
 			}
-			switch missing := allMissing(stored, c); {
-			case asJSON(cmd):
-				err = writeDiffJSON(out, s, f.engine, version, c)
-			case missing > 0:
-				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
-					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
-				if err := st.Apply(cmd.Context(), s); errors.As(err, new(*drivers.AbsentError)) { // it is open for reading only
-					fmt.Fprintf(out, "Note: %v.\n", f.absent(err))
+			err = show(cmd, diffOf(s, f.engine, version, c), func(out io.Writer, _ int) error {
+				missing := allMissing(stored, c)
+				if missing == 0 {
+					return writeDiff(out, s, version, c, idle)
 				}
-			default:
-				writeDiff(out, s, version, c)
-				writeIgnored(out, c, idle)
-			}
+				_, err := fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
+					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
+				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) { // it is open for reading only
+					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
+				}
+				return err
+			})
 			if err == nil && !c.AsDocument() {
 				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
 			}
@@ -107,20 +105,19 @@ func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
 	return len(c.Drifts)
 }
 
-// writeDiff prints a comparison for people. A statement that fixes several differences
-// is printed with the first of them.
-func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison) {
+// writeDiff prints a comparison for people, and what --ignore left out. A statement that fixes several differences is
+// printed with the first of them.
+func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison, idle []string) (err error) {
+	says := "differs from schema %s"
 	switch {
 	case len(c.Drifts) == 0 && len(c.Ignored) > 0:
-		fmt.Fprintf(out, "%s (%s) equals schema %s, except for ignored differences.\n", c.Where, version, s.Name)
+		says = "equals schema %s, except for ignored differences"
 	case len(c.Drifts) == 0:
-		fmt.Fprintf(out, "%s (%s) equals schema %s: no difference.\n", c.Where, version, s.Name)
+		says = "equals schema %s: no difference"
 	case c.AsDocument():
-		fmt.Fprintf(out, "%s (%s) equals the source design of schema %s: only extensions are missing.\n", c.Where,
-			version, s.Name)
-	default:
-		fmt.Fprintf(out, "%s (%s) differs from schema %s.\n", c.Where, version, s.Name)
+		says = "equals the source design of schema %s: only extensions are missing"
 	}
+	_, err = fmt.Fprintf(out, "%s (%s) "+says+".\n", c.Where, version, s.Name)
 	printed := make(map[string]bool)
 	for i, d := range c.Drifts {
 		if i == 0 || d.Harm != c.Drifts[i-1].Harm {
@@ -135,15 +132,8 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 		}
 	}
 	if len(c.Unseen) > 0 {
-		fmt.Fprintln(out)
+		fmt.Fprintf(out, "\n%s\n", strings.Join(c.Unseen, "\n"))
 	}
-	for _, note := range c.Unseen {
-		fmt.Fprintln(out, note)
-	}
-}
-
-// writeIgnored says what --ignore left out.
-func writeIgnored(out io.Writer, c *drivers.Comparison, idle []string) {
 	if len(c.Ignored) > 0 {
 		fmt.Fprintf(out, "\n%s ignored:\n", words.Plural(len(c.Ignored), "difference"))
 	}
@@ -153,19 +143,32 @@ func writeIgnored(out io.Writer, c *drivers.Comparison, idle []string) {
 	if len(idle) > 0 {
 		fmt.Fprintf(out, "\n--ignore names no difference: %s\n", strings.Join(idle, ", "))
 	}
+	return err
 }
 
-func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *drivers.Comparison) error {
-	type difference struct {
-		Harm  string   `json:"harm"`
-		Kind  string   `json:"kind"`
-		Table string   `json:"table,omitempty"` // "": all tables
-		Part  string   `json:"part,omitempty"`  // a column, an index, a type or ENGINE.SETTING
-		Want  string   `json:"want"`
-		Have  string   `json:"have"`
-		Text  string   `json:"text"`
-		Fix   []string `json:"mend"` // null: nothing is to be fixed
-	}
+// schemaDiff is the JSON of a comparison. Fields are added, never removed.
+type schemaDiff struct {
+	Schema      string       `json:"schema"`
+	Engine      string       `json:"engine"`
+	Version     string       `json:"version"`
+	Where       string       `json:"where"`
+	Differences []difference `json:"differences"`
+	Ignored     []difference `json:"ignored"`
+	Unseen      []string     `json:"unseen,omitempty"`
+}
+
+type difference struct {
+	Harm  string   `json:"harm"`
+	Kind  string   `json:"kind"`
+	Table string   `json:"table,omitempty"` // "": all tables
+	Part  string   `json:"part,omitempty"`  // a column, an index, a type or ENGINE.SETTING
+	Want  string   `json:"want"`
+	Have  string   `json:"have"`
+	Text  string   `json:"text"`
+	Fix   []string `json:"mend"` // null: nothing is to be fixed
+}
+
+func diffOf(s *schemas.Schema, engine, version string, c *drivers.Comparison) schemaDiff {
 	list := func(drifts []drivers.Drift) []difference {
 		all := []difference{}
 		for _, d := range drifts {
@@ -173,13 +176,5 @@ func writeDiffJSON(out io.Writer, s *schemas.Schema, engine, version string, c *
 		}
 		return all
 	}
-	return printJSON(out, struct {
-		Schema      string       `json:"schema"`
-		Engine      string       `json:"engine"`
-		Version     string       `json:"version"`
-		Where       string       `json:"where"`
-		Differences []difference `json:"differences"`
-		Ignored     []difference `json:"ignored"`
-		Unseen      []string     `json:"unseen,omitempty"`
-	}{s.Name, engine, version, c.Where, list(c.Drifts), list(c.Ignored), c.Unseen})
+	return schemaDiff{s.Name, engine, version, c.Where, list(c.Drifts), list(c.Ignored), c.Unseen}
 }
