@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,7 +47,7 @@ func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options
 			return nil, fmt.Errorf("load rows of table %s: %w", t.Name, err)
 		}
 		if len(t.Static) > 0 {
-			if one.static, err = p.Get(load + "static_" + plainName(t)); err != nil {
+			if one.static, err = p.Get(loadStatic + plainName(t)); err != nil {
 				return nil, fmt.Errorf("load static columns of table %s: %w", t.Name, err)
 			}
 		}
@@ -258,12 +259,9 @@ func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drive
 
 // span are the bounds of a slice: the values of row k and of the row limit rows before it in its partition.
 func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []drivers.Value) {
-	if from == nil && to == nil {
-		return nil
-	}
-	of := from
+	of := cmp.Or(from, to)
 	if of == nil {
-		of = to
+		return nil
 	}
 	back := min(k-k%max(1, t.partitions), uint64(limit)*max(1, t.partitions))
 	high := t.of(of.Column).value(k, 0)
@@ -317,15 +315,18 @@ func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Fold
 	return nil
 }
 
-// load writes row k of a table.
+// load writes row k of a table, and with the first row of a partition its static columns.
 func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
-	p := &pattern{Pattern: t.load.Pattern(), table: t}
-	if _, err := m.s.Write(ctx, t.load, p.args(k, 0, 0, 0)); err != nil || t.static == nil || k >= max(1, t.partitions) {
-		return err
+	for _, st := range []drivers.Statement{t.load, t.static} {
+		if st == nil || st == t.static && k >= max(1, t.partitions) {
+			continue
+		}
+		p := &pattern{Pattern: st.Pattern(), table: t}
+		if _, err := m.s.Write(ctx, st, p.args(k, 0, 0, 0)); err != nil {
+			return err
+		}
 	}
-	p = &pattern{Pattern: t.static.Pattern(), table: t}
-	_, err := m.s.Write(ctx, t.static, p.args(k, 0, 0, 0))
-	return err
+	return nil
 }
 
 // CreateUser implements models.Mailbox: there is one user, whose inbox is the keyspace.

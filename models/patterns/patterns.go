@@ -38,10 +38,11 @@ const (
 	mostRows          = 1_000_000 // a forecast may be for more than a test can load
 )
 
-// load and whole begin the names of patterns that load rows, and that read a whole partition.
+// Beginnings of the names of patterns that load rows and static columns, and that read a whole partition.
 const (
-	load  = "load_"
-	Whole = "partition_"
+	load       = "load_"
+	loadStatic = "load_static_"
+	Whole      = "partition_"
 )
 
 // Of returns the keyspace of a schema.
@@ -165,23 +166,21 @@ func (k *Keyspace) note(format string, args ...any) {
 
 // near is the type nearest to one that only CQL has.
 func near(t schemas.Type) schemas.Type {
-	element := func(of *schemas.Type) *schemas.Type {
-		if of == nil {
-			return nil
-		}
-		is := near(*of)
-		return &is
-	}
 	switch {
-	case t.Foreign == "":
-		t.Key, t.Elem = element(t.Key), element(t.Elem)
-		return t
 	case t.Foreign == "float" || t.Foreign == "double":
 		return schemas.Type{Kind: schemas.Bigint}
-	case t.Kind == schemas.Null:
+	case t.Foreign != "" && t.Kind == schemas.Null:
 		return schemas.Type{Kind: schemas.Blob}
+	case t.Foreign != "":
+		return schemas.Type{Kind: t.Kind}
 	}
-	return schemas.Type{Kind: t.Kind}
+	for _, of := range []**schemas.Type{&t.Key, &t.Elem} {
+		if *of != nil {
+			is := near(**of)
+			*of = &is
+		}
+	}
+	return t
 }
 
 // add adds the patterns that load the rows of each table, and read a whole partition.
@@ -190,22 +189,21 @@ func (k *Keyspace) add(s *schemas.Schema) {
 		if t.Header() {
 			continue
 		}
-		one := schemas.Pattern{Name: load + plainName(t), Kind: schemas.Put, Table: t, By: t.Key(), Columns: t.Columns}
-		if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
-			one.Kind = schemas.Add
+		add := func(prefix string, p schemas.Pattern) {
+			p.Name, p.Table = prefix+plainName(t), t
+			s.Patterns = append(s.Patterns, &p)
 		}
-		s.Patterns = append(s.Patterns, &one)
+		kind := schemas.Put
+		if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
+			kind = schemas.Add
+		}
+		add(load, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
 		if len(t.Static) > 0 {
-			s.Patterns = append(s.Patterns, &schemas.Pattern{
-				Name: load + "static_" + plainName(t), Kind: schemas.Put, Table: t, By: t.Partition, Columns: t.Static,
-				Static: true,
-			})
+			add(loadStatic, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
 		}
 		if len(t.Clustering) > 0 {
 			whole := slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
-			s.Patterns = append(s.Patterns, &schemas.Pattern{
-				Name: Whole + plainName(t), Kind: schemas.Slice, Table: t, By: t.Partition, Columns: whole,
-			})
+			add(Whole, schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: whole})
 		}
 	}
 }

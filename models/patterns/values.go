@@ -114,12 +114,13 @@ func (k *Keyspace) rows(t *schemas.Table) []*schemas.Rows {
 		r.Growth.Of *= int(max(1, one.count/max(1, one.partitions)/one.perBucket))
 	}
 	for _, c := range slices.Concat(t.Key(), t.Columns) {
-		if n := float64(sizeOf(d, c)); c.Type.Collection() {
-			r.Sizes = append(r.Sizes, schemas.ColumnSize{
-				Column: c, Cells: schemas.Sum{{Times: n}}, Bytes: schemas.Sum{{Times: n * defaultSize / 2}},
-			})
-		} else if schemas.Sized(c) {
-			r.Sizes = append(r.Sizes, schemas.ColumnSize{Column: c, Bytes: schemas.Sum{{Times: n}}})
+		n := float64(sizeOf(d, c))
+		size := schemas.ColumnSize{Column: c, Bytes: schemas.Sum{{Times: n}}}
+		if c.Type.Collection() {
+			size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
+		}
+		if c.Type.Collection() || schemas.Sized(c) {
+			r.Sizes = append(r.Sizes, size)
 		}
 	}
 	return []*schemas.Rows{r}
@@ -261,25 +262,20 @@ func (k *Keyspace) owner(all map[string]*table, c *schemas.Column) (owner *table
 
 // sizeOf is how many bytes or elements a value has by the schema's rows, or by its type.
 func sizeOf(t *schemas.Table, c *schemas.Column) int64 {
-	size := 0.0
+	size, of := 0.0, map[string]float64{
+		"": 1, "body": 4000, "raw": 4000, "attachment": 4000, "attachment-bytes": 4000, "attachment-text": 4000,
+	}
 	for _, r := range t.Rows {
 		for _, s := range r.Sizes {
-			of := s.Bytes
-			if s.Cells != nil {
-				of = s.Cells
+			if s.Column.Name != c.Name || s.None {
+				continue
 			}
-			for _, term := range of {
-				if s.Column.Name != c.Name || s.None {
-					continue
-				}
-				switch term.Quantity {
-				case "":
-					size += term.Times
-				case "body", "raw", "attachment", "attachment-bytes", "attachment-text":
-					size += 4000 * term.Times
-				default:
-					size += defaultSize * term.Times
-				}
+			terms := s.Bytes
+			if s.Cells != nil {
+				terms = s.Cells
+			}
+			for _, term := range terms {
+				size += term.Times * cmp.Or(of[string(term.Quantity)], defaultSize)
 			}
 		}
 	}
