@@ -76,7 +76,7 @@ var layers = []struct {
 		"workloads/subject",
 		[]string{
 			"drivers/private", "schemas", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash",
-			"workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results",
+			"workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results", "workloads/scratch",
 		},
 		nil,
 	},

@@ -140,24 +140,14 @@ func (c *cleaning) names() (all []string) {
 	return all
 }
 
-// listedNamespace is a namespace with what the engine and the folders of this machine report of it.
-type listedNamespace struct {
-	Name   string     `json:"namespace"`
-	Tables int        `json:"tables,omitempty"` // 0: not reported
-	Bytes  *int64     `json:"bytes,omitempty"`  // nil: not reported
-	Since  *time.Time `json:"since,omitempty"`  // nil: not reported
-	Owner  string     `json:"owner,omitempty"`  // folder of the run; "": not known here
-	State  string     `json:"state"`
-}
-
-// namespacesLeft are the namespaces of mailbench on an engine. It looks for their owners only in temporary folders:
-// it does not know where users keep theirs (--data).
+// namespacesLeft are the namespaces of mailbench on an engine.
 func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload) (*cleaning, error) {
 	there, err := subject.Namespaces(ctx, e, w)
 	if err != nil {
 		return nil, err
 	}
 	c := &cleaning{
+		json: append([]subject.Namespace{}, there...), // an empty list is no null
 		head: []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"},
 		remove: func(name string) (string, error) {
 			left, err := subject.DropNamespace(ctx, e, w, name)
@@ -171,34 +161,19 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 	if len(there) == 0 {
 		c.rest = fmt.Sprintf("nothing of mailbench is on %s\n", e.Name)
 	}
-	notes, list := subject.Notes(os.TempDir(), scratch.TemporaryPattern), []listedNamespace{}
 	for _, n := range there {
-		l := listedNamespace{Name: n.Name, Tables: n.Tables, State: "kept by --data, or of another machine"}
 		tables, size, age := "-", "-", "-"
-		note, here := notes[n.Name]
-		if here {
-			l.Owner, l.State = note.Folder, "run goes on"
-			if scratch.Abandoned(note.Folder) {
-				l.State = "run was killed"
-			}
-		}
 		if n.Tables > 0 {
 			tables = fmt.Sprint(n.Tables)
 		}
-		if n.Bytes >= 0 {
-			l.Bytes, size = &n.Bytes, words.Size(float64(n.Bytes))
+		if n.Bytes != nil {
+			size = words.Size(float64(*n.Bytes))
 		}
-		since := n.Since
-		if note.Began.After(since) {
-			since = note.Began
+		if n.Since != nil {
+			age = ageOf(*n.Since)
 		}
-		if since = since.UTC(); !since.IsZero() {
-			l.Since, age = &since, ageOf(since)
-		}
-		list = append(list, l)
-		c.rows = append(c.rows, []string{n.Name, tables, size, age, cmp.Or(l.Owner, "-"), l.State})
+		c.rows = append(c.rows, []string{n.Name, tables, size, age, cmp.Or(n.Owner, "-"), n.State})
 	}
-	c.json = list
 	return c, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
 // Files of a target's folder.
@@ -339,17 +341,57 @@ func contentsDigest(w *workloads.Workload, s messages.Source) string {
 		w.Population.Shared, s.Info().SHA256))
 }
 
-// Namespaces lists the namespaces that runs have made on a shared engine and not dropped:
-// kept for a data folder, left by a killed run, or in use by a run under way. The engine
-// does not know which is which.
-func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (all []drivers.Namespace, err error) {
+// Namespace is a namespace that a run has made on a shared engine and not dropped: kept for a data folder, left by a
+// killed run, or in use by a run. The engine does not know which is which.
+type Namespace struct {
+	Name   string     `json:"namespace"`
+	Tables int        `json:"tables,omitempty"` // 0: not reported
+	Bytes  *int64     `json:"bytes,omitempty"`  // nil: not reported
+	Since  *time.Time `json:"since,omitempty"`  // nil: not reported
+	Owner  string     `json:"owner,omitempty"`  // folder of the run; "": not known here
+	State  string     `json:"state"`
+}
+
+// Namespaces lists the namespaces of runs on a shared engine. It looks for their owners only in temporary folders: it
+// does not know where users keep theirs (--data).
+func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (all []Namespace, err error) {
 	s, err := Reach(ctx, e, w, drivers.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if all, err = drivers.Describe(ctx, s); err != nil {
+	there, err := drivers.Describe(ctx, s)
+	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of %s: %w", e.Name, err)
+	}
+	type owner struct {
+		folder string
+		began  time.Time
+	}
+	owners := map[string]owner{} // by namespace
+	files, _ := filepath.Glob(filepath.Join(os.TempDir(), scratch.TemporaryPattern, "*", datasetFile))
+	for _, f := range files { // one that cannot be read is left out
+		if d, err := ReadDataset(filepath.Dir(f)); err == nil && d != nil {
+			owners[d.Namespace] = owner{filepath.Dir(filepath.Dir(f)), d.Began}
+		}
+	}
+	for _, n := range there {
+		one, since := Namespace{Name: n.Name, Tables: n.Tables, State: "kept by --data, or of another machine"}, n.Since
+		if of, here := owners[n.Name]; here {
+			if one.Owner, one.State = of.folder, "run goes on"; scratch.Abandoned(one.Owner) {
+				one.State = "run was killed"
+			}
+			if of.began.After(since) {
+				since = of.began
+			}
+		}
+		if n.Bytes >= 0 {
+			one.Bytes = &n.Bytes
+		}
+		if since = since.UTC(); !since.IsZero() {
+			one.Since = &since
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }
@@ -366,23 +408,4 @@ func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload,
 		return "", fmt.Errorf("drop namespace %s of %s: %w", name, e.Name, err)
 	}
 	return drivers.Left(s), nil
-}
-
-// Note is a data set that a folder of this machine notes on a shared engine.
-type Note struct {
-	Folder string
-	Began  time.Time
-}
-
-// Notes are the data sets in the folders below dir whose names match a pattern of
-// [filepath.Match], by their namespaces. Folders that cannot be read are left out.
-func Notes(dir, pattern string) map[string]Note {
-	found := make(map[string]Note)
-	files, _ := filepath.Glob(filepath.Join(dir, pattern, "*", datasetFile))
-	for _, f := range files {
-		if d, err := ReadDataset(filepath.Dir(f)); err == nil && d != nil && d.Namespace != "" {
-			found[d.Namespace] = Note{filepath.Dir(filepath.Dir(f)), d.Began}
-		}
-	}
-	return found
 }
