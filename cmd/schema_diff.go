@@ -68,7 +68,8 @@ design, and 3 if something does.`,
 				}
 				_, err := fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
 					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
-				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) { // it is open for reading only
+				// It is open for reading only.
+				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
 					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
 				}
 				return err
