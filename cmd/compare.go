@@ -31,42 +31,7 @@ func newCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [BASE NEW]",
 		Short: "Compare two runs or two builds, and find regressions",
-		Long: `Compare two runs, or two builds. BASE and NEW are folders of results, or folders
-that contain such folders, whose trials are then put together. Each metric is
-worse, better, the same or inconclusive: latency of the whole load and of each
-operation, throughput of closed loops, errors, requests, rows and bytes.
-
-Latency needs trials: run both with --trials 10. With fewer than 4 trials all
-latencies are inconclusive. Requests, rows and bytes need one trial.
-docs/compare.md has the rules, the limits and the error rates.
-
---threshold names the metrics that fail the comparison, and their limits, as
-[MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT] with * for any name. Metrics are
-p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined (rows
-scanned), rows and bytes. Without --threshold any metric fails it.
-
-Runs that differ in workload, seed, schema, engine, machine or settings are
-refused. The exit status is 3 if a metric is worse, or if a phase is ok in BASE
-and failed, overloaded or empty in NEW.
-
---run makes the runs, interleaved: the commands --base and --new run that
-workload with one trial each per turn, so both see the same changes of the
-machine. If a metric is worse, another round must confirm it. Turn N is in
-base/N and new/N below -o, and the other round in confirm. A command is a
-program, or one with words before and after it, such as "taskset -c 0-3
-bin/mailbench run -m james". Two configurations need --force.`,
-		Example: `  mailbench compare results/base results/new
-  mailbench compare results/base results/new --threshold 'list.p99:10%,calls'
-  mailbench compare results/base results/new --threshold 'james/*.p50:3%'
-  mailbench compare results/base results/new --threshold readers:list.p99
-  mailbench compare results/base results/new --format markdown
-  mailbench compare results/base results/new --format html >compare.html
-  mailbench compare --run mine.yaml --base bin/mailbench-old --new bin/mailbench
-  mailbench compare --run 'quick -m james' --base bin/old --new bin/new \
-    --trials 20 -o results/ab
-  mailbench compare --run quick --force --base 'bin/mailbench run -m james' \
-    --new 'bin/mailbench run -m james --set engines.embedded.compression=zstd'`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := f.run(cmd, args)
 			if err != nil {

@@ -21,13 +21,6 @@ func newEngine(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Start, watch and stop a real engine on loopback",
-		Long: `Start, watch and stop a real Cassandra or HBase on loopback, for tests and first
-runs. This needs Java 11 or 17, and Maven. Maven fetches the engine's jars once,
-with your own Maven settings, into mailbench's cache folder: $MAILBENCH_CACHE,
-or the folder mailbench in your user cache.`,
-		Example: `  mailbench engine up cassandra
-  mailbench engine status cassandra
-  mailbench engine down cassandra`,
 	}
 	cmd.AddCommand(newEngineUp(known), newEngineDown(known), newEngineStatus(known), newEngineLogs(known),
 		newEngineClean(known))
@@ -147,9 +140,7 @@ func newEngineDown(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down ENGINE",
 		Short: "Stop an engine that engine up has started",
-		Example: `  mailbench engine down cassandra
-  mailbench engine down hbase --purge`,
-		Args: known.instance(false), ValidArgs: launchable(),
+		Args:  known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openEngine(args[0], dir)
 			if err != nil {
@@ -184,10 +175,7 @@ func newEngineLogs(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs [ENGINE]",
 		Short: "Print the log of one node, or the ends of all logs",
-		Example: `  mailbench engine logs
-  mailbench engine logs cassandra --tail 50
-  mailbench engine logs hbase --node regionserver2 -f`,
-		Args: known.instance(true), ValidArgs: launchable(),
+		Args:  known.instance(true), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				in, err := openEngine(args[0], dir)
@@ -233,25 +221,7 @@ func newEngineUp(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up ENGINE",
 		Short: "Start an engine, or those of its nodes that are not running",
-		Long: `Start Cassandra or HBase, and return when it serves: when each Cassandra node
-answers and sees all others, or when HBase has made, written and dropped a
-table. Nodes that run already are left as they are.
-
-The engine listens on loopback only and outlives this command. engine down stops
-it. The engine also uses the ports above --port. Cassandra's --port is CQL; the
-port above is internode. HBase's --port is ZooKeeper; the ports above are the
-master and the region servers.
-
-Everybody on this machine can reach it, without a login. With --auth Cassandra
-has one: TLS, and a role that may use only its own tables. Its password and the
-certificate are in files that only you can read. mailbench speaks no
-Kerberos, so it has no login for HBase.`,
-		Example: `  mailbench engine up cassandra
-  mailbench engine up cassandra --nodes 3
-  mailbench engine up hbase --regionservers 2
-  mailbench engine up cassandra --auth
-  mailbench engine up cassandra --dir second --port 19042 --heap 2GiB`,
-		Args: known.instance(false), ValidArgs: launchable(),
+		Args:  known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Engine = args[0]
 			return f.up(cmd)

@@ -28,23 +28,7 @@ func newEngineClean(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
 		Short: "List or remove the leftovers of runs",
-		Long: `List the leftovers of runs, or remove those that you name, with all their data.
-
-On an engine on the network, these are the namespaces that carry mailbench's
-mark: of a run in progress, of a data folder (--data), or of a run that was
-killed.
-
-On this machine (embedded), these are the folders of runs that were killed:
-temporary data folders in $TMPDIR, and unfinished results in ./results or the
-folder of --results. Unfinished results with measured values are listed, and
-never removed.
-
-Nothing without mailbench's mark is touched.`,
-		Example: `  mailbench engine clean embedded
-  mailbench engine clean embedded --all
-  mailbench engine clean cassandra
-  mailbench engine clean cassandra q5k2m7v3 --contact 10.0.0.1`,
-		Args: cobra.ArbitraryArgs, ValidArgs: known.engineNames(),
+		Args:  cobra.ArbitraryArgs, ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:

@@ -20,14 +20,8 @@ import (
 
 func newEngines(known registry) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "engines [NAME]",
-		Short: "List the engines, or the settings of one",
-		Long: `List the engines, or the settings of one. A workload's section engines has the
-settings; --set engines.NAME.SETTING=VALUE changes one. Passwords come from the
-environment variables that are listed.`,
-		Example: `  mailbench engines
-  mailbench engines embedded
-  mailbench engines --json`,
+		Use:       "engines [NAME]",
+		Short:     "List the engines, or the settings of one",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,18 +112,7 @@ func newEngineStatus(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [ENGINE]",
 		Short: "List the nodes of engines; exit status 1 if not all are running",
-		Long: `List the nodes of an engine that "engine up" has started, with their memory and
-disk. Without a name, list the nodes of all engines in their usual folders.
-
-mailbench does not start Oracle NoSQL Database. For it, this command checks
-whether a server responds at --contact, and prints how to start one. --set
-changes the connection, such as engines.oraclenosql.tls=true.`,
-		Example: `  mailbench engine status
-  mailbench engine status cassandra
-  mailbench engine status cassandra --dir second
-  mailbench engine status cassandra --json
-  mailbench engine status oraclenosql --contact localhost:8080`,
-		Args: known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
+		Args:  known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && !slices.Contains(launchable(), args[0]):

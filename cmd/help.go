@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"embed"
 	"fmt"
 	"io"
 	"runtime"
@@ -17,6 +18,23 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
+
+// texts are the help texts of commands with their examples: that of "schema diff" is in
+// help/mailbench-schema-diff.help.txt.
+//
+//go:embed help/*.help.txt
+var texts embed.FS
+
+// setTexts gives a command and those below it their help texts.
+func setTexts(cmd *cobra.Command) {
+	if text, err := texts.ReadFile("help/" + strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".help.txt"); err == nil {
+		long, example, _ := strings.Cut(string(text), "Examples:\n")
+		cmd.Long, cmd.Example = strings.TrimSpace(long), strings.TrimRight(example, "\n")
+	}
+	for _, c := range cmd.Commands() {
+		setTexts(c)
+	}
+}
 
 // topics are the texts of "mailbench help" that are of no command.
 func topics() []*cobra.Command {
@@ -90,9 +108,7 @@ func newVersion() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, commit and Go version; --json: and the machine",
-		Example: `  mailbench version
-  mailbench version --json`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd, run.Environment("."), func(w io.Writer, _ int) error {
 				_, err := fmt.Fprintln(w, versionLine())

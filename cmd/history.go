@@ -25,26 +25,8 @@ type historyFlags struct {
 func newHistory() *cobra.Command {
 	var f historyFlags
 	c := &cobra.Command{
-		Use:   "history DIR",
-		Short: "Show a folder of results as a series, and its changes",
-		Long: `List the results in and below a folder as a series, the oldest run first, and
-the run at which a metric changed. Runs that cannot be compared, because
-workload, machine, engine or settings differ, are separate series. A folder that
-cannot be read is skipped, with the reason. Nothing in DIR is changed.
-
-Counters are compared from run to run. Changes of times need 10 or more runs.
-docs/compare.md has the rules and the error rates.
-
---metric draws the trend of a metric, as [MODEL/[ENGINE/]][STREAM:][OP.]METRIC
-with * for any name; "mailbench compare --help" lists the metrics. Only the
-metrics that you name are searched, which needs fewer runs.
-
--o writes one HTML page with the trends as pictures.`,
-		Example: `  mailbench history results
-  mailbench history results --metric list.p99
-  mailbench history results --metric 'james/*.calls' --json
-  mailbench history results --metric readers:list.p99   of one stream
-  mailbench history results -o history.html`,
+		Use:               "history DIR",
+		Short:             "Show a folder of results as a series, and its changes",
 		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },

@@ -20,21 +20,7 @@ func newMerge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the results of a run's shards together",
-		Long: `Put the results of all shards of a run together ("mailbench run --shard I/N"),
-as if one load generator had executed it. The results are a folder like that
-of any other run.
-
-Percentiles are exact: those of all operations together, from the histograms in
-latency.hlog. If a shard is invalid or failed, the run is, too. Shards of
-different runs are rejected, and missing or duplicate shards. The error names
-the reason.
-
---wait waits until all folders contain results, as in a Kubernetes Job that
-merges while the shards' Job is running.`,
-		Example: `  mailbench merge results/1 results/2 results/3 results/4
-  mailbench merge shard-* -o results/whole
-  mailbench merge /results/0 /results/1 --wait 2h -o /results/whole`,
-		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"),
+		Args:  lacking(cobra.MinimumNArgs(1), "no result folders named"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wait > 0 {
 				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {

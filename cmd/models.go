@@ -24,16 +24,8 @@ import (
 func newModels(known registry) *cobra.Command {
 	var engines []string
 	c := &cobra.Command{
-		Use:   "models [NAME|FILE.yaml]",
-		Short: "List the mailbox data models and their variants, or describe one",
-		Long: `List the mailbox data models and their variants, or describe one: its tables
-with keys, orders, settings and extensions of the source design, its access
-patterns, and the fallbacks of each engine. -e adds the requests of each
-pattern. A schema file is described in the same way.`,
-		Example: `  mailbench models
-  mailbench models james
-  mailbench models datastax -e cassandra,hbase
-  mailbench models new mymail`,
+		Use:               "models [NAME|FILE.yaml]",
+		Short:             "List the mailbox data models and their variants, or describe one",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,17 +100,7 @@ func newModelsNew(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a Go module for a model of your own",
-		Long: `Write a Go module for a model of your own: its schema, the mail logic, the
-contract test, and a mailbench with your model and the bundled ones. It works
-immediately; docs/own-model.md has the next steps. Existing files are never
-overwritten.
-
-The module requires this version of mailbench. If this mailbench was built from
-a checkout, the module uses that source instead (replace in go.mod); --checkout
-names it where it is not found by itself.`,
-		Example: `  mailbench models new mymail
-  mailbench models new mymail --dir ~/src/mymail --checkout ~/src/mailbench`,
-		Args: lacking(cobra.ExactArgs(1), "expected the name of the new model"),
+		Args:  lacking(cobra.ExactArgs(1), "expected the name of the new model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := newmodel.CheckName(name); err != nil {

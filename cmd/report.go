@@ -28,27 +28,7 @@ func newReport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the results of runs as one HTML page, or in another format",
-		Long: `Write one HTML page of saved results. It needs nothing else: no network, no
-script, no fonts. It can be sent, kept and printed.
-
-The page of one run is written to report.html in the run's folder. The page of
-several runs shows them side by side, in the order given, and is written to
-` + severalPage + ` in the current folder. It does not test whether
-a difference is significant: "mailbench compare" does.
-
---format writes one run to standard output instead: text (as the run printed
-it; --full, which implies text, has all tables and warnings), json (run.json), csv (the timeline), tables (CSV
-of all tables of the report), growth (CSV of how cost grows over a sweep),
-markdown (for a pull request or the summary of a step in CI), junit (XML: cells
-and objectives as test cases) or bench (Go benchmark lines, for benchstat).
-
-A file that mailbench has not written is not overwritten without --overwrite.`,
-		Example: `  mailbench report results/monday
-  mailbench report results/monday results/tuesday
-  mailbench report results/monday results/tuesday -o - > week.html
-  mailbench report results/monday --format markdown > summary.md
-  mailbench report results/monday --format junit -o junit.xml`,
-		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
+		Args:  lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if format, err = formatOf(cmd, format); err != nil {

@@ -17,23 +17,8 @@ import (
 
 func newRoot(known registry) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mailbench",
-		Short: "Benchmark and validate mailbox data models",
-		Long: `mailbench compares mailbox data models: the cost of each mail operation in each
-model on each engine, and whether the stored data is correct.
-
-Exit status:
-  0    success
-  1    the command could not be executed
-  2    wrong usage or input
-  3    check failed: the run was overloaded, measured nothing, has no valid
-       phase or missed a threshold (--fail-on); the schema has errors or
-       differs; or a comparison found a regression
-  4    data is wrong or lost
-  130  interrupted; measured values are saved`,
-		Example: `  mailbench run                     workload quick, all models, embedded engine
-  mailbench run delivery -m james   one workload, one model
-  mailbench workloads               list the workloads`,
+		Use:           "mailbench",
+		Short:         "Benchmark and validate mailbox data models",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),
@@ -48,6 +33,7 @@ Exit status:
 	})
 	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
 		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+	setTexts(root)
 	run, _, _ := root.Find([]string{"run"})
 	groupFlags(run, runGroups)
 	root.AddCommand(topics()...)

@@ -25,55 +25,6 @@ func newRun(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD|FILE.yaml]",
 		Short: "Run a workload: models × engines, measured and reported",
-		Long: `Run a workload with each model on each engine. Without arguments, mailbench runs
-the bundled workload quick with all models on the embedded engine, in about a
-minute. Trials are interleaved. Each loads its own store, unless the workload
-has "trials: {reuse: true}", as quick does.
-
-The results are a folder: run.json (all data), latency.hlog (HDR
-interval log), bench.txt (for benchstat) and report.html. Ctrl-C ends a run and
-saves its results. If the run is killed, the results of all finished phases are
-in a folder whose name ends in .partial.
-
-The workload's section engines has the address and settings of an engine on the
-network. --contact and --set engines.NAME.SETTING=VALUE change them for one run.
-A run creates its own keyspaces and tables there. It drops them at the end,
-unless --data keeps them.
-
-A workload's section expect has thresholds (expect: {list.p99: <20ms, errors:
-<0.1%}). A run that misses one exits with 3.
-
---find-max searches for the highest rate at which each measured phase meets the
-thresholds, for each model on each engine. The rate doubles until a step fails;
-the bracket is then halved, and both its ends are measured twice. The default
-thresholds are achieved >=99%, errors <0.1% and p99 <100ms.
-
---sweep runs the workload at several values of one key, as the workload's
-section sweep does, and reports for each operation whether its cost is flat,
-logarithmic, linear or worse. --set sweep={} leaves the workload's sweep out.
-
-A schema file in place of a workload measures its access patterns in a keyspace
-of its own: docs/schemas.md. --prove measures what lint warns of.
-
---shard I/N runs part I of N of a run: every N-th user. Start N of them on as
-many machines, with the same flags and the same --start TIME. "mailbench merge"
-puts their results together.`,
-		Example: `  mailbench run
-  mailbench run workday -m james,datastax --set phases.measure.rate=200/s
-  mailbench run workday -m james,james@checked-flags
-  mailbench run delivery --mail archive.mbox.gz --durability process
-  mailbench run churn -m elasticinbox --data mydata --verify
-  mailbench run -m elasticinbox --data mydata --verify=only   after a crash
-  mailbench run -m james,oracle --find-max --max-rate 1000/s --step 1s
-  mailbench run listing --find-max --set 'expect.list.p99=<20ms'
-  mailbench run growth --dry-run
-  mailbench run growth --dry-run --json
-  mailbench run -m james --sweep mail.body=1KB,10KB,100KB,1MB
-  mailbench run mine.yaml --trials 6 -o results/mine
-  mailbench run --from results/mine
-  mailbench run -e cassandra -m james --shard 1/4 --start 2026-05-01T12:00:00Z
-  mailbench run sessions --dry-run
-  mailbench run shop.yaml --prove`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.misplaced(cmd, known, args); err != nil {
 				return err

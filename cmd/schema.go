@@ -19,13 +19,6 @@ func newSchema(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Check, draw and print the schemas of models",
-		Long: `A schema declares the tables of a model and the access patterns that it runs on
-them. These commands take the name of a model, or a schema file. They need no Go
-code, so a model can be checked before it is written.`,
-		Example: `  mailbench schema list
-  mailbench schema show james > mine.yaml
-  mailbench schema import --cql schema.cql --queries queries.cql > shop.yaml
-  mailbench schema render mine.yaml -e cassandra > mine.cql`,
 	}
 	c.AddCommand(
 		newSchemaList(known),
@@ -51,9 +44,7 @@ func newSchemaList(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the schemas of the models",
-		Example: `  mailbench schema list
-  mailbench schema list --json`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
 				func(s listedModel) []string {
@@ -69,9 +60,7 @@ func newSchemaShow(known registry) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show MODEL|FILE.yaml",
 		Short: "Print a schema as YAML",
-		Example: `  mailbench schema show james
-  mailbench schema show james > mine.yaml`,
-		Args: oneSchema,
+		Args:  oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := known.schema(args[0])
 			if err != nil {
@@ -91,16 +80,7 @@ func newSchemaDiagram(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diagram MODEL|FILE.yaml",
 		Short: "Draw a schema as a Chebotko diagram, or its workflow",
-		Long: `Draw a schema as a Chebotko diagram: each table with its key (K), clustering
-order (C↑ C↓), static columns (S), indexes (IDX), counters (++) and collections
-({} [] <>), and arrows Q1, Q2 … from read to read. The kind physical adds types.
-The kind workflow shows the reads themselves in their order.
-
-Without -o the diagram goes to standard output.`,
-		Example: `  mailbench schema diagram datastax -o datastax.svg
-  mailbench schema diagram james --kind physical -o james.svg
-  mailbench schema diagram oracle --kind workflow --format mermaid`,
-		Args: oneSchema,
+		Args:  oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := known.schema(args[0])
 			if err != nil {
@@ -134,19 +114,7 @@ func newSchemaRender(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render MODEL|FILE.yaml",
 		Short: "Write a schema in an engine's own language",
-		Long: `Write the statements that create a schema's tables, with comments: the purpose
-of each table, extensions of the source design, and differences of the engine.
-Run them in cqlsh (Cassandra), hbase shell (HBase) or the SQL shell of Oracle
-NoSQL Database (oraclenosql). A run creates the same tables itself. The embedded
-engine has no such language: its keys are printed.
-
-This needs no engine. Settings of the engine, such as replication, change the
-tables; "mailbench engines NAME" lists them.`,
-		Example: `  mailbench schema render james
-  mailbench schema render elasticinbox -e cassandra \
-    --set engines.cassandra.replication=3 > mail.cql
-  mailbench schema render mine.yaml -e oraclenosql`,
-		Args: oneSchema,
+		Args:  oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := known.schema(args[0])
 			if err != nil {

@@ -19,29 +19,7 @@ func newSchemaDiff(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff MODEL|FILE.yaml",
 		Short: "Compare a schema with the tables that an engine has",
-		Long: `Compare a schema with the tables of an engine: missing, different and extra
-tables, columns and settings. The most harmful differences come first,
-each with the statements that fix it. Those that would remove data are
-comments. mailbench runs none of them, and only reads.
-
-Options such as compaction, compression and time to live are compared too, also
-those that the schema does not set. So are Cassandra's types, and the
-replication that schema import wrote under "other".
-
---ignore accepts differences: a setting, column, index or type (read_repair;
-compaction has all its fields), one of a table (orders.read_repair), a table, or
-a kind ("extra column"). The output lists ignored differences, and words that
-match no difference.
-
---keyspace and --namespace name the tables of any program in full. HBase stores
-no columns and types without mailbench's mark, so only families are compared.
-The exit status is 0 if nothing differs but missing extensions of the source
-design, and 3 if something does.`,
-		Example: `  mailbench schema diff elasticinbox -e cassandra --keyspace mail
-  mailbench schema diff shop.yaml -e cassandra --ignore read_repair,orders.ttl
-  mailbench schema diff mine.yaml -e hbase --namespace mail --contact 10.0.0.1
-  mailbench schema diff james -e embedded --data mydata --json`,
-		Args: oneSchema,
+		Args:  oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			s, err := known.schema(args[0])
 			if err != nil {

@@ -23,28 +23,8 @@ func newSchemaExplain(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
 		Short: "Show the requests of each access pattern",
-		Long: `Show the requests of each access pattern: the CQL of Cassandra, the
-requests of HBase with their row keys, the keys of the embedded engine, the SQL
-that a driver of Oracle NoSQL would send. The driver compiles the patterns as it
-does for a run, without a connection. Keys, in hexadecimal, are those of example
-arguments: text "a", number 1; a page is the first one.
-
-With --live one client runs each mail operation a few times, on a small dataset
-in a namespace of its own, and the output is the cost of the patterns: from
-traces on Cassandra, from scan metrics on HBase, and from the statistics of
-iterators on the embedded engine. --set changes the dataset and the operations.
-
-With --queries the statements of an application run on its live keyspace, and
-the output shows the prediction of lint next to the work of the engine. Only
-reads run, each up to five times, with values of the table's own rows for
-parameters, and one page of rows is read. Cassandra's tracing writes to
-system_traces; the role needs SELECT on the keyspace and on system_traces.`,
-		Example: `  mailbench schema explain datastax
-  mailbench schema explain james page flag_seen -e embedded
-  mailbench schema explain oracle -e cassandra --live --contact 127.0.0.1
-  mailbench schema explain --queries queries.cql -e cassandra --keyspace shop`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+		Args:  cobra.ArbitraryArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")

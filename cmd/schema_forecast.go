@@ -36,24 +36,7 @@ func newSchemaForecast(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast MODEL|FILE.yaml",
 		Short: "Estimate table and partition sizes",
-		Long: `Estimate the sizes of the tables of a schema with the mail of a workload: rows,
-bytes on disk, the median and the largest partitions, and when a limit of the
-engine is exceeded. It runs nothing and needs no engine.
-
-The section rows of each table in the schema file has the rows of a user, a
-folder, a message and an attachment, and their sizes. The workload has their
-numbers (population) and the mail. Each folder grows by as many messages a year
-as it has at the start, or by --per-day. The mix of the workload has the rates
-of moves and deletes.
-
-Rows of other entities have their own numbers and need no workload:
-    rows: [{each: order, per: {day: 5000}, partition: {of: 300, every: month},
-            sizes: {note: 80}}]`,
-		Example: `  mailbench schema forecast james -e hbase
-  mailbench schema forecast mine.yaml --set population.users=10000
-  mailbench schema forecast shop.yaml -e cassandra --years 2
-  mailbench schema forecast datastax --mail archive.mbox --per-day 150`,
-		Args: oneSchema,
+		Args:  oneSchema,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, known, args[0])
 		},

@@ -51,30 +51,8 @@ func newSchemaImport(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Create a schema file of an existing keyspace",
-		Long: `Create a schema file of the tables of a keyspace and the statements that read
-and write them, so that lint, forecast, diagram and diff can check them. The
-tables are CQL text, as DESCRIBE KEYSPACE prints it (--cql), or those of a live
-cluster, which is only read (--engine cassandra --keyspace). The statements are
-CQL text (--queries), each on a line of its own or ended by a semicolon, or a
-log: a full query log as "fqltool dump" prints it, or an audit log.
-
-Each distinct statement is an access pattern; literals become parameters. A
-comment right above it gives it a name, or accepts a finding of lint:
-    -- page: the newest messages
-    -- accept queue: the rows are few
-    SELECT id, subject FROM messages WHERE box = ? LIMIT 25;
-
-Several files, a folder or a pattern are migrations: CREATE, ALTER and DROP are
-applied in their order, and the last definition of each table is imported.
-
-Clauses that the schema language does not have are stored under "other". A
-statement that cannot be read, or that names an unknown table or column, is
-listed on stderr, and the exit status is 3 unless you set --allow-unread.`,
-		Example: `  mailbench schema import --cql schema.cql --queries queries.cql -o shop.yaml
-  mailbench schema import --cql migrations/ --queries 'src/*.cql' --keyspace app
-  mailbench schema import -e cassandra --keyspace shop --save-cql shop.cql`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
 	flags := cmd.Flags()
 	f.bindCQL(flags)

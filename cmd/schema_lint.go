@@ -37,30 +37,8 @@ func newSchemaLint(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint [MODEL|FILE.yaml]...",
 		Short: "Check schemas against their queries and their engine",
-		Long: `Check every access pattern of a schema against its table: the number of
-partitions, the source of its order, and its limit. Check the tables for growth,
-unused columns, and limits of the engine. Without arguments the schemas of all
-models are checked.
-
-A schema is checked for its target engine, unless --engine names others. A table
-or pattern accepts a finding with its reason:
-    accept: {scan-filter: the source design finds folders by a scan}
-
-Errors that are not accepted lead to exit status 3, with --fail-on warning also
-warnings. A baseline is an earlier report (--json): its findings do not fail. A
-finding of imported CQL is identified by the text of the statement.`,
-		Example: `  mailbench schema lint
-  mailbench schema lint james --all
-  mailbench schema lint mine.yaml -e cassandra,hbase
-  mailbench schema lint --cql schema.cql --queries queries.cql
-  mailbench schema lint datastax --workload workday --set population.users=1000
-  mailbench schema lint mine.yaml --format sarif > lint.sarif
-  mailbench schema lint mine.yaml --format github
-  mailbench schema lint mine.yaml --json > baseline.json
-  mailbench schema lint mine.yaml --fail-on warning --baseline baseline.json
-  mailbench schema lint --rules queue`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+		Args:  cobra.ArbitraryArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := cmd.Flags()
 	bindList(flags, &f.engines, "engine", "e",

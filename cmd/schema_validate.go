@@ -56,34 +56,8 @@ func newSchemaValidate(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate MODEL|FILE.yaml",
 		Short: "Check the data in a store against its schema",
-		Long: `Read every row of a schema's tables and check it: the type of each value, the
-existence of the rows that it refers to, and the counters (refers and counts in
-the schema). For a model, its own verification checks more, such as checksums.
-
-Nothing is written to the store. It may belong to another program: name its
-keyspace or namespace in full. It should be idle: rows that are written during
-the check may be found without their related rows.
-
-Orphaned rows, which an interrupted operation or a delete leaves, are counted
-separately. The exit status is 4 for broken data, and for data that stops the
-verification; findings are printed in any case.
-
-On a cluster that serves others, use --rate-limit and --pause-on-latency. The
-role needs only the right to read. With --resume FILE an interrupted check
-continues: use one FILE for one check of one keyspace. With --sample only some
-parts of each table are read, at random. The output has the share of broken rows
-that this cannot exclude. docs/schemas.md has the details.
-
-Records of rows are stored in a temporary folder (set TMPDIR), 20 to 150 bytes
-for each row that refers to another or is counted.`,
-		Example: `  mailbench schema validate james -e embedded --data mydata
-  mailbench schema validate elasticinbox -e cassandra --keyspace production
-  mailbench schema validate mine.yaml -e hbase --namespace mail --sample 1%
-  mailbench schema validate james -e hbase --data mydata --json > report.json
-  mailbench schema validate shop.yaml -e cassandra --keyspace shop \
-    --rate-limit 5000/s --pause-on-latency 200ms --resume shop.check`,
-		Args: oneSchema,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args[0]) },
+		Args:  oneSchema,
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args[0]) },
 	}
 	flags := cmd.Flags()
 	f.storeFlags.bind(flags)

@@ -17,17 +17,8 @@ import (
 
 func newWorkloads() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "workloads [NAME]",
-		Short: "List the bundled workloads, or describe one",
-		Long: `List the bundled workloads, or describe one. "mailbench workloads show NAME"
-prints it as YAML, to be changed. "mailbench help workload" is the reference of
-the language.
-
-An editor with a YAML language server checks and completes workloads with the
-JSON Schema of the language. A printed workload names it in its first line.`,
-		Example: `  mailbench workloads
-  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml
-  mailbench workloads schema > workload.schema.json    for an editor`,
+		Use:       "workloads [NAME]",
+		Short:     "List the bundled workloads, or describe one",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: workloads.BundledNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,10 +61,9 @@ const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 
 func newWorkloadsSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of workload files, for editors",
-		Example: `  mailbench workloads schema > workload.schema.json`,
-		Args:    cobra.NoArgs,
+		Use:   "schema",
+		Short: "Print the JSON Schema of workload files, for editors",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
 			return err
@@ -85,7 +75,6 @@ func newWorkloadsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:       "show NAME",
 		Short:     "Print a workload as YAML, to be changed",
-		Example:   `  mailbench workloads show quick > mine.yaml && mailbench run mine.yaml`,
 		ValidArgs: workloads.BundledNames(),
 		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,23 +120,7 @@ func newWorkloadsFit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
 		Short: "Measure mail or a trace, and print a workload that fits it",
-		Long: `Measure mail or a trace, and print a workload that fits it.
-
-Mail gives the sizes of texts and attachments, the numbers of recipients,
-folders and messages, and the times of arrival. A trace gives the operations,
-their times, users and folders; "mailbench help workload" describes trace files.
-With both, mail gives sizes and messages per folder, and the trace the rest.
-
-Operations of a trace become a mix with their rate.
-
-Comments in the workload have the measured values, the difference of each
-distribution, and keys that were not measured. The workload contains nothing of
-the mail itself: no address, name, subject or text.`,
-		Example: `  mailbench workloads fit --mbox archive.mbox.gz > fitted.yaml
-  mailbench workloads fit --mbox inbox.mbox,sent.mbox   folders of one user
-  mailbench workloads fit --maildir ~/Maildir           or a folder of them
-  mailbench workloads fit --trace monday.jsonl --mbox archive.mbox.gz`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, s := cmd.Context(), &fit.Sample{}
 			switch {
