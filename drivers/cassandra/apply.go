@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gocql/gocql"
 
@@ -187,4 +188,64 @@ func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 		return id, nil
 	}
 	return []byte("x"), nil
+}
+
+// Stored implements drivers.Store. Cassandra keeps every table, the indexes for
+// which schemas.Table.OneColumn is true, the options that hints set, each as a setting of
+// its own (compaction.class), and how long rows live.
+func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	d, err := ddl.Define(sch, "", ddl.Replication{})
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
+	}
+	return d.Stored, nil
+}
+
+// extras finds what a schema never has: views, which cost every write of their table,
+// and triggers.
+func extras(ctx context.Context, session *gocql.Session, keyspace string) (all []drivers.Drift, err error) {
+	for what, query := range map[string]string{
+		"materialized view": "SELECT view_name, base_table_name FROM system_schema.views WHERE keyspace_name = ?",
+		"trigger":           "SELECT trigger_name, table_name FROM system_schema.triggers WHERE keyspace_name = ?",
+	} {
+		var name, table string
+		err := scan(session.Query(query, keyspace).WithContext(ctx), func() {
+			drop := fmt.Sprintf("-- removes its rows: DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
+			if what == "trigger" {
+				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s;", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
+			}
+			all = append(all, drivers.Drift{
+				Difference: schemas.Difference{Kind: schemas.ExtraTable, Table: ddl.PartName(name, what, table)},
+				Harm:       drivers.OnlyThere, Fix: []string{drop},
+			})
+		}, &name, &table)
+		if err != nil {
+			return nil, fmt.Errorf("list views and triggers: %w", err)
+		}
+	}
+	slices.SortFunc(all, func(a, b drivers.Drift) int { return strings.Compare(a.Table, b.Table) })
+	return all, nil
+}
+
+// owners returns the owner of each keyspace that has mailbench's prefix and tables.
+func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
+	all := make(plan.Owners)
+	var keyspace, table, comment string
+	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
+	err := scan(query, func() {
+		if strings.HasPrefix(keyspace, drivers.Prefix) {
+			m, ok := ddl.ReadMark(comment)
+			all.Of(keyspace).Add(table, m.Namespace, ok)
+		}
+	}, &keyspace, &table, &comment)
+	if err != nil {
+		return nil, fmt.Errorf("list keyspaces: %w", err)
+	}
+	return all, nil
+}
+
+// remove drops a keyspace.
+func (s *Store) remove(ctx context.Context, keyspace string, _ *plan.Owner) error {
+	s.applied.Clear()
+	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+ddl.Quote(keyspace))
 }
