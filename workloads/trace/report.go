@@ -31,8 +31,10 @@ type Pattern struct {
 	Runs string `json:"runs,omitempty"`
 	// NotRun says why there are no calls, or "".
 	NotRun string `json:"not_run,omitempty"`
-	Calls  int    `json:"calls"`
-	Failed int    `json:"failed,omitempty"`
+	// More: the reads have further pages, which were not read.
+	More   bool `json:"more,omitempty"`
+	Calls  int  `json:"calls"`
+	Failed int  `json:"failed,omitempty"`
 	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
 	Median *Cost `json:"median,omitempty"`
 	Most   *Cost `json:"most,omitempty"`
@@ -164,9 +166,9 @@ func fold(costs []Cost, one func([]int64) int64) *Cost {
 	return &all
 }
 
-// Column is one column of a table of costs.
-type Column struct {
-	Head  string
+// column is one column of a table of costs.
+type column struct {
+	head  string
 	field int
 }
 
@@ -175,16 +177,16 @@ var heads = []string{
 }
 
 // of is the column's number of a cost. The time is the client's if the engine reports none.
-func (c *Column) of(cost *Cost) int64 {
+func (c *column) of(cost *Cost) int64 {
 	fields := cost.fields()
-	if n := *fields[c.field]; n >= 0 || c.Head != "TIME" {
+	if n := *fields[c.field]; n >= 0 || c.head != "TIME" {
 		return n
 	}
 	return *fields[c.field+1]
 }
 
-func (c *Column) text(n int64) string {
-	if c.Head == "TIME" {
+func (c *column) text(n int64) string {
+	if c.head == "TIME" {
 		return shortTime(n)
 	}
 	return strconv.FormatInt(n, 10)
@@ -198,15 +200,32 @@ func shortTime(n int64) string {
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 }
 
-// Columns returns the columns of which some pattern knows the value.
-func Columns(patterns []Pattern) (shown []Column) {
-	for i, head := range heads {
-		c := Column{head, i}
+// WriteTable writes a row for each pattern: the cells that lead returns for it, and its costs. It leaves out a
+// pattern for which they are nil, and costs that no pattern knows.
+func WriteTable(w io.Writer, head []string, patterns []Pattern, lead func(i int) []string, width int) error {
+	var shown []column
+	for i, name := range heads {
+		c := column{name, i}
 		if slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
-			shown = append(shown, c)
+			shown, head = append(shown, c), append(head, name)
 		}
 	}
-	return shown
+	rows := [][]string{head}
+	for i := range patterns {
+		row := lead(i)
+		if row == nil {
+			continue
+		}
+		for _, c := range shown {
+			row = append(row, c.cell(&patterns[i]))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	_, err := io.WriteString(w, words.Table(rows, len(head), width))
+	return err
 }
 
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
@@ -214,27 +233,14 @@ func Columns(patterns []Pattern) (shown []Column) {
 func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
-	shown := Columns(r.Patterns)
-	head := []string{"PATTERN", "CALLS"}
-	for _, c := range shown {
-		head = append(head, c.Head)
-	}
-	var rows [][]string
-	for i := range r.Patterns {
+	if err := WriteTable(w, []string{"PATTERN", "CALLS"}, r.Patterns, func(i int) []string {
 		p := &r.Patterns[i]
 		if p.Calls == 0 {
-			continue
+			return nil
 		}
-		row := []string{patternName(p), strconv.Itoa(p.Calls)}
-		for _, c := range shown {
-			row = append(row, c.Cell(p))
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) > 0 {
-		if _, err := io.WriteString(w, words.Table(append([][]string{head}, rows...), len(head), width)); err != nil {
-			return err
-		}
+		return []string{patternName(p), strconv.Itoa(p.Calls)}
+	}, width); err != nil {
+		return err
 	}
 	if err := r.writePlans(w, width); err != nil {
 		return err
@@ -266,16 +272,19 @@ func patternName(p *Pattern) string {
 	return p.Name
 }
 
-// Cell writes the median, and the most if that differs.
-func (c *Column) Cell(p *Pattern) string {
+// cell writes the median, and the most if that differs.
+func (c *column) cell(p *Pattern) string {
 	if p.Median == nil || c.of(p.Median) < 0 {
 		return "-"
 	}
 	middle, most := c.text(c.of(p.Median)), c.text(c.of(p.Most))
-	if middle == most {
-		return middle
+	if middle != most {
+		middle += " (" + most + ")"
 	}
-	return middle + " (" + most + ")"
+	if p.More && c.head == "RETURNED" {
+		middle += "+"
+	}
+	return middle
 }
 
 // writeNotes names the arguments of reads that met tombstones or hidden entries, the patterns

@@ -121,14 +121,16 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 		return r, nil
 	}
 	var costs []trace.Call
+	more := false
 	for _, a := range queried {
 		costs = append(costs, trace.Call{Args: a.Args, Rows: a.Returned, Took: a.Took, Err: a.Err, Work: a.Work})
-		r.More = r.More || a.More
+		more = more || a.More
 		if a.Err != nil && !slices.Contains(r.Errors, a.Err.Error()) {
 			r.Errors = append(r.Errors, a.Err.Error())
 		}
 	}
 	r.Pattern = trace.Of(s.Pattern, costs)
+	r.More = more
 	return r, nil
 }
 
@@ -156,8 +158,6 @@ type Statement struct {
 	Line      int       `json:"line"`
 	Text      string    `json:"text"`
 	Predicted Predicted `json:"foretold"`
-	// More: the read has further pages, which were not read.
-	More bool `json:"more,omitempty"`
 	trace.Pattern
 	Errors []string `json:"errors,omitempty"`
 }
@@ -222,31 +222,15 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	for i := range r.Statements {
 		patterns[i] = r.Statements[i].Pattern
 	}
-	shown := trace.Columns(patterns)
 	head := []string{"STATEMENT", "PATTERN", "PREDICTED", "RUNS"}
-	for _, c := range shown {
-		head = append(head, c.Head)
-	}
-	rows := [][]string{head}
-	for i := range r.Statements {
+	if err := trace.WriteTable(w, head, patterns, func(i int) []string {
 		s := &r.Statements[i]
 		if s.NotRun != "" {
-			continue
+			return nil
 		}
-		row := []string{s.place(), s.Name, s.Predicted.Partitions + ", " + s.Predicted.Bound, strconv.Itoa(s.Calls)}
-		for _, c := range shown {
-			cell := c.Cell(&s.Pattern)
-			if c.Head == "RETURNED" && s.More {
-				cell += "+"
-			}
-			row = append(row, cell)
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) > 1 {
-		if _, err := io.WriteString(w, words.Table(rows, len(head), width)); err != nil {
-			return err
-		}
+		return []string{s.place(), s.Name, s.Predicted.Partitions + ", " + s.Predicted.Bound, strconv.Itoa(s.Calls)}
+	}, width); err != nil {
+		return err
 	}
 	for i := range r.Statements {
 		r.Statements[i].write(w)
