@@ -55,18 +55,26 @@ const (
 
 // Growth is how a figure grows.
 type Growth struct {
-	Class Class
+	Class Class   `json:"class"`
+	From  float64 `json:"from,omitempty"` // of FlatFrom: the size from which on the figure is flat
 	// Exponent is the slope between the logarithms: 1 if twice the size has twice the value.
-	// It lies between Low and High with 95% confidence. Low and High are infinite if there
-	// are too few points.
-	Exponent, Low, High float64
+	// It lies between Low and High with 95% confidence. They are left out if there are too few points.
+	Exponent float64  `json:"exponent"`
+	Low      *float64 `json:"low,omitempty"`
+	High     *float64 `json:"high,omitempty"`
 	// PowerLow and PowerHigh bound the power of the part that grows, if the figure is that part
-	// and a fixed part. They are NaN if the exponent decides the class, or the power is
-	// unknown.
-	PowerLow, PowerHigh float64
-	From                float64 // of FlatFrom: the size from which on the figure is flat
-	Points              int     // number of points that it is made from
-	Exact               bool    // the errors of the values are known
+	// and a fixed part. They are left out if the exponent decides the class, or the power is unknown.
+	PowerLow  *float64 `json:"power_low,omitempty"`
+	PowerHigh *float64 `json:"power_high,omitempty"`
+	Exact     bool     `json:"exact,omitempty"` // the errors of the values are known
+}
+
+// known is nil for NaN and infinities, which JSON does not have.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }
 
 // Bounds of the classes. docs/internals/growth.md has them too. A class is given if the whole interval is
@@ -93,10 +101,7 @@ const Fewest = 3
 // Of fits the points. If all values are 0, the figure is flat. If some size or value is not
 // above 0, it has no logarithm, and the class is Unclear.
 func Of(points []Point) Growth {
-	g := Growth{
-		Class: Unclear, Low: math.Inf(-1), High: math.Inf(1), PowerLow: math.NaN(),
-		PowerHigh: math.NaN(), Points: len(points),
-	}
+	g := Growth{Class: Unclear}
 	if len(points) < 2 {
 		return g
 	}
@@ -113,7 +118,7 @@ func Of(points []Point) Growth {
 		c.add(p)
 	}
 	if zeros == len(points) {
-		g.Class, g.Low, g.High, g.Exact = Flat, 0, 0, true
+		g.Class, g.Low, g.High, g.Exact = Flat, known(0), known(0), true
 		return g
 	}
 	if zeros > 0 || !c.spread() {
@@ -121,8 +126,8 @@ func Of(points []Point) Growth {
 	}
 	g.Exact = exact
 	slope, half := c.slope(exact)
-	g.Exponent, g.Low, g.High = slope, slope-half, slope+half
-	g.Class = bySlope(g.Low, g.High)
+	g.Exponent, g.Low, g.High = slope, known(slope-half), known(slope+half)
+	g.Class = bySlope(slope-half, slope+half)
 	if exact && !c.straight(slope) {
 		// Errors that are known do not make a line of points that lie elsewhere, such as a step or a peak.
 		if slope, half := c.slope(false); bySlope(slope-half, slope+half) != g.Class {
@@ -130,8 +135,8 @@ func Of(points []Point) Growth {
 		}
 	}
 	if g.Class == "" {
-		g.PowerLow, g.PowerHigh = c.powers(exact)
-		g.Class = byPower(g.PowerLow, g.PowerHigh)
+		low, high := c.powers(exact)
+		g.PowerLow, g.PowerHigh, g.Class = known(low), known(high), byPower(low, high)
 	}
 	if g.Class == Unclear || g.Class == Logarithmic { // a curve that ends flat is like one of a power below 0
 		if n := c.flatFrom(exact); n > 0 {

@@ -289,7 +289,7 @@ func TestTooLittle(t *testing.T) {
 		"less than none": {{10, 5, -1}, {100, -5, -1}, {1000, 5, -1}},
 	} {
 		g := Of(points)
-		if g.Class != Unclear || math.IsNaN(g.Exponent) || math.IsNaN(g.Low) || math.IsNaN(g.High) {
+		if g.Class != Unclear || math.IsNaN(g.Exponent) || g.Low != nil && math.IsNaN(*g.Low) || g.High != nil && math.IsNaN(*g.High) {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}

@@ -116,24 +116,13 @@ type Partition struct {
 
 // Growth is how one figure of one operation of a model on an engine grows over a sweep.
 type Growth struct {
-	Model    string       `json:"model"`
-	Engine   string       `json:"engine"`
-	Phase    string       `json:"phase,omitempty"` // "": a forecast, not a measurement
-	Op       string       `json:"op"`
-	Figure   Figure       `json:"figure"`
-	Class    growth.Class `json:"class"`
-	From     float64      `json:"from,omitempty"` // of "flat from": the size from which on it is flat
-	Exponent float64      `json:"exponent"`
-	// Low and High bound the exponent with 95% confidence. They are left out if there are
-	// too few points.
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	// PowerLow and PowerHigh bound the exponent of the part that grows, if the figure is that
-	// part and a fixed part. They are left out if Exponent says enough, or they are unknown.
-	PowerLow  *float64      `json:"power_low,omitempty"`
-	PowerHigh *float64      `json:"power_high,omitempty"`
-	Exact     bool          `json:"exact,omitempty"` // counted: the errors of the values are known
-	Points    []GrowthPoint `json:"points"`          // points at which the figure is known
+	Model  string `json:"model"`
+	Engine string `json:"engine"`
+	Phase  string `json:"phase,omitempty"` // "": a forecast, not a measurement
+	Op     string `json:"op"`
+	Figure Figure `json:"figure"`
+	growth.Growth
+	Points []GrowthPoint `json:"points"` // points at which the figure is known
 }
 
 // GrowthPoint is the figure at one point: the median of the trials.

@@ -431,16 +431,5 @@ func fitGrowth(g *results.Growth) {
 		}
 		points = append(points, one)
 	}
-	of := growth.Of(points)
-	g.Class, g.From, g.Exponent, g.Exact = of.Class, of.From, of.Exponent, of.Exact
-	g.Low, g.High = finite(of.Low), finite(of.High)
-	g.PowerLow, g.PowerHigh = finite(of.PowerLow), finite(of.PowerHigh)
-}
-
-// finite is nil for NaN and infinities, which JSON does not have.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
+	g.Growth = growth.Of(points)
 }
