@@ -25,7 +25,7 @@ type cassandra struct{}
 func (cassandra) facts() Facts {
 	return Facts{
 		Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
-		version: "5.0.9", sums: sums("cassandra"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
+		version: "5.0.9", sums: configFile("cassandra.sha256"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
 		heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true,
 	}
 }
@@ -83,36 +83,13 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	flags := []string{
-		"-Dcassandra.config=" + fileURL(yaml),
-		"-Dcassandra.storagedir=" + dir,
-		"-Dlogback.configurationFile=" + fileURL(logback),
-		"-Dcassandra-foreground=yes", // keeps standard output open, which is the node's log
-		// These shorten waits that only a real network needs. A node that joins gives up if no seed
-		// has answered when the ring delay is over; on a busy machine that took more than 3 s.
-		"-Dcassandra.skip_wait_for_gossip_to_settle=0",
-		"-Dcassandra.ring_delay_ms=5000",
-		"-Dcassandra.shutdown_announce_in_ms=100",
-		"-Dcassandra.superuser_setup_delay_ms=0",
-		"-Dcassandra-rackdc.properties=" + fileURL(place.file),
-		"-Djdk.attach.allowAttachSelf=true",
-		"-XX:+UseSerialGC",
-	}
+	collector := "-XX:+UseSerialGC"
 	if in.state.HeapBytes >= g1Heap {
-		flags[len(flags)-1] = "-XX:+UseG1GC"
+		collector = "-XX:+UseG1GC"
 	}
-	flags = append(flags, exports(
-		"java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.base/sun.nio.ch", "java.base/java.lang.ref",
-		"java.base/java.lang.reflect", "java.management.rmi/com.sun.jmx.remote.internal.rmi", "java.rmi/sun.rmi.registry",
-		"java.rmi/sun.rmi.server", "java.sql/java.sql", "jdk.unsupported/sun.misc")...)
-	flags = append(flags, opens(
-		"java.base/java.lang.module", "java.base/jdk.internal.loader", "java.base/jdk.internal.ref",
-		"java.base/jdk.internal.reflect",
-		"java.base/jdk.internal.math", "java.base/jdk.internal.module",
-		"java.base/jdk.internal.util.jar", "java.base/sun.nio.ch",
-		"java.base/java.io", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
-		"java.base/java.util.concurrent.atomic", "java.base/java.lang", "java.base/java.math", "java.base/java.lang.reflect",
-		"java.base/java.net", "jdk.management/com.sun.management.internal")...)
+	flags := append(flagsOf("cassandra"), collector,
+		"-Dcassandra.config="+fileURL(yaml), "-Dcassandra.storagedir="+dir, "-Dlogback.configurationFile="+fileURL(logback),
+		"-Dcassandra-rackdc.properties="+fileURL(place.file))
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -167,8 +168,9 @@ func checkPort(address string) error {
 		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
 			port, host)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		add := map[string]string{"linux": "ip address add %s/8 dev lo", "darwin": "sudo ifconfig lo0 alias %s"}
 		return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device ("+
-			addAddress+")", host, host)
+			add[runtime.GOOS]+")", host, host)
 	default:
 		return fmt.Errorf("cannot listen on %s: %w", address, err)
 	}

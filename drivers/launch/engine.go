@@ -98,15 +98,21 @@ func writeConfig(dir, name, tmpl string, data any) (string, error) {
 	return path, f.Close()
 }
 
-// opens and exports return flags of java's module system. They let the engine's
-// code, in the unnamed module, use internal packages.
-func opens(packages ...string) []string   { return forAll("--add-opens", packages) }
-func exports(packages ...string) []string { return forAll("--add-exports", packages) }
-
-func forAll(flag string, packages []string) []string {
-	var flags []string
-	for _, p := range packages {
-		flags = append(flags, flag, p+"=ALL-UNNAMED")
+// flagsOf returns the flags of java that all processes of an engine have, from config/NAME.flags.
+func flagsOf(engine string) (flags []string) {
+	for line := range strings.Lines(configFile(engine + ".flags")) {
+		if !strings.HasPrefix(line, "#") {
+			flags = append(flags, strings.Fields(line)...)
+		}
 	}
 	return flags
+}
+
+// configFile returns an embedded file.
+func configFile(name string) string {
+	text, err := configFiles.ReadFile("config/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
 }

@@ -34,7 +34,7 @@ func (hbase) facts() Facts {
 	return Facts{
 		Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
 		Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
-		version: "2.6.4", sums: sums("hbase"), download: "117 MB", protocol: "ZooKeeper",
+		version: "2.6.4", sums: configFile("hbase.sha256"), download: "117 MB", protocol: "ZooKeeper",
 		heap: 1024 * mib, overhead: 200 * mib, // with 512 MiB it ran out of memory under 560 MB of mail
 		// HBase closes its regions in a second or two. A standalone HBase then
 		// tries for 20 s to reach its ZooKeeper, which has already stopped.
@@ -84,16 +84,7 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	flags := []string{
-		"-Dlog4j.configuration=" + fileURL(log4j),
-		"-Djava.net.preferIPv4Stack=true",
-		"-Dzookeeper.admin.enableServer=false", // an HTTP server on all addresses
-		"--add-modules", "jdk.unsupported",
-	}
-	flags = append(flags, opens(
-		"java.base/java.nio", "java.base/sun.nio.ch", "java.base/java.lang", "java.base/jdk.internal.ref",
-		"java.base/java.lang.reflect", "java.base/java.util", "java.base/java.util.concurrent")...)
-	flags = append(flags, exports("java.base/jdk.internal.misc", "java.security.jgss/sun.security.krb5")...)
+	flags := append(flagsOf("hbase"), "-Dlog4j.configuration="+fileURL(log4j))
 	class := "master.HMaster"
 	switch n.Name {
 	case standalone, master:

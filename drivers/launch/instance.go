@@ -110,7 +110,7 @@ func (in *Instance) reload() error {
 	return nil
 }
 
-func (in *Instance) lock(ctx context.Context) (func(), error) {
+func (in *Instance) lock(ctx context.Context) (func() error, error) {
 	return lock(ctx, in.dir, func() { in.progress("waiting for another mailbench that works on " + in.dir) })
 }
 

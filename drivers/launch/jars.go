@@ -151,22 +151,13 @@ func lastErrors(out string) string {
 	return strings.Join(found, "\n")
 }
 
-// sums returns an engine's list of jars, config/NAME.sha256, as sha256sum writes it. Only
-// the jars of the list may run. "make check CHECK=jars" writes it again.
-func sums(engine string) string {
-	list, err := configFiles.ReadFile("config/" + engine + ".sha256")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return string(list)
-}
-
 // errDamaged says that the jars are not those of the list.
 var errDamaged = errors.New("jars differ from the known checksums")
 
-// checkJars compares the jars of a folder with the list: java runs every jar that lies
-// there. The error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is
-// missing, differs, or is not in the list.
+// checkJars compares the jars of a folder with an engine's list, config/NAME.sha256, as sha256sum
+// writes it: java runs every jar that lies there. "make check CHECK=jars" writes the list again. The
+// error is fs.ErrNotExist if there is no folder, and errDamaged if a jar is missing, differs, or is
+// not in the list.
 func checkJars(dir, list string) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("%w, in %s: %s", errDamaged, dir, fmt.Sprintf(format, args...))

@@ -242,7 +242,7 @@ func TestLock(t *testing.T) {
 
 	// The holder removes the folder, lock and all, while another one waits.
 	waits, got := make(chan struct{}), make(chan error)
-	var again func()
+	var again func() error
 	go func() {
 		var err error
 		again, err = lock(t.Context(), dir, func() { close(waits) })

@@ -4,12 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/shirou/gopsutil/v4/mem"
 )
-
-// addAddress is the command that gives the loopback device another address.
-const addAddress = "ip address add %s/8 dev lo"
 
 // startOf returns when a process was started, and whether it is running.
 func startOf(pid int) (start string, running bool) {
@@ -38,15 +33,4 @@ func parseStat(stat string) (start string, running bool) {
 	// While other threads are left, the process may still listen on its ports.
 	ended := (fields[state] == "Z" || fields[state] == "X") && fields[threads] <= "1"
 	return fields[starttime], !ended
-}
-
-// availableMemory returns how many bytes programs can take without swapping, and
-// without exceeding the limit of a container.
-func availableMemory() (int64, error) {
-	memory, err := mem.VirtualMemory()
-	if err != nil {
-		return 0, err
-	}
-	groups, _ := os.ReadFile("/proc/self/cgroup")
-	return min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup")), nil
 }

@@ -3,12 +3,10 @@
 package launch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -115,46 +113,4 @@ func (p Process) rss() int64 {
 		return 0
 	}
 	return int64(memory.RSS)
-}
-
-// lock takes the lock of a folder, and creates the folder if it is absent. It waits
-// while another process has the lock. The lock ends with its process.
-func lock(ctx context.Context, dir string, wait func()) (unlock func(), err error) {
-	path := filepath.Join(dir, lockName)
-	for waited := false; ; waited = true {
-		if err := private.Make(dir); err != nil {
-			return nil, err
-		}
-		f, err := private.OpenFile(path, os.O_CREATE|os.O_RDWR)
-		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", dir, err)
-		}
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil && same(f, path) {
-			return func() { f.Close() }, nil
-		}
-		f.Close()
-		if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %s: %w", dir, err)
-		}
-		if !waited {
-			wait()
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// same reports whether the lock file is still the one in the folder. The process that
-// had the lock may have removed both.
-func same(f *os.File, path string) bool {
-	ours, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Stat(path)
-	return err == nil && os.SameFile(ours, now)
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,6 +119,30 @@ func (s *state) save(dir string) error {
 		return fmt.Errorf("save the state of the instance: %w", err)
 	}
 	return nil
+}
+
+// lock takes the lock of a folder, and creates the folder if it is absent. It waits
+// while another process has the lock. The lock ends with its process.
+func lock(ctx context.Context, dir string, wait func()) (unlock func() error, err error) {
+	for waited := false; ; waited = true {
+		if err := private.Make(dir); err != nil {
+			return nil, err
+		}
+		unlock, err := private.Lock(filepath.Join(dir, lockName))
+		switch {
+		case err == nil:
+			return unlock, nil
+		case !errors.Is(err, private.ErrLocked):
+			return nil, fmt.Errorf("lock %s: %w", dir, err)
+		case !waited:
+			wait()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // claim checks that the folder holds nothing but a lock, so that no engine writes

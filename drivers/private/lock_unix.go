@@ -23,5 +23,9 @@ func Lock(name string) (unlock func() error, err error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
+	ours, err := f.Stat()
+	if now, nerr := os.Stat(name); err != nil || nerr != nil || !os.SameFile(ours, now) {
+		return nil, errors.Join(err, ErrLocked, f.Close()) // the process that had the lock has removed the file
+	}
 	return f.Close, nil
 }

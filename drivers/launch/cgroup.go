@@ -7,7 +7,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/shirou/gopsutil/v4/mem"
 )
+
+// availableMemory returns how many bytes programs can take without swapping, and without exceeding the limit of a
+// container.
+func availableMemory() (int64, error) {
+	memory, err := mem.VirtualMemory()
+	if err != nil {
+		return 0, err
+	}
+	groups, _ := os.ReadFile("/proc/self/cgroup") // only Linux has it
+	return min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup")), nil
+}
 
 // cgroupMemory returns how many bytes the control groups leave this process. Beyond that
 // the kernel kills, however much the machine has. cgroups is the text of /proc/self/cgroup.
