@@ -271,7 +271,29 @@ func (m *machine) read(p *schemas.Pattern) {
 	if p.Static && p.Kind == schemas.Get && find(m.ref.statics[p.Table], p.By, args) == nil {
 		return // whether there is a row where none was ever set is the engine's affair
 	}
-	m.compare(p, args)
+	if !m.stopped(p, args) {
+		m.compare(p, args)
+	}
+}
+
+// stopped has yield return an error at some row of some reads. It ends the read, which returns it as it is.
+func (m *machine) stopped(p *schemas.Pattern, args []drivers.Value) bool {
+	m.fail.Helper()
+	at := m.int("stop at row", -6, 2)
+	if at < 1 || overPlain(p) || at > len(m.ref.read(p, args)) {
+		return false
+	}
+	stop, n := errors.New("stop"), 0
+	err := m.session.Read(m.ctx, m.statement(p.Name), args, func([]drivers.Value) error {
+		if n++; n == at {
+			return stop
+		}
+		return nil
+	})
+	if err != stop || n != at {
+		m.fail.Fatalf("%s, stopped at row %d, yields %d rows and returns %v", describe(p, args), at, n, err)
+	}
+	return true
 }
 
 func (m *machine) compare(p *schemas.Pattern, args []drivers.Value) {

@@ -21,10 +21,6 @@ func sessions(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
 	c := s.client()
 	numbered(c, "p", 30)
-	for i := range 5 {
-		c.write("put_single", "p", []byte{byte(i)}, strings.Repeat("v", 100), nil)
-	}
-	stopped(c)
 
 	// A row does not change until yield returns, whatever others do meanwhile.
 	other := s.client()
@@ -66,38 +62,6 @@ func sessions(t testing.TB, open Open) {
 		t.Errorf("a write on a closed session: %v, expected ErrClosed", err)
 	}
 	c.expect(nil, "all", "p")
-}
-
-// stopped tests errors of yield. They end the read, which returns them as they are.
-func stopped(c *client) {
-	stop := errors.New("stop")
-	for pattern, vals := range map[string][]any{
-		"get":         {"p", 1},
-		"all":         {"p"},
-		"several":     {"p", list{3, 2, 1}},
-		"get_singles": {"p", list{[]byte{3}, []byte{1}, []byte{0}}},
-		"scan":        nil,
-		"page":        {"p", nil, 10},
-		"with_a":      {"p", "x"},
-	} {
-		for _, at := range []int{1, 2} {
-			n := 0
-			err := c.session.Read(c.ctx, c.statement(pattern), c.args(pattern, vals), func([]drivers.Value) error {
-				if n++; n == at {
-					return stop
-				}
-				return nil
-			})
-			if pattern == "get" && at == 2 {
-				if n != 1 || err != nil {
-					c.Errorf("%s yields %d rows and returns %v, expected one row", pattern, n, err)
-				}
-			} else if err != stop || n != at {
-				c.Errorf("%s, stopped at row %d, yields %d rows and returns %v", pattern, at, n, err)
-			}
-		}
-		c.expect([]string{"3 x", "1 y"}, "several", "p", list{3, 1}) // the session goes on
-	}
 }
 
 // contexts tests that a call ends with its context and says so.

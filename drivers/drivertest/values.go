@@ -122,6 +122,8 @@ func row(vals ...any) string {
 			words[i] = word(drivers.Text(v))
 		case [16]byte:
 			words[i] = word(drivers.UUID(v))
+		case list:
+			words[i] = fmt.Sprint(v...)
 		default:
 			words[i] = word(valueOf(schemas.Type{}, v))
 		}
@@ -181,20 +183,7 @@ func collection(v drivers.Value) string {
 }
 
 // clip writes arguments for messages, and shortens long ones.
-func clip(vals []any) string {
-	words := make([]string, len(vals))
-	for i, v := range vals {
-		switch v := v.(type) {
-		case string:
-			words[i] = row(v)
-		case []byte:
-			words[i] = row(v)
-		default:
-			words[i] = fmt.Sprint(v)
-		}
-	}
-	return "(" + strings.Join(words, ", ") + ")"
-}
+func clip(vals []any) string { return "(" + row(vals...) + ")" }
 
 // biggest bounds the cells and batches that the suite writes, in bytes.
 const biggest = 24 << 20
