@@ -28,17 +28,14 @@ type stripe struct {
 // pattern declares.
 func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Call) error {
 	defer s.leave()
-	if err := s.start(); err != nil {
+	if err := s.begin(); err != nil {
 		return err
 	}
-	s.Cost.Calls++
-	s.begin()
+	size := 0
 	for i := range parts {
-		if part := st.parts[parts[i].Part]; part.table.guarded.Load() {
-			if err := s.noteLock(part, parts[i].Args); err != nil {
-				s.held = s.held[:0]
-				return err
-			}
+		size += bytesOf(parts[i].Args)
+		if err := s.noteLock(st.parts[parts[i].Part], parts[i].Args); err != nil {
+			return err
 		}
 	}
 	// A part that replaces a row's index entries must see what an earlier part has made of the row. All
@@ -55,40 +52,63 @@ func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Cal
 			s.batch, s.over = plain, s.db
 		}()
 	}
-	size := 0
-	for i := range parts {
-		size += bytesOf(parts[i].Args)
+	return s.locked(size, func() error {
+		for i := range parts {
+			if err := s.there(st.parts[parts[i].Part], parts[i].Args); err != nil {
+				return fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err)
+			}
+		}
+		for i := range parts {
+			if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
+				return fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// there returns drivers.ErrNotApplied for a part that needs its row, if there is none.
+func (s *session) there(st *statement, args []drivers.Value) (err error) {
+	if !st.Pattern().Present {
+		return nil
 	}
+	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
+		return err
+	}
+	_, closer, err := s.db.Get(s.key)
+	if err == pebble.ErrNotFound {
+		return drivers.ErrNotApplied
+	}
+	if err != nil {
+		return err
+	}
+	s.Cost.RowsExamined++
+	return closer.Close()
+}
+
+// begin begins a write, or a batch.
+func (s *session) begin() error {
+	if err := s.start(); err != nil {
+		return err
+	}
+	s.Cost.Calls++
+	s.batch.Reset()
+	s.over, s.held = s.db, s.held[:0]
+	return nil
+}
+
+// locked has do put changes of size bytes into the batch under the locks in s.held, and commits them if it can.
+func (s *session) locked(size int, do func() error) error {
 	if err := s.makeRoom(size); err != nil {
-		s.held = s.held[:0]
 		return err
 	}
 	s.lock()
-	for i := range parts {
-		if part := st.parts[parts[i].Part]; part.Pattern().Present {
-			there, err := s.there(part, parts[i].Args)
-			if err == nil && !there {
-				err = drivers.ErrNotApplied
-			}
-			if err != nil {
-				s.unlock()
-				return corrupt(fmt.Errorf("part %d, %s: %w", i, part.Pattern().Name, err))
-			}
-		}
-	}
-	for i := range parts {
-		if err := s.apply(st.parts[parts[i].Part], parts[i].Args); err != nil {
-			s.unlock()
-			s.discard()
-			return corrupt(fmt.Errorf("part %d, %s: %w", i, st.parts[parts[i].Part].Pattern().Name, err))
-		}
+	if err := do(); err != nil {
+		s.unlock()
+		s.discard()
+		return corrupt(err)
 	}
 	return s.commit()
-}
-
-func (s *session) begin() {
-	s.batch.Reset()
-	s.over = s.db
 }
 
 // makeRoom gives the batch a buffer for size bytes of values, if they are many. Pebble doubles
@@ -114,9 +134,12 @@ const keepBatch = 256 << 10
 
 func (s *session) discard() { s.batch.Reset() }
 
-// noteLock adds to s.held the number of the lock of the row that is written, for lock to take. A
-// delete of many rows takes all locks.
+// noteLock adds to s.held the number of the lock of the row that is written, for lock to take, if writes to its table
+// take locks. A delete of many rows takes all of them.
 func (s *session) noteLock(st *statement, args []drivers.Value) (err error) {
+	if !st.table.guarded.Load() {
+		return nil
+	}
 	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
 		s.held = s.held[:0]
 		for i := range stripes {

@@ -34,7 +34,7 @@ func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err erro
 		return err
 	}
 	if f == &t.rows {
-		if err := s.dropEntries(t, args); err != nil {
+		if err := s.reindex(t, nil, args); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
 			if !t.plain {
 				err = s.writeEntries(t, s.keyVals, nil, false)
 			} else if data, err = it.ValueAndErr(); err == nil {
-				err = s.entriesOf(t, s.keyVals, data, nil)
+				err = s.replaceEntries(t, nil, s.keyVals, data)
 			}
 			if err != nil {
 				return err

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -85,7 +87,10 @@ func lock(dir string) (*pebble.Lock, error) {
 	if err == nil {
 		return l, os.Chmod(filepath.Join(dir, "LOCK"), 0o600)
 	}
-	if held(err) || strings.Contains(err.Error(), "lock held") {
+	// Windows lets no other process open the file (ERROR_SHARING_VIOLATION).
+	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) ||
+		runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(32))
+	if held || strings.Contains(err.Error(), "lock held") {
 		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory",
 			dir, drivers.ErrLocked)
 	}

@@ -87,63 +87,46 @@ func (s *session) entryHolds(st *statement) bool {
 	return true
 }
 
-// reindex puts the changes of a write's index entries into the batch. The row's key is in s.key.
-func (s *session) reindex(st *statement, args []drivers.Value) error {
-	change := func(was, will []drivers.Value) {
-		for _, w := range st.write {
-			if will[w.col] = args[w.arg]; st.Pattern().Kind == schemas.Add {
-				will[w.col] = drivers.Number(st.fam.columns[w.col].Type.Kind, was[w.col].Int64()+args[w.arg].Int64())
-			}
-		}
+// reindex puts the changes of the index entries of the row with the key s.key into the batch. st writes the row;
+// nil: it is deleted.
+func (s *session) reindex(t *table, st *statement, args []drivers.Value) error {
+	switch {
+	case st == nil && !t.plain:
+		return s.writeEntries(t, args, nil, false)
+	case st != nil && !st.tracks:
+		return s.writeEntries(t, nil, args, false)
+	case st != nil && st.locks:
+		return s.replaceEntries(t, st, args, s.prior)
 	}
-	key := args[:len(st.table.key)]
-	if st.locks {
-		return s.entriesOf(st.table, key, s.prior, change)
+	data, closer, err := s.over.Get(s.key) // as earlier parts of the batch have left it
+	if err == pebble.ErrNotFound {
+		return s.replaceEntries(t, st, args, nil)
 	}
-	return s.withRow(func(data []byte) error { return s.entriesOf(st.table, key, data, change) })
-}
-
-// dropEntries deletes the index entries of the row with the key s.key.
-func (s *session) dropEntries(t *table, key []drivers.Value) error {
-	if !t.plain {
-		return s.writeEntries(t, key, nil, false)
-	}
-	return s.withRow(func(data []byte) error { return s.entriesOf(t, key[:len(t.key)], data, nil) })
-}
-
-// withRow passes on the row with the key s.key as the batch's earlier parts have left it; absent is nil.
-// It is not copied, since it may have a body of megabytes.
-func (s *session) withRow(do func(data []byte) error) error {
-	data, closer, err := s.over.Get(s.key)
-	switch err {
-	case nil:
-	case pebble.ErrNotFound:
-		return do(nil)
-	default:
+	if err != nil {
 		return err
 	}
 	s.Cost.RowsExamined++
-	return errors.Join(do(data), closer.Close())
+	return errors.Join(s.replaceEntries(t, st, args, data), closer.Close())
 }
 
-// entriesOf replaces the index entries of a row by those of what change makes of its columns. Without
-// change the row goes.
-func (s *session) entriesOf(t *table, key []drivers.Value, data []byte, change func(was, will []drivers.Value)) error {
+// replaceEntries replaces the index entries of a row with the value data by those of what st makes of it. Without st
+// the row goes. The value is not copied, since it may have a body of megabytes.
+func (s *session) replaceEntries(t *table, st *statement, args []drivers.Value, data []byte) error {
 	n := len(t.key)
 	s.was = plan.Grow(s.was, n+len(t.rows.columns))
 	defer func() { // a session must not keep a message of megabytes
 		clear(s.was)
 		clear(s.will)
 	}()
-	copy(s.was, key)
+	copy(s.was, args[:n])
 	if err := t.rows.decodeRow(data, s.was[n:], false); err != nil {
 		return err
 	}
-	if change == nil {
+	if st == nil {
 		return s.writeEntries(t, s.was, nil, true)
 	}
 	s.will = append(s.will[:0], s.was...)
-	change(s.was[n:], s.will[n:])
+	st.change(s.will[n:], args)
 	return s.writeEntries(t, s.was, s.will, true)
 }
 

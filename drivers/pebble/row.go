@@ -3,6 +3,7 @@ package pebble
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -79,13 +80,7 @@ func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
 	return appendScalar(dst, v)
 }
 
-func uvarintLen(n uint64) int {
-	l := 1
-	for ; n >= 0x80; n >>= 7 {
-		l++
-	}
-	return l
-}
+func uvarintLen(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 // scalarLen returns how many bytes appendScalar appends.
 func scalarLen(v *drivers.Value) int {

@@ -12,29 +12,21 @@ import (
 )
 
 // RunWrite implements plan.Runner.
-func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+func (s *session) RunWrite(
+	_ context.Context, st *statement, args []drivers.Value,
+) (res drivers.Result, err error) {
 	defer s.leave()
-	if err := s.start(); err != nil {
-		return drivers.Result{}, err
+	if err = s.begin(); err == nil {
+		err = s.noteLock(st, args)
 	}
-	s.Cost.Calls++
-	s.begin()
-	if err := s.makeRoom(bytesOf(args)); err != nil {
-		return drivers.Result{}, err
-	}
-	if st.table.guarded.Load() {
-		if err := s.noteLock(st, args); err != nil {
-			return drivers.Result{}, err
-		}
-		s.lock()
-	}
-	res, err := s.writeLocked(st, args)
 	if err != nil {
-		s.unlock()
-		s.discard()
-		return drivers.Result{}, corrupt(err)
+		return res, err
 	}
-	return res, s.commit()
+	err = s.locked(bytesOf(args), func() error {
+		res, err = s.writeLocked(st, args)
+		return err
+	})
+	return res, err
 }
 
 // writeLocked puts one write into the batch. If it reads the row first, the caller has the row's
@@ -50,7 +42,7 @@ func (s *session) writeLocked(st *statement, args []drivers.Value) (drivers.Resu
 			return s.refused(st, present), nil
 		}
 		if st.Pattern().ReturnsNew {
-			s.advance(st, args)
+			st.change(s.vals, args)
 			plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
 			res.Row = s.row
 		}
@@ -73,23 +65,6 @@ func (s *session) readOld(st *statement, args []drivers.Value) (present bool, er
 		s.old = data
 	}
 	return data != nil, st.fam.decodeRow(data, s.vals, false)
-}
-
-// there reports whether the row that is about to be deleted exists.
-func (s *session) there(st *statement, args []drivers.Value) (bool, error) {
-	var err error
-	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
-		return false, err
-	}
-	_, closer, err := s.db.Get(s.key)
-	if err == pebble.ErrNotFound {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	s.Cost.RowsExamined++
-	return true, closer.Close()
 }
 
 // conditionMet reports whether the row in s.vals meets the condition of a put-if or delete.
@@ -117,10 +92,14 @@ func (s *session) refused(st *statement, present bool) drivers.Result {
 	return drivers.Result{Row: s.row}
 }
 
-// advance adds the arguments of an add to the old values in s.vals.
-func (s *session) advance(st *statement, args []drivers.Value) {
-	for _, op := range st.write {
-		s.vals[op.col] = drivers.Number(st.fam.columns[op.col].Type.Kind, s.vals[op.col].Int64()+args[op.arg].Int64())
+// change makes of the old values of a row what a write makes of them.
+func (st *statement) change(vals, args []drivers.Value) {
+	for _, w := range st.write {
+		if v := &vals[w.col]; st.Pattern().Kind == schemas.Add {
+			*v = drivers.Number(st.fam.columns[w.col].Type.Kind, v.Int64()+args[w.arg].Int64())
+		} else {
+			*v = args[w.arg]
+		}
 	}
 }
 
@@ -131,18 +110,18 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
 		return err
 	}
-	f := st.fam
-	if st.tracks {
-		if err := s.reindex(st, args); err != nil {
+	f, kind := st.fam, st.Pattern().Kind
+	if f == &st.table.rows && kind != schemas.Remove {
+		if err := s.reindex(st.table, st, args); err != nil {
 			return err
 		}
 	}
-	switch st.Pattern().Kind {
+	switch kind {
 	case schemas.Put, schemas.PutIf, schemas.Append:
 		if err := s.writeRow(st, args, opSet); err != nil {
 			return err
 		}
-		if st.Pattern().Kind != schemas.Append {
+		if kind != schemas.Append {
 			if err := s.replaceCells(st); err != nil {
 				return err
 			}
@@ -153,19 +132,13 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 			}
 		}
 	case schemas.Add:
-		if err := s.writeRow(st, args, opAdd); err != nil {
-			return err
-		}
+		return s.writeRow(st, args, opAdd)
 	case schemas.Remove:
 		for _, op := range st.cells {
 			if err := s.removeFromList(f, s.key, op.col, args[op.arg]); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-	if f == &st.table.rows && !st.tracks { // reindex has written them
-		return s.writeEntries(st.table, nil, args, false)
 	}
 	return nil
 }
