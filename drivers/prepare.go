@@ -44,17 +44,12 @@ func PrepareAll(ctx context.Context, st Store, s *schemas.Schema) (*Prepared, er
 // unwritable is the statement of a pattern that writes, on a store that is open for
 // reading only.
 type unwritable struct {
-	pattern, emulates *schemas.Pattern
+	Emulation
+	pattern *schemas.Pattern
 }
 
 // Pattern implements Statement.
 func (u *unwritable) Pattern() *schemas.Pattern { return u.pattern }
-
-// Emulates implements Statement.
-func (u *unwritable) Emulates() *schemas.Pattern { return u.emulates }
-
-// Emulate implements Statement.
-func (u *unwritable) Emulate(declared *schemas.Pattern) { u.emulates = declared }
 
 func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)

@@ -111,22 +111,21 @@ func line(row []drivers.Value) string {
 func row(vals ...any) string {
 	words := make([]string, len(vals))
 	for i, v := range vals {
+		var t schemas.Type
 		switch v := v.(type) {
-		case int:
-			words[i] = strconv.Itoa(v)
-		case int64:
-			words[i] = strconv.FormatInt(v, 10)
-		case []byte:
-			words[i] = word(drivers.Blob(v))
-		case string:
-			words[i] = word(drivers.Text(v))
-		case [16]byte:
-			words[i] = word(drivers.UUID(v))
 		case list:
 			words[i] = fmt.Sprint(v...)
-		default:
-			words[i] = word(valueOf(schemas.Type{}, v))
+			continue
+		case int, int64:
+			t.Kind = schemas.Bigint
+		case []byte:
+			t.Kind = schemas.Blob
+		case string:
+			t.Kind = schemas.Text
+		case [16]byte:
+			t.Kind = schemas.UUID
 		}
+		words[i] = word(valueOf(t, v))
 	}
 	return strings.Join(words, " ")
 }

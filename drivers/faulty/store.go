@@ -17,9 +17,9 @@ type Fault struct {
 
 // hooks are what a store breaks. Each that is set breaks one thing.
 type hooks struct {
-	// rewrite changes the copy of a declared pattern that is prepared instead. If the copy takes fewer arguments, it
-	// returns the position of the first one that it does not take.
-	rewrite func(p *schemas.Pattern) (at int)
+	// rewrite changes the copy of a declared pattern that is prepared instead. The copy may take fewer arguments, the
+	// filter's, the limit or the last ones.
+	rewrite func(p *schemas.Pattern)
 	// extra returns patterns that are prepared together with the declared one. They run before each of its
 	// writes, or with instead, the first of them in its place.
 	extra   func(p *schemas.Pattern) []*schemas.Pattern
@@ -133,8 +133,12 @@ func (s *store) change(p *schemas.Pattern) (*statement, *schemas.Pattern) {
 			changed.Parts[i] = schemas.Part{Pattern: pattern, Each: part.Each}
 		}
 	} else if s.fault.rewrite != nil {
-		st.at = s.fault.rewrite(&changed)
-		st.drop = len(p.Args()) - len(changed.Args())
+		s.fault.rewrite(&changed)
+		all, taken := p.Args(), changed.Args()
+		st.drop = len(all) - len(taken)
+		for st.at < len(taken) && all[st.at].Name == taken[st.at].Name {
+			st.at++
+		}
 	}
 	return st, &changed
 }
@@ -148,13 +152,9 @@ func (s *store) Session() (drivers.Session, error) {
 	return &session{Session: inner, hooks: s.fault.hooks}, nil
 }
 
-func ignoreLimit(p *schemas.Pattern) (at int) {
-	at = p.ArgLayout().Limit
-	p.Limit, p.LimitArg = 0, false
-	return at
-}
+func ignoreLimit(p *schemas.Pattern) { p.Limit, p.LimitArg = 0, false }
 
-func reverseDesc(p *schemas.Pattern) (none int) {
+func reverseDesc(p *schemas.Pattern) {
 	next := len(p.By)
 	if p.In != nil {
 		next++
@@ -168,12 +168,11 @@ func reverseDesc(p *schemas.Pattern) (none int) {
 	if p.Kind == schemas.Slice && desc {
 		p.Reverse = !p.Reverse
 	}
-	return 0
 }
 
-func repeatAfter(p *schemas.Pattern) (none int) {
+func repeatAfter(p *schemas.Pattern) {
 	if len(p.After) != 1 || p.From != nil || p.To != nil || p.Index != nil {
-		return 0
+		return
 	}
 	bound := &schemas.Bound{Column: p.After[0]}
 	if p.After[0].Desc == p.Reverse {
@@ -182,43 +181,34 @@ func repeatAfter(p *schemas.Pattern) (none int) {
 		p.To = bound
 	}
 	p.After = nil
-	return 0
 }
 
-func closeBounds(p *schemas.Pattern) (none int) {
+func closeBounds(p *schemas.Pattern) {
 	for _, b := range []**schemas.Bound{&p.From, &p.To} {
 		if *b != nil {
 			*b = &schemas.Bound{Column: (*b).Column}
 		}
 	}
-	return 0
 }
 
 // withoutFilter drops the filter and appends its columns to those that the read yields.
-func withoutFilter(p *schemas.Pattern) (at int) {
-	at = p.ArgLayout().Filter
-	p.Columns, p.Filter = slices.Concat(p.Columns, p.Filter), nil
-	return at
-}
+func withoutFilter(p *schemas.Pattern) { p.Columns, p.Filter = slices.Concat(p.Columns, p.Filter), nil }
 
-func withoutCondition(p *schemas.Pattern) (at int) {
-	at = p.ArgLayout().If
+func withoutCondition(p *schemas.Pattern) {
 	if p.Kind == schemas.PutIf {
 		p.Kind, p.If, p.Absent = schemas.Put, nil, false
 	}
 	p.Present = false
-	return at
 }
 
-func shortenPrefix(p *schemas.Pattern) (at int) {
+func shortenPrefix(p *schemas.Pattern) {
 	if p.Kind != schemas.Delete || p.Scope != schemas.ScopePrefix {
-		return 0
+		return
 	}
 	last := len(p.By) - 1
 	if p.By = p.By[:last]; last == len(p.Table.Partition) {
 		p.Scope = schemas.ScopePartition
 	}
-	return last
 }
 
 // rowDelete returns the delete of the row of a put of some columns.

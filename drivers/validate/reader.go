@@ -19,7 +19,7 @@ type reader struct {
 	pending []record // by side: rows with the same digest become one record
 	open    []bool   // by side: whether pending holds a record
 	own     findings // of the part that is read
-	count   readCount
+	part    *donePart
 	records recording
 	skips   drivers.Skipper // nil if the session leaves no rows out
 	lookups []*lookup       // lookup of each side, if the check is of a sample
@@ -29,9 +29,6 @@ type reader struct {
 	where  []byte // the current row's key as people read it; empty until needed
 	failed error
 }
-
-// readCount is how much of a part was read.
-type readCount struct{ rows, bytes int64 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
 const countEvery = 1024
@@ -89,7 +86,7 @@ func (r *reader) close() error {
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.clear()
-	r.count = readCount{}
+	r.part = &donePart{Round: r.records.of.round}
 	n := 0
 	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
@@ -100,12 +97,12 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.progress()
 	r.skipped()
 	err = errors.Join(err, r.flush())
-	found := r.own.all()
-	r.found.merge(found)
+	r.part.Findings = r.own.all()
+	r.found.merge(r.part.Findings)
 	if err != nil {
 		return err
 	}
-	return r.records.end(&donePart{Round: r.records.of.round, Rows: r.count.rows, Bytes: r.count.bytes, Findings: found})
+	return r.records.end(r.part)
 }
 
 // skipped adds a finding of the rows that the session has left out.
@@ -127,8 +124,8 @@ func (r *reader) progress() {
 	cost := r.meter.Take()
 	r.rows.Add(cost.RowsRead)
 	r.bytes.Add(cost.BytesRead)
-	r.count.rows += cost.RowsRead
-	r.count.bytes += cost.BytesRead
+	r.part.Rows += cost.RowsRead
+	r.part.Bytes += cost.BytesRead
 }
 
 // row checks one row.
