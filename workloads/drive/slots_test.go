@@ -165,3 +165,13 @@ func TestLateStartsOfStreams(t *testing.T) {
 		t.Errorf("%+v of %+v", p.stats.streams, p.stats.tally)
 	}
 }
+
+// TestCellIsCompleted: a measurement has what was known of its cell before, also of a phase that did not begin.
+func TestCellIsCompleted(t *testing.T) {
+	target, stream := testTarget(t, idleBound{})
+	what, known := waiting(10), results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{Settled: true, Warm: true}}
+	m := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, Cell: known}).measurement()
+	if e := m.Evidence; m.Kind != known.Kind || !e.Settled || !e.Warm || e.Cap != 1 || len(m.Ops) != 1 || m.AllOps != nil {
+		t.Errorf("%+v of %+v", m, known)
+	}
+}

@@ -401,6 +401,9 @@ func processors() float64 {
 // quantile is the upper bound of the bucket that holds the quantile q, or the lower bound if
 // the upper one is infinite.
 func quantile(h *metrics.Float64Histogram, q float64) float64 {
+	if h == nil { // a phase that did not begin
+		return 0
+	}
 	var all uint64
 	for _, n := range h.Counts {
 		all += n
