@@ -37,7 +37,7 @@ type Admin struct {
 
 // Place is the place of a schema's tables. It embeds Found.
 type Place interface {
-	found() *Found
+	State() *Found
 	// Create returns the statements that create what is missing, and what runs them. It returns an error if
 	// Apply does not create that.
 	Create(missing []schemas.Difference) (statements []string, run func(context.Context) error, err error)
@@ -58,7 +58,8 @@ type Found struct {
 	Foreign error
 }
 
-func (f *Found) found() *Found { return f }
+// State implements Place.
+func (f *Found) State() *Found { return f }
 
 // NamespaceOf returns the namespace that the marks of a schema's tables name: that of Keyspace, if it is one of
 // mailbench's (mailbench_NAMESPACE_SCHEMA), else Namespace. schema is as the engine has it in names.
@@ -92,7 +93,7 @@ func (a *Admin) Apply(ctx context.Context, s *schemas.Schema) error {
 
 // attach compares the tables of a store that is open for reading only.
 func (a *Admin) attach(ctx context.Context, p Place) error {
-	f := p.found()
+	f := p.State()
 	if f.Absent {
 		return p.NotThere(ctx)
 	}
@@ -124,7 +125,7 @@ func (a *Admin) create(ctx context.Context, s *schemas.Schema, p Place) (Place, 
 // missing returns the statements that create what a place lacks. It returns an error if the place differs in any
 // other way.
 func missing(p Place) (statements []string, run func(context.Context) error, err error) {
-	f := p.found()
+	f := p.State()
 	if err = f.Foreign; err == nil {
 		var changes []schemas.Difference
 		if changes, err = drivers.Missing(f.Want, f.Have); err == nil {
@@ -144,7 +145,7 @@ func (a *Admin) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 		if err != nil {
 			return nil, err
 		}
-		f := p.found()
+		f := p.State()
 		if len(f.Have.Tables) == 0 {
 			return nil, fmt.Errorf("there is no %s with tables", f.Name)
 		}
