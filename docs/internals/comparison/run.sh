@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# run.sh [HOST]: mailbench and latte on the same Cassandra at the same rate, interleaved. It takes four minutes, needs
-# mailbench, latte (cargo install latte-cli@0.29.0 --locked) and jq in the PATH, and prints the table of README.md.
-# Both drop their own keyspaces. TURNS=1 is a short trial.
+# run.sh TOOL...: mailbench and other tools (latte, stress) on the same Cassandra at the same rate, interleaved. A turn of a
+# tool takes up to a minute. It needs jq and mailbench in the PATH, for latte latte (cargo install latte-cli@0.29.0
+# --locked), for stress java and CASSANDRA_STRESS, the class path of README.md, and prints the table of README.md. HOST is
+# the node (127.0.0.1), TURNS how often each tool runs (3). Keyspace stress_comparison stays; the others are dropped.
 set -euo pipefail
-host=${1:-127.0.0.1} here=$(cd "$(dirname "$0")" && pwd) out=$(mktemp -d)
+host=${HOST:-127.0.0.1} here=$(cd "$(dirname "$0")" && pwd) out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export LATTE_LOG_DIR=$out
 
@@ -24,14 +25,33 @@ latte_turn() {
 		[.key, "latte", .value.percentiles[6].value, .value.percentiles[11].value,
 		$r.cycle_throughput.value * ({page: 0.8, put: 0.2}[.key])] | @tsv' "$out/latte.json"
 	rm "$out/latte.json"
+	echo 'pub async fn schema(ctx) { ctx.execute("DROP KEYSPACE latte_comparison").await?; }' >"$out/drop.rn"
+	latte schema "$out/drop.rn" "$host" >&2
 }
 
-for ((turn = 0; turn < ${TURNS:-3}; turn++)); do
-	if ((turn % 2)); then latte_turn; mailbench_turn; else mailbench_turn; latte_turn; fi
-done 2>"$out/log" >"$out/table" || { tail -5 "$out/log" >&2; exit 1; }
+stress() { # PROFILE WORDS...: cassandra-stress with a profile
+	java --add-opens=java.base/{java.lang,java.nio,java.io,java.util,sun.nio.ch,jdk.internal.ref}=ALL-UNNAMED \
+		--add-exports=java.base/{jdk.internal.ref,sun.nio.ch}=ALL-UNNAMED -cp "$CASSANDRA_STRESS" -Dcassandra.storagedir="$out" \
+		org.apache.cassandra.stress.Stress user profile="$1" cl=LOCAL_QUORUM "${@:2}" -node "$host" >&2
+}
 
-echo 'pub async fn schema(ctx) { ctx.execute("DROP KEYSPACE IF EXISTS latte_comparison").await?; }' >"$out/drop.rn"
-latte schema "$out/drop.rn" "$host" >>"$out/log" 2>&1
+# The first five seconds are left out, as in the other tools. -rt is the response from the scheduled start.
+stress_turn() {
+	sed 's|fixed(1)/100|fixed(1)/1|' "$here/stress.yaml" >"$out/load.yaml"
+	stress "$out/load.yaml" 'ops(insert=1)' n=100 no-warmup -rate threads=2 -pop seq=1..100
+	stress "$here/stress.yaml" 'ops(insert=1,page=4)' duration=25s -rate threads=8 fixed=500/s -log hdrfile="$out/stress.hdr"
+	for op in page insert; do
+		java -cp "$CASSANDRA_STRESS" org.HdrHistogram.HistogramLogProcessor -i "$out/stress.hdr" -tag $op-rt -start 5 \
+			-outputValueUnitRatio 1000000 | awk -v op=${op/insert/put} -v OFS='\t' '/^ *[0-9]/ {n = $3; if (!a && $2 >= .5) a = $1
+				if (!b && $2 >= .99) b = $1} END {print op, "cassandra-stress", a, b, n / 20}'
+	done
+	rm "$out/stress.hdr"
+}
+
+tools=(mailbench "$@")
+for ((turn = 0; turn < ${TURNS:-3}; turn++)); do
+	for ((i = 0; i < ${#tools[@]}; i++)); do "${tools[(i + turn) % ${#tools[@]}]}_turn"; done
+done 2>"$out/log" >"$out/table" || { tail -5 "$out/log" >&2; exit 1; }
 
 echo "| operation | tool | p50, ms | p99, ms | per second |"
 echo "|---|---|---|---|---|"
