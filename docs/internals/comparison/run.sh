@@ -31,7 +31,7 @@ latte_turn() {
 
 stress() { # PROFILE WORDS...: cassandra-stress with a profile
 	java --add-opens=java.base/{java.lang,java.nio,java.io,java.util,sun.nio.ch,jdk.internal.ref}=ALL-UNNAMED \
-		--add-exports=java.base/{jdk.internal.ref,sun.nio.ch}=ALL-UNNAMED -cp "$CASSANDRA_STRESS" -Dcassandra.storagedir="$out" \
+		--add-exports=java.base/{jdk.internal.ref,sun.nio.ch}=ALL-UNNAMED -cp "$CASSANDRA_STRESS" -Dcassandra.logdir="$out" \
 		org.apache.cassandra.stress.Stress user profile="$1" cl=LOCAL_QUORUM "${@:2}" -node "$host" >&2
 }
 
