@@ -288,5 +288,8 @@ func (a *audit) strayBlobs() error {
 		return nil
 	})
 	a.found.InterruptedBlobs += off
-	return err
+	if err != nil {
+		return fmt.Errorf("list the blobs in %s: %w", blobs.FSLocal, err)
+	}
+	return nil
 }
