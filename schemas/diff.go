@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -32,15 +31,28 @@ const (
 	ExtraType
 )
 
-var differenceNames = [...]string{
-	"missing type", "missing table", "different fields", "missing column", "different key", "different type",
-	"different role", "different expiry",
-	"different order", "missing index", "different index", "different setting",
-	"extra column", "extra index", "extra table", "extra type",
+// differences are the names of the kinds, and their sentences: of Table is left out if there is none.
+var differences = [...]struct{ name, sentence string }{
+	MissingType:      {"missing type", "type Part is missing"},
+	MissingTable:     {"missing table", "table Table is missing"},
+	DifferentFields:  {"different fields", "type Part has the fields (Have); it should have (Want)"},
+	MissingColumn:    {"missing column", "table Table has no column Part; it should have Want"},
+	DifferentKey:     {"different key", "the key of table Table is Have; it should be Want"},
+	DifferentType:    {"different type", "column Part of table Table is Have; it should be Want"},
+	DifferentRole:    {"different role", "column Part of table Table is Have; it should be Want"},
+	DifferentExpiry:  {"different expiry", "setting Part of table Table is Have; it should be Want"},
+	DifferentOrder:   {"different order", "column Part of table Table is Have; it should be Want"},
+	MissingIndex:     {"missing index", "table Table has no index Part; it should have one over (Want)"},
+	DifferentIndex:   {"different index", "index Part of table Table is over (Have); it should be over (Want)"},
+	DifferentSetting: {"different setting", "setting Part of table Table is Have; it should be Want"},
+	ExtraColumn:      {"extra column", "table Table has a column Part (Have) and should not"},
+	ExtraIndex:       {"extra index", "table Table has an index Part over (Have) and should not"},
+	ExtraTable:       {"extra table", "table Table is there and should not be"},
+	ExtraType:        {"extra type", "type Part is there and should not be"},
 }
 
 // String returns the kind in two words.
-func (k DifferenceKind) String() string { return differenceNames[k] }
+func (k DifferenceKind) String() string { return differences[k].name }
 
 // ExpirySetting is the name, in every engine's hints, of the time in seconds after
 // which rows expire; "0" is never.
@@ -58,48 +70,14 @@ type Difference struct {
 	Want, Have string
 }
 
-// String returns the difference as a sentence.
+// String returns the difference as a sentence. A setting may be there or not.
 func (d Difference) String() string {
-	switch d.Kind {
-	case MissingTable:
-		return fmt.Sprintf("table %s is missing", d.Table)
-	case ExtraTable:
-		return fmt.Sprintf("table %s is there and should not be", d.Table)
-	case MissingType:
-		return fmt.Sprintf("type %s is missing", d.Part)
-	case ExtraType:
-		return fmt.Sprintf("type %s is there and should not be", d.Part)
-	case DifferentFields:
-		return fmt.Sprintf("type %s has the fields (%s); it should have (%s)", d.Part, d.Have, d.Want)
-	case MissingColumn:
-		return fmt.Sprintf("table %s has no column %s; it should have %s", d.Table, d.Part, d.Want)
-	case MissingIndex:
-		return fmt.Sprintf("table %s has no index %s; it should have one over (%s)", d.Table, d.Part, d.Want)
-	case ExtraColumn:
-		return fmt.Sprintf("table %s has a column %s (%s) and should not", d.Table, d.Part, d.Have)
-	case ExtraIndex:
-		return fmt.Sprintf("table %s has an index %s over (%s) and should not", d.Table, d.Part, d.Have)
-	case DifferentKey:
-		return fmt.Sprintf("the key of table %s is %s; it should be %s", d.Table, d.Have, d.Want)
-	case DifferentIndex:
-		return fmt.Sprintf("index %s of table %s is over (%s); it should be over (%s)", d.Part, d.Table, d.Have, d.Want)
-	case DifferentOrder:
-		return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
-	case DifferentSetting, DifferentExpiry:
-		of := ""
-		if d.Table != "" {
-			of = " of table " + d.Table
-		}
-		return fmt.Sprintf("setting %s%s is %s; it should be %s", d.Part, of, orNothing(d.Have), orNothing(d.Want))
+	of := " of table " + d.Table
+	if d.Table == "" {
+		of = ""
 	}
-	return fmt.Sprintf("column %s of table %s is %s; it should be %s", d.Part, d.Table, d.Have, d.Want)
-}
-
-func orNothing(setting string) string {
-	if setting == "" {
-		return "not set"
-	}
-	return setting
+	return strings.NewReplacer(" of table Table", of, "Table", d.Table, "Part", d.Part,
+		"Have", cmp.Or(d.Have, "not set"), "Want", cmp.Or(d.Want, "not set")).Replace(differences[d.Kind].sentence)
 }
 
 // Diff returns how the tables of have differ from those of want, the most

@@ -127,9 +127,9 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%q in place of %q (-want +got):\n%s", c.new, c.old, diff)
 		}
 	}
-	for k, name := range differenceNames {
-		if !seen[DifferenceKind(k)] {
-			t.Errorf("no case has a %s", name)
+	for k := range differences {
+		if kind := DifferenceKind(k); !seen[kind] {
+			t.Errorf("no case has a %s", kind)
 		}
 	}
 }
