@@ -14,18 +14,13 @@ const symbols = "K partition key; C↑ C↓ clustering column, ascending or desc
 // that is read before it. Below them are the other tables and the read of each label.
 func chebotko(s *schemas.Schema, k Kind) *scene {
 	qs := Queries(s)
-	body := newPage(s, "")
 	read, others := tableNodes(s, k, qs)
 	labelW := 0
 	for _, q := range qs {
 		labelW = max(labelW, pillFont.width(q.Label)+16)
 	}
-	right, bottom := arrange(body, read, 0, labelW)
-	page := newPage(s, string(k)+" data model")
-	top := page.heading(right)
-	body.shift(margin, top)
-	page.add(body)
-	y := page.rest(others, ceil(top+bottom)+gap)
+	page, bottom := newPage(s, string(k)+" data model", read, labelW)
+	y := page.rest(others, ceil(bottom)+gap)
 	y = page.legend(qs, y)
 	page.h = page.paragraph(margin, y+4, page.w-2*margin, wordFont, "soft", symbols)
 	return page

@@ -44,16 +44,7 @@ var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after i
 	"{folders: page, page: message}")
 
 // SVG writes the diagram as an SVG document with colors for light and dark pages.
-func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
-	sc, err := draw(s, k)
-	if err != nil {
-		return err
-	}
-	if err := sc.write(w); err != nil {
-		return fmt.Errorf("write diagram: %w", err)
-	}
-	return nil
-}
+func SVG(w io.Writer, s *schemas.Schema, k Kind) error { return Inline(w, s, k, "") }
 
 // Style is the style sheet of the diagrams, for a page that has some of them.
 func Style() string { return style }

@@ -62,10 +62,11 @@ type pass struct {
 	at       *int // where spread stores the x of its lane
 }
 
-// arrange places nodes in columns by their ranks, below top, and draws the arrows.
-// labelW is the width of the labels that arrows have, or 0. It returns the width
-// and the lower end of what it has drawn. Ranks must have no gaps.
-func arrange(sc *scene, nodes []*node, top, labelW int) (right, bottom int) {
+// newPage returns a page with a title and, below it, nodes in columns by their ranks with the arrows between them.
+// labelW is the width of the labels that arrows have, or 0. It also returns the lower end of what it has drawn. Ranks
+// must have no gaps.
+func newPage(s *schemas.Schema, what string, nodes []*node, labelW int) (sc *scene, bottom int) {
+	sc = &scene{title: s.Name + ": " + what, desc: s.Doc}
 	var edges []*edge
 	columns := make([][]*node, 0, len(nodes))
 	for _, n := range nodes {
@@ -81,13 +82,21 @@ func arrange(sc *scene, nodes []*node, top, labelW int) (right, bottom int) {
 			}
 		}
 	}
+	channels := 0
 	for _, e := range edges {
 		if !e.next() {
-			e.channel, top = top+lane/2, top+lane
+			e.channel, channels = channels+lane/2, channels+lane
 		}
 	}
-	stack(columns, edges, top)
-	right = spread(columns, edges, labelW)
+	stack(columns, edges, channels)
+	top := sc.heading(spread(columns, edges, labelW))
+	bottom = top
+	for _, e := range edges {
+		e.fromY, e.channel, e.leave, e.reach = e.fromY+top, e.channel+top, e.leave+margin, e.reach+margin
+	}
+	for _, n := range nodes {
+		n.x, n.y = n.x+margin, n.y+top
+	}
 	for _, n := range nodes {
 		n.draw(sc, n)
 		for i := range n.ports {
@@ -98,7 +107,7 @@ func arrange(sc *scene, nodes []*node, top, labelW int) (right, bottom int) {
 	for _, e := range edges {
 		sc.path(e.way(labelW))
 	}
-	return right, bottom
+	return sc, bottom
 }
 
 // stack sets y and height of the boxes and where arrows leave them.
@@ -326,13 +335,8 @@ func workflow(s *schemas.Schema) *scene {
 		n.ports = []*port{p}
 		nodes = append(nodes, n)
 	}
-	body := newPage(s, "")
-	right, bottom := arrange(body, nodes, 0, 0)
-	page := newPage(s, "workflow of reads")
-	top := page.heading(right)
-	body.shift(margin, top)
-	page.add(body)
-	page.h = top + bottom + margin
+	page, bottom := newPage(s, "workflow of reads", nodes, 0)
+	page.h = bottom + margin
 	return page
 }
 

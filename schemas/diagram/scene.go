@@ -162,11 +162,6 @@ const (
 	bandH  = 30
 )
 
-// newPage returns a scene that holds nothing yet.
-func newPage(s *schemas.Schema, what string) *scene {
-	return &scene{title: s.Name + ": " + what, desc: s.Doc}
-}
-
 // heading makes the page wide enough for a drawing that ends at right, and writes title
 // and description at the top. It returns the y below them.
 func (sc *scene) heading(right int) (top int) {
@@ -174,36 +169,6 @@ func (sc *scene) heading(right int) (top int) {
 	room := sc.w - 2*margin
 	y := sc.paragraph(margin, margin+18, room, titleFont, "", sc.title)
 	return sc.paragraph(margin, y, room, wordFont, "soft", sc.desc)
-}
-
-// shift moves all that is drawn.
-func (sc *scene) shift(dx, dy int) {
-	for i := range sc.rects {
-		sc.rects[i].x += dx
-		sc.rects[i].y += dy
-	}
-	for i := range sc.texts {
-		sc.texts[i].x += dx
-		sc.texts[i].y += dy
-	}
-	for i := range sc.lines {
-		for j := range sc.lines[i].points {
-			sc.lines[i].points[j].x += dx
-			sc.lines[i].points[j].y += dy
-		}
-	}
-	for i := range sc.dots {
-		sc.dots[i].x += dx
-		sc.dots[i].y += dy
-	}
-}
-
-// add takes over what another scene has drawn.
-func (sc *scene) add(o *scene) {
-	sc.rects = append(sc.rects, o.rects...)
-	sc.texts = append(sc.texts, o.texts...)
-	sc.lines = append(sc.lines, o.lines...)
-	sc.dots = append(sc.dots, o.dots...)
 }
 
 // tableNode returns the box of a table.
