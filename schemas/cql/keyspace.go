@@ -263,8 +263,8 @@ func (c *Catalog) drop(d *Drop) error {
 		if there = t != nil; !there {
 			break
 		}
-		if user := c.user(t, d.Kind); user != nil {
-			return fmt.Errorf("%s %s is used by %s; drop that first", d.Kind, t.Name.Name, user.Name.Name)
+		if users := c.users(t, d.Kind); len(users) > 0 {
+			return fmt.Errorf("%s %s is used by %s; drop that first", d.Kind, t.Name.Name, users[0].Name.Name)
 		}
 		*list = slices.DeleteFunc(*list, func(o *Table) bool { return o == t })
 		c.Indexes = slices.DeleteFunc(c.Indexes, func(x *Index) bool { return d.Kind != "type" && x.Table.same(t.Name) })
@@ -275,17 +275,16 @@ func (c *Catalog) drop(d *Drop) error {
 	return nil
 }
 
-// user returns a view of a table, or what has columns of a type, or nil.
-func (c *Catalog) user(t *Table, kind string) *Table {
+// users returns the views of a table, or what has columns of a type.
+func (c *Catalog) users(t *Table, kind string) []*Table {
 	var names func(Type) bool
 	names = func(of Type) bool { return of.Name == t.Name.Name || slices.ContainsFunc(of.Args, names) }
-	for _, o := range slices.Concat(c.Types, c.Tables) {
-		is := kind != "type" && o.View != nil && o.View.Base.same(t.Name)
-		if is || kind == "type" && slices.ContainsFunc(o.Columns, func(col Column) bool { return names(col.Type) }) {
-			return o
+	return slices.DeleteFunc(slices.Concat(c.Types, c.Tables), func(o *Table) bool {
+		if kind == "type" {
+			return !slices.ContainsFunc(o.Columns, func(col Column) bool { return names(col.Type) })
 		}
-	}
-	return nil
+		return o.View == nil || !o.View.Base.same(t.Name)
+	})
 }
 
 // name is the name that Cassandra gives an index without one.
@@ -323,26 +322,26 @@ func (c *Catalog) alter(a *Alter) error {
 		t.Options = append(slices.DeleteFunc(t.Options, func(p Option) bool { return p.Name == o.Name }), o)
 	}
 	t.Options = slices.DeleteFunc(t.Options, func(o Option) bool { return a.Compact && o.Compact })
+	all := []*Table{t}
+	if a.Kind != "type" {
+		all = append(all, c.users(t, a.Kind)...)
+	}
 	for _, added := range a.Add {
 		if there := t.Column(added.Name) != nil; there && a.AddIf {
 			continue
 		} else if there {
 			return fmt.Errorf("ALTER: %s %s has a column %s already", a.Kind, a.Name.Name, added.Name)
 		}
-		t.Columns = append(t.Columns, added)
-		for _, v := range c.Tables { // a view of all columns gets it, too
-			if a.Kind != "type" && v.View != nil && v.View.Columns == nil && v.View.Base.same(t.Name) {
-				v.Columns = append(v.Columns, added)
+		for _, o := range all {
+			if o == t || o.View.Columns == nil { // a view of all columns gets it, too
+				o.Columns = append(o.Columns, added)
 			}
 		}
 	}
 	t.Columns = slices.DeleteFunc(t.Columns, func(col Column) bool { return slices.Contains(a.Drop, col.Name) })
 	for _, n := range a.Rename {
-		t.rename(n.From, n.To)
-		for _, v := range c.Tables {
-			if a.Kind != "type" && v.View != nil && v.View.Base.same(t.Name) {
-				v.rename(n.From, n.To)
-			}
+		for _, o := range all {
+			o.rename(n.From, n.To)
 		}
 	}
 	if a.Retype != nil && a.Retype.Type != nil && t.Column(a.Retype.Column) != nil {
@@ -356,7 +355,7 @@ func (c *Catalog) refuses(t *Table, a *Alter) error {
 	if a.Kind == "type" {
 		return nil
 	}
-	of := t.Name.Name
+	of, views := t.Name.Name, c.users(t, a.Kind)
 	for _, name := range a.Drop {
 		on := slices.IndexFunc(c.Indexes, func(x *Index) bool { return x.Table.same(t.Name) && x.Target == name })
 		switch {
@@ -364,8 +363,8 @@ func (c *Catalog) refuses(t *Table, a *Alter) error {
 			return fmt.Errorf("ALTER: column %s of table %s is in the primary key: Cassandra does not drop it", name, of)
 		case on >= 0 && t.Column(name) != nil:
 			return fmt.Errorf("ALTER: index %s is on column %s of table %s; drop it first", c.Indexes[on].name().Name, name, of)
-		case c.user(t, a.Kind) != nil:
-			return fmt.Errorf("ALTER: view %s is of table %s; drop it first", c.user(t, a.Kind).Name.Name, of)
+		case len(views) > 0:
+			return fmt.Errorf("ALTER: view %s is of table %s; drop it first", views[0].Name.Name, of)
 		}
 	}
 	for _, n := range a.Rename {

@@ -196,10 +196,8 @@ func parse(tokens []lexer.Token, end lexer.Position) (*anything, participle.Erro
 		switch {
 		case t.Type == badToken:
 			return nil, participle.Errorf(t.Pos, "a quote or comment that nothing closes, or a strange character: %.20q", t.Value)
-		case t.Type == identToken:
-			if t.Value = strings.ToLower(t.Value); reserved[t.Value] {
-				t.Type = reservedToken
-			}
+		case t.Type == identToken, t.Type == reservedToken:
+			t.Value = strings.ToLower(t.Value)
 		case t.Type == quotedToken:
 			t.Value = strings.ReplaceAll(t.Value[1:len(t.Value)-1], `""`, `"`)
 		case t.Type == signToken && strings.ContainsAny(t.Value, "([{<"):
