@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -67,7 +68,8 @@ func (p *parser) parse(root *yaml.Node) {
 		return
 	}
 	for _, need := range [][2]string{
-		{"schema", `"schema: 1", the version of the language`}, {"name", "the name of the schema"},
+		{"schema", `"schema: 1", the version of the language`},
+		{"name", "the name of the schema"},
 		{"tables", "the tables of the schema"},
 	} {
 		if !f.has(need[0]) {
@@ -183,7 +185,7 @@ func (s *Schema) leads(from, to *Pattern) bool {
 // section is a mapping of the file whose keys are words of the language. For a key that is not
 // there its methods return nothing.
 type section struct {
-	p      *parser
+	*parser
 	where  string     // what it is, for messages
 	node   *yaml.Node // the place of messages about what is not there
 	fields map[string]strict.Entry
@@ -209,27 +211,33 @@ func (s *section) at(key string) *yaml.Node {
 // key is the node of the key itself.
 func (s *section) key(key string) *yaml.Node { return s.fields[key].Key }
 
-func (s *section) text(key string) string { return s.p.TextOf(s.fields, key, s.where) }
+// refuse records a fault of the section at n. It returns false.
+func (s *section) refuse(n *yaml.Node, format string, args ...any) bool {
+	s.Fail(n, "%s: %s", s.where, fmt.Sprintf(format, args...))
+	return false
+}
 
-func (s *section) flag(key string) bool { return s.p.Flag(s.fields, key, s.where) }
+func (s *section) text(key string) string { return s.TextOf(s.fields, key, s.where) }
+
+func (s *section) flag(key string) bool { return s.Flag(s.fields, key, s.where) }
 
 func (s *section) count(key string) int {
 	if !s.has(key) {
 		return 0
 	}
-	return s.p.Count(s.at(key), key+" of "+s.where)
+	return s.Count(s.at(key), key+" of "+s.where)
 }
 
 // number reads a number from 1 up, or the name of a parameter, which it returns too.
 func (s *section) number(key string) (int, *Parameter) {
 	n, what := s.at(key), key+" of "+s.where
-	if !s.has(key) || len(s.p.schema.Parameters) == 0 || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+	if !s.has(key) || len(s.schema.Parameters) == 0 || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		return s.count(key), nil
 	}
-	if q := s.p.schema.Parameter(n.Value); q != nil {
+	if q := s.schema.Parameter(n.Value); q != nil {
 		return q.Value, q
 	}
-	s.p.Unknown(n, "parameter", n.Value, "in "+what, Names(s.p.schema.Parameters))
+	s.Unknown(n, "parameter", n.Value, "in "+what, Names(s.schema.Parameters))
 	return 0, nil
 }
 
@@ -238,8 +246,8 @@ func (s *section) list(key, what string, yield func(n *yaml.Node, text string)) 
 	if !s.has(key) {
 		return
 	}
-	for _, n := range s.p.List(s.at(key), key+" of "+s.where) {
-		if text, ok := s.p.Text(n, what+" in "+key+" of "+s.where); ok {
+	for _, n := range s.List(s.at(key), key+" of "+s.where) {
+		if text, ok := s.Text(n, what+" in "+key+" of "+s.where); ok {
 			yield(n, text)
 		}
 	}
@@ -249,7 +257,7 @@ func (s *section) list(key, what string, yield func(n *yaml.Node, text string)) 
 func (s *section) words(key, what string, known []string) (all []string) {
 	s.list(key, what, func(n *yaml.Node, word string) {
 		if known != nil && !slices.Contains(known, word) {
-			s.p.Unknown(n, what, word, "in "+key+" of "+s.where, known)
+			s.Unknown(n, what, word, "in "+key+" of "+s.where, known)
 			return
 		}
 		all = append(all, word)
@@ -266,7 +274,7 @@ func (s *section) word(key, what string, known []string) string {
 	if strings.HasPrefix(what, key) { // it says which key
 		where = "in " + s.where
 	}
-	s.p.Unknown(s.at(key), what, word, where, known)
+	s.Unknown(s.at(key), what, word, where, known)
 	return ""
 }
 
@@ -279,16 +287,16 @@ func (s *section) entries(key string) []strict.Entry {
 	if s.where == "the schema" {
 		where = key
 	}
-	return s.p.Mapping(s.at(key), where)
+	return s.Mapping(s.at(key), where)
 }
 
 // columns reads different ones of some columns.
 func (s *section) columns(key string, all []*Column) (cs []*Column) {
 	s.list(key, "a column", func(n *yaml.Node, name string) {
-		switch c := pick(s.p, n, "column", name, "in "+s.where, all); {
+		switch c := pick(s.parser, n, "column", name, "in "+s.where, all); {
 		case c == nil:
 		case slices.Contains(cs, c):
-			s.p.Fail(n, "duplicate column %q in %s of %s", name, key, s.where)
+			s.Fail(n, "duplicate column %q in %s of %s", name, key, s.where)
 		default:
 			cs = append(cs, c)
 		}
@@ -299,15 +307,15 @@ func (s *section) columns(key string, all []*Column) (cs []*Column) {
 // accept reads the lint rules whose findings a table or pattern accepts, with the reasons.
 func (s *section) accept() (accepted []Acceptance) {
 	for _, rule := range s.entries("accept") {
-		reason, _ := s.p.Text(rule.Value, "the reason for "+rule.Name+" in accept of "+s.where)
-		accepted = append(accepted, Acceptance{rule.Name, reason, s.p.At(rule.Key)})
+		reason, _ := s.Text(rule.Value, "the reason for "+rule.Name+" in accept of "+s.where)
+		accepted = append(accepted, Acceptance{rule.Name, reason, s.At(rule.Key)})
 	}
 	return accepted
 }
 
 // other reads what a schema, table or pattern carries through.
 func (s *section) other() []Setting {
-	return s.p.settings(s.entries("other"), "other of "+s.where)
+	return s.settings(s.entries("other"), "other of "+s.where)
 }
 
 // settings reads words with a text each.
@@ -331,7 +339,7 @@ func (s *section) imported() *Pos {
 	i := strings.LastIndexByte(text, ':')
 	line, err := strconv.Atoi(text[i+1:])
 	if i < 1 || err != nil || line < 1 {
-		s.p.Fail(s.at("at"), "at of %s must be FILE:LINE, found %s", s.where, strict.Found(s.at("at")))
+		s.Fail(s.at("at"), "at of %s must be FILE:LINE, found %s", s.where, strict.Found(s.at("at")))
 		return nil
 	}
 	return &Pos{Line: line, Column: 1, File: text[:i]}

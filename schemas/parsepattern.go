@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -41,7 +42,6 @@ var patternKeys = func() []string {
 
 // patternReader reads one pattern and checks whether its table can answer it.
 type patternReader struct {
-	*parser
 	*Pattern
 	section // its node is the name of the pattern
 	// order holds the columns by which the table, or the index, is sorted. by may
@@ -57,9 +57,14 @@ func (p *parser) patterns(entries []strict.Entry) {
 	var readers []*patternReader
 	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "pattern")
-		r := &patternReader{parser: p, Pattern: &Pattern{Name: e.Name, Pos: p.At(e.Key)}}
 		before := len(p.Errs)
-		if r.head(e) && r.Kind != Batch {
+		r := &patternReader{
+			Pattern: &Pattern{Name: e.Name, Pos: p.At(e.Key)}, section: p.section(e.Value, "pattern "+e.Name, patternKeys...),
+		}
+		strange := len(p.Errs) > before // an unknown key is perhaps the kind, misspelt
+		if r.node = e.Key; !r.head(strange) {
+			r.fields = nil
+		} else if r.Kind != Batch && r.table() {
 			r.body()
 		}
 		r.ok = len(p.Errs) == before
@@ -77,69 +82,55 @@ func (p *parser) patterns(entries []strict.Entry) {
 	}
 }
 
-// head reads what all patterns have: kind, table and documentation. It reports
-// whether the rest can be read.
-func (r *patternReader) head(e strict.Entry) bool {
-	before := len(r.Errs)
-	f := r.parser.section(e.Value, "pattern "+e.Name, patternKeys...)
-	strange := len(r.Errs) > before // an unknown key is perhaps the kind, misspelt
-	r.section = section{r.parser, f.where, e.Key, nil}
-	if e.Value.Kind != yaml.MappingNode {
-		return false
-	}
-	r.Doc, r.Addition, r.Form = f.text("doc"), f.text("addition"), f.flag("form")
-	r.Accept, r.Other = f.accept(), f.other()
-	if r.Imported = f.imported(); r.Imported != nil {
+// head reads the kind and what all patterns have. It reports whether the rest can be read.
+func (r *patternReader) head(strange bool) bool {
+	r.Doc, r.Addition, r.Form = r.text("doc"), r.text("addition"), r.flag("form")
+	r.Accept, r.Other = r.accept(), r.other()
+	if r.Imported = r.imported(); r.Imported != nil {
 		r.Pos = *r.Imported
 	}
 	kinds := 0
 	for k, name := range patternKindNames {
-		if f.has(name) {
+		if r.has(name) {
 			r.Kind = PatternKind(k)
 			kinds++
 		}
 	}
-	if kinds == 0 && strange {
-		return false
-	}
 	if kinds != 1 {
-		r.Fail(r.node, "%s must have exactly one of the keys %s, found %d",
-			r.where, strings.Join(patternKindNames[:], ", "), kinds)
+		if kinds > 0 || !strange {
+			r.Fail(r.node, "%s must have exactly one of the keys %s, found %d",
+				r.where, strings.Join(patternKindNames[:], ", "), kinds)
+		}
 		return false
 	}
-	kind := r.Kind.String()
-	allowed := slices.Concat(commonKeys, []string{kind}, keysOf[r.Kind])
-	for name, e := range f.fields {
+	allowed := slices.Concat(commonKeys, []string{r.Kind.String()}, keysOf[r.Kind])
+	for name, e := range r.fields {
 		if !slices.Contains(allowed, name) {
-			r.Fail(e.Key, "%s: %s has no key %q; it may have %s",
-				r.where, a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
-			delete(f.fields, name)
+			r.refuse(e.Key, "%s has no key %q; it may have %s", a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))
+			delete(r.fields, name)
 		}
 	}
-	r.fields = f.fields
-	return r.Kind == Batch || r.table(r.at(kind))
+	return true
 }
 
 // table finds the pattern's table and the order in which it is read.
-func (r *patternReader) table(n *yaml.Node) bool {
-	name, ok := r.Text(n, r.Kind.String()+" of "+r.where)
-	if !ok {
+func (r *patternReader) table() bool {
+	n, name := r.at(r.Kind.String()), r.text(r.Kind.String())
+	if name == "" {
 		return false
 	}
 	if r.Table = pick(r.parser, n, "table", name, "in "+r.where, r.schema.Tables); r.Table == nil || r.broken[r.Table] {
 		return false
 	}
 	if r.Table.Header() {
-		r.Fail(n, "%s: table %s is only a row header and stores nothing of its own; expected one of the tables nested in it",
-			r.where, name)
-		return false
+		return r.refuse(n, "table %s is only a row header and stores nothing of its own; expected one of the tables nested in it",
+			name)
 	}
 	r.order = r.Table.Key()
 	r.bound = len(r.order)
 	if r.Static = r.flag("static"); r.Static {
 		if len(r.Table.Static) == 0 {
-			r.Fail(r.key("static"), "%s: table %s has no static columns", r.where, name)
-			return false
+			return r.refuse(r.key("static"), "table %s has no static columns", name)
 		}
 		r.order, r.bound = r.Table.Partition, len(r.Table.Partition)
 	}
@@ -154,8 +145,7 @@ func (r *patternReader) index() bool {
 	case name == "":
 		return false
 	case len(r.Table.Indexes) == 0:
-		r.Fail(r.at("index"), "%s: table %s has no index", r.where, r.Table.Name)
-		return false
+		return r.refuse(r.at("index"), "table %s has no index", r.Table.Name)
 	}
 	r.Index = pick(r.parser, r.at("index"), "index", name, "in "+r.where, r.Table.Indexes)
 	if r.Index == nil {
@@ -199,16 +189,18 @@ func (r *patternReader) columnsOf(key string) (cs []*Column, ok bool) {
 	return cs, r.has(key) && len(r.Errs) == before
 }
 
-// atColumn returns the node in which the field names the column, or else at(field).
-func (r *patternReader) atColumn(field string, c *Column) *yaml.Node {
-	if e, ok := r.fields[field]; ok {
-		for _, n := range e.Value.Content {
-			if n.Value == c.Name {
-				return n
-			}
-		}
+// atColumn returns the node in which a key names a column, or else that of the key.
+func (r *patternReader) atColumn(key string, c *Column) *yaml.Node {
+	n := r.at(key)
+	if i := slices.IndexFunc(n.Content, func(n *yaml.Node) bool { return n.Value == c.Name }); i >= 0 {
+		return n.Content[i]
 	}
-	return r.at(field)
+	return n
+}
+
+// unfit records that a key cannot have a column that it names.
+func (r *patternReader) unfit(key string, c *Column, format string, args ...any) {
+	r.refuse(r.atColumn(key, c), "%s; %s is %s", fmt.Sprintf(format, args...), c.Name, describe(c))
 }
 
 // a names a kind with its article, for messages.
@@ -257,12 +249,8 @@ func (r *patternReader) keys() bool {
 	case r.has("by"):
 		r.By = by
 	case r.Kind == Slice && r.Imported != nil && r.has("in"): // a list of partitions
-	case r.Kind == Slice:
-		r.Fail(r.node, "%s has no by; a slice needs %s", r.where, r.sliceNeeds())
-		return false
-	case r.Kind == Delete:
-		r.Fail(r.node, "%s has no by; a delete needs at least the partition key (%s)",
-			r.where, names(r.Table.Partition))
+	case r.Kind == Slice, r.Kind == Delete:
+		r.Fail(r.node, "%s has no by; %s needs %s", r.where, a(r.Kind), r.needs())
 		return false
 	case r.Kind != Scan:
 		r.By = r.order
@@ -271,8 +259,7 @@ func (r *patternReader) keys() bool {
 		return false
 	}
 	if len(r.By) > r.bound || !slices.Equal(r.By, r.order[:len(r.By)]) {
-		r.Fail(r.at("by"), "%s: by (%s) must be the first columns of %s", r.where, names(r.By), r.ordering())
-		return false
+		return r.refuse(r.at("by"), "by (%s) must be the first columns of %s", names(r.By), r.ordering())
 	}
 	return r.boundEnough() && r.ranges()
 }
@@ -289,9 +276,8 @@ func (r *patternReader) in() bool {
 		}
 	}
 	if len(r.By) >= r.bound || r.order[len(r.By)] != r.In {
-		r.Fail(r.at("in"), "%s: in (%s) must be the next column after by (%s) of %s",
-			r.where, r.In.Name, names(r.By), r.ordering())
-		return false
+		return r.refuse(r.at("in"), "in (%s) must be the next column after by (%s) of %s",
+			r.In.Name, names(r.By), r.ordering())
 	}
 	return true
 }
@@ -304,41 +290,35 @@ func (r *patternReader) boundEnough() bool {
 	}
 	switch r.Kind {
 	case Slice:
-		if r.Imported != nil && bound >= r.sliceMin() { // in can be a partition column
-			return true
+		least := len(r.Table.Partition)
+		if r.Index != nil {
+			least = 1
 		}
-		if len(r.By) < r.sliceMin() {
-			r.Fail(r.at("by"), "%s: by (%s) is too short; a slice needs %s", r.where, names(r.By), r.sliceNeeds())
-			return false
+		if r.Imported == nil { // else in can be a partition column
+			bound = len(r.By)
+		}
+		if bound < least {
+			return r.refuse(r.at("by"), "by (%s) is too short; a slice needs %s", names(r.By), r.needs())
 		}
 	case Delete:
 		if len(r.By) < len(r.Table.Partition) {
-			r.Fail(r.at("by"), "%s: by (%s) must bind the whole partition key (%s)",
-				r.where, names(r.By), names(r.Table.Partition))
-			return false
+			return r.refuse(r.at("by"), "by (%s) must bind the whole partition key (%s)", names(r.By), names(r.Table.Partition))
 		}
 	case Scan:
 	default:
 		if bound < len(r.order) {
-			r.Fail(r.at("by"), "%s: %s needs all of %s; not bound: %s",
-				r.where, a(r.Kind), r.ordering(), names(r.order[bound:]))
-			return false
+			return r.refuse(r.at("by"), "%s needs all of %s; not bound: %s", a(r.Kind), r.ordering(), names(r.order[bound:]))
 		}
 	}
 	return true
 }
 
-// sliceMin is how many columns a slice must bind: the partition key, or one
-// column of an index.
-func (r *patternReader) sliceMin() int {
-	if r.Index != nil {
-		return 1
-	}
-	return len(r.Table.Partition)
-}
-
-func (r *patternReader) sliceNeeds() string {
-	if r.Index != nil {
+// needs says what a slice or a delete binds at least.
+func (r *patternReader) needs() string {
+	switch {
+	case r.Kind == Delete:
+		return "at least the partition key (" + names(r.Table.Partition) + ")"
+	case r.Index != nil:
 		return "by to begin with " + r.order[0].Name + ", the first column of index " + r.Index.Name
 	}
 	return "at least the whole partition key (" + names(r.Table.Partition) + "), or an index that begins with by"
@@ -366,25 +346,20 @@ func (r *patternReader) ranges() bool {
 	if r.In != nil {
 		for _, field := range []string{"from", "to", "after"} {
 			if r.has(field) {
-				r.Fail(r.key(field), "%s: in and %s exclude each other; both bind the column after by",
-					r.where, field)
+				r.refuse(r.key(field), "in and %s exclude each other; both bind the column after by", field)
 			}
 		}
 	}
 	rest := r.order[len(r.By):]
-	for _, b := range []*Bound{r.From, r.To} {
+	for field, b := range map[string]*Bound{"from": r.From, "to": r.To} {
 		if b != nil && (len(rest) == 0 || rest[0] != b.Column) {
-			field := "from"
-			if b == r.To {
-				field = "to"
-			}
-			r.Fail(r.at(field), "%s: %s (%s) must be the next column after by (%s) of %s",
-				r.where, field, b.Column.Name, names(r.By), r.ordering())
+			r.refuse(r.at(field), "%s (%s) must be the next column after by (%s) of %s",
+				field, b.Column.Name, names(r.By), r.ordering())
 		}
 	}
 	if len(r.After) > len(rest) || !slices.Equal(r.After, rest[:len(r.After)]) {
-		r.Fail(r.at("after"), "%s: after (%s) must be the next columns after by (%s): %s",
-			r.where, names(r.After), names(r.By), names(rest))
+		r.refuse(r.at("after"), "after (%s) must be the next columns after by (%s): %s",
+			names(r.After), names(r.By), names(rest))
 	}
 	return len(r.Errs) == before
 }
@@ -411,8 +386,7 @@ func (r *patternReader) filter() {
 	r.Filter, _ = r.columnsOf("filter")
 	for _, c := range r.Filter {
 		if (c.Role != Plain || c.Type.Collection()) && r.Imported == nil {
-			r.Fail(r.atColumn("filter", c), "%s: filter compares plain columns that are no collections; %s is %s",
-				r.where, c.Name, describe(c))
+			r.unfit("filter", c, "filter compares plain columns that are no collections")
 		}
 	}
 }
@@ -422,8 +396,8 @@ func (r *patternReader) limits() {
 	r.Reverse = r.flag("reverse")
 	bounded := r.Index != nil || r.In != nil || r.Filter != nil || r.From != nil || r.To != nil || r.After != nil
 	if r.Nested = r.flag("nested"); r.Nested && (r.Table.Parent == nil || bounded || r.Reverse) {
-		r.Fail(r.key("nested"), "%s: nested needs a table that is nested in another, and excludes index, in, filter, "+
-			"from, to, after and reverse", r.where)
+		r.refuse(r.key("nested"), "nested needs a table that is nested in another, and excludes index, in, filter, "+
+			"from, to, after and reverse")
 	}
 	switch n := r.at("limit"); {
 	case r.has("limit") && n.Kind == yaml.ScalarNode && n.Value == "arg":
@@ -437,7 +411,7 @@ func (r *patternReader) limits() {
 	r.FewerColumns, r.NoPages = slices.Contains(varies, "columns"), slices.Contains(varies, "pages")
 	r.Parallel, r.ParallelBy = r.number("parallel")
 	if r.has("parallel") && r.Kind == Get && (r.In == nil || r.In.Role != Partition) {
-		r.Fail(r.key("parallel"), "%s: parallel needs in over a partition column (%s)", r.where, names(r.Table.Partition))
+		r.refuse(r.key("parallel"), "parallel needs in over a partition column (%s)", names(r.Table.Partition))
 	}
 }
 
@@ -457,12 +431,11 @@ func (r *patternReader) readColumns() {
 		return
 	}
 	if len(r.Columns) == 0 {
-		r.Fail(n, "%s: columns is empty; %s yields at least one", r.where, a(r.Kind))
+		r.refuse(n, "columns is empty; %s yields at least one", a(r.Kind))
 	}
 	for _, c := range r.Columns {
 		if r.Static && c.Role != Partition && c.Role != Static {
-			r.Fail(r.atColumn("columns", c), "%s: with static %s yields partition and static columns; %s is %s",
-				r.where, a(r.Kind), c.Name, describe(c))
+			r.unfit("columns", c, "with static %s yields partition and static columns", a(r.Kind))
 		}
 	}
 }
@@ -471,11 +444,11 @@ func (r *patternReader) readColumns() {
 func (r *patternReader) element() {
 	for _, field := range []string{"columns", "in", "static"} {
 		if r.has(field) {
-			r.Fail(r.key(field), "%s: element and %s exclude each other; element reads one value of one row", r.where, field)
+			r.refuse(r.key(field), "element and %s exclude each other; element reads one value of one row", field)
 		}
 	}
 	if r.Element = r.column("element"); r.Element != nil && r.Element.Type.Kind != Map {
-		r.Fail(r.at("element"), "%s: element needs a map column; %s is %s", r.where, r.Element.Name, describe(r.Element))
+		r.unfit("element", r.Element, "element needs a map column")
 	}
 }
 

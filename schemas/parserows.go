@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"cmp"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +24,7 @@ func (r *tableReader) rows(t *Table, f section) {
 	where := "rows of " + f.where
 	for _, item := range r.List(f.at("rows"), where) {
 		before := len(r.Errs)
-		rr := rowsReader{parser: r.parser, table: t, section: r.section(item, where, rowsKeys...)}
+		rr := rowsReader{table: t, section: r.section(item, where, rowsKeys...)}
 		if len(r.Errs) == before {
 			rr.read()
 		}
@@ -37,7 +36,6 @@ func (r *tableReader) rows(t *Table, f section) {
 
 // rowsReader reads one kind of row.
 type rowsReader struct {
-	*parser
 	section
 	Rows
 	table *Table
@@ -49,11 +47,11 @@ func (r *rowsReader) read() {
 	if r.has("count") || r.has("per") {
 		r.growth()
 	} else if r.Each = r.word("each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
-		r.Fail(r.node, "%s: no key \"each\"; expected one of %s", r.where, strings.Join(Entities, ", "))
+		r.refuse(r.node, "no key \"each\"; expected one of %s", strings.Join(Entities, ", "))
 	}
 	r.Shared = r.flag("shared")
 	if r.Static = r.flag("static"); r.Static && len(r.table.Static) == 0 {
-		r.Fail(r.key("static"), "%s: table %s has no static columns", r.where, r.table.Name)
+		r.refuse(r.key("static"), "table %s has no static columns", r.table.Name)
 	}
 	if r.has("pieces") {
 		r.pieces()
@@ -65,7 +63,7 @@ func (r *rowsReader) read() {
 		r.partitionOf()
 	}
 	if r.Most, r.MostBy = r.number("most"); r.has("most") && r.Partition != "user" && r.Partition != "folder" {
-		r.Fail(r.key("most"), "%s: most bounds the rows of the partition of a user or a folder", r.where)
+		r.refuse(r.key("most"), "most bounds the rows of the partition of a user or a folder")
 	}
 	r.sizes()
 	r.Ends = r.words("ends", "operation", RowEnds)
@@ -89,8 +87,8 @@ func (r *rowsReader) pieces() {
 	}
 	ofMessages := r.Each == "message" || r.Each == "attachment"
 	if !ofMessages || r.Outside == nil || len(r.Outside.Words) == 0 {
-		r.Fail(f.node, "%s: expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
-			"in rows of each message or attachment", f.where)
+		f.refuse(f.node, "expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
+			"in rows of each message or attachment")
 	}
 }
 
@@ -104,7 +102,7 @@ func (r *rowsReader) partitionOf() {
 	}
 	r.Partition = cmp.Or(r.word("partition", "entity", known), own)
 	if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
-		r.Fail(r.node, "%s: a row that recipients share cannot be in the partition of one %s", r.where, r.Partition)
+		r.refuse(r.node, "a row that recipients share cannot be in the partition of one %s", r.Partition)
 	}
 }
 
@@ -120,8 +118,8 @@ func (r *rowsReader) sizes() {
 	for _, c := range columns {
 		s, ok := given[c]
 		if !ok && Sized(c) {
-			r.Fail(r.node, "%s: no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
-				r.where, c.Name, describe(c), c.Name)
+			r.refuse(r.node, "no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
+				c.Name, describe(c), c.Name)
 		}
 		if ok {
 			r.Sizes = append(r.Sizes, s)
@@ -185,24 +183,23 @@ var ownEntity = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
 // growth reads rows of an entity of the schema's own: {each: order, count: N, per: {day: N},
 // partition: {of: N, every: day, busiest: N}}.
 func (r *rowsReader) growth() {
-	for _, key := range slices.Sorted(maps.Keys(r.fields)) {
+	for key, e := range r.fields {
 		if !slices.Contains(ownKeys, key) {
-			r.Fail(r.key(key), "%s: %s is for rows of mail; rows with count or per have %s", r.where, key,
-				strings.Join(ownKeys, ", "))
+			r.refuse(e.Key, "%s is for rows of mail; rows with count or per have %s", key, strings.Join(ownKeys, ", "))
 		}
 	}
 	g := &Growth{Busiest: 1}
 	r.Growth = g
 	if !r.has("each") {
-		r.Fail(r.node, "%s: no key \"each\"; expected the name of what there is a row for, such as order", r.where)
+		r.refuse(r.node, "no key \"each\"; expected the name of what there is a row for, such as order")
 		return
 	}
 	if r.Each = r.text("each"); r.Each == "" {
 		return
 	}
 	if slices.Contains(Entities, r.Each) {
-		r.Fail(r.at("each"), "%s: the workload sets the number of each %s; leave out count and per, or name another "+
-			"entity, such as order", r.where, r.Each)
+		r.refuse(r.at("each"), "the workload sets the number of each %s; leave out count and per, or name another entity, "+
+			"such as order", r.Each)
 		return
 	}
 	if !ownEntity.MatchString(r.Each) {

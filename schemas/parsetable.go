@@ -198,21 +198,15 @@ func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string
 func (r *tableReader) checkCounters(t *Table) {
 	var counter, other *Column
 	for _, c := range slices.Concat(t.Static, t.Columns) {
-		switch c.Type.Kind {
-		case Counter:
+		if c.Type.Kind == Counter {
 			counter = c
-		default:
-			if c.Type != (Type{}) { // else the type was a fault already
-				other = c
-			}
+		} else if c.Type != (Type{}) { // else the type was a fault already
+			other = c
 		}
 	}
 	if counter != nil && other != nil {
-		r.Errs = append(r.Errs, &Error{
-			File: r.File, Pos: counter.Pos,
-			Msg: "counter " + counter.Name + " in table " + t.Name +
-				" is next to column " + other.Name + "; a table with counters contains only counters and its key",
-		})
+		r.FailAt(counter.Pos, "counter %s in table %s is next to column %s; a table with counters contains only counters and "+
+			"its key", counter.Name, t.Name, other.Name)
 	}
 }
 

@@ -33,27 +33,8 @@ var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
 // mostLevels is how many types may be inside one another.
 const mostLevels = 10
 
-// levels returns how many types are inside one another in text.
-func levels(text string) (most int) {
-	depth := 0
-	for _, r := range text {
-		switch r {
-		case '<':
-			depth++
-			most = max(most, depth)
-		case '>':
-			depth--
-		}
-	}
-	return most
-}
-
 // typ returns the type that text names.
 func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
-	if l := levels(text); l > mostLevels {
-		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, l, mostLevels)
-		return none, false
-	}
 	m := typeForm.FindStringSubmatch(text)
 	if m == nil {
 		hint := ""
@@ -63,7 +44,12 @@ func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 		p.Fail(n, "unknown type %q %s%s", text, where, hint)
 		return none, false
 	}
-	name, args := m[1], splitTypes(m[2])
+	name := m[1]
+	args, levels := splitTypes(m[2])
+	if levels > mostLevels {
+		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, levels, mostLevels)
+		return none, false
+	}
 	form, nested := typeForms[name]
 	wrong := !nested && strings.Contains(text, "<") ||
 		nested && (args == nil || name != "tuple" && len(args) != 1+strings.Count(form, ","))
@@ -147,24 +133,26 @@ func typeNames(own []string) []string {
 	return slices.Concat(kindNames[1:], own, cql)
 }
 
-// splitTypes splits "text,frozen<map<a,b>>" at the commas outside of brackets.
-func splitTypes(text string) (parts []string) {
+// splitTypes splits "text,frozen<map<a,b>>" at the commas outside of brackets. It also returns how many types are inside
+// one another.
+func splitTypes(text string) (parts []string, levels int) {
 	if text == "" {
-		return nil
+		return nil, 0
 	}
-	depth, begin := 0, 0
+	depth, begin := 1, 0
 	for i, r := range text {
 		switch {
 		case r == '<':
 			depth++
 		case r == '>':
 			depth--
-		case r == ',' && depth == 0:
+		case r == ',' && depth == 1:
 			parts = append(parts, text[begin:i])
 			begin = i + 1
 		}
+		levels = max(levels, depth)
 	}
-	return append(parts, text[begin:])
+	return append(parts, text[begin:]), levels
 }
 
 // typeAt reads a type, which is Null if it has a fault.

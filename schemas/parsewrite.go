@@ -18,7 +18,7 @@ func (r *patternReader) writeColumns() {
 	}
 	switch n := r.at("columns"); {
 	case r.has("columns") && n.Kind == yaml.ScalarNode && n.Value == "*":
-		r.Fail(n, `%s: "*" is for reads; %s lists its columns`, r.where, a(r.Kind))
+		r.refuse(n, `"*" is for reads; %s lists its columns`, a(r.Kind))
 		return
 	case r.has("columns"):
 		var ok bool
@@ -29,22 +29,20 @@ func (r *patternReader) writeColumns() {
 		r.Columns = all
 	}
 	if len(r.Columns) == 0 && r.Kind != Put && r.Kind != PutIf {
-		r.Fail(r.at("columns"), "%s: %s needs columns: the ones it changes", r.where, a(r.Kind))
+		r.refuse(r.at("columns"), "%s needs columns: the ones it changes", a(r.Kind))
 	}
 	for _, c := range r.Columns {
-		at := r.atColumn("columns", c)
 		switch {
 		case c.Role == Static && r.Kind == PutIf:
 			// next to the columns of a row
 		case c.Role != role:
-			r.Fail(at, "%s: %s writes %s columns; %s is %s",
-				r.where, a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role], c.Name, describe(c))
+			r.unfit("columns", c, "%s writes %s columns", a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role])
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
-			r.Fail(at, "%s: an add needs counter or bigint columns; %s is %s", r.where, c.Name, describe(c))
+			r.unfit("columns", c, "an add needs counter or bigint columns")
 		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List && !(c.Type.Collection() && r.Imported != nil):
-			r.Fail(at, "%s: %s needs list columns; %s is %s", r.where, a(r.Kind), c.Name, describe(c))
+			r.unfit("columns", c, "%s needs list columns", a(r.Kind))
 		case (r.Kind == Put || r.Kind == PutIf) && c.Type.Kind == Counter:
-			r.Fail(at, "%s: counter %s cannot be put; expected an add", r.where, c.Name)
+			r.refuse(r.atColumn("columns", c), "counter %s cannot be put; expected an add", c.Name)
 		}
 	}
 }
@@ -65,8 +63,7 @@ func (r *patternReader) scope() {
 	case named == ScopePartition && r.Scope == ScopeRow && len(r.Table.Clustering) == 0:
 		r.Scope = ScopePartition // the row is its whole partition
 	case named != r.Scope:
-		r.Fail(r.at("scope"), "%s: scope %s does not fit by (%s), which makes it a delete of a %s",
-			r.where, name, names(r.By), r.Scope)
+		r.refuse(r.at("scope"), "scope %s does not fit by (%s), which makes it a delete of a %s", name, names(r.By), r.Scope)
 	}
 }
 
@@ -75,8 +72,7 @@ func (r *patternReader) condition() {
 	n := r.at("if")
 	if r.Kind == Delete && r.has("if") {
 		if r.Present = n.Value == "present"; !r.Present || r.Scope != ScopeRow {
-			r.Fail(n, "%s: a delete may have if: present, and then by is the whole primary key (%s)", r.where,
-				names(r.Table.Key()))
+			r.refuse(n, "a delete may have if: present, and then by is the whole primary key (%s)", names(r.Table.Key()))
 		}
 	}
 	if r.Kind != PutIf {
@@ -97,12 +93,11 @@ func (r *patternReader) condition() {
 		return
 	}
 	if len(r.If) == 0 {
-		r.Fail(n, "%s: if is empty; expected absent, present or columns to compare", r.where)
+		r.refuse(n, "if is empty; expected absent, present or columns to compare")
 	}
 	for _, c := range r.If {
 		if c.Role != Plain && c.Role != Static || c.Type.Collection() || c.Type.Kind == Counter {
-			r.Fail(r.atColumn("if", c), "%s: if compares plain and static columns that are no collections or counters; %s is %s",
-				r.where, c.Name, describe(c))
+			r.unfit("if", c, "if compares plain and static columns that are no collections or counters")
 		}
 	}
 }
@@ -131,12 +126,12 @@ func (r *patternReader) batch(all []*patternReader) {
 	if r.Atomic == AtomicNone {
 		for _, part := range r.Parts {
 			if part.Pattern.Present {
-				r.Fail(r.key("batch"), "%s: its part %s has a condition, which needs an atomic batch", r.where, part.Pattern.Name)
+				r.refuse(r.key("batch"), "its part %s has a condition, which needs an atomic batch", part.Pattern.Name)
 			}
 		}
 	}
 	if r.Parallel, r.ParallelBy = r.number("parallel"); r.has("parallel") && r.Atomic != AtomicNone {
-		r.Fail(r.key("parallel"), "%s: parallel needs atomic: none; an atomic batch is one call", r.where)
+		r.refuse(r.key("parallel"), "parallel needs atomic: none; an atomic batch is one call")
 	}
 	if whole && len(r.Errs) == before {
 		r.holds(n.Content)
@@ -154,11 +149,11 @@ func (r *patternReader) holds(parts []*yaml.Node) {
 		p := part.Pattern
 		switch {
 		case p.Table.Root() != root:
-			r.Fail(parts[i], "%s: atomic %s needs parts under one root table; %s writes under %s, %s under %s",
-				r.where, r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name)
+			r.refuse(parts[i], "atomic %s needs parts under one root table; %s writes under %s, %s under %s",
+				r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name)
 		case r.Atomic == AtomicRow && len(p.By) < len(root.Key()):
-			r.Fail(parts[i], "%s: atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
-				r.where, root.Name, names(root.Key()), p.Name, names(p.By))
+			r.refuse(parts[i], "atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
+				root.Name, names(root.Key()), p.Name, names(p.By))
 		}
 	}
 }
@@ -183,9 +178,9 @@ func (r *patternReader) part(n *yaml.Node, all []*patternReader) bool {
 	case part == nil || !part.ok:
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
-		r.Fail(run, "%s: %s is %s; a part must be a put, add, append, remove or delete", r.where, name, a(part.Kind))
+		r.refuse(run, "%s is %s; a part must be a put, add, append, remove or delete", name, a(part.Kind))
 	case part.ReturnsNew:
-		r.Fail(run, "%s: %s returns values; a part of a batch cannot", r.where, name)
+		r.refuse(run, "%s returns values; a part of a batch cannot", name)
 	default:
 		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
 		return true
@@ -205,10 +200,10 @@ func (r *patternReader) fallback(all []*patternReader) {
 	}
 	switch {
 	case fb.has("fallback"):
-		r.Fail(n, "%s: its fallback %s has a fallback itself; expected a pattern without one", r.where, name)
+		r.refuse(n, "its fallback %s has a fallback itself; expected a pattern without one", name)
 	case r.ok && fb.ok:
 		if why := differs(r.Pattern, fb.Pattern); why != "" {
-			r.Fail(n, "%s: %s cannot be its fallback: %s", r.where, name, why)
+			r.refuse(n, "%s cannot be its fallback: %s", name, why)
 		}
 	}
 	r.Fallback = fb.Pattern

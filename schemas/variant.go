@@ -130,7 +130,7 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 		now := p.schema.Pattern(was.Name)
 		if now == nil {
 			if !base.inside(was) {
-				p.failAt(p.At(of), "pattern %s is gone, but the model of %s runs it", was.Name, base.Name)
+				p.FailAt(p.At(of), "pattern %s is gone, but the model of %s runs it", was.Name, base.Name)
 			}
 			continue
 		}
@@ -140,12 +140,12 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 			why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
 		}
 		if why != "" {
-			p.failAt(now.Pos, "pattern %s: the model of %s cannot run it in this way: %s", now.Name, base.Name, why)
+			p.FailAt(now.Pos, "pattern %s: the model of %s cannot run it in this way: %s", now.Name, base.Name, why)
 		}
 	}
 	for _, now := range p.schema.Patterns {
 		if base.Pattern(now.Name) == nil && !p.schema.inside(now) && !slices.Contains(base.Additions, now.Name) {
-			p.failAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch",
+			p.FailAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch",
 				now.Name, base.Name)
 		}
 	}
@@ -161,10 +161,6 @@ func (p *Pattern) varied(now *Pattern) *Pattern {
 		v.After, v.Limit, v.LimitArg = nil, 0, false
 	}
 	return &v
-}
-
-func (p *parser) failAt(at Pos, format string, args ...any) {
-	p.Errs = append(p.Errs, &Error{File: p.File, Pos: at, Msg: fmt.Sprintf(format, args...)})
 }
 
 // inside reports whether other patterns name the pattern: as their fallback, or as a

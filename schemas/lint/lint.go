@@ -178,14 +178,11 @@ func checkAccepted(s *schemas.Schema) error {
 		if slices.Contains(known, a.Rule) {
 			return
 		}
-		e := &schemas.Error{
-			File: cmp.Or(pos.File, s.File), Pos: pos, Near: strict.Nearest(a.Rule, known),
-			Msg: fmt.Sprintf("unknown rule %q in accept of %s", a.Rule, where),
-		}
-		if e.Near == "" {
+		d.FailAt(pos, "unknown rule %q in accept of %s", a.Rule, where)
+		e := d.Errs[len(d.Errs)-1]
+		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
 			e.Msg += `; "mailbench schema lint --rules" lists them`
 		}
-		d.Errs = append(d.Errs, e)
 	})
 	return d.Errs.Sorted()
 }

@@ -32,8 +32,11 @@ type Entry struct {
 }
 
 // Fail records a fault at n.
-func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) {
-	d.Errs = append(d.Errs, &Error{File: d.File, Pos: d.At(n), Msg: fmt.Sprintf(format, args...)})
+func (d *Decoder) Fail(n *yaml.Node, format string, args ...any) { d.FailAt(d.At(n), format, args...) }
+
+// FailAt records a fault at a place.
+func (d *Decoder) FailAt(at Pos, format string, args ...any) {
+	d.Errs = append(d.Errs, &Error{File: d.File, Pos: at, Msg: fmt.Sprintf(format, args...)})
 }
 
 // Unknown records a word that is none of the known ones. what is the kind of word
