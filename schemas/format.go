@@ -95,6 +95,21 @@ func (b *block) text(key, text string) {
 	}
 }
 
+// word adds a key if it is on.
+func (b *block) word(key, text string, on bool) {
+	if on {
+		b.text(key, text)
+	}
+}
+
+// name adds the name of a part of the schema, unless there is none.
+func name[T Named](b *block, key string, one T) {
+	var none T
+	if one != none {
+		b.text(key, one.named())
+	}
+}
+
 // texts adds a list, unless it is empty.
 func (b *block) texts(key string, words []string) {
 	if len(words) > 0 {
@@ -238,9 +253,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 	} else {
 		b.body(p)
 	}
-	if p.Fallback != nil {
-		b.text("fallback", p.Fallback.Name)
-	}
+	name(b, "fallback", p.Fallback)
 	b.accept(p.Accept)
 	b.other(p.Other)
 	b.at(p.Imported)
@@ -268,28 +281,20 @@ func (b *block) batch(p *Pattern) {
 		parts.Content = append(parts.Content, run)
 	}
 	b.add("batch", parts)
-	if p.Atomic != AtomicNone {
-		b.text("atomic", p.Atomic.String())
-	}
+	b.word("atomic", p.Atomic.String(), p.Atomic != AtomicNone)
 	b.number("parallel", p.Parallel, p.ParallelBy)
 }
 
 func (b *block) body(p *Pattern) {
 	b.text(p.Kind.String(), p.Table.Name)
 	b.flag("static", p.Static)
-	if p.Index != nil {
-		b.text("index", p.Index.Name)
-	}
+	name(b, "index", p.Index)
 	switch p.Kind {
 	case Slice, Delete: // other kinds bind the whole key, or all of it before in
 		b.texts("by", Names(p.By))
 	}
-	if p.In != nil {
-		b.text("in", p.In.Name)
-	}
-	if p.Element != nil {
-		b.text("element", p.Element.Name)
-	}
+	name(b, "in", p.In)
+	name(b, "element", p.Element)
 	b.texts("filter", Names(p.Filter))
 	b.bound("from", p.From)
 	b.bound("to", p.To)
@@ -297,9 +302,7 @@ func (b *block) body(p *Pattern) {
 	b.flag("reverse", p.Reverse)
 	b.flag("nested", p.Nested)
 	b.count("limit", p.Limit)
-	if p.LimitArg {
-		b.text("limit", "arg")
-	}
+	b.word("limit", "arg", p.LimitArg)
 	if !slices.Equal(p.Columns, defaultColumns(p)) {
 		b.add("columns", textList(Names(p.Columns)))
 	}
@@ -311,19 +314,12 @@ func (b *block) body(p *Pattern) {
 		varies = append(varies, "pages")
 	}
 	b.texts("varies", varies)
-	if p.Absent {
-		b.text("if", "absent")
-	}
-	if p.Present {
-		b.text("if", "present")
-	}
+	b.word("if", "absent", p.Absent)
+	b.word("if", "present", p.Present)
 	b.texts("if", Names(p.If))
-	if p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0 {
-		b.text("scope", "partition") // without it Parse takes the scope to be row
-	}
-	if p.ReturnsNew {
-		b.text("returns", "new")
-	}
+	// Without its scope, Parse takes such a delete to be of a row.
+	b.word("scope", "partition", p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0)
+	b.word("returns", "new", p.ReturnsNew)
 	b.number("parallel", p.Parallel, p.ParallelBy)
 }
 
@@ -366,9 +362,7 @@ func (b *block) relations(t *Table) {
 		one.text("doc", c.Doc)
 		one.text("column", c.Column.Name)
 		one.join("of", &c.Join)
-		if c.Sum != nil {
-			one.text("sum", c.Sum.Name)
-		}
+		name(one, "sum", c.Sum)
 		return c.Name, one.node()
 	})
 }
@@ -408,10 +402,8 @@ func formatRows(t *Table) *yaml.Node {
 			p := newFlow()
 			p.text("of", r.Of)
 			p.number("bytes", r.Piece, r.PieceBy)
-			if r.Outside != nil {
-				p.text("outside", r.Outside.Name)
-				p.number("above", r.Above, r.AboveBy)
-			}
+			name(p, "outside", r.Outside)
+			p.number("above", r.Above, r.AboveBy)
 			b.add("pieces", p.node())
 		}
 		if r.Growth != nil {
