@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -131,25 +132,18 @@ func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
 	return found, true
 }
 
-// is reports whether a text has the form of the type. Of a number it limits only the
-// digits, to 19.
+var (
+	numberForm = regexp.MustCompile(`^-?[0-9]{1,19}$`)
+	uuidForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+)
+
+// is reports whether a text has the form of the type. Of a number it limits only the digits.
 func is(k Kind, text []byte) bool {
 	switch k {
 	case Int, Bigint:
-		digits := bytes.TrimPrefix(text, []byte("-"))
-		return len(digits) > 0 && len(digits) < 20 && !bytes.ContainsFunc(digits,
-			func(r rune) bool { return r < '0' || r > '9' })
+		return numberForm.Match(text)
 	case UUID, TimeUUID:
-		if len(text) != 36 {
-			return false
-		}
-		for i, c := range text {
-			dash := i == 8 || i == 13 || i == 18 || i == 23
-			hex := c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-			if dash != (c == '-') || !dash && !hex {
-				return false
-			}
-		}
+		return uuidForm.Match(text)
 	}
 	return true
 }
