@@ -221,14 +221,17 @@ type rows struct {
 	at    schemas.Pos
 }
 
-// refused says why the language cannot have a table, or a pattern with its parts, or nil.
+// refused says why the language cannot have tables, or patterns with theirs, or nil.
 func (im *importer) refused(tables []*schemas.Table, patterns ...*schemas.Pattern) error {
+	s := &schemas.Schema{Name: "a", Native: im.schema.Native, Types: im.schema.Types, Patterns: patterns}
+	for _, p := range patterns {
+		tables = append(tables, p.Table)
+	}
 	for _, t := range tables {
-		for t = t.Parent; t != nil && !slices.Contains(tables, t); t = t.Parent {
-			tables = append(tables, t)
+		for ; t != nil && !slices.Contains(s.Tables, t); t = t.Parent {
+			s.Tables = append(s.Tables, t)
 		}
 	}
-	s := &schemas.Schema{Name: "a", Native: im.schema.Native, Types: im.schema.Types, Tables: tables, Patterns: patterns}
 	_, err := schemas.Parse("", schemas.Format(s))
 	var faults schemas.Errors
 	if errors.As(err, &faults) {

@@ -32,7 +32,6 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 	}
 	whole := &schemas.Pattern{Kind: schemas.Batch, Imported: at(st.Pos)}
 	var parts []*schemas.Pattern
-	var tables []*schemas.Table
 	known := true
 	for _, part := range statements {
 		patterns, err := im.patterns(part)
@@ -47,16 +46,14 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 			}
 			known = known && im.shapes[p.Shape()] != nil
 			p.Imported, p.Name = at(part.Pos), fmt.Sprintf("p%d", len(parts))
-			if parts = append(parts, p); !slices.Contains(tables, p.Table) {
-				tables = append(tables, p.Table)
-			}
+			parts = append(parts, p)
 		}
 	}
 	if len(parts) == 0 {
 		return nil, errors.New("it has no parts")
 	}
 	if !known {
-		if err := im.refused(tables, parts...); err != nil {
+		if err := im.refused(nil, parts...); err != nil {
 			return nil, err
 		}
 	}
@@ -201,15 +198,11 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 
 // holds makes a batch one of separate parts if the language does not have it as it is.
 func (im *importer) holds(whole *schemas.Pattern) {
-	var tables []*schemas.Table
-	var patterns []*schemas.Pattern
+	patterns := []*schemas.Pattern{whole}
 	for _, part := range whole.Parts {
 		patterns = append(patterns, part.Pattern)
-		if !slices.Contains(tables, part.Pattern.Table) {
-			tables = append(tables, part.Pattern.Table)
-		}
 	}
-	if err := im.refused(tables, append(patterns, whole)...); err != nil {
+	if err := im.refused(nil, patterns...); err != nil {
 		other(whole, "atomic", whole.Atomic.String()+": "+err.Error())
 		whole.Atomic = schemas.AtomicNone
 	}
