@@ -16,8 +16,7 @@ type reader struct {
 	key     int // number of key columns, which come first in a row
 	meter   *drivers.Meter
 	sides   []*side
-	pending []record // by side: rows with the same digest become one record
-	open    []bool   // by side: whether pending holds a record
+	pending []record // by side: rows with the same digest become one record; one without rows is none
 	own     findings // of the part that is read
 	part    *donePart
 	records recording
@@ -54,7 +53,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 			r.sides = append(r.sides, newSide(x, true, scan.Columns))
 		}
 	}
-	r.pending, r.open = make([]record, len(r.sides)), make([]bool, len(r.sides))
+	r.pending = make([]record, len(r.sides))
 	if c.Sample < 1 {
 		err = r.prepareLookups(ctx)
 	}
@@ -170,7 +169,7 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 	s, p := r.sides[i], &r.pending[i]
 	d, buf := digestOf(s.rule, t, r.buf)
 	r.buf = buf
-	if r.open[i] && p.digest == d && (s.at || s.ref != nil) {
+	if p.rows > 0 && p.digest == d && (s.at || s.ref != nil) {
 		p.rows++
 		p.number += t.number
 		return nil
@@ -179,7 +178,6 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 		return err
 	}
 	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
-	r.open[i] = true
 	if s.named {
 		p.where = append(p.where, r.named(row)...)
 	}
@@ -202,17 +200,14 @@ func (r *reader) flush() error {
 // flushSide writes the pending record of a side, if there is one. In a sample it adds a
 // finding instead if the look-up did not find the row.
 func (r *reader) flushSide(i int) error {
-	if !r.open[i] {
-		return nil
-	}
-	r.open[i] = false
 	p := &r.pending[i]
-	if r.Sample < 1 {
-		if l := r.lookups[i]; l != nil && !l.found {
-			x := r.sides[i].rule
-			r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p.where, p.rows) })
-		}
-		return nil
+	defer func() { p.rows = 0 }()
+	if p.rows > 0 && r.Sample >= 1 {
+		return r.records.write(p)
 	}
-	return r.records.write(p)
+	if p.rows > 0 && r.lookups[i] != nil && !r.lookups[i].found {
+		x := r.sides[i].rule
+		r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p.where, p.rows) })
+	}
+	return nil
 }

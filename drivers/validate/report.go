@@ -186,10 +186,7 @@ func (f *findings) clear() { clear(f.by) }
 
 // sorted returns the findings in the order of a report.
 func (f *findings) sorted() []Finding {
-	all := []Finding{}
-	for _, x := range f.by {
-		all = append(all, *x)
-	}
+	all := append([]Finding{}, f.all()...)
 	rank := func(x *Finding) int {
 		if x.Leftover {
 			return 1
