@@ -92,7 +92,7 @@ func (p *phase) op(of []int) results.Op {
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
-		Rate:     digits(float64(c[latency.OK])/max(p.seconds, 1e-9), 6),
+		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
 		Errors:   s.errors.sorted(),
 	}
 	switch {
@@ -130,7 +130,8 @@ func (p *phase) op(of []int) results.Op {
 	return o
 }
 
-// digits cuts a value to so many digits: run.json has many values that are not known better.
+// digits cuts a deviation to so many digits: run.json has many that are not known better. A rate is kept whole,
+// for a threshold may be as near as one operation.
 func digits(v float64, n int) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
 	return v
