@@ -190,11 +190,10 @@ func (c *check) add(g *group, r *record) {
 	what := g.rule.count.Column.Name
 	switch {
 	case r.bad:
-		c.found.add(g.rule.key, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s is no number", r.where, what) })
+		c.found.add(g.rule.key, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, what))
 	case r.number != g.sum:
-		c.found.add(g.rule.key, 1, 0, abs(r.number-g.sum), func() string {
-			return fmt.Sprintf("%s: %s is %d, counted %d", r.where, what, r.number, g.sum)
-		})
+		c.found.add(g.rule.key, 1, 0, abs(r.number-g.sum),
+			fmt.Sprintf("%s: %s is %d, counted %d", r.where, what, r.number, g.sum))
 	}
 }
 
@@ -203,11 +202,9 @@ func (c *check) compared(g *group) {
 	switch r := g.rule; {
 	case r == nil:
 	case r.ref != nil && g.own > 0 && g.others == 0:
-		c.found.add(r.key, g.own, 1, 0, func() string { return missing(r, g.first, g.own) })
+		c.found.add(r.key, g.own, 1, 0, missing(r, g.first, g.own))
 	case r.zero() && g.own == 0 && g.sum != 0:
-		c.found.add(r.key, 1, 0, abs(g.sum), func() string {
-			return fmt.Sprintf("no %s for %s: %d counted", r.count.Column.Name, g.other, g.sum)
-		})
+		c.found.add(r.key, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.count.Column.Name, g.other, g.sum))
 	}
 }
 

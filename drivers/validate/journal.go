@@ -117,33 +117,25 @@ func (of Of) check(file io.Reader) (empty bool, err error) {
 	if err != nil || len(b) == 0 {
 		return true, err
 	}
-	if err := of.refuse(b); err != nil {
-		return false, fmt.Errorf("line 1: %w", err)
+	var have Of
+	switch err := json.Unmarshal(b, &have); {
+	case err != nil || have.Format == "":
+		return false, errors.New("line 1: it was not written by schema validate --resume")
+	case have.Format != journalFormat:
+		return false, fmt.Errorf("line 1: another version of mailbench wrote it (%s)", have.Format)
+	case have.Store != of.Store:
+		return false, fmt.Errorf("line 1: it is of %s, not of %s", have.Store, of.Store)
+	case have.Tables != of.Tables:
+		return false, fmt.Errorf("line 1: it is of %s of another cluster, or of tables that were re-created since", have.Store)
+	case have.Schema != of.Schema:
+		return false, fmt.Errorf("line 1: it is of schema %s, not of %s", have.Schema, of.Schema)
+	case have.Text != of.Text:
+		return false, fmt.Errorf("line 1: schema %s was changed since", have.Schema)
+	case have != of:
+		return false, fmt.Errorf("line 1: it is of a sample of %g with seed %d, not of %g with %d", have.Sample, have.Seed,
+			of.Sample, of.Seed)
 	}
 	return false, nil
-}
-
-func (of Of) refuse(text []byte) error {
-	var have Of
-	if err := json.Unmarshal(text, &have); err != nil || have.Format == "" {
-		return errors.New("it was not written by schema validate --resume")
-	}
-	switch {
-	case have.Format != journalFormat:
-		return fmt.Errorf("another version of mailbench wrote it (%s)", have.Format)
-	case have.Store != of.Store:
-		return fmt.Errorf("it is of %s, not of %s", have.Store, of.Store)
-	case have.Tables != of.Tables:
-		return fmt.Errorf("it is of %s of another cluster, or of tables that were re-created since", have.Store)
-	case have.Schema != of.Schema:
-		return fmt.Errorf("it is of schema %s, not of %s", have.Schema, of.Schema)
-	case have.Text != of.Text:
-		return fmt.Errorf("schema %s was changed since", have.Schema)
-	case have != of:
-		return fmt.Errorf("it is of a sample of %g with seed %d, not of %g with %d", have.Sample, have.Seed, of.Sample,
-			of.Seed)
-	}
-	return nil
 }
 
 // open opens the database, with tables of so many bytes in memory, and reads what earlier processes have read.

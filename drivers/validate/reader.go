@@ -84,7 +84,7 @@ func (r *reader) close() error {
 
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
-	r.own.clear()
+	r.own.by = make(map[findingKey]*Finding)
 	r.part = &donePart{Round: r.records.of.round}
 	n := 0
 	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
@@ -97,7 +97,7 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.skipped()
 	err = errors.Join(err, r.flush())
 	r.part.Findings = r.own.all()
-	r.found.merge(r.part.Findings)
+	r.found.merge(r.part.Findings...)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,9 @@ func (r *reader) skipped() {
 	}
 	rows, keys := r.skips.Skipped()
 	for _, key := range keys {
-		r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0, func() string {
-			return fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
-				"(hints: {hbase: {marker: none}} declares a table without one)", key)
-		})
+		r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0,
+			fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
+				"(hints: {hbase: {marker: none}} declares a table without one)", key))
 		rows = 0 // they are counted once
 	}
 }
@@ -132,8 +131,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	r.where = r.where[:0]
 	for i, c := range r.scan.Columns {
 		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
-			k := findingKey{r.scan.Table.Name, c.Name, check, false}
-			r.own.add(k, 1, 0, 0, func() string { return fmt.Sprintf("%s: %s", r.named(row), what) })
+			r.own.add(findingKey{r.scan.Table.Name, c.Name, check, false}, 1, 0, 0, fmt.Sprintf("%s: %s", r.named(row), what))
 			if check == Decode && i < r.key {
 				break // a key that cannot be decoded makes all its columns Broken
 			}
@@ -207,7 +205,7 @@ func (r *reader) flushSide(i int) error {
 	}
 	if p.rows > 0 && r.lookups[i] != nil && !r.lookups[i].found {
 		x := r.sides[i].rule
-		r.own.add(x.key, p.rows, 1, 0, func() string { return missing(x, p.where, p.rows) })
+		r.own.add(x.key, p.rows, 1, 0, missing(x, p.where, p.rows))
 	}
 	return nil
 }

@@ -127,48 +127,32 @@ type findingKey struct {
 const Examples = 5
 
 // add counts rows of a finding. It keeps the Examples that come first by their text.
-func (f *findings) add(k findingKey, rows, missing, drift int64, example func() string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	x := f.of(k)
-	x.Rows += rows
-	x.Missing += missing
-	x.Drift += drift
-	x.keep(example())
+func (f *findings) add(k findingKey, rows, missing, drift int64, example string) {
+	f.merge(Finding{
+		Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover,
+		Rows: rows, Missing: missing, Drift: drift, Examples: []string{example},
+	})
 }
 
-// of returns the finding of a key.
-func (f *findings) of(k findingKey) *Finding {
-	x := f.by[k]
-	if x == nil {
-		x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
-		if f.by == nil {
-			f.by = make(map[findingKey]*Finding)
+// merge adds findings.
+func (f *findings) merge(all ...Finding) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, own := range all {
+		k := findingKey{own.Table, own.Name, own.Check, own.Leftover}
+		x := f.by[k]
+		if x == nil {
+			x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
+			f.by[k] = x
 		}
-		f.by[k] = x
-	}
-	return x
-}
-
-func (x *Finding) keep(example string) {
-	if at, known := slices.BinarySearch(x.Examples, example); !known && at < Examples {
-		x.Examples = slices.Insert(x.Examples, at, example)
-		x.Examples = x.Examples[:min(len(x.Examples), Examples)]
-	}
-}
-
-// merge adds the findings of a part.
-func (f *findings) merge(all []Finding) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range all {
-		own := &all[i]
-		x := f.of(findingKey{own.Table, own.Name, own.Check, own.Leftover})
 		x.Rows += own.Rows
 		x.Missing += own.Missing
 		x.Drift += own.Drift
 		for _, example := range own.Examples {
-			x.keep(example)
+			if at, known := slices.BinarySearch(x.Examples, example); !known && at < Examples {
+				x.Examples = slices.Insert(x.Examples, at, example)
+				x.Examples = x.Examples[:min(len(x.Examples), Examples)]
+			}
 		}
 	}
 }
@@ -180,9 +164,6 @@ func (f *findings) all() (all []Finding) {
 	}
 	return all
 }
-
-// clear forgets the findings.
-func (f *findings) clear() { clear(f.by) }
 
 // sorted returns the findings in the order of a report.
 func (f *findings) sorted() []Finding {

@@ -72,15 +72,14 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	names := r.join.Names()
 	s.slots = len(names)
 	matches, column := r.join.From, (*schemas.Column)(nil)
-	if r.count != nil {
-		column = r.count.Column
-	}
 	if at {
 		matches = r.join.At
-		column = nil
-		if r.count != nil {
-			column = r.count.Sum
-		}
+	}
+	switch {
+	case r.count != nil && at:
+		column = r.count.Sum
+	case r.count != nil:
+		column = r.count.Column
 	}
 	for i := range matches {
 		m := &matches[i]

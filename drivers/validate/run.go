@@ -169,12 +169,11 @@ func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error 
 		step = func() error { return c.Pace.wait(ctx, 1) }
 	}
 	return store.CheckIndexes(ctx, t, step, func(f drivers.IndexFault) {
-		c.found.add(findingKey{t.Name, f.Index, Index, f.Stale}, 1, 0, 0, func() string {
-			if f.Key == nil {
-				return f.What
-			}
-			return fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
-		})
+		example := f.What
+		if f.Key != nil {
+			example = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
+		}
+		c.found.add(findingKey{t.Name, f.Index, Index, f.Stale}, 1, 0, 0, example)
 	})
 }
 
@@ -304,7 +303,7 @@ func (c *check) resume(ctx context.Context, st drivers.Statement, p *partition) 
 		}
 		c.rows.Add(done.Rows)
 		c.bytes.Add(done.Bytes)
-		c.found.merge(done.Findings)
+		c.found.merge(done.Findings...)
 	}
 	return d, nil
 }
