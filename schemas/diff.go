@@ -92,15 +92,15 @@ func Diff(want, have *Schema) []Difference {
 		case h != nil && !(h.Header() && len(w.Columns)+len(w.Static) > 0):
 			d.table(w, h)
 		case !w.Header():
-			d.add(MissingTable, w.Name, "", strings.Join(columnNames(w), ", "), "")
+			d.add(MissingTable, w.Name, "", names(w.all()), "")
 		}
 	}
 	for _, h := range have.Tables {
 		if want.Table(h.Name) == nil && !h.Header() {
-			d.add(ExtraTable, h.Name, "", "", strings.Join(columnNames(h), ", "))
+			d.add(ExtraTable, h.Name, "", "", names(h.all()))
 		}
 	}
-	d.types(want, have)
+	d.parts("", typeParts(want), typeParts(have), MissingType, DifferentFields, ExtraType)
 	slices.SortStableFunc(d.found, func(a, b Difference) int { return cmp.Compare(a.Kind, b.Kind) })
 	return d.found
 }
@@ -111,32 +111,37 @@ func (d *differ) add(k DifferenceKind, table, part, want, have string) {
 	d.found = append(d.found, Difference{k, table, part, want, have})
 }
 
-// types compares the types that have names.
-func (d *differ) types(want, have *Schema) {
+// parts compares what has a name and a text: the types of a schema, or the indexes of a table.
+func (d *differ) parts(table string, want, have [][2]string, missing, different, extra DifferenceKind) {
 	there := make(map[string]string)
-	for _, u := range have.Types {
-		there[u.Name] = fieldWords(u)
+	for _, h := range have {
+		there[h[0]] = h[1]
 	}
-	for _, u := range want.Types {
-		w, h := fieldWords(u), there[u.Name]
-		if h == "" {
-			d.add(MissingType, "", u.Name, w, "")
-		} else if h != w {
-			d.add(DifferentFields, "", u.Name, w, h)
+	for _, w := range want {
+		h, ok := there[w[0]]
+		if delete(there, w[0]); !ok {
+			d.add(missing, table, w[0], w[1], "")
+		} else if h != w[1] {
+			d.add(different, table, w[0], w[1], h)
 		}
-		delete(there, u.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(there)) {
-		d.add(ExtraType, "", name, "", there[name])
+		d.add(extra, table, name, "", there[name])
 	}
 }
 
-func fieldWords(u *UserType) string {
-	var words []string
-	for _, c := range u.Fields {
-		words = append(words, c.Name+" "+c.Type.String())
+func typeParts(s *Schema) (all [][2]string) {
+	for _, u := range s.Types {
+		all = append(all, [2]string{u.Name, typed(u.Fields)})
 	}
-	return strings.Join(words, ", ")
+	return all
+}
+
+func indexParts(t *Table) (all [][2]string) {
+	for _, x := range t.Indexes {
+		all = append(all, [2]string{x.Name, strings.Join(indexWords(x), ", ")})
+	}
+	return all
 }
 
 func (d *differ) table(want, have *Table) {
@@ -156,7 +161,7 @@ func (d *differ) table(want, have *Table) {
 			d.add(ExtraColumn, want.Name, c.Name, "", describe(c))
 		}
 	}
-	d.indexes(want, have)
+	d.parts(want.Name, indexParts(want), indexParts(have), MissingIndex, DifferentIndex, ExtraIndex)
 	for _, engine := range slices.Sorted(maps.Keys(want.Hints)) {
 		for _, name := range slices.Sorted(maps.Keys(want.Hints[engine])) {
 			kind := DifferentSetting
@@ -231,25 +236,4 @@ func direction(desc bool) string {
 		return "descending"
 	}
 	return "ascending"
-}
-
-func (d *differ) indexes(want, have *Table) {
-	there := make(map[string]string)
-	for _, x := range have.Indexes {
-		there[x.Name] = strings.Join(indexWords(x), ", ")
-	}
-	for _, x := range want.Indexes {
-		w := strings.Join(indexWords(x), ", ")
-		h, ok := there[x.Name]
-		delete(there, x.Name)
-		switch {
-		case !ok:
-			d.add(MissingIndex, want.Name, x.Name, w, "")
-		case h != w:
-			d.add(DifferentIndex, want.Name, x.Name, w, h)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
-		d.add(ExtraIndex, want.Name, name, "", there[name])
-	}
 }

@@ -260,6 +260,3 @@ func (r *tableReader) hints(t *Table, f section) {
 		t.Hints[e.Name] = settings
 	}
 }
-
-// columnNames lists a table's columns: key, static, plain.
-func columnNames(t *Table) []string { return Names(t.all()) }

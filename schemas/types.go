@@ -110,12 +110,9 @@ type IndexColumn struct {
 // OverKeys reports whether all columns of the index are primary-key columns,
 // so that an entry never changes once its row is written.
 func (x *Index) OverKeys() bool {
-	for _, c := range x.Columns {
-		if c.Column.Role == Plain || c.Column.Role == Static {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x.Columns, func(c IndexColumn) bool {
+		return c.Column.Role == Plain || c.Column.Role == Static
+	})
 }
 
 // OneColumn reports whether an index of the table can be one over a single plain column,
@@ -191,10 +188,8 @@ func (t *Table) Header() bool {
 // Column returns the column of that name (key, static or plain), or nil.
 func (t *Table) Column(name string) *Column {
 	for _, cs := range [][]*Column{t.Partition, t.Clustering, t.Static, t.Columns} {
-		for _, c := range cs {
-			if c.Name == name {
-				return c
-			}
+		if c := find(cs, name); c != nil {
+			return c
 		}
 	}
 	return nil

@@ -184,23 +184,16 @@ func (p *Pattern) ordered() bool { return p.Index == nil || len(p.directions()) 
 // directions returns the key columns in which the rows of a slice are sorted, each
 // with its direction. Columns that the slice binds are the same in all rows.
 func (p *Pattern) directions() []string {
-	type ordered struct {
-		name string
-		desc bool
+	var order []IndexColumn
+	for _, c := range p.Table.Key() {
+		order = append(order, IndexColumn{c, c.Desc})
 	}
-	var order []ordered
 	if p.Index != nil {
-		for _, c := range p.Index.Columns {
-			order = append(order, ordered{c.Column.Name, c.Desc})
-		}
-	} else {
-		for _, c := range p.Table.Key() {
-			order = append(order, ordered{c.Name, c.Desc})
-		}
+		order = p.Index.Columns
 	}
 	var words []string
 	for _, o := range order[min(len(p.By), len(order)):] {
-		words = append(words, o.name+" "+direction(o.desc != p.Reverse))
+		words = append(words, o.Column.Name+" "+direction(o.Desc != p.Reverse))
 	}
 	if len(p.After) > 1 { // a model reads their positions (drivers.Prepared.Arg)
 		slices.Sort(words)
