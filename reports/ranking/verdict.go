@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -68,7 +69,7 @@ func (l *Load) lacked() string {
 	if len(ops) == 0 {
 		return ""
 	}
-	return joined(ops) + "."
+	return words.List(ops) + "."
 }
 
 // headline names the models that share the first place, and compares the others with the first.
@@ -108,7 +109,7 @@ func (l *Load) headline() string {
 	if len(first) > 1 {
 		is = "are"
 	}
-	s := fmt.Sprintf("%s %s %s %s%s", names(first), is, best, joined(values), per)
+	s := fmt.Sprintf("%s %s %s %s%s", names(first), is, best, words.List(values), per)
 	then, how := "Then", ""
 	if len(first) > 1 {
 		d := l.Compare(first[0], first[len(first)-1])
@@ -321,9 +322,9 @@ func (l *Load) unsupported(models []*Model) string {
 			ops = append(ops[:most], fmt.Sprintf("%d more", len(ops)-most))
 		}
 		if len(parts) == 0 {
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, joined(ops), 100*share))
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, words.List(ops), 100*share))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, joined(ops), 100*share))
+			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, words.List(ops), 100*share))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -380,7 +381,7 @@ func (l *Load) notRanked() string {
 			i++
 			who = append(who, l.Models[i].Name)
 		}
-		parts = append(parts, joined(who)+" ("+m.NotRanked+")")
+		parts = append(parts, words.List(who)+" ("+m.NotRanked+")")
 	}
 	return ended(parts)
 }
@@ -416,15 +417,7 @@ func names(models []*Model) string {
 	for _, m := range models {
 		all = append(all, m.Name)
 	}
-	return joined(all)
-}
-
-// joined writes a list with "and" before its last part.
-func joined(parts []string) string {
-	if n := len(parts) - 1; n > 0 {
-		return strings.Join(parts[:n], ", ") + " and " + parts[n]
-	}
-	return strings.Join(parts, "")
+	return words.List(all)
 }
 
 // ended joins parts of a sentence, and ends it; "" if there are none.

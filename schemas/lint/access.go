@@ -174,12 +174,8 @@ func boundKeys(p *schemas.Pattern) int {
 
 // bindsPartition reports whether a read names the partition that answers it.
 func bindsPartition(p *schemas.Pattern) bool {
-	for _, c := range p.Table.Partition {
-		if !slices.Contains(p.By, c) && p.In != c {
-			return false
-		}
-	}
-	return true
+	free := func(c *schemas.Column) bool { return !slices.Contains(p.By, c) && p.In != c }
+	return !slices.ContainsFunc(p.Table.Partition, free)
 }
 
 // indexOf returns the index that answers a filter: it begins with the filtered

@@ -205,11 +205,11 @@ func listed(p *schemas.Pattern) bool { return p.Limit != 1 && (leftToGrow(p) != 
 
 // described lists columns with their types.
 func described(cs []*schemas.Column) string {
-	words := make([]string, len(cs))
+	all := make([]string, len(cs))
 	for i, c := range cs {
-		words[i] = c.Type.String() + " " + c.Name
+		all[i] = c.Type.String() + " " + c.Name
 	}
-	return list(words)
+	return words.List(all)
 }
 
 // appended reports whether some pattern appends to a column.

@@ -24,7 +24,7 @@ var fallbackRules = []*Rule{{
 	ID: "fallback-scan", Severity: Warning,
 	pattern: func(c *checker, p *schemas.Pattern) {
 		if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
-			where := cmp.Or(list(c.without(p)), "an engine that cannot run it")
+			where := cmp.Or(words.List(c.without(p)), "an engine that cannot run it")
 			c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
 		}
 	},

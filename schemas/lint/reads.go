@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // partitionRules are about how many partitions answer a pattern.
@@ -43,7 +44,7 @@ var partitionRules = []*Rule{{
 				through = append(through, "index "+x.Name)
 			}
 			c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
-				list(through), names(p.Table.Partition))
+				words.List(through), names(p.Table.Partition))
 		}
 	},
 }, {

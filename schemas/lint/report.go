@@ -91,7 +91,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	if len(r.Schema.Patterns) == 0 {
 		fmt.Fprintln(b, "No statements are known: rules about the use of tables, columns and indexes found nothing.")
 	}
-	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Name, list(r.Engines), words.Plural(n.Errors, "error"),
+	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Name, words.List(r.Engines), words.Plural(n.Errors, "error"),
 		words.Plural(n.Warnings, "warning"), words.Plural(n.Notes, "note"), n.Accepted)
 	if n.Known+r.Gone > 0 {
 		fmt.Fprintf(b, ", %d known from the baseline, %d of it gone", n.Known, r.Gone)
@@ -212,14 +212,6 @@ func (f *Finding) subject() string {
 		return "pattern " + f.Pattern
 	}
 	return "table " + f.Table
-}
-
-// list joins words as a sentence does.
-func list(all []string) string {
-	if n := len(all); n > 1 {
-		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
-	}
-	return strings.Join(all, "")
 }
 
 // wrap writes text after lead, in lines of width columns. Those after the first are indented.

@@ -10,6 +10,7 @@ import (
 
 	page "github.com/mailbench/mailbench/docs/rules"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Severity says how bad a finding is.
@@ -167,7 +168,7 @@ func (r *Rule) Page() string {
 func (r *Rule) about() string {
 	s := ""
 	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {
-		s = ", for " + list(r.Engines)
+		s = ", for " + words.List(r.Engines)
 	}
 	if r.Numbers {
 		s += ", with --workload or own rows"

@@ -158,6 +158,14 @@ func About(d time.Duration) string {
 	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
+// List joins parts as a sentence does, with "and" before the last.
+func List(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return strings.Join(all[:n], ", ") + " and " + all[n]
+	}
+	return strings.Join(all, "")
+}
+
 // Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3 queries.
 func Plural[N ~int | ~int64](n N, noun string) string {
 	if n != 1 {
