@@ -31,36 +31,28 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 	var doc []string
 	n.purposes = make(map[schemas.Purpose][]string)
 	for _, c := range comments {
-		if m := acceptNote.FindStringSubmatch(c); m != nil && m[2] == "" {
+		accept, sqlc, named := acceptNote.FindStringSubmatch(c), sqlcNote.FindStringSubmatch(c), nameNote.FindStringSubmatch(c)
+		is := func(p schemas.Purpose) bool { return named != nil && p.String() == named[1] }
+		purpose := slices.IndexFunc(schemas.Purposes, is)
+		switch {
+		case accept != nil && accept[2] == "":
 			im.unread(pos, "-- "+c, "it has no reason; expected -- accept RULE: REASON")
-			continue
-		} else if m != nil {
-			n.accept = append(n.accept, schemas.Acceptance{Rule: m[1], Reason: m[2]})
-			continue
-		}
-		if c == "batch: many" {
+		case accept != nil:
+			n.accept = append(n.accept, schemas.Acceptance{Rule: accept[1], Reason: accept[2]})
+		case c == "batch: many":
 			n.many = true
-			continue
-		}
-		if m := sqlcNote.FindStringSubmatch(c); m != nil && n.name == "" {
-			n.name = m[1]
-			continue
-		}
-		if m := nameNote.FindStringSubmatch(c); m != nil {
-			is := func(p schemas.Purpose) bool { return p.String() == m[1] }
-			if i := slices.IndexFunc(schemas.Purposes, is); table && i >= 0 { // "bucket: []" says that no column is one
-				n.purposes[schemas.Purposes[i]] = strings.Fields(strings.NewReplacer("[", "", "]", "", ",", " ").Replace(m[2]))
-				continue
+		case sqlc != nil && n.name == "":
+			n.name = sqlc[1]
+		case table && purpose >= 0: // "bucket: []" says that no column is one
+			columns := strings.NewReplacer("[", "", "]", "", ",", " ").Replace(named[2])
+			n.purposes[schemas.Purposes[purpose]] = strings.Fields(columns)
+		case table && named != nil && named[1] == "rows":
+			n.rows = append(n.rows, named[2])
+		case named != nil && n.name == "" && len(doc) == 0:
+			if n.name = named[1]; named[2] != "" {
+				doc = append(doc, named[2])
 			}
-			if table && m[1] == "rows" {
-				n.rows = append(n.rows, m[2])
-				continue
-			}
-			if n.name == "" && len(doc) == 0 {
-				n.name, c = m[1], m[2]
-			}
-		}
-		if c != "" {
+		case c != "":
 			doc = append(doc, c)
 		}
 	}
