@@ -141,15 +141,12 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 			return
 		}
 		c.Name = words[0]
-		r.checkName(n, c.Name, "column")
 		where := "of column " + c.Name + " in " + f.where
 		var ok bool
 		if c.Type, ok = r.typ(n, words[1], where); ok && (c.Type.Collection() || c.Type.Kind == Counter) {
 			r.Fail(n, "type %s %s: key columns cannot be collections or counters", c.Type, where)
 		}
-		if r.fresh(t, cs, n, c.Name) {
-			cs = append(cs, c)
-		}
+		cs = r.with(t, cs, n, c)
 	})
 	return cs
 }
@@ -163,7 +160,6 @@ func typedWords(text string) []string {
 func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []*Column) {
 	for _, e := range f.entries(key) {
 		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
-		r.checkName(e.Key, e.Name, "column")
 		typeNode := e.Value
 		if e.Value.Kind == yaml.MappingNode {
 			one := r.section(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
@@ -176,21 +172,19 @@ func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []
 		if typeNode != nil {
 			c.Type = r.typeAt(typeNode, "of column "+c.Name+" in "+f.where)
 		}
-		if r.fresh(t, cs, e.Key, c.Name) {
-			cs = append(cs, c)
-		}
+		cs = r.with(t, cs, e.Key, c)
 	}
 	return cs
 }
 
-// fresh reports whether a column name is new. It records a fault if the table, or the
-// columns read so far, have it already.
-func (r *tableReader) fresh(t *Table, sofar []*Column, n *yaml.Node, name string) bool {
-	c := find(slices.Concat(sofar, t.all()), name)
-	if c != nil {
-		r.Fail(n, "duplicate column %q in table %s; line %d has it already", name, t.Name, c.Pos.Line)
+// with adds a column to those read so far, unless they or the table have one of its name.
+func (r *tableReader) with(t *Table, cs []*Column, n *yaml.Node, c *Column) []*Column {
+	r.checkName(n, c.Name, "column")
+	if there := find(slices.Concat(cs, t.all()), c.Name); there != nil {
+		r.Fail(n, "duplicate column %q in table %s; line %d has it already", c.Name, t.Name, there.Pos.Line)
+		return cs
 	}
-	return c == nil
+	return append(cs, c)
 }
 
 // checkCounters reports a counter next to other columns. Cassandra refuses it: a table

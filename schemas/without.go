@@ -116,16 +116,12 @@ func (r *remover) join(j *Join, what string) bool {
 // patterns removes the patterns that need what is gone: their callers expect all columns.
 func (r *remover) patterns(s *Schema) {
 	removed := make(map[*Pattern]bool)
-	for again := true; again; {
-		again = false
+	lost := func(p *Pattern) bool { return removed[p] }
+	for range 2 { // a batch may come before its parts
 		for _, p := range s.Patterns {
-			part := slices.ContainsFunc(p.Parts, func(part Part) bool { return removed[part.Pattern] })
-			if !removed[p] && (part || r.needs(p)) {
-				removed[p], again = true, true
-			}
+			removed[p] = r.needs(p) || slices.ContainsFunc(p.Parts, func(part Part) bool { return lost(part.Pattern) })
 		}
 	}
-	lost := func(p *Pattern) bool { return removed[p] }
 	for _, p := range s.Patterns {
 		if removed[p] {
 			r.skip("pattern %s", p.Name)
