@@ -90,3 +90,194 @@ type (
 	Error  = strict.Error
 	Errors = strict.Errors
 )
+
+// variantKey makes a schema file a variant: it holds only what differs from the
+// schema that it names.
+const variantKey = "variant of"
+
+// BaseOf returns the name of a variant's base: "james" for "james@one-lwt". It
+// returns "" if the name is not a variant's.
+func BaseOf(name string) string {
+	base, _, ok := strings.Cut(name, "@")
+	if !ok {
+		return ""
+	}
+	return base
+}
+
+// variant reads a variant: the file of its base with the changes of root. Each node
+// keeps its place in the file that it is from.
+func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, error)) {
+	name, ok := p.Text(of, `"variant of"`)
+	if !ok {
+		return
+	}
+	base, err := find(name)
+	if err == nil && BaseOf(base.Name) != "" {
+		err = fmt.Errorf("%s is a variant itself; expected the schema %s or another that is no variant", base.Name,
+			BaseOf(base.Name))
+	}
+	if err != nil {
+		p.Fail(of, "%v", err)
+		return
+	}
+	own := strict.Decoder{File: base.File}
+	under := own.Document(base.Source, "a schema")
+	p.Origins = make(map[*yaml.Node]string)
+	p.comesFrom(under, base.File)
+	merged := p.overlay(under, root, "the schema")
+	p.parse(merged)
+	p.variantName(root, base.Name)
+	if len(p.Errs) == 0 {
+		p.runsAs(base, of)
+	}
+	for _, e := range p.Errs {
+		if e.Pos.File != "" {
+			e.Msg += "; " + p.File + " has changed what it needs"
+		}
+	}
+	if len(p.Errs) == 0 {
+		comment := fmt.Sprintf("# %s: the schema %s with the changes of this variant.\n", p.schema.Name, base.Name)
+		p.schema.Source = append([]byte(comment), encode(merged)...)
+	}
+}
+
+func (p *parser) comesFrom(n *yaml.Node, file string) {
+	p.Origins[n] = file
+	for _, c := range n.Content {
+		p.comesFrom(c, file)
+	}
+}
+
+// variantName checks that a variant is called BASE@WORD.
+func (p *parser) variantName(root *yaml.Node, base string) {
+	name := valueOf(root, "name")
+	if name == nil {
+		p.Fail(root, `no key "name"; expected "name: %s@WORD", the name of the variant`, base)
+	} else if BaseOf(name.Value) != base {
+		p.Fail(name, "a variant of %s must be called %s@WORD, found %s", base, base, strict.Found(name))
+	}
+}
+
+// overlay returns base with the changes of patch: mappings are merged key by key, ~
+// removes a key, and all else replaces what base has.
+func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
+	if base.Kind != yaml.MappingNode || patch.Kind != yaml.MappingNode {
+		return patch
+	}
+	merged := *base
+	merged.Content = slices.Clone(base.Content)
+	p.Origins[&merged] = p.Origins[base]
+	known := strict.KeysOf(base)
+	for _, e := range p.Mapping(patch, where) {
+		at := 2 * slices.Index(known, e.Name)
+		removed := e.Value.ShortTag() == "!!null"
+		switch {
+		case e.Name == variantKey:
+		case at < 0 && removed:
+			p.Unknown(e.Key, "key", e.Name, "in "+where+" of the base, which ~ would remove", known)
+		case at < 0 && (where == "tables" || where == "patterns") &&
+			strict.Nearest(e.Name, known) != "" && !p.whole(e.Value, where):
+			p.Unknown(e.Key, strings.TrimSuffix(where, "s"), e.Name, "in "+where+" of the base", known)
+		case at < 0:
+			merged.Content = append(merged.Content, e.Key, e.Value)
+		case removed:
+			known = slices.Delete(known, at/2, at/2+1)
+			merged.Content = slices.Delete(merged.Content, at, at+2)
+		default:
+			key := *e.Key
+			key.HeadComment = merged.Content[at].HeadComment
+			merged.Content[at] = &key
+			merged.Content[at+1] = p.overlay(merged.Content[at+1], e.Value, e.Name)
+		}
+	}
+	return &merged
+}
+
+// whole reports whether a table has a primary key, or a pattern a kind, and so needs
+// no base.
+func (p *parser) whole(n *yaml.Node, where string) bool {
+	needs := patternKindNames[:]
+	if where == "tables" {
+		needs = []string{"partition", "in"}
+	}
+	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return slices.Contains(needs, c.Value) })
+}
+
+// runsAs checks that a model written for base can run the variant: the patterns
+// have the same names, arguments and columns, and lists come in the same order.
+func (p *parser) runsAs(base *Schema, of *yaml.Node) {
+	for _, was := range base.Patterns {
+		now := p.schema.Pattern(was.Name)
+		if now == nil {
+			if !base.inside(was) {
+				p.FailAt(p.At(of), "pattern %s is gone, but the model of %s runs it", was.Name, base.Name)
+			}
+			continue
+		}
+		was = was.varied(now)
+		why := differs(was, now)
+		if why == "" && was.lists() && was.ordered() && !slices.Equal(was.directions(), now.directions()) {
+			why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
+		}
+		if why != "" {
+			p.FailAt(now.Pos, "pattern %s: the model of %s cannot run it in this way: %s", now.Name, base.Name, why)
+		}
+	}
+	for _, now := range p.schema.Patterns {
+		if base.Pattern(now.Name) == nil && !p.schema.inside(now) && !slices.Contains(base.Additions, now.Name) {
+			p.FailAt(now.Pos, "no model runs pattern %s: %s has none of that name, and it is no fallback or part of a batch",
+				now.Name, base.Name)
+		}
+	}
+}
+
+// varied returns the pattern with the changes that it allows a variant, if now has them.
+func (p *Pattern) varied(now *Pattern) *Pattern {
+	v := *p
+	if v.FewerColumns && len(now.Columns) > 0 && len(now.Columns) < len(v.Columns) {
+		v.Columns = v.Columns[:len(now.Columns)]
+	}
+	if v.NoPages && !now.lists() {
+		v.After, v.Limit, v.LimitArg = nil, 0, false
+	}
+	return &v
+}
+
+// inside reports whether other patterns name the pattern: as their fallback, or as a
+// part of a batch.
+func (s *Schema) inside(p *Pattern) bool {
+	return slices.ContainsFunc(s.Patterns, func(q *Pattern) bool {
+		return q.Fallback == p || slices.ContainsFunc(q.Parts, func(part Part) bool { return part.Pattern == p })
+	})
+}
+
+// lists reports whether the order of the pattern's rows decides which rows a caller
+// gets, or gets first.
+func (p *Pattern) lists() bool {
+	return p.Kind == Slice && (p.LimitArg || p.Limit > 0 || len(p.After) > 0)
+}
+
+// ordered reports whether rows of a slice have a promised order. An index whose columns are all bound
+// promises none.
+func (p *Pattern) ordered() bool { return p.Index == nil || len(p.directions()) > 0 }
+
+// directions returns the key columns in which the rows of a slice are sorted, each
+// with its direction. Columns that the slice binds are the same in all rows.
+func (p *Pattern) directions() []string {
+	var order []IndexColumn
+	for _, c := range p.Table.Key() {
+		order = append(order, IndexColumn{c, c.Desc})
+	}
+	if p.Index != nil {
+		order = p.Index.Columns
+	}
+	var words []string
+	for _, o := range order[min(len(p.By), len(order)):] {
+		words = append(words, o.Column.Name+" "+direction(o.Desc != p.Reverse))
+	}
+	if len(p.After) > 1 { // a model reads their positions (drivers.Prepared.Arg)
+		slices.Sort(words)
+	}
+	return words
+}

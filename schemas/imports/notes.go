@@ -31,7 +31,8 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 	var doc []string
 	n.purposes = make(map[schemas.Purpose][]string)
 	for _, c := range comments {
-		accept, sqlc, named := acceptNote.FindStringSubmatch(c), sqlcNote.FindStringSubmatch(c), nameNote.FindStringSubmatch(c)
+		accept, sqlc := acceptNote.FindStringSubmatch(c), sqlcNote.FindStringSubmatch(c)
+		named := nameNote.FindStringSubmatch(c)
 		is := func(p schemas.Purpose) bool { return named != nil && p.String() == named[1] }
 		purpose := slices.IndexFunc(schemas.Purposes, is)
 		switch {
