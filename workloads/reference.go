@@ -240,7 +240,7 @@ func distribution(value string, forms []random.Form) object {
 	}}}
 	for _, f := range forms {
 		properties, names := object{}, []string(nil)
-		for _, k := range f.Keys() {
+		for _, k := range f.Keys {
 			properties[k.Name], names = v, append(names, k.Name)
 			if k.Exponent {
 				properties[k.Name] = object{"type": "number", "minimum": 0.01}

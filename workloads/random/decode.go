@@ -3,7 +3,6 @@ package random
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,56 +16,44 @@ import (
 // KeysNames are the words for [Keys].
 var KeysNames = []string{"uniform", "zipf", "latest", "largest"}
 
-// Form is a distribution as the language writes it. Its keys are the tags of the fields of the type: a value lies
-// from least to most, and exceeds the one before it by at least the tag over.
+// Form is a distribution as the language writes it.
 type Form struct {
 	Name string
-	of   any // nil: it has no keys
-}
-
-// Forms are the distributions of sizes and counts. The decoder and the JSON Schema walk them.
-var Forms = []Form{
-	{"constant", nil},
-	{"uniform", Uniform{}},
-	{"lognormal", Lognormal{}},
-	{"pareto", Pareto{}},
-	{"zipf", zipfForm{}},
-	{"empirical", nil},
-}
-
-// TimeForms are the distributions of times.
-var TimeForms = slices.DeleteFunc(slices.Clone(Forms), func(f Form) bool { return f.Name == "zipf" })
-
-// zipfForm is Counts as it is written.
-type zipfForm struct {
-	S   float64 `key:"s"`
-	Max Size    `key:"max" least:"1" most:"1000000"`
+	Keys []FormKey
+	of   func(v []float64) Dist // the distribution with the values of the keys; nil: it has none
 }
 
 // FormKey is a key of a distribution: an exponent, or a size, count or time.
 type FormKey struct {
-	Name              string
-	Exponent          bool
-	least, most, over Size
+	Name        string
+	Exponent    bool
+	least, most Size // most 0: no bound
+	after       bool // it exceeds the size before it by at least apart
+	apart       Size
 }
 
-// Keys are the keys in the order of the fields.
-func (f *Form) Keys() (all []FormKey) {
-	if f.of == nil {
-		return nil
-	}
-	t := reflect.TypeOf(f.of)
-	for i := range t.NumField() {
-		k := FormKey{Name: t.Field(i).Tag.Get("key"), Exponent: t.Field(i).Type.Kind() == reflect.Float64, over: -1}
-		for tag, to := range map[string]*Size{"least": &k.least, "most": &k.most, "over": &k.over} {
-			if v, ok := t.Field(i).Tag.Lookup(tag); ok {
-				*to, _ = ParseSize(v)
-			}
-		}
-		all = append(all, k)
-	}
-	return all
+// Forms are the distributions of sizes and counts. The decoder and the JSON Schema walk them.
+var Forms = []Form{
+	{Name: "constant"},
+	{"uniform", []FormKey{{Name: "min"}, {Name: "max", after: true}}, func(v []float64) Dist {
+		return Uniform{Size(v[0]), Size(v[1])}
+	}},
+	{"lognormal", []FormKey{{Name: "median", least: 1}, {Name: "p99", least: 1, after: true}}, func(v []float64) Dist {
+		return Lognormal{Size(v[0]), Size(v[1])}
+	}},
+	{
+		"pareto",
+		[]FormKey{{Name: "min", least: 1}, {Name: "alpha", Exponent: true}, {Name: "max", least: 1, after: true, apart: 1}},
+		func(v []float64) Dist { return Pareto{Size(v[0]), v[1], Size(v[2])} },
+	},
+	{"zipf", []FormKey{{Name: "s", Exponent: true}, {Name: "max", least: 1, most: 1_000_000}}, func(v []float64) Dist {
+		return NewCounts(v[0], Size(v[1]))
+	}},
+	{Name: "empirical"},
 }
+
+// TimeForms are the distributions of times.
+var TimeForms = slices.DeleteFunc(slices.Clone(Forms), func(f Form) bool { return f.Name == "zipf" })
 
 // reader reads one distribution.
 type reader struct {
@@ -133,12 +120,13 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		return r.empirical(n)
 	}
 	var names []string
-	for _, k := range form.Keys() {
+	for _, k := range form.Keys {
 		names = append(names, k.Name)
 	}
 	f := r.Fields(n, form.Name+" of "+r.what, names)
-	into, before := reflect.New(reflect.TypeOf(form.of)).Elem(), Size(0)
-	for i, k := range form.Keys() {
+	var values []float64
+	before := Size(0)
+	for _, k := range form.Keys {
 		e, ok := f[k.Name]
 		if !ok {
 			r.Fail(n, "%s of %s has no %s; expected %s", form.Name, r.what, k.Name, strings.Join(names, " and "))
@@ -146,7 +134,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		}
 		what := k.Name + " of " + r.what
 		if k.Exponent {
-			into.Field(i).SetFloat(r.exponent(e.Value, k.Name))
+			values = append(values, r.exponent(e.Value, k.Name))
 			continue
 		}
 		switch v, ok := r.size(e.Value, what); {
@@ -155,17 +143,16 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 			r.Fail(e.Value, "%s must be at least %s, found %s", what, r.text(k.least), r.text(v))
 		case k.most > 0 && v > k.most:
 			r.Fail(e.Value, "%s must be at most %d, found %s", what, k.most, v)
-		case k.over >= 0 && v < before+k.over:
-			r.Fail(e.Value, "%s is %s, below %s", what, r.text(v), r.text(before+k.over))
+		case k.after && v < before+k.apart:
+			r.Fail(e.Value, "%s is %s, below %s", what, r.text(v), r.text(before+k.apart))
 		default:
-			into.Field(i).SetInt(int64(v))
-			before = v
+			values, before = append(values, float64(v)), v
 		}
 	}
-	if z, ok := into.Interface().(zipfForm); ok {
-		return NewCounts(z.S, max(1, z.Max))
+	if len(values) < len(names) {
+		return nil
 	}
-	return into.Interface().(Dist)
+	return form.of(values)
 }
 
 func (r reader) empirical(n *yaml.Node) Dist {

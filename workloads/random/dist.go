@@ -63,10 +63,7 @@ func (d Constant) Max() int64 { return int64(d.Value) }
 func (d Constant) String() string { return d.Value.String() }
 
 // Uniform draws every whole number from Low to High equally often.
-type Uniform struct {
-	Low  Size `key:"min"`
-	High Size `key:"max" over:"0"`
-}
+type Uniform struct{ Low, High Size }
 
 // Draw implements Dist.
 func (d Uniform) Draw(r *Rand) int64 { return int64(d.Low) + int64(r.IntN(int(d.High-d.Low)+1)) }
@@ -86,10 +83,7 @@ const z99 = 2.3263478740408408
 
 // Lognormal has a logarithm that is normally distributed: exp(mu + sigma Z)
 // with mu = ln(median) and sigma = ln(p99/median) / z99. A value below 1 becomes 1.
-type Lognormal struct {
-	Median Size `key:"median" least:"1"`
-	P99    Size `key:"p99" least:"1" over:"0"`
-}
+type Lognormal struct{ Median, P99 Size }
 
 // Draw implements Dist. Z is the inverse of the normal distribution at a
 // uniform number, so that one draw is one number.
@@ -115,9 +109,9 @@ func (d Lognormal) String() string {
 // Pareto is the bounded Pareto distribution: density ~ x^-(alpha+1) between
 // the bounds.
 type Pareto struct {
-	Low   Size    `key:"min" least:"1"`
-	Alpha float64 `key:"alpha"`
-	High  Size    `key:"max" least:"1" over:"1"`
+	Low   Size
+	Alpha float64
+	High  Size
 }
 
 // Draw implements Dist: the inverse of F(x) = (1 - (l/x)^a) / (1 - (l/h)^a).
