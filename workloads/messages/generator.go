@@ -66,8 +66,8 @@ type writer struct {
 	r     random.Rand
 	m     *mail.Message
 	buf   []byte // headers, and other bytes of the raw message that are not from a pool
-	// decoded holds decoded names and the subject. Strings point into it and into
-	// buf: when either grows, it moves to a new array and the strings keep the old.
+	// decoded is the subject. Strings point into it and into buf: when buf grows, it moves to a new
+	// array and the strings keep the old.
 	decoded []byte
 	ropes   []*rope
 	used    int // how many ropes this message uses
@@ -105,7 +105,7 @@ const (
 // it calls draw random numbers in a fixed order.
 func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) error {
 	*m = mail.Message{Attachments: w.parts[:0]}
-	w.m, w.buf, w.decoded, w.used, w.to = m, w.buf[:0], w.decoded[:0], 0, w.to[:0]
+	w.m, w.buf, w.used, w.to = m, w.buf[:0], 0, w.to[:0]
 	w.raw = w.rope()
 	m.Raw = w.raw
 	m.Date = date.UTC().Truncate(time.Second)

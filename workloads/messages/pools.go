@@ -3,10 +3,11 @@ package messages
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"mime"
+	"mime/quotedprintable"
 	"strconv"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -34,10 +35,14 @@ type pools struct {
 	quoted lines // the lines of html, in quoted-printable
 	binary []byte
 	base64 []byte // binary in base64: line i of one is line i of the other
-	// subjects are a few words each, plain ones first.
-	subjects []string
-	plain    int
+	// subjects are a few words each, and names those of persons.
+	subjects, names []phrase
 }
+
+// phrase is text, and how a header has it: as encoded words (RFC 2047) if it is not ASCII.
+type phrase struct{ text, encoded string }
+
+func newPhrase(s string) phrase { return phrase{s, mime.QEncoding.Encode("utf-8", s)} }
 
 // lines are text and the offset of each of its lines. The last offset is the text's end.
 type lines struct {
@@ -53,7 +58,13 @@ func newLines(size, length int) lines {
 
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
-// latest are the pools made last. They take a tenth of a second to make, and one run
+// Write implements io.Writer.
+func (l *lines) Write(b []byte) (int, error) {
+	l.text = append(l.text, b...)
+	return len(b), nil
+}
+
+// latest are the pools made last. They take a twentieth of a second to make, and one run
 // needs them several times.
 var latest struct {
 	sync.Mutex
@@ -93,12 +104,13 @@ func newPools(seed uint64) *pools {
 	}
 	p.html.end()
 	p.quoted.end()
+	quoted := quotedprintable.NewWriter(&p.quoted)
 	for len(p.html.text) < htmlPool {
 		at := len(p.html.text)
 		p.html.text = append(p.html.text, htmlTags[r.IntN(len(htmlTags))]...)
 		p.html.text = words.line(p.html.text, &r, 40)
 		p.html.end()
-		p.quoted.text = appendQuoted(p.quoted.text, p.html.text[at:])
+		_, _ = quoted.Write(p.html.text[at:])
 		p.quoted.end()
 	}
 	for i := 0; i+8 <= len(p.binary); i += 8 {
@@ -109,7 +121,9 @@ func newPools(seed uint64) *pools {
 		p.base64 = append(p.base64, "\r\n"...)
 	}
 	p.subjects = words.subjects(&r)
-	p.plain = len(p.subjects) * 7 / 8
+	for n := range plan.Names {
+		p.names = append(p.names, newPhrase(plan.Name(n)))
+	}
 	return p
 }
 
@@ -129,9 +143,9 @@ type vocabulary struct {
 const vocabularySize = 20_000
 
 func newVocabulary(r *random.Rand) *vocabulary {
-	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize)}
+	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize).Tabled()}
 	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
-	letters := random.NewZipf(0.5, len(consonants))
+	letters := random.NewZipf(0.5, len(consonants)).Tabled()
 	var w []byte
 	for i := range v.words {
 		w = w[:0]
@@ -173,10 +187,10 @@ func (v *vocabulary) line(dst []byte, r *random.Rand, width int) []byte {
 	}
 }
 
-// subjects returns subject lines, an eighth of them with letters beyond ASCII.
-func (v *vocabulary) subjects(r *random.Rand) []string {
+// subjects returns subject lines: plain ones, and then an eighth with letters beyond ASCII.
+func (v *vocabulary) subjects(r *random.Rand) []phrase {
 	const n = 1024
-	var plain, others []string
+	var plain, others []phrase
 	for len(plain) < n*7/8 || len(others) < n/8 {
 		s := ""
 		for i := range 2 + r.IntN(6) {
@@ -185,66 +199,14 @@ func (v *vocabulary) subjects(r *random.Rand) []string {
 			}
 			s += v.words[v.often.Rank(r)-1]
 		}
-		switch {
-		case isASCII(s) && len(plain) < n*7/8:
-			plain = append(plain, s)
-		case !isASCII(s) && len(others) < n/8:
-			others = append(others, s)
+		switch p := newPhrase(s); {
+		case p.encoded == s && len(plain) < n*7/8:
+			plain = append(plain, p)
+		case p.encoded != s && len(others) < n/8:
+			others = append(others, p)
 		}
 	}
 	return append(plain, others...)
-}
-
-func isASCII[T string | []byte](s T) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-const hexDigits = "0123456789ABCDEF"
-
-// appendQuoted appends a line that ends in CRLF in quoted-printable. Soft line breaks keep
-// lines to 75 characters and the "=".
-func appendQuoted(dst, line []byte) []byte {
-	if asItIs(line[:len(line)-2]) {
-		return append(dst, line...)
-	}
-	column := 0
-	for i, c := range line {
-		rest := line[i:]
-		literal := c >= 33 && c <= 126 && c != '=' || c == ' ' && len(rest) > 3
-		if len(rest) <= 2 { // the line break itself
-			return append(dst, rest...)
-		}
-		width := 3
-		if literal {
-			width = 1
-		}
-		if column+width > 75 {
-			dst = append(dst, "=\r\n"...)
-			column = 0
-		}
-		if literal {
-			dst = append(dst, c)
-		} else {
-			dst = append(dst, '=', hexDigits[c>>4], hexDigits[c&15])
-		}
-		column += width
-	}
-	return dst
-}
-
-// asItIs reports whether quoted-printable leaves a line as it is. line is without CRLF.
-func asItIs(line []byte) bool {
-	for _, c := range line {
-		if c < ' ' || c > 126 || c == '=' {
-			return false
-		}
-	}
-	return len(line) <= 75 && (len(line) == 0 || line[len(line)-1] != ' ')
 }
 
 // fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by
@@ -349,63 +311,21 @@ const maxShown = 100
 
 // subject appends a subject; three in ten are answers or forwards.
 func (w *writer) subject(b []byte) []byte {
-	s := w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
+	s := &w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
 	prefix := [...]string{"Re: ", "Re: ", "Fwd: ", "", "", "", "", "", "", ""}[w.r.IntN(10)]
-	at := len(w.decoded)
-	w.decoded = append(append(w.decoded, prefix...), s...)
-	w.m.Subject = text(w.decoded[at:])
-	b = append(b, prefix...)
-	return appendWord(b, s)
+	w.decoded = append(append(w.decoded[:0], prefix...), s.text...)
+	w.m.Subject = text(w.decoded)
+	return append(append(b, prefix...), s.encoded...)
 }
 
 // person appends person n, as a header names them.
 func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
-	from := len(w.decoded)
-	w.decoded = plan.AppendName(w.decoded, n)
-	name := text(w.decoded[from:])
-	b = appendWord(b, name)
-	b = append(b, " <"...)
+	name := &w.pools.names[n%len(w.pools.names)]
+	b = append(append(b, name.encoded...), " <"...)
 	at := len(b)
 	b = plan.AppendAddress(b, n)
 	address := text(b[at:])
-	return append(b, '>'), mail.Address{Name: name, Address: address}
-}
-
-// appendWord appends text, as encoded words (RFC 2047) if it is not ASCII.
-func appendWord(b []byte, s string) []byte {
-	if isASCII(s) {
-		return append(b, s...)
-	}
-	const most = 75 - len("=?utf-8?q??=")
-	open, width := false, 0
-	for i := 0; i < len(s); {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		need := size
-		if c := s[i]; c >= utf8.RuneSelf || c == '=' || c == '?' || c == '_' {
-			need = 3 * size
-		}
-		if open && width+need > most {
-			b = append(b, "?=\r\n "...)
-			open = false
-		}
-		if !open {
-			b = append(b, "=?utf-8?q?"...)
-			open, width = true, 0
-		}
-		for _, c := range []byte(s[i : i+size]) {
-			switch {
-			case need > size:
-				b = append(b, '=', hexDigits[c>>4], hexDigits[c&15])
-			case c == ' ':
-				b = append(b, '_')
-			default:
-				b = append(b, c)
-			}
-		}
-		width += need
-		i += size
-	}
-	return append(b, "?="...)
+	return append(b, '>'), mail.Address{Name: name.text, Address: address}
 }
 
 // multipart writes the header of a multipart entity. depth is the letter in its boundary that

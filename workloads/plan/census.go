@@ -44,11 +44,12 @@ var (
 // Domain is the domain of all mail addresses; it can never exist (RFC 2606).
 const Domain = "mailbench.example"
 
-// AppendName appends person n's display name, UTF-8.
-func AppendName(dst []byte, n int) []byte {
-	dst = append(dst, firstNames[n%len(firstNames)]...)
-	dst = append(dst, ' ')
-	return append(dst, lastNames[n/len(firstNames)%len(lastNames)]...)
+// Names is how many display names there are: person n has the name n % Names.
+const Names = len(firstNames) * len(lastNames)
+
+// Name returns a display name, UTF-8.
+func Name(n int) string {
+	return firstNames[n%len(firstNames)] + " " + lastNames[n/len(firstNames)%len(lastNames)]
 }
 
 // AppendAddress appends person n's mail address, which no other person has.

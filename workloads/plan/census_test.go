@@ -163,7 +163,7 @@ func TestPeople(t *testing.T) {
 		}
 		seen[a] = true
 	}
-	if got := string(AppendName(nil, 1)) + " " + Address(1) + " " + Address(1025); got != "Björn Abe bjoern.abe@mailbench.example bjoern.abe1@mailbench.example" {
+	if got := Name(1) + " " + Address(1) + " " + Address(1025); got != "Björn Abe bjoern.abe@mailbench.example bjoern.abe1@mailbench.example" {
 		t.Error(got)
 	}
 	names := map[string]bool{}
