@@ -133,16 +133,31 @@ func (s *Shards) made(ctx context.Context, schema *schemas.Schema) bool {
 // untilMade waits until the first shard has made the table.
 func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
 	began := time.Now()
-	for !s.made(ctx, schema) {
-		if time.Since(began) > lateMost*s.silence {
-			return s.late(1)
+	return s.until(ctx, func() (string, error) {
+		switch {
+		case s.made(ctx, schema):
+			return "", nil
+		case time.Since(began) > lateMost*s.silence:
+			return "", s.late(1)
 		}
-		s.notify("waits for shard 1 to begin")
+		return "1 to begin", nil
+	})
+}
+
+// until looks again and again until no shard is missing.
+func (s *Shards) until(ctx context.Context, look func() (missing string, err error)) error {
+	for {
+		missing, err := look()
+		if err != nil || missing == "" {
+			return err
+		}
+		if s.Waits != nil {
+			s.Waits("waits for shard " + missing)
+		}
 		if err := drivers.Pause(ctx, every); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // Begin begins a part of the run. From now on points belong to that part, and earlier failures
@@ -215,20 +230,14 @@ func (s *Shards) Done(ctx context.Context, point string) error {
 
 // done waits until another shard has marked the point or has failed.
 func (s *Shards) done(ctx context.Context, point string, shard int) error {
-	for {
+	return s.until(ctx, func() (string, error) {
 		for _, p := range []string{point, failedPoint} {
 			if m, err := s.read(ctx, s.part+p, shard); err != nil || m.there {
-				return err
+				return "", err
 			}
 		}
-		if err := s.heard(ctx, shard); err != nil {
-			return err
-		}
-		s.notify(fmt.Sprintf("waits for shard %d", shard))
-		if err := drivers.Pause(ctx, every); err != nil {
-			return err
-		}
-	}
+		return strconv.Itoa(shard), s.heard(ctx, shard)
+	})
 }
 
 // Fail notifies the others that this shard cannot go on.
@@ -239,21 +248,17 @@ func (s *Shards) Fail(ctx context.Context, why error) error {
 // await waits until these shards have come to a point of this part of the run, and returns the mark
 // of the last of them. It ends if any other shard has failed or is silent for too long.
 func (s *Shards) await(ctx context.Context, point string, shards ...int) (m mark, err error) {
-	for {
+	err = s.until(ctx, func() (string, error) {
 		var missing []string
 		for _, i := range shards {
 			if m, err = s.read(ctx, s.part+point, i); err != nil {
-				return m, err
+				return "", err
 			}
 			if !m.there {
 				missing = append(missing, strconv.Itoa(i))
 			}
 		}
-		if len(missing) == 0 {
-			return m, nil
-		}
-		s.notify("waits for shard " + strings.Join(missing, ", "))
-		for i := 1; i <= s.Shard.Of; i++ {
+		for i := 1; i <= s.Shard.Of && len(missing) > 0; i++ {
 			if i == s.Shard.Index {
 				continue
 			}
@@ -265,13 +270,12 @@ func (s *Shards) await(ctx context.Context, point string, shards ...int) (m mark
 				err = s.heard(ctx, i)
 			}
 			if err != nil {
-				return m, err
+				return "", err
 			}
 		}
-		if err := drivers.Pause(ctx, every); err != nil {
-			return m, err
-		}
-	}
+		return strings.Join(missing, ", "), nil
+	})
+	return m, err
 }
 
 // mark is what a shard has noted at a point of the run.
@@ -316,12 +320,6 @@ func retry(ctx context.Context, do func() error) (err error) {
 		_ = drivers.Pause(ctx, every<<try)
 	}
 	return err
-}
-
-func (s *Shards) notify(what string) {
-	if s.Waits != nil {
-		s.Waits(what)
-	}
 }
 
 // Drop removes the marks. Only the first shard calls it, when all others are done.
