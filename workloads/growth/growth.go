@@ -24,6 +24,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -323,64 +324,41 @@ func (c *curve) powers(exact bool) (low, high float64) {
 	return low, high
 }
 
-// misfit is the least sum of squares between the logarithms of the values and of a curve
-// a + b·f(n) of a power, with b not below 0. It is in units of the errors if these are known.
+// misfit is the least sum of squares between the logarithms of the values and of a curve a + b·f(n) of a power, with
+// a and b not below 0. It is in units of the errors if these are known. From the power 1 on the curve has no part
+// below 0 either: nothing costs less than nothing, and a line that begins below 0 looks like a power.
 func (c *curve) misfit(power float64, exact bool) float64 {
-	k := len(c.n)
-	f, w := make([]float64, k), make([]float64, k)
-	for i := range f {
-		f[i] = boxCox(c.n[i]/c.n[0], power)
-		w[i] = 1
+	first := slices.Min(c.n)
+	f, w, off := make([]float64, len(c.n)), make([]float64, len(c.n)), make([]float64, len(c.n))
+	for i, n := range c.n {
+		f[i], w[i] = boxCox(n/first, power), 1
 		if exact {
 			e := math.Hypot(c.errors[i], errorLeast)
 			w[i] = 1 / (e * e)
 		}
 	}
-	// The first fit minimizes relative differences. Steps of Gauss and Newton then minimize the
-	// differences of logarithms.
-	weights := make([]float64, k)
-	for i := range w {
-		weights[i] = w[i] / (c.y[i] * c.y[i])
+	most := slices.Max(f)
+	// squares are those of the best curve of which the growing part has that share at its end.
+	squares := func(share float64) float64 {
+		for i := range off {
+			off[i] = c.z[i] - math.Log(1-share+share*f[i]/most)
+		}
+		return stat.PopVariance(off, w) * floats.Sum(w)
 	}
-	a, b, ok := line(f, c.y, weights, power)
-	if !ok {
-		return math.Inf(1)
+	low, high := 0.0, 1.0
+	if power >= 1 {
+		high = power * most / (1 + power*most)
 	}
-	sum := c.squares(a, b, f, w)
-	for range 8 {
-		if math.IsInf(sum, 1) {
-			break
-		}
-		working := make([]float64, k)
-		for i := range working {
-			fitted := a + b*f[i]
-			working[i], weights[i] = fitted*(1+c.z[i]-math.Log(fitted)), w[i]/(fitted*fitted)
-		}
-		na, nb, ok := line(f, working, weights, power)
-		next := c.squares(na, nb, f, w)
-		if !ok || next >= sum {
-			break
-		}
-		done := next > sum*(1-1e-3)
-		if a, b, sum = na, nb, next; done {
-			break
+	for range 20 {
+		const golden = 0.6180339887498949
+		a, b := high-golden*(high-low), low+golden*(high-low)
+		if squares(a) <= squares(b) {
+			high = b
+		} else {
+			low = a
 		}
 	}
-	return sum
-}
-
-// squares is the weighted sum of squares between the logarithms of values and curve.
-func (c *curve) squares(a, b float64, f, w []float64) float64 {
-	sum := 0.0
-	for i := range f {
-		v := a + b*f[i]
-		if v <= 0 {
-			return math.Inf(1)
-		}
-		d := c.z[i] - math.Log(v)
-		sum += w[i] * d * d
-	}
-	return sum
+	return squares((low + high) / 2)
 }
 
 // boxCox is the transformation of Box and Cox.
@@ -389,27 +367,4 @@ func boxCox(n, power float64) float64 {
 		return math.Log(n)
 	}
 	return math.Expm1(power*math.Log(n)) / power
-}
-
-// line fits y = a + b·f by weighted least squares. B is not below 0. From the power 1 on the
-// curve has no part below 0: nothing costs less than nothing, and a line that begins below 0
-// looks like a power.
-func line(f, y, weights []float64, power float64) (a, b float64, ok bool) {
-	if slices.Min(f) == slices.Max(f) {
-		return 0, 0, false
-	}
-	if a, b = stat.LinearRegression(f, y, weights, false); b <= 0 {
-		return stat.Mean(y, weights), 0, true
-	}
-	if power >= 1 && a < b/power {
-		// Through 0: f + 1/power is the bare power of n.
-		var num, den float64
-		for i := range f {
-			g := f[i] + 1/power
-			num, den = num+weights[i]*g*y[i], den+weights[i]*g*g
-		}
-		b = num / den
-		a = b / power
-	}
-	return a, b, true
 }
