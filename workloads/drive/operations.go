@@ -368,7 +368,7 @@ func chooseToRestore(t *task) (bool, error) {
 }
 
 func restored(t *task, out latency.Outcome) error {
-	defer t.account.EndRestore()
+	defer t.account.Purge.RUnlock()
 	event := ledger.Kept
 	switch out {
 	case latency.OK:
@@ -389,7 +389,7 @@ func chooseToPurge(t *task) (bool, error) {
 }
 
 func chooseToRecount(t *task) (bool, error) {
-	return t.chooseAccount((*subject.Account).BeginRecount), nil
+	return t.chooseAccount(func(a *subject.Account) bool { return a.Recount.TryLock() }), nil
 }
 
 // chooseAccount finds the first account, from the planned one on, that begin can reserve.
@@ -407,14 +407,14 @@ func (t *task) chooseAccount(begin func(*subject.Account) bool) bool {
 }
 
 func purged(t *task, _ latency.Outcome) error {
-	t.account.EndPurge()
+	t.account.Purge.Unlock()
 	return nil
 }
 
 // recounted ends the reservation of the account, unless the recount may still go on.
 func recounted(t *task, out latency.Outcome) error {
 	if out != latency.Unknown {
-		t.account.EndRecount()
+		t.account.Recount.Unlock()
 	}
 	return nil
 }

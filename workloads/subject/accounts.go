@@ -22,41 +22,19 @@ import (
 
 // Populate makes the accounts of the population, or finds those of a data set that
 // is there already. It returns the load that the data set lacks, or nil.
-func (t *Target) Populate(ctx context.Context) (*Load, error) {
+func (t *Target) Populate(ctx context.Context) (load *Load, err error) {
 	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
 	t.remember()
 	t.Dataset.Closed, t.Dataset.Durability = false, t.Caps.Durability.String()
 	if t.reused {
-		load, err := t.complete(ctx)
-		t.offersOfPromise()
-		return load, err
+		load, err = t.complete(ctx)
+	} else {
+		s := &step{fresh: true}
+		t.Dataset.begin(&s.Growth, t.Census)
+		load, err = t.deliver(ctx, s, nil)
 	}
-	t.Dataset.begin(&plan.Growth{}, t.Census)
-	if err := t.note(); err != nil {
-		return nil, err
-	}
-	t.kept = t.Keep
-	if err := t.completeAccounts(ctx, true); err != nil {
-		return nil, err
-	}
-	if err := t.findOffers(ctx); err != nil {
-		return nil, err
-	}
-	stream, err := t.Census.LoadStream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Load{Stream: stream, Messages: int64(t.Census.Messages())}, nil
-}
-
-// findOffers finds out which reads and flags the model offers.
-func (t *Target) findOffers(ctx context.Context) error {
-	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
-		return err
-	}
-	t.offersOfPromise()
-	// An audit must know the promise, also if this process is killed meanwhile.
-	return t.note()
+	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
+	return load, err
 }
 
 // remember finds out what the live set must remember for the workload's operations.
@@ -136,11 +114,6 @@ func (t *Target) withMailbox(do func(models.Mailbox) error) error {
 	}
 	defer s.Close()
 	return do(t.Bound.Mailbox(s))
-}
-
-// offersOfPromise sets Offers for the two reads that depend on the promise.
-func (t *Target) offersOfPromise() {
-	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
 }
 
 // completeAccounts makes the accounts of the population with their folders, and enters them into the live set. If
@@ -241,58 +214,72 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := t.Dataset
-	if d.Complete && d.Mail == t.wanted.Mail {
-		if err := t.note(); err != nil {
+	if !t.Dataset.Complete || t.Dataset.Mail != t.wanted.Mail {
+		s, err := t.growth(h)
+		if err != nil {
 			return nil, err
 		}
-		if err := t.loginAccounts(ctx); err != nil {
-			return nil, err
-		}
-		if err := t.reload(ctx, h); err != nil {
-			return nil, err
-		}
-		return nil, t.findFlags(ctx)
-	}
-	s, note, err := t.growth(h)
-	if err != nil {
-		return nil, err
+		return t.deliver(ctx, s, h)
 	}
 	if err := t.note(); err != nil {
 		return nil, err
 	}
-	if err := t.completeAccounts(ctx, false); err != nil {
+	if err := t.loginAccounts(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.reload(ctx, h); err != nil {
 		return nil, err
 	}
-	if err := t.findOffers(ctx); err != nil {
+	return nil, t.findFlags(ctx)
+}
+
+// deliver makes the accounts and folders that the data set lacks, enters the messages of h, if it is not nil, into the
+// live set, and finds out which reads and flags the model offers. It returns the load of what a step has yet to
+// deliver. If that is nothing, it marks the data set as complete and returns nil.
+func (t *Target) deliver(ctx context.Context, s *step, h *ledger.History) (*Load, error) {
+	if err := t.note(); err != nil {
 		return nil, err
 	}
-	load, err := t.rest(ctx, s)
-	if load != nil {
-		load.Note = note
+	t.kept = t.kept || t.Keep
+	if err := t.completeAccounts(ctx, s.fresh); err != nil {
+		return nil, err
 	}
-	return load, err
+	if h != nil {
+		if err := t.reload(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	if err := cmp.Or(t.findPromise(ctx), t.findFlags(ctx)); err != nil {
+		return nil, err
+	}
+	// An audit must know the promise, also if this process is killed meanwhile.
+	if err := t.note(); err != nil {
+		return nil, err
+	}
+	messages := t.Census.Lacks(&s.Growth) - s.delivered
+	if messages == 0 && !s.fresh {
+		return nil, t.Loaded()
+	}
+	stream, err := t.Census.GrowthStream(ctx, &s.Growth)
+	if err != nil {
+		return nil, err
+	}
+	return &Load{stream, messages, s.note}, nil
 }
 
 // growth begins the next step of the data set, or goes on with the one under way.
-func (t *Target) growth(h *ledger.History) (s *step, note string, err error) {
+func (t *Target) growth(h *ledger.History) (*step, error) {
 	d := t.Dataset
-	if last := d.last(); d.Mail != t.wanted.Mail { // another population: a new step
-		has := loaded(h, last.end())
-		s, err = t.next(t.wanted, t.Census, has)
-		return s, growsNote(has, t.Census), err
+	if d.Mail != t.wanted.Mail { // another population: a new step
+		return t.next(t.wanted, t.Census, loaded(h, d.last().end()))
 	}
-	s = t.interruptedStep(h)
+	s := t.interruptedStep(h)
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
-		return nil, "",
-			fmt.Errorf("the ledger in %s belongs to another dataset: the interrupted load has %d messages in it, "+
-				"and %s has %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
+		return nil, fmt.Errorf("the ledger in %s belongs to another dataset: the interrupted load has %d messages in it, "+
+			"and %s has %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
 	}
-	return s, fmt.Sprintf("continues a load that was interrupted, with %d of %d messages",
-		s.done.n, d.last().Messages), nil
+	s.note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", s.delivered, d.last().Messages)
+	return s, nil
 }
 
 // Grow makes the accounts and folders of a larger population that the data set lacks, and
@@ -333,40 +320,9 @@ func (t *Target) Grow(
 		return nil, err
 	}
 	t.Workload, t.Census, t.Mail, t.wanted = to, census, source, want
-	if err := t.note(); err != nil {
-		return nil, err
-	}
 	t.Live.extend(census.Users())
 	t.remember()
-	if err := t.completeAccounts(ctx, false); err != nil {
-		return nil, err
-	}
-	if err := t.findFlags(ctx); err != nil {
-		return nil, err
-	}
-	load, err := t.rest(ctx, s)
-	if load != nil {
-		load.Note = growsNote(has, census)
-	}
-	return load, err
-}
-
-func growsNote(has counts, census *plan.Census) string {
-	return fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages())
-}
-
-// rest returns the load of what a step has yet to deliver. If that is nothing, it marks the
-// data set as complete and returns nil.
-func (t *Target) rest(ctx context.Context, s *step) (*Load, error) {
-	messages := t.Census.Lacks(&s.Growth) - s.done.n
-	if messages == 0 {
-		return nil, t.Loaded()
-	}
-	stream, err := t.Census.GrowthStream(ctx, &s.Growth)
-	if err != nil {
-		return nil, err
-	}
-	return &Load{Stream: stream, Messages: messages}, nil
+	return t.deliver(ctx, s, nil)
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then

@@ -205,11 +205,12 @@ func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine +
 
 // dataset describes the data set that a workload with that mail wants.
 func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
+	p := &w.Population
 	d := &Dataset{
-		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed,
-		Mail: mailDigest(w, s), Contents: contentsDigest(w, s), Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed, Parameters: t.Schema.Values(),
+		Mail: mailDigest(w, s, p.Users, p.Folders, p.Messages, p.Shared), Contents: mailDigest(w, s, p.Shared),
+		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
-	d.Parameters = t.Schema.Values()
 	if s := t.Census.Shard(); s.Divides() {
 		d.Shard, d.Of = s.Index, s.Of
 	}
@@ -323,22 +324,13 @@ func Digest(b []byte) string {
 // without documentation and patterns.
 func schemaDigest(s *schemas.Schema) string { return Digest(schemas.Format(schemas.Canonical(s))) }
 
-// mailDigest is the digest of everything that a data set is made from: a workload's
-// mail and population, and the mail file.
-func mailDigest(w *workloads.Workload, s messages.Source) string {
-	m, p := &w.Mail, &w.Population
-	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
-		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
-		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
-}
-
-// contentsDigest is the digest of what the messages of a data set are made from, however
-// many they are.
-func contentsDigest(w *workloads.Workload, s messages.Source) string {
+// mailDigest is the digest of what the messages of a data set are made from: a workload's mail, the mail file, and
+// as much as counts of the population.
+func mailDigest(w *workloads.Workload, s messages.Source, population ...any) string {
 	m := &w.Mail
-	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v | %s",
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %s | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
-		w.Population.Shared, s.Info().SHA256))
+		strings.TrimSpace(fmt.Sprintln(population...)), s.Info().SHA256))
 }
 
 // Namespace is a namespace that a run has made on a shared engine and not dropped: kept for a data folder, left by a

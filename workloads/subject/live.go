@@ -32,13 +32,14 @@ type Account struct {
 	// Changes is held for reading by operations that change counters of the account, and for
 	// writing by a recount.
 	Changes sync.RWMutex
+	// Recount is held by a recount: two at a time would both add what is missing.
+	Recount sync.Mutex
+	// Purge is held by a purge, and for reading by restores.
+	Purge sync.RWMutex
 
-	mu        sync.Mutex
-	deleted   []ledger.Key // newest last, at most deletedMost
-	restoring int          // restores under way: a purge must wait for them
-	purging   bool         // a purge is under way: restores do not begin
-	purges    int          // purges that have begun
-	counting  bool         // a recount is under way
+	mu      sync.Mutex
+	deleted []ledger.Key // newest last, at most deletedMost
+	purges  int          // purges that have begun
 }
 
 // Folder is a folder of an account. Accounts that share a folder have a Ref of
@@ -224,37 +225,32 @@ func (l *Live) Discard(a *Account, k ledger.Key, purges int) {
 	a.deleted = append(a.deleted, k)
 }
 
-// BeginRestore takes the message that was deleted last, unless a purge is
+// BeginRestore takes the message that was deleted last, and holds Purge for reading, unless a purge is
 // under way.
 func (a *Account) BeginRestore() (ledger.Key, bool) {
+	if !a.Purge.TryRLock() {
+		return ledger.Key{}, false
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := len(a.deleted) - 1
-	if n < 0 || a.purging {
+	if n < 0 {
+		a.Purge.RUnlock()
 		return ledger.Key{}, false
 	}
 	k := a.deleted[n]
 	a.deleted = a.deleted[:n]
-	a.restoring++
 	return k, true
 }
 
-// EndRestore ends a restore.
-func (a *Account) EndRestore() {
-	a.mu.Lock()
-	a.restoring--
-	a.mu.Unlock()
-}
-
-// BeginPurge forgets all deleted messages, unless one is being restored or
+// BeginPurge holds Purge and forgets all deleted messages, unless one is being restored or
 // another purge is under way.
 func (a *Account) BeginPurge() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.restoring > 0 || a.purging {
+	if !a.Purge.TryLock() {
 		return false
 	}
-	a.purging = true
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.purges++
 	a.deleted = a.deleted[:0]
 	return true
@@ -265,32 +261,6 @@ func (a *Account) Purges() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.purges
-}
-
-// EndPurge ends a purge.
-func (a *Account) EndPurge() {
-	a.mu.Lock()
-	a.purging = false
-	a.mu.Unlock()
-}
-
-// BeginRecount begins a recount of the account's counters, unless one is under way: two at
-// a time would both add what is missing.
-func (a *Account) BeginRecount() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.counting {
-		return false
-	}
-	a.counting = true
-	return true
-}
-
-// EndRecount ends a recount.
-func (a *Account) EndRecount() {
-	a.mu.Lock()
-	a.counting = false
-	a.mu.Unlock()
 }
 
 // liveMessages holds the existing messages of one folder, oldest first. An operation pins

@@ -41,13 +41,13 @@ func TestPurgedIsNotRestored(t *testing.T) {
 	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(1) {
 		t.Errorf("before any purge: %x, %t", k.Handle, ok)
 	}
-	a.EndRestore()
+	a.Purge.RUnlock()
 	if !a.BeginPurge() {
 		t.Fatal("a restore is said to be under way")
 	}
 	l.Discard(a, ledger.Key{Handle: handle(2)}, before)
 	l.Discard(a, ledger.Key{Handle: handle(3)}, a.Purges())
-	a.EndPurge()
+	a.Purge.Unlock()
 	l.Discard(a, ledger.Key{Handle: handle(4)}, before)
 	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(3) {
 		t.Errorf("%x is restored, %t, want the message whose deletion began after the purge", k.Handle, ok)

@@ -263,23 +263,30 @@ func (d *Dataset) begin(g *plan.Growth, c *plan.Census) {
 // step is the growth of one Step, with the messages that it has delivered already.
 type step struct {
 	plan.Growth
-	done numberSet
+	fresh     bool // the store is empty
+	delivered int64
+	note      string // in a few words what the step does with an older data set
 }
 
 // interruptedStep returns the step that was interrupted.
 func (t *Target) interruptedStep(h *ledger.History) *step {
-	last := t.Dataset.last()
-	s := &step{Growth: plan.Growth{Step: len(t.Dataset.Steps) - 1, First: last.First}}
+	first := t.Dataset.last().First
+	s := &step{Growth: plan.Growth{Step: len(t.Dataset.Steps) - 1, First: first}}
 	if s.Step > 0 {
-		s.Has = loaded(h, last.First).of
+		s.Has = loaded(h, first).of
 	}
-	s.done.first = last.First
+	var done []bool // by message, from the first on
 	for d := range h.Deliveries {
-		if plan.OfLoad(d.N) && d.N >= last.First {
-			s.done.add(d.N)
+		if !plan.OfLoad(d.N) || d.N < first {
+			continue
+		}
+		at := int(d.N - first)
+		if done = append(done, make([]bool, max(0, at+1-len(done)))...); !done[at] {
+			done[at] = true
+			s.delivered++
 		}
 	}
-	s.Done = s.done.has
+	s.Done = func(n uint64) bool { return n >= first && n-first < uint64(len(done)) && done[n-first] }
 	return s
 }
 
@@ -306,7 +313,10 @@ func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, er
 				plan.FolderName(f), plan.Address(u), has[place], most)
 		}
 	}
-	s := &step{Growth: plan.Growth{Step: len(d.Steps), First: last.end(), Has: has.of}}
+	s := &step{
+		Growth: plan.Growth{Step: len(d.Steps), First: last.end(), Has: has.of},
+		note:   fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages()),
+	}
 	d.begin(&s.Growth, census)
 	d.Workload, d.Mail = want.Workload, want.Mail
 	return s, nil
@@ -359,29 +369,6 @@ func countsOf(census *plan.Census) counts {
 		}
 	}
 	return c
-}
-
-// numberSet is a set of message numberSet, a bit each.
-type numberSet struct {
-	first uint64 // the lowest number that it can hold
-	bits  []uint64
-	n     int64 // size of the set
-}
-
-func (s *numberSet) add(n uint64) {
-	at, bit := (n-s.first)/64, uint64(1)<<((n-s.first)%64)
-	for uint64(len(s.bits)) <= at {
-		s.bits = append(s.bits, 0)
-	}
-	if s.bits[at]&bit == 0 {
-		s.bits[at] |= bit
-		s.n++
-	}
-}
-
-func (s *numberSet) has(n uint64) bool {
-	at := (n - s.first) / 64
-	return n >= s.first && at < uint64(len(s.bits)) && s.bits[at]&(1<<((n-s.first)%64)) != 0
 }
 
 // reload fills the live set from the ledger of the runs before.
