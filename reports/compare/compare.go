@@ -229,7 +229,7 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	c.Paired = c.Interleaved && most[0] == most[1] && most[0] >= leastPaired
 	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
-		f.trials = min(known(samples[i].base), known(samples[i].new))
+		f.trials = min(len(there(samples[i].base)), len(there(samples[i].new)))
 		f.Base, f.New = number(math.Exp(e.base)), number(math.Exp(e.new))
 		f.Ratio, f.spread = number(math.Exp(e.ratio)), e.spread
 		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
@@ -246,16 +246,6 @@ func (m *Measure) values(trials []observed, n int) []float64 {
 		}
 	}
 	return values
-}
-
-// known is how many values are not NaN.
-func known(values []float64) (n int) {
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			n++
-		}
-	}
-	return n
 }
 
 // number is nil for NaN and infinities.

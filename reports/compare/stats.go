@@ -107,44 +107,59 @@ func winsorize(s sample) []float64 {
 	return values
 }
 
+// there are the values that are not NaN.
+func there(values []float64) []float64 { return slices.DeleteFunc(slices.Clone(values), math.IsNaN) }
+
 // median is the median of the values that are not NaN, and NaN if there is none.
 func median(values []float64) float64 {
-	there := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	if len(there) == 0 {
+	if values = there(values); len(values) == 0 {
 		return math.NaN()
 	}
-	return results.Median(there)
+	return results.Median(values)
 }
+
+// moments are sums over the trials of a side, or over the differences of pairs.
+type moments struct{ n, sum, squares float64 }
+
+func (m *moments) add(v float64) {
+	if !math.IsNaN(v) {
+		m.n++
+		m.sum += v
+		m.squares += v * v
+	}
+}
+
+func (m *moments) mean() float64 { return m.sum / m.n }
+
+// variance is the variance of the mean.
+func (m *moments) variance() float64 { return max(0, m.squares-m.sum*m.sum/m.n) / (m.n - 1) / m.n }
 
 // deviation is the difference of sample i in the permutation, and its standard error.
 func (a *permuter) deviation(i int) (difference, err float64) {
+	var of [2]moments
+	values, floor := a.values[i], samConstant*a.limits[i]
 	if a.paired {
-		return a.pairDeviation(i)
+		for t := range a.base {
+			d := values[a.base+t] - values[t]
+			if a.isNew[t] {
+				d = -d
+			}
+			of[0].add(d)
+		}
+		return of[0].mean(), math.Sqrt(of[0].variance() + floor*floor)
 	}
-	var n, sum, squares [2]float64
-	origin := a.values[i][0] // sums of squares are more exact if numbers are small
+	origin := values[0] // sums of squares are more exact if numbers are small
 	if math.IsNaN(origin) {
 		origin = 0
 	}
-	for t, v := range a.values[i] {
-		if math.IsNaN(v) {
-			continue
-		}
+	for t, v := range values {
 		side := 0
 		if a.isNew[t] {
 			side = 1
 		}
-		v -= origin
-		n[side]++
-		sum[side] += v
-		squares[side] += v * v
+		of[side].add(v - origin)
 	}
-	floor := samConstant * a.limits[i]
-	variance := floor * floor
-	for side := range n {
-		variance += max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
-	}
-	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(variance)
+	return of[1].mean() - of[0].mean(), math.Sqrt(floor*floor + of[0].variance() + of[1].variance())
 }
 
 // means are the means of both sides, of the trials that deviation is of.
@@ -167,32 +182,12 @@ func (a *permuter) means(i int) (base, fresh float64) {
 func spread(values []float64, base int) float64 {
 	var squares, n float64
 	for _, side := range [][]float64{values[:base], values[base:]} {
-		if there := slices.DeleteFunc(slices.Clone(side), math.IsNaN); len(there) > 1 {
-			free := float64(len(there) - 1)
-			squares, n = squares+free*stat.Variance(there, nil), n+free
+		if side = there(side); len(side) > 1 {
+			free := float64(len(side) - 1)
+			squares, n = squares+free*stat.Variance(side, nil), n+free
 		}
 	}
 	return math.Sqrt(squares / max(1, n))
-}
-
-// pairDeviation is deviation for the differences between the trials of each pair.
-func (a *permuter) pairDeviation(i int) (difference, err float64) {
-	var n, sum, squares float64
-	for t := range a.base {
-		d := a.values[i][a.base+t] - a.values[i][t]
-		if math.IsNaN(d) {
-			continue
-		}
-		if a.isNew[t] {
-			d = -d
-		}
-		n++
-		sum += d
-		squares += d * d
-	}
-	floor := samConstant * a.limits[i]
-	variance := max(0, squares-sum*sum/n)/(n-1)/n + floor*floor
-	return sum / n, math.Sqrt(variance)
 }
 
 // criticalT is a number of standard errors: in no more than 5% of the permutations some figure
@@ -200,7 +195,7 @@ func (a *permuter) pairDeviation(i int) (difference, err float64) {
 func (a *permuter) criticalT() float64 {
 	var judged []int
 	for i, v := range a.values {
-		if min(known(v[:a.base]), known(v[a.base:])) >= leastTrials {
+		if min(len(there(v[:a.base])), len(there(v[a.base:]))) >= leastTrials {
 			judged = append(judged, i)
 		}
 	}

@@ -179,14 +179,18 @@ func (w *filling) value(f figure) (text, why string) {
 	return text, ""
 }
 
+// both are the values of two figures, or why one is not known.
+func (w *filling) both(a, b figure) (x, y trials.Value, why string) {
+	if x, why = w.figure(a); why == "" {
+		y, why = w.figure(b)
+	}
+	return x, y, why
+}
+
 // ratio is how many times the second figure the first is. Of times it has the range that the ranges
 // of both leave.
 func (w *filling) ratio(p *part) (text, why string) {
-	a, why := w.figure(p.a)
-	if why != "" {
-		return "", why
-	}
-	b, why := w.figure(p.b)
+	a, b, why := w.both(p.a, p.b)
 	if why != "" {
 		return "", why
 	}
@@ -242,11 +246,7 @@ func (w *filling) less(p *part, point string) (less bool, why string) {
 			of.point = point
 		}
 	}
-	x, why := w.figure(a)
-	if why != "" {
-		return false, why
-	}
-	y, why := w.figure(b)
+	x, y, why := w.both(a, b)
 	if why != "" {
 		return false, why
 	}
