@@ -115,28 +115,31 @@ func (c *cluster) alter(ctx context.Context, stmt string) (err error) {
 	return err
 }
 
-// awaitIndexes waits until every node has built the definition's indexes. A node
-// refuses to read from an index that it has not built.
+// awaitIndexes waits until every node has built all indexes of the definition's keyspace. A node
+// refuses to read from an index that it has not built. The wait ends too if another client drops one.
 func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
-	want := 0
-	for _, td := range d.Tables {
-		want += len(td.Indexes)
-	}
-	if want == 0 {
+	if !slices.ContainsFunc(d.Tables, func(td ddl.TableDefinition) bool { return len(td.Indexes) > 0 }) {
 		return nil
 	}
 	for _, h := range c.nodes.reachable() {
+		at := toNode(ctx, h)
+		count := func(table, column string) (n int, err error) {
+			return n, c.session.Query("SELECT COUNT(*) FROM "+table+" WHERE "+column+" = ?", d.Keyspace).
+				Consistency(gocql.One).WithContext(at).Scan(&n)
+		}
 		err := poll(ctx, func() (bool, error) {
-			var built int
-			err := c.session.Query(`SELECT COUNT(*) FROM system."IndexInfo" WHERE table_name = ?`, d.Keyspace).
-				Consistency(gocql.One).WithContext(toNode(ctx, h)).Scan(&built)
+			built, err := count(`system."IndexInfo"`, "table_name")
+			if err != nil {
+				return false, err
+			}
+			want, err := count("system_schema.indexes", "keyspace_name")
 			return built >= want, err
 		})
 		if hidden(err) {
 			return c.awaitIndexReads(ctx, d)
 		}
 		if err != nil {
-			return fmt.Errorf("wait for %d indexes on %s: %w", want, h.ConnectAddress(), err)
+			return fmt.Errorf("wait for the indexes of %s on %s: %w", d.Keyspace, h.ConnectAddress(), err)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -377,5 +378,18 @@ patterns:
 		if reported["server_"+name] == "" {
 			t.Errorf("setting %s is not reported", name)
 		}
+	}
+	// An index that another client drops while it is waited for does not keep this one waiting.
+	d, err := ddl.Define(s, st.Namespace, ddl.Replication{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.alter(t.Context(), "DROP INDEX "+ddl.Quote(d.Keyspace)+"."+ddl.Quote(d.Tables[0].Indexes[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := st.awaitIndexes(soon, d); err != nil {
+		t.Errorf("wait for the index that is left: %v", err)
 	}
 }
