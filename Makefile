@@ -27,11 +27,11 @@ release: ## build the archives of a release into dist (VERSION=v0.1.0), with che
 
 .PHONY: test
 test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
-	.ci/test -timeout 15m
+	.ci/test -timeout 25m
 
 .PHONY: campaigns
 campaigns: ## kill mailbench and engines under load, and audit what is left, with real engines where Java and Maven are
-	MAILBENCH_CAMPAIGNS=1 .ci/test -timeout 15m
+	MAILBENCH_CAMPAIGNS=1 .ci/test -timeout 25m
 
 # Not the tests that compile mailbench anew, kill it or fill its memory, nor those of many seconds.
 SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestFindMax$$|^TestRelease$$|^TestScripts$$/^(compare_(ci|turns)|ci_uses)$$
