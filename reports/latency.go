@@ -194,6 +194,32 @@ func latencyCell(ns float64) document.Cell {
 	return document.Cell{Text: ranking.MS(ns), Value: ns / 1e6}
 }
 
+// percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
+func percentileOf(m *ranking.Model, op string, p float64, of func(l *results.Latency) int64) document.Cell {
+	c := latencyCell(m.Percentile(op, p, of))
+	if m.Count(op) < results.EnoughFor(p) && !math.IsNaN(c.Value) && !math.IsInf(c.Value, 0) {
+		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1))))), c.Value)
+	}
+	return c
+}
+
+// noteOfDoubt explains cells of percentileOf, if there are any that are approximate or not known.
+func noteOfDoubt(s *document.Section, why string) {
+	var approximate, unknown bool
+	for _, r := range s.Table.Rows {
+		for _, c := range r.Cells {
+			approximate = approximate || strings.HasPrefix(c.Text, "~")
+			unknown = unknown || c.Text == "-"
+		}
+	}
+	if approximate {
+		s.Note(document.Faint, "", "~ approximate: "+why)
+	}
+	if unknown {
+		s.Note(document.Faint, "", "- none measured")
+	}
+}
+
 // heats are the ratios to the best from which on a cell has a darker shade.
 var heats = [...]float64{1.5, 3, 5, 10}
 
@@ -222,7 +248,6 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
-	few := false
 	for _, share := range l.Shares {
 		percent := 100 * l.Covers * share.Share
 		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", percent), Value: percent}}
@@ -243,8 +268,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
 			}
-			tail := latencyCell(m.Percentile(share.Op, 0.99, p99))
-			few = few || math.IsNaN(tail.Value)
+			tail := percentileOf(m, share.Op, 0.99, p99)
 			row = append(row, mid, tail)
 		}
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
@@ -252,9 +276,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	s.Note(document.Faint, "", fmt.Sprintf("* best or not significantly worse (op p50: and ≤%g×); %s",
 		heats[0], latencyNote(l)))
-	if few {
-		s.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations", results.EnoughFor(0.99)))
-	}
+	noteOfDoubt(&s, fmt.Sprintf("fewer than %d operations", results.EnoughFor(0.99)))
 	return s
 }
 
@@ -404,7 +426,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		}
 		return all.Median()
 	}
-	total, few := 0.0, false
+	total := 0.0
 	for _, s := range l.Shares {
 		total += s.Share * mean(s.Op)
 	}
@@ -413,8 +435,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			{Text: s.Op},
 			{Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
 			{Text: fmt.Sprintf("%.0f", 100*s.Share*mean(s.Op)/max(total, 1)), Value: 100 * s.Share * mean(s.Op) / max(total, 1)},
-			latencyCell(m.Percentile(s.Op, 0.5, p50)), latencyCell(m.Percentile(s.Op, 0.9, p90)),
-			latencyCell(m.Percentile(s.Op, 0.99, p99)),
+			percentileOf(m, s.Op, 0.5, p50), percentileOf(m, s.Op, 0.9, p90), percentileOf(m, s.Op, 0.99, p99),
 			latencyCell(slices.Max(append(m.Latencies(s.Op, func(l *results.Latency) int64 { return l.Max }).Known(), 0))),
 		}
 		for _, c := range counters {
@@ -425,15 +446,12 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			}
 			row = append(row, cell)
 		}
-		few = few || slices.ContainsFunc(row[3:6], func(c document.Cell) bool { return math.IsNaN(c.Value) })
 		t.Add(row...)
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
 	section.Note(document.Faint, "", latencyNote(l))
-	if few {
-		section.Note(document.Faint, "", fmt.Sprintf("- fewer than %d operations for p50, %d for p90, %d for p99",
-			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
-	}
+	noteOfDoubt(&section, fmt.Sprintf("fewer than %d operations for p50, %d for p90, %d for p99",
+		results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	return section
 }
 

@@ -357,22 +357,19 @@ func (m *Model) Count(op string) (n int64) {
 }
 
 // Percentile is a percentile of an operation: the median of the trials, as of the whole load, or of all trials
-// together if one has too few operations for it. It is NaN if all together have too few.
+// together if one has too few operations for it. It is approximate if all together have too few.
 func (m *Model) Percentile(op string, p float64, of func(l *results.Latency) int64) float64 {
 	var all []part
-	few, most := false, int64(0)
+	few := false
 	for _, c := range m.used {
 		if c == nil {
 			continue
 		}
 		n := c.Ops[op].Count
-		few, most = few || n < results.EnoughFor(p), most+n
+		few = few || n < results.EnoughFor(p)
 		if n > 0 {
 			all = append(all, part{c.Ops[op].Quantiles, float64(n)})
 		}
-	}
-	if most < results.EnoughFor(p) {
-		return math.NaN()
 	}
 	if q := quantile(all, p); few && len(all) > 1 && !math.IsNaN(q) {
 		return q
