@@ -338,16 +338,17 @@ func (c *curve) misfit(power float64, exact bool) float64 {
 		}
 	}
 	most := slices.Max(f)
-	// squares are those of the best curve of which the growing part has that share at its end.
-	squares := func(share float64) float64 {
+	// squares are those of the best curve whose growing part is e^by times the fixed part at its end.
+	squares := func(by float64) float64 {
+		scale := math.Exp(by) / most
 		for i := range off {
-			off[i] = c.z[i] - math.Log(1-share+share*f[i]/most)
+			off[i] = c.z[i] - math.Log(1+scale*f[i])
 		}
 		return stat.PopVariance(off, w) * floats.Sum(w)
 	}
-	low, high := 0.0, 1.0
+	low, high := math.Log(1e-4), math.Log(1e12) // nothing grows by less, or more
 	if power >= 1 {
-		high = power * most / (1 + power*most)
+		high = math.Log(power * most)
 	}
 	for range 20 {
 		const golden = 0.6180339887498949

@@ -230,6 +230,17 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// A fixed part that is a millionth of the largest value does not hide what grows.
+func TestWideRange(t *testing.T) {
+	var points []Point
+	for n := 100.0; n <= 1e6; n *= 10 {
+		points = append(points, Point{n, 1e6 + n*n, -1})
+	}
+	if g := Of(points); g.Class != Worse {
+		t.Errorf("10^6 + n^2: %+v", g)
+	}
+}
+
 // The bounds of the classes are those of docs/internals/growth.md.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
