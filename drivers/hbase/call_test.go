@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("an error of several lines: %q", err)
 		}
 	}
-	if !scannerLost(explain(t.Context(), &call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone"))) {
+	if !isOne(explain(t.Context(), &call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
 		t.Error("a scanner that is gone is not reported")
 	}
 }

@@ -127,8 +127,16 @@ func (c *cluster) askMaster(ctx context.Context, method string, request, answer 
 	return err
 }
 
-// procedure waits until the master has completed a procedure.
-func (c *cluster) procedure(ctx context.Context, id uint64) error {
+// run sends a request that begins a procedure of the master, and waits until the master has completed it.
+func (c *cluster) run(ctx context.Context, method string, request proto.Message, answer interface {
+	proto.Message
+	GetProcId() uint64
+},
+) error {
+	if err := c.askMaster(ctx, method, request, answer); err != nil {
+		return err
+	}
+	id := answer.GetProcId()
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
 	defer cancel()
 	for {

@@ -262,15 +262,14 @@ func TestDriftForeign(t *testing.T) {
 	for _, r := range l.roots {
 		d := l.descriptor(r, "")
 		clear(d.Attributes)
-		var created pb.CreateTableResponse
-		err := st.askMaster(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: d.message()}, &created)
+		create := func() error {
+			return st.run(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: d.message()}, new(pb.CreateTableResponse))
+		}
+		err := create()
 		for isClass(err, "NamespaceNotFoundException") { // the master is still at it
 			if err = sleep(t.Context(), pollInterval); err == nil {
-				err = st.askMaster(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: d.message()}, &created)
+				err = create()
 			}
-		}
-		if err == nil {
-			err = st.procedure(t.Context(), created.GetProcId())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -335,11 +334,7 @@ func requested(t *testing.T, st *Store, method string, request proto.Message, an
 },
 ) {
 	t.Helper()
-	err := st.askMaster(t.Context(), method, request, answer)
-	if err == nil {
-		err = st.procedure(t.Context(), answer.GetProcId())
-	}
-	if err != nil {
+	if err := st.run(t.Context(), method, request, answer); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
 }

@@ -72,11 +72,7 @@ func (a *admin) await(ctx context.Context, name string) error {
 // createTable creates a table, or waits until another client has created it.
 func (a *admin) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
 	name := string(request.GetTableSchema().GetTableName().GetQualifier())
-	var answer pb.CreateTableResponse
-	err := a.askMaster(ctx, "CreateTable", request, &answer)
-	if err == nil {
-		err = a.procedure(ctx, answer.GetProcId())
-	}
+	err := a.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
 	if isClass(err, "TableExistsException") {
 		return a.await(ctx, name)
 	}
@@ -109,16 +105,8 @@ func (a *admin) remove(ctx context.Context, table string, _ *plan.Owner) error {
 // as an interrupted or another client's drop leaves it, is no error.
 func (a *admin) dropTable(ctx context.Context, name string) error {
 	err := a.disable(ctx, name)
-	if isClass(err, "TableNotFoundException") {
-		return nil
-	}
-	if err != nil && !isClass(err, "TableNotEnabledException") {
-		return err
-	}
-	var deleted pb.DeleteTableResponse
-	err = a.askMaster(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, &deleted)
-	if err == nil {
-		err = a.procedure(ctx, deleted.GetProcId())
+	if err == nil || isClass(err, "TableNotEnabledException") {
+		err = a.run(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, new(pb.DeleteTableResponse))
 	}
 	if isClass(err, "TableNotFoundException") {
 		return nil
@@ -127,12 +115,7 @@ func (a *admin) dropTable(ctx context.Context, name string) error {
 }
 
 func (a *admin) disable(ctx context.Context, name string) error {
-	var disabled pb.DisableTableResponse
-	err := a.askMaster(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, &disabled)
-	if err == nil {
-		err = a.procedure(ctx, disabled.GetProcId())
-	}
-	return err
+	return a.run(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, new(pb.DisableTableResponse))
 }
 
 const hbaseNamespace = "default"

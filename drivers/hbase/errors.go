@@ -115,16 +115,10 @@ func explain(ctx context.Context, c *call, err error) error {
 // writes reports whether the call changes data.
 func (c *call) writes() bool { return c.method == "Mutate" || c.method == "Multi" }
 
-// scannerLost reports whether a scan can go on with a new scanner.
-func scannerLost(err error) bool {
+// isOne reports whether an error is an exception of one of the classes.
+func isOne(err error, classes []string) bool {
 	var j *javaError
-	return errors.As(err, &j) && j.is(scannerGone)
-}
-
-// isMoved reports whether an error is an exception of a region that has moved, or is not ready.
-func isMoved(err error) bool {
-	var j *javaError
-	return errors.As(err, &j) && j.is(moved)
+	return errors.As(err, &j) && j.is(classes)
 }
 
 // isClass reports whether an error is an exception of a class, whatever its package.

@@ -237,14 +237,10 @@ func TestForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, "schema: 1\nname: foreign\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
 	name := prefixOf(st.Namespace, s.Name) + "a"
-	var answer pb.CreateTableResponse
 	request := &pb.CreateTableRequest{TableSchema: &pb.TableSchema{
 		TableName: tableName(name), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("m")}},
 	}}
-	if err := st.askMaster(t.Context(), "CreateTable", request, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.procedure(t.Context(), answer.GetProcId()); err != nil {
+	if err := st.run(t.Context(), "CreateTable", request, new(pb.CreateTableResponse)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -228,11 +228,8 @@ patterns:
 	table := l.descriptor(l.roots[0], st.Namespace).message()
 	// The least that HBase takes: a region of twice as much is divided.
 	table.Attributes = append(table.Attributes, pair("MEMSTORE_FLUSHSIZE", "1048576"))
-	var answer pb.CreateTableResponse
-	if err := st.askMaster(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: table}, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.procedure(t.Context(), answer.GetProcId()); err != nil {
+	err = st.run(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: table}, new(pb.CreateTableResponse))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(t.Context(), s); err != nil {
@@ -258,20 +255,24 @@ patterns:
 
 // awaitRegions waits until the region servers have reported so many regions,
 // which they do every three seconds.
-func awaitRegions(t *testing.T, st *Store, want int64) {
+func awaitRegions(t *testing.T, st *Store, want int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		l, err := st.fleet.loads(ctx)
-		if err == nil && l.regions == want {
+		servers, _, err := st.fleet.servers(ctx)
+		regions := 0
+		for _, sv := range servers {
+			regions += len(sv.regions)
+		}
+		if err == nil && regions == want {
 			return
 		}
 		if err == nil {
 			err = sleep(ctx, settleInterval)
 		}
 		if err != nil {
-			t.Fatalf("%d regions, expected %d: %v", l.regions, want, err)
+			t.Fatalf("%d regions, expected %d: %v", regions, want, err)
 		}
 	}
 }

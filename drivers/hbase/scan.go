@@ -168,7 +168,7 @@ func (s *sender) scan(ctx context.Context, table []byte, r scanRange, to sink) e
 			sc.close(ctx)
 		}
 		switch {
-		case err != nil && sc.lost < maxLost && scannerLost(err) && ctx.Err() == nil:
+		case err != nil && sc.lost < maxLost && isOne(err, scannerGone) && ctx.Err() == nil:
 			sc.lost++
 			sc.resume()
 			sc.again = true

@@ -152,7 +152,7 @@ func TestScanner(t *testing.T) {
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !scannerLost(err) {
+	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !isOne(err, scannerGone) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
 		if err == nil {
 			err = do(servers)
 		}
-		again := isMoved(err)
+		again := isOne(err, moved)
 		if err != nil && !again {
 			return err
 		}
@@ -61,7 +62,7 @@ func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
 // compact none of them.
 func (f *fleet) flushAll(ctx context.Context, servers []server) error {
 	for _, server := range servers {
-		if err := server.flush(ctx, f.timeout); err != nil {
+		if err := server.flush(ctx); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,7 @@ func (f *fleet) flushAll(ctx context.Context, servers []server) error {
 	// must find none.
 	for quiet := 0; quiet < 2; quiet++ {
 		for _, server := range servers {
-			busy, err := server.compacting(ctx, f.timeout)
+			busy, err := server.compacting(ctx)
 			if err != nil {
 				return err
 			}
@@ -87,88 +88,76 @@ func (f *fleet) flushAll(ctx context.Context, servers []server) error {
 // awaitReports waits until each live region server has sent the master one more report.
 // Servers report every three seconds by default, and Observe returns what they reported.
 func (f *fleet) awaitReports(ctx context.Context) error {
-	before, err := f.reportTimes(ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		now, err := f.reportTimes(ctx)
-		if err != nil {
-			return err
+	before, _, err := f.servers(ctx)
+	for err == nil {
+		var now []server
+		if now, _, err = f.servers(ctx); err != nil {
+			break
 		}
-		maps.DeleteFunc(before, func(server string, at uint64) bool {
-			later, alive := now[server]
-			return !alive || later > at
-		})
-		if len(before) == 0 {
+		if !slices.ContainsFunc(now, func(n server) bool {
+			return slices.ContainsFunc(before, func(b server) bool { return b.name == n.name && b.reported >= n.reported })
+		}) {
 			return nil
 		}
-		if err := sleep(ctx, settleInterval); err != nil {
-			return err
-		}
+		err = sleep(ctx, settleInterval)
 	}
+	return err
 }
 
-// reportTimes returns when each region server last reported, by its own clock.
-func (f *fleet) reportTimes(ctx context.Context) (map[string]uint64, error) {
-	status, err := f.status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	at := make(map[string]uint64)
-	for _, live := range status.GetLiveServers() {
-		at[live.GetServer().String()] = live.GetServerLoad().GetReportEndTime()
-	}
-	return at, nil
-}
-
-// server is a region server that has some of our regions: those of the schemas applied to this
-// store.
+// server is a live region server, as it last reported to the master.
 type server struct {
-	addr    string
-	user    string
-	regions [][]byte // names of our regions
+	*cluster
+	name      string // with the time of its start
+	host      string
+	addr      string
+	info      uint32   // its info port
+	heap      uint32   // in MiB
+	reported  uint64   // when, by its own clock
+	regions   [][]byte // names of our regions: those of the schemas applied to this store
+	diskBytes int64    // of our regions; HBase reports whole MiB
 }
 
-// servers returns the region servers with our regions, as they last reported them. all is true
+// servers returns the live region servers, as they last reported them. all is true
 // if the reports have regions of all our tables.
-func (f *fleet) servers(ctx context.Context) (found []server, all bool, err error) {
+func (f *fleet) servers(ctx context.Context) (live []server, all bool, err error) {
 	status, err := f.status(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	ours := f.compiler.names()
 	missing := maps.Clone(ours)
-	for _, live := range status.GetLiveServers() {
-		at := live.GetServer()
-		sv := server{user: f.user, addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort())))}
-		for _, r := range live.GetServerLoad().GetRegionLoads() {
+	for _, sv := range status.GetLiveServers() {
+		at, load := sv.GetServer(), sv.GetServerLoad()
+		sv := server{
+			cluster: f.cluster, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
+			host: at.GetHostName(), info: load.GetInfoServerPort(), heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
+		}
+		for _, r := range load.GetRegionLoads() {
 			name := r.GetRegionSpecifier().GetValue()
 			if table := tableOf(string(name)); ours[table] {
 				sv.regions = append(sv.regions, name)
+				sv.diskBytes += int64(r.GetStorefileSize_MB()) << 20
 				delete(missing, table)
 			}
 		}
-		if len(sv.regions) > 0 {
-			found = append(found, sv)
-		}
+		live = append(live, sv)
 	}
-	return found, len(missing) == 0, nil
+	return live, len(missing) == 0, nil
 }
 
 // flush makes the server write our regions' memory to files.
-func (sv *server) flush(ctx context.Context, timeout time.Duration) error {
+func (sv *server) flush(ctx context.Context) error {
 	// gohbase's copy of the protocol has no messages of FlushRegion. A request that only
 	// names a region looks the same for CompactRegion, and flush does not read the answer.
-	return sv.each(ctx, timeout, "FlushRegion",
+	return sv.each(ctx, "FlushRegion",
 		func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },
 		&pb.CompactRegionResponse{}, func() {})
 }
 
 // compacting reports whether a compaction of one of our regions is under way or queued.
-func (sv *server) compacting(ctx context.Context, timeout time.Duration) (busy bool, err error) {
+func (sv *server) compacting(ctx context.Context) (busy bool, err error) {
 	var answer pb.GetRegionInfoResponse
-	err = sv.each(ctx, timeout, "GetRegionInfo",
+	err = sv.each(ctx, "GetRegionInfo",
 		func(r *pb.RegionSpecifier) proto.Message {
 			return &pb.GetRegionInfoRequest{Region: r, CompactionState: yes}
 		},
@@ -182,15 +171,17 @@ const adminService = region.ClientType("AdminService")
 // each sends a request for each of our regions, over a connection of its own:
 // gohbase's client knows only one service of region servers.
 func (sv *server) each(
-	ctx context.Context, timeout time.Duration, method string,
-	request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func(),
+	ctx context.Context, method string, request func(*pb.RegionSpecifier) proto.Message, answer proto.Message, got func(),
 ) error {
-	conn := region.NewClient(sv.addr, adminService, 1, 0, sv.user, timeout, nil, nil, quiet)
+	if len(sv.regions) == 0 {
+		return nil
+	}
+	conn := region.NewClient(sv.addr, adminService, 1, 0, sv.user, sv.timeout, nil, nil, quiet)
 	if err := conn.Dial(ctx); err != nil {
 		return fmt.Errorf("region server %s: %w", sv.addr, err)
 	}
 	defer conn.Close()
-	s := &sender{rpc: onConn{conn}, timeout: timeout}
+	s := &sender{rpc: onConn{conn}, timeout: sv.timeout}
 	for _, name := range sv.regions {
 		c := newCall(method, nil, nil, request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer)
 		if err := s.send(ctx, c); err != nil {

@@ -145,7 +145,7 @@ func TestSettle(t *testing.T) {
 	majorCompact(t, st)
 	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
 		for _, sv := range servers {
-			if busy, err := sv.compacting(t.Context(), st.timeout); busy || err != nil {
+			if busy, err := sv.compacting(t.Context()); busy || err != nil {
 				return fmt.Errorf("settled, and compacting %v: %w", busy, err)
 			}
 		}

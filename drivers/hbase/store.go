@@ -183,52 +183,14 @@ func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []strin
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	if err := s.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.Leave()
-	return newSession(s.cluster), nil
+	return plan.Call(&s.Gate, "open a session", func() (drivers.Session, error) { return newSession(s.cluster), nil })
 }
 
 // Traced implements drivers.Tracer.
 func (s *Store) Traced() (drivers.TracedSession, error) {
-	if err := s.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.Leave()
-	return newTraced(newSession(s.cluster)), nil
-}
-
-// loads is the sum of what the region servers last reported for the regions of the schemas
-// applied to this store. servers counts all live region servers.
-type loads struct {
-	servers, regions, diskBytes int64
-	heaps                       []string // the largest heap of each live server in MiB, each size once
-	host                        string   // a region server and its info port
-	info                        uint32
-}
-
-// loads reads the loads from the master. HBase reports sizes in whole MiB.
-func (f *fleet) loads(ctx context.Context) (l loads, err error) {
-	status, err := f.status(ctx)
-	if err != nil {
-		return l, err
-	}
-	ours := f.compiler.names()
-	for _, live := range status.GetLiveServers() {
-		l.servers++
-		l.host, l.info = live.GetServer().GetHostName(), live.GetServerLoad().GetInfoServerPort()
-		if heap := fmt.Sprint(live.GetServerLoad().GetMaxHeap_MB()); !slices.Contains(l.heaps, heap) {
-			l.heaps = append(l.heaps, heap)
-		}
-		for _, r := range live.GetServerLoad().GetRegionLoads() {
-			if ours[tableOf(string(r.GetRegionSpecifier().GetValue()))] {
-				l.regions++
-				l.diskBytes += int64(r.GetStorefileSize_MB()) << 20
-			}
-		}
-	}
-	return l, nil
+	return plan.Call(&s.Gate, "open a session", func() (drivers.TracedSession, error) {
+		return newTraced(newSession(s.cluster)), nil
+	})
 }
 
 // resultSettings are the settings of families that results have, by their names there. That of
@@ -283,17 +245,25 @@ func (f *fleet) observe() drivers.Observation {
 		return o
 	}
 	defer f.Leave()
-	l, err := f.loads(context.Background()) // bounded by the timeout
+	servers, _, err := f.servers(context.Background()) // bounded by the timeout
 	if err != nil {
 		return o
 	}
-	o.DiskBytes = l.diskBytes
-	slices.Sort(l.heaps)
-	f.info.Do(func() { f.serverWAL, f.serverGC = serverSettings(context.Background(), l.host, l.info) })
+	var one server
+	var heaps []string // in MiB
+	regions := 0
+	o.DiskBytes = 0
+	for _, one = range servers {
+		o.DiskBytes += one.diskBytes
+		regions += len(one.regions)
+		heaps = append(heaps, fmt.Sprint(one.heap))
+	}
+	f.info.Do(func() { f.serverWAL, f.serverGC = serverSettings(context.Background(), one.host, one.info) })
 	o.Settings["server_wal"], o.Settings["server_gc"] = f.serverWAL, f.serverGC
-	o.Settings["server_heap_mb"] = strings.Join(l.heaps, ", ")
-	o.Settings["region_servers"] = strconv.FormatInt(l.servers, 10)
-	o.Settings["regions"] = strconv.FormatInt(l.regions, 10)
+	slices.Sort(heaps)
+	o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
+	o.Settings["region_servers"] = strconv.Itoa(len(servers))
+	o.Settings["regions"] = strconv.Itoa(regions)
 	return o
 }
 

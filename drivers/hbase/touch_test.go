@@ -3,7 +3,6 @@ package hbase
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
@@ -128,7 +127,7 @@ func majorCompact(t *testing.T, st *Store) {
 	}
 	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
 		for _, sv := range servers {
-			err := sv.each(t.Context(), time.Minute, "CompactRegion", func(r *pb.RegionSpecifier) proto.Message {
+			err := sv.each(t.Context(), "CompactRegion", func(r *pb.RegionSpecifier) proto.Message {
 				return &pb.CompactRegionRequest{Region: r, Major: proto.Bool(true)}
 			}, &pb.CompactRegionResponse{}, func() {})
 			if err != nil {
