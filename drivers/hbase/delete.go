@@ -138,12 +138,8 @@ func (f *finder) removeElements() error {
 		return err
 	}
 	family, _ := st.family()
-	c := newGet(st.table.hbase, e.row, columnsOf(family), wantedRanges(st.lists, false), 0)
-	if err := f.send(f.ctx, c); err != nil {
-		return err
-	}
-	f.scanned(1)
-	for _, c := range c.found() {
+	find := newGet(st.table.hbase, e.row, columnsOf(family), wantedRanges(st.lists, false), 0)
+	err = f.get(f.ctx, find, eachCell(func(c *pb.Cell) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
 				continue
@@ -156,7 +152,12 @@ func (f *finder) removeElements() error {
 				e.delete(family, c.Qualifier)
 			}
 		}
+		return nil
+	}))
+	if err != nil {
+		return err
 	}
+	f.scanned(1)
 	_, _, err = f.apply(f.ctx, e, nil)
 	return err
 }

@@ -3,6 +3,7 @@ package hbase
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tsuna/gohbase/pb"
 
@@ -121,14 +122,7 @@ func (st *statement) explainBatch() ([]string, error) {
 		head = "one atomic change of a row:"
 	}
 	parts, err := drivers.ExplainParts(p, st.parts)
-	if err != nil {
-		return nil, err
-	}
-	lines := []string{head}
-	for _, part := range parts {
-		lines = append(lines, part...)
-	}
-	return lines, nil
+	return slices.Concat(append([][]string{{head}}, parts...)...), err
 }
 
 var _ drivers.TracedSession = (*tracedSession)(nil)

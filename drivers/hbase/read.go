@@ -128,7 +128,7 @@ func (r *reading) slice(fixed []drivers.Value) error {
 		scan.start, scan.stop = scan.stop, scan.start
 		scan.skipStart = len(scan.start) > 0
 	}
-	if len(r.st.filters) > 0 {
+	if len(r.st.Pattern().Filter) > 0 {
 		scan.filter, scan.filtered = r.valuesAre(), true
 	}
 	return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
@@ -140,7 +140,7 @@ func (r *reading) sliceMany(list []drivers.Value) error {
 	ranges, err := r.ranges(list)
 	if err == nil && ranges != nil {
 		scan := r.scanOf()
-		scan.start, scan.stop, scan.filtered = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.filters) > 0
+		scan.start, scan.stop, scan.filtered = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.Pattern().Filter) > 0
 		scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), r.valuesAre())
 		return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
 	}
@@ -171,10 +171,10 @@ func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
 
 // valuesAre returns the filter that drops rows by their values and cells that are not wanted.
 func (r *reading) valuesAre() *pb.Filter {
-	family, columns := r.st.family()
+	family, _ := r.st.family()
 	var all []*pb.Filter
-	for i, at := range r.st.filters {
-		all = append(all, columnIs(family, columns[at].Name, r.args[r.st.Layout.Filter+i]))
+	for i, c := range r.st.Pattern().Filter {
+		all = append(all, columnIs(family, c.Name, r.args[r.st.Layout.Filter+i]))
 	}
 	return allOf(append(all, r.st.view.filter)...)
 }
@@ -188,23 +188,10 @@ func (r *reading) newGet(key ...drivers.Value) (*call, error) {
 // getOne yields the row of one key.
 func (r *reading) getOne() error {
 	c, err := r.newGet(r.args[:len(r.parts)]...)
-	if err == nil {
-		err = r.send(r.ctx, c)
-	}
 	if err != nil {
 		return err
 	}
-	return r.yieldGot(c)
-}
-
-// yieldGot yields the row that a Get has returned.
-func (r *reading) yieldGot(c *call) error {
-	for _, cell := range c.found() {
-		if err := r.rows.take(cell); err != nil {
-			return err
-		}
-	}
-	return r.rows.end()
+	return r.get(r.ctx, c, &r.rows)
 }
 
 // getElement yields one value of a map.
@@ -221,17 +208,9 @@ func (r *reading) getElement() error {
 	}
 	family, _ := st.family()
 	c := newGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
-	if err := r.send(r.ctx, c); err != nil {
-		return err
-	}
 	d := &r.rows.rowDecoder
-	for _, cell := range c.found() {
-		if err := d.take(cell); err != nil {
-			return err
-		}
-	}
-	if len(d.elems) != 2 {
-		return nil
+	if err := r.get(r.ctx, c, eachCell(d.take)); err != nil || len(d.elems) != 2 {
+		return err
 	}
 	r.rowsScanned++
 	return r.yield(d.elems[1:])
@@ -256,7 +235,7 @@ func (r *reading) getMany(list []drivers.Value) error {
 			return err
 		}
 		for _, c := range calls {
-			if err := r.yieldGot(c); err != nil {
+			if err := c.deliver(&r.rows); err != nil {
 				return err
 			}
 		}
@@ -301,20 +280,12 @@ func (r *reading) readStatics() error {
 	}
 	r.statics, r.staticOf = make([]drivers.Value, view.n), key
 	d := rowDecoder{view: view, vals: r.statics, tolerant: r.tolerant}
-	c := newGet(t.hbase, key, view.requested, view.filter, 0)
-	if err := r.send(r.ctx, c); err != nil {
-		return err
-	}
-	for _, cell := range c.found() {
-		if err := d.take(cell); err != nil {
-			return err
-		}
-	}
+	err = r.get(r.ctx, newGet(t.hbase, key, view.requested, view.filter, 0), eachCell(d.take))
 	if d.key != nil {
 		d.endCollection()
 		r.rowsScanned++
 	}
-	return nil
+	return err
 }
 
 // A collection is stored as a cell of its own and one cell for each element. With c
@@ -475,7 +446,7 @@ func (k *rowSink) end() (err error) {
 		return nil
 	}
 	k.key = nil
-	if len(r.st.filters) == 0 { // else HBase's scan metrics count them
+	if len(r.st.Pattern().Filter) == 0 { // else HBase's scan metrics count them
 		r.rowsScanned++
 	}
 	if !k.exists {

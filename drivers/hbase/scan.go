@@ -133,6 +133,24 @@ func (do eachCell) take(c *pb.Cell) error { return do(c) }
 func (eachCell) end() error               { return nil }
 func (eachCell) restartRow()              {}
 
+// get sends a Get, and gives the cells in its answer to the sink.
+func (s *sender) get(ctx context.Context, c *call, to sink) error {
+	if err := s.send(ctx, c); err != nil {
+		return err
+	}
+	return c.deliver(to)
+}
+
+// deliver gives the cells in the answer to a Get to the sink.
+func (c *call) deliver(to sink) error {
+	for _, cell := range c.found() {
+		if err := to.take(cell); err != nil {
+			return err
+		}
+	}
+	return to.end()
+}
+
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
 	*sender

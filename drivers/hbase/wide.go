@@ -8,6 +8,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // maxStoreLimit is the most cells of a row that one Get requests. To read more, the driver
@@ -17,7 +18,7 @@ const maxStoreLimit = 1000
 // readCells reads rows that are cells of wide HBase rows.
 func (r *reading) readCells() error {
 	st := r.st
-	if len(st.filters) > 0 { // HBase does not report how many cells a filter drops
+	if len(st.Pattern().Filter) > 0 { // HBase does not report how many cells a filter drops
 		r.count(drivers.Cost{Unreported: 1})
 	}
 	if st.Layout.In < 0 {
@@ -67,23 +68,15 @@ func (r *reading) oneRow(key []byte, exact bool) error {
 	r.cells.buffered = st.backward && !exact
 	r.cells.kept = nil
 	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		c := newGet(st.table.hbase, key, requested, passes, uint32(max(left, 0)))
-		if err := r.send(r.ctx, c); err != nil {
-			return err
-		}
-		for _, cell := range c.found() {
-			if err := r.cells.take(cell); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.get(r.ctx, newGet(st.table.hbase, key, requested, passes, uint32(max(left, 0))), &r.cells)
 	}
 	scan := r.scanOf()
 	scan.start, scan.stop, scan.columns, scan.filter, scan.left = key, rowAfter(key), requested, passes, nil
-	if err := r.scan(r.ctx, st.table.hbase, scan, &r.cells); err != nil || !r.cells.buffered {
-		return err
+	err := r.scan(r.ctx, st.table.hbase, scan, &r.cells)
+	for i := len(r.cells.kept) - 1; i >= 0 && err == nil; i-- {
+		err = r.cells.yieldCell(r.cells.kept[i])
 	}
-	return r.yieldCells(r.cells.kept)
+	return err
 }
 
 // rowAfter returns the first row key after another.
@@ -96,7 +89,7 @@ func columnsOf(family string, qualifiers ...[]byte) []*pb.Column {
 
 // valueFilter returns the filter on the cells' values.
 func (r *reading) valueFilter() *pb.Filter {
-	if len(r.st.filters) == 0 {
+	if len(r.st.Pattern().Filter) == 0 {
 		return nil
 	}
 	return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal,
@@ -134,7 +127,6 @@ func (r *reading) wideMany(list []drivers.Value) error {
 	if err != nil {
 		return err
 	}
-	whole := len(r.fixed)+1 == len(st.table.key)
 	for some := range slices.Chunk(list, maxTogether) {
 		prefixes := make([][]byte, len(some))
 		for i, v := range some {
@@ -142,47 +134,39 @@ func (r *reading) wideMany(list []drivers.Value) error {
 				return err
 			}
 		}
-		found, err := r.getPrefixes(key, prefixes, whole)
-		for i := 0; err == nil && i < len(prefixes); i++ {
-			err = r.yieldCells(withPrefix(found, prefixes[i], whole))
+		slices.SortFunc(prefixes, bytes.Compare)
+		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
+		requested, passes := st.view.requested, r.valueFilter()
+		if len(r.fixed)+1 == len(st.table.key) {
+			requested = columnsOf(st.table.family, prefixes...)
+		} else {
+			passes = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), passes)
 		}
-		if err != nil {
+		c := newGet(st.table.hbase, key, requested, passes, 0)
+		if err := r.send(r.ctx, c); err != nil {
+			return err
+		}
+		r.rowsScanned += int64(len(c.found()))
+		if err := r.yieldListed(c.found(), some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// getPrefixes reads the cells of an HBase row whose qualifiers begin with one of the prefixes. If whole, the prefixes
-// are whole qualifiers.
-func (r *reading) getPrefixes(key []byte, prefixes [][]byte, whole bool) ([]*pb.Cell, error) {
-	st := r.st
-	sorted := slices.SortedFunc(slices.Values(prefixes), bytes.Compare)
-	sorted = slices.CompactFunc(sorted, bytes.Equal)
-	requested, passes := st.view.requested, r.valueFilter()
-	if whole {
-		requested = columnsOf(st.table.family, sorted...)
-	} else {
-		passes = allOf(must(filter.NewMultipleColumnPrefixFilter(sorted)), passes)
+// yieldListed yields the cells of each element of a list, in its order.
+func (r *reading) yieldListed(cells []*pb.Cell, list []drivers.Value) (err error) {
+	of, rest, vals := make(plan.ByElement[*pb.Cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
+	if r.st.backward {
+		slices.Reverse(cells)
 	}
-	c := newGet(st.table.hbase, key, requested, passes, 0)
-	err := r.send(r.ctx, c)
-	r.rowsScanned += int64(len(c.found()))
-	return c.found(), err
-}
-
-// withPrefix returns the cells whose qualifiers begin with the prefix. The cells are sorted.
-func withPrefix(found []*pb.Cell, prefix []byte, whole bool) []*pb.Cell {
-	from, _ := slices.BinarySearchFunc(found, prefix, func(c *pb.Cell, prefix []byte) int {
-		return bytes.Compare(c.Qualifier, prefix)
-	})
-	end := slices.IndexFunc(found[from:], func(c *pb.Cell) bool {
-		return !bytes.HasPrefix(c.Qualifier, prefix) || whole && len(c.Qualifier) > len(prefix)
-	})
-	if end < 0 {
-		return found[from:]
+	for _, c := range cells {
+		if r.arena, err = decodeKey(rest, c.Qualifier, vals, r.arena[:0], r.tolerant); err != nil {
+			return err
+		}
+		of.Add(vals[len(r.fixed)-len(r.st.table.row)], c)
 	}
-	return found[from : from+end]
+	return of.Each(list, r.cells.yieldCell)
 }
 
 // cellSink yields rows that are cells.
@@ -243,17 +227,4 @@ func (k *cellSink) yieldCell(c *pb.Cell) (err error) {
 		}
 	}
 	return k.emit()
-}
-
-// yieldCells yields some cells of a row, in the order of the pattern.
-func (r *reading) yieldCells(cells []*pb.Cell) error {
-	for i, c := range cells {
-		if r.st.backward {
-			c = cells[len(cells)-1-i]
-		}
-		if err := r.cells.yieldCell(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
