@@ -177,63 +177,45 @@ func (o *op) sent() []byte {
 // after the other until one holds. HBase tests a condition and applies the edit in one step.
 func (st *statement) conditions(e *edit, args []drivers.Value) ([]*pb.Condition, error) {
 	t, p := st.table, st.Pattern()
-	family, columns := st.family()
-	if t.wide() && !p.Static {
-		qualifier := e.ops[0].qualifier
-		switch {
-		case p.Kind == schemas.PutIf && p.Absent:
-			return []*pb.Condition{cellIs(e.row, family, qualifier, nil)}, nil
-		case p.Kind == schemas.PutIf:
-			want := args[st.Layout.If]
-			is := []*pb.Condition{cellIs(e.row, family, qualifier, appendValue(nil, want))}
-			if want.IsNull() { // the column of an absent row is null too
-				is = append(is, cellIs(e.row, family, qualifier, nil))
-			}
-			return is, nil
-		}
-		return nil, nil
-	}
 	if p.Kind != schemas.PutIf {
 		return nil, nil
 	}
-	if p.Absent {
-		return st.absent(e, family)
+	family, _ := st.family()
+	wide := t.wide() && !p.Static
+	at := []byte(markerName) // the cell that says whether there is a row
+	if wide {
+		at = e.ops[0].qualifier
 	}
-	if p.Present {
-		there := cellIs(e.row, family, []byte(markerName), nil)
-		there.CompareType = pb.CompareType_NOT_EQUAL.Enum()
-		return []*pb.Condition{there}, nil
+	absent := cellIs(e.row, family, at, nil)
+	switch {
+	case p.Absent && !wide && len(t.added) > 0:
+		return nil, fmt.Errorf("table %s has columns that are counted up: %w", t.schema.Name, drivers.ErrUnsupported)
+	case p.Absent:
+		return []*pb.Condition{absent}, nil
+	case p.Present:
+		absent.CompareType = pb.CompareType_NOT_EQUAL.Enum()
+		return []*pb.Condition{absent}, nil
 	}
-	nulls := 0
-	for i := range p.If {
-		if args[st.Layout.If+i].IsNull() {
-			nulls++
+	want := args[st.Layout.If:][:len(p.If)]
+	var is *pb.Condition
+	switch {
+	case wide:
+		is = cellIs(e.row, family, at, appendValue(nil, want[0]))
+	case len(want) == 1 && want[0].IsNull():
+		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), nil)}, nil
+	case len(want) == 1:
+		is = cellIs(e.row, family, []byte(p.If[0].Name), appendValue(nil, want[0]))
+	default:
+		var all []*pb.Filter
+		for i, c := range p.If {
+			all = append(all, columnIs(family, c.Name, want[i]))
 		}
+		is = rowIs(e.row, family, allOf(all...))
 	}
-	if len(p.If) == 1 {
-		var value []byte
-		if nulls == 0 {
-			value = appendValue(nil, args[st.Layout.If])
-		}
-		return []*pb.Condition{cellIs(e.row, family, []byte(p.If[0].Name), value)}, nil
+	if slices.ContainsFunc(want, func(v drivers.Value) bool { return !v.IsNull() }) {
+		return []*pb.Condition{is}, nil
 	}
-	var all []*pb.Filter
-	for i, at := range st.conds {
-		all = append(all, columnIs(family, columns[at].Name, args[st.Layout.If+i]))
-	}
-	is := []*pb.Condition{rowIs(e.row, family, allOf(all...))}
-	if nulls == len(p.If) { // the columns of an absent row are null too
-		return append(is, cellIs(e.row, family, []byte(markerName), nil)), nil
-	}
-	return is, nil
-}
-
-// absent returns the condition that a row does not exist.
-func (st *statement) absent(e *edit, family string) ([]*pb.Condition, error) {
-	if len(st.table.added) == 0 {
-		return []*pb.Condition{cellIs(e.row, family, []byte(markerName), nil)}, nil
-	}
-	return nil, fmt.Errorf("table %s has columns that are counted up: %w", st.table.schema.Name, drivers.ErrUnsupported)
+	return []*pb.Condition{is, absent}, nil // the columns of an absent row are null too
 }
 
 // cellIs is the condition that a cell has the value, or that it is absent if

@@ -20,8 +20,6 @@ type statement struct {
 	out     []plan.Output // one for each of the pattern's columns
 	view    view          // the columns to read of each row
 	statics view          // the static columns to read of its partition
-	filters []int         // positions of the filtered columns in the family's columns
-	conds   []int         // positions of a put-if's columns in the family's columns
 	// backward is true if HBase reads from the last row or cell to the first.
 	backward bool
 	// from and to bound a part of a scan, as HBase row keys: from <= row < to. nil is no
@@ -71,7 +69,6 @@ func (st *statement) compileRead() error {
 		if at < 0 || c.Type.Collection() {
 			return fmt.Errorf("filter %s: HBase can compare only plain columns that are no collections", c.Name)
 		}
-		st.filters = append(st.filters, at)
 		need = append(need, at)
 	}
 	if p.Element == nil {
@@ -158,9 +155,6 @@ func (st *statement) compileWrite() error {
 			continue
 		}
 		st.write = append(st.write, operand{c, st.Layout.Columns + i})
-	}
-	for _, c := range p.If {
-		st.conds = append(st.conds, slices.Index(columns, c))
 	}
 	return nil
 }
