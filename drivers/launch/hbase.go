@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/tsuna/gohbase"
@@ -128,9 +127,16 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	conn.Close()
 	quiet := gohbase.Logger(slog.New(slog.DiscardHandler))
 	// gohbase's admin client cannot be closed, only its connections can.
-	var open connections
-	defer open.close()
-	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(open.dial))
+	ctx, closeAll := context.WithCancel(ctx)
+	defer closeAll()
+	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(
+		func(dialing context.Context, network, addr string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(dialing, network, addr)
+			if err == nil {
+				context.AfterFunc(ctx, func() { conn.Close() })
+			}
+			return conn, err
+		}))
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
 	ready, cancel := context.WithTimeout(ctx, probeAtMost(nodes))
@@ -138,10 +144,11 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 	if err := servesRegions(ready, admin, nodes); err != nil {
 		return err
 	}
-	if _, err := probeThere(ready, admin); err != nil {
-		return err
+	there, err := probeThere(ready, admin)
+	if err == nil && there { // a probe that was killed has left the table
+		err = dropProbe(ctx, admin)
 	}
-	if err := dropProbe(ctx, admin); err != nil { // a killed probe may have left the table
+	if err != nil {
 		return err
 	}
 	families := map[string]map[string]string{probeFamily: nil}
@@ -149,30 +156,6 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
 		return fmt.Errorf("create table %s: %w", probeTable, err)
 	}
 	return errors.Join(writeProbe(ctx, client), dropProbe(ctx, admin))
-}
-
-// connections are the connections that a dialer has opened.
-type connections struct {
-	mu  sync.Mutex
-	all []net.Conn
-}
-
-func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.all = append(c.all, conn)
-	}
-	return conn, err
-}
-
-func (c *connections) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.all {
-		conn.Close()
-	}
 }
 
 // statusCall adds a context to gohbase's call.
@@ -244,20 +227,11 @@ func probeThere(ctx context.Context, admin gohbase.AdminClient) (bool, error) {
 	return len(found) > 0, err
 }
 
+// dropProbe drops the table. A process that was killed between disable and delete left it disabled.
 func dropProbe(ctx context.Context, admin gohbase.AdminClient) error {
-	there, err := probeThere(ctx, admin)
-	if err != nil || !there {
-		return err
-	}
-	if err := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable))); err != nil {
-		// A process that was killed between disable and delete left the table disabled.
-		if drop := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); drop == nil {
-			return nil
-		}
-		return fmt.Errorf("disable table %s: %w", probeTable, err)
-	}
+	disable := admin.DisableTable(hrpc.NewDisableTable(ctx, []byte(probeTable)))
 	if err := admin.DeleteTable(hrpc.NewDeleteTable(ctx, []byte(probeTable))); err != nil {
-		return fmt.Errorf("drop table %s: %w", probeTable, err)
+		return fmt.Errorf("drop table %s: %w", probeTable, errors.Join(disable, err))
 	}
 	return nil
 }
