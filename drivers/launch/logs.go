@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,22 +20,21 @@ func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n)
 // logTail returns the last few lines that a node has logged since its start, for an
 // error.
 func (in *Instance) logTail(n *Node) string {
-	const lines, most = 5, 64 << 10 // it reads at most the last 64 KiB
 	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
 	}
 	defer f.Close()
-	end, err := f.Seek(0, io.SeekEnd)
+	since := io.NewSectionReader(f, n.logFrom, math.MaxInt64-n.logFrom)
+	err = seekLast(since, 5)
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(since)
+	}
 	if err != nil {
 		return err.Error()
 	}
-	from := max(n.logFrom, end-most)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, end-from))
-	if err != nil {
-		return err.Error()
-	}
-	return tail(string(text), lines)
+	return strings.TrimSpace(string(text))
 }
 
 // Log prints a node's log ("" is the first node), or its last lines (0: all). With follow it also
@@ -70,29 +71,23 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 
 // seekLast puts a file to where its last lines begin.
 func seekLast(f io.ReadSeeker, lines int) error {
-	at, err := f.Seek(0, io.SeekEnd)
-	var b [4 << 10]byte
-	for ends := 0; err == nil && at > 0; {
-		part := b[:min(at, int64(len(b)))]
-		at -= int64(len(part))
-		if _, err = f.Seek(at, io.SeekStart); err != nil {
-			break
-		}
-		if _, err = io.ReadFull(f, part); err != nil {
-			break
-		}
-		for i := len(part) - 1; i >= 0; i-- {
-			if part[i] != '\n' {
-				ends = max(ends, 1) // the last line may have no end
-			} else if ends++; ends > lines {
-				_, err = f.Seek(at+int64(i)+1, io.SeekStart)
-				return err
-			}
+	var begins []int64 // of the last lines
+	var err error
+	at := int64(0)
+	for r := bufio.NewReader(f); err == nil; {
+		var line string
+		if line, err = r.ReadString('\n'); line != "" {
+			begins = append(begins, at)
+			begins = begins[max(0, len(begins)-lines):]
+			at += int64(len(line))
 		}
 	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
+	if err == io.EOF && len(begins) > 0 {
+		at = begins[0]
+	} else if err != io.EOF {
+		return err
 	}
+	_, err = f.Seek(at, io.SeekStart)
 	return err
 }
 
