@@ -65,13 +65,13 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	place, snitch, err := in.place(dir, n)
+	rackdc, snitch, replicas, err := in.place(dir, n)
 	if err != nil {
 		return command{}, err
 	}
 	yaml, err := writeConfig(dir, "cassandra.yaml", "cassandra.yaml.tmpl", map[string]any{
 		"Certificate": certificate, "Snitch": snitch, "Options": in.options(),
-		"Nodes": place.nodes, "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
+		"Nodes": replicas, "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
 		"Seed": "127.0.0.1",
 		"Data": filepath.Join(dir, "data"), "CommitLog": filepath.Join(dir, "commitlog"),
 		"Hints": filepath.Join(dir, "hints"), "SavedCaches": filepath.Join(dir, "saved_caches"),
@@ -89,34 +89,23 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	}
 	flags := append(flagsOf("cassandra"), collector,
 		"-Dcassandra.config="+fileURL(yaml), "-Dcassandra.storagedir="+dir, "-Dlogback.configurationFile="+fileURL(logback),
-		"-Dcassandra-rackdc.properties="+fileURL(place.file))
+		"-Dcassandra-rackdc.properties="+fileURL(rackdc))
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 
-// place is the datacenter and rack of a node.
-type place struct {
-	nodes int    // nodes of its datacenter
-	file  string // has its datacenter and rack for the snitch
-}
-
-// place writes the file with a node's datacenter and rack, and returns the snitch that
-// reads it. Without Datacenters it is SimpleSnitch, for which all nodes are in datacenter1.
-func (in *Instance) place(dir string, n *Node) (place, string, error) {
-	dcs, count, at := max(in.state.Datacenters, 1), len(in.state.Nodes), 0
-	for i := range in.state.Nodes {
-		if in.state.Nodes[i].Name == n.Name {
-			at = i
-		}
-	}
-	p := place{nodes: (count - at%dcs + dcs - 1) / dcs}
-	var err error
-	p.file, err = writeConfig(dir, "cassandra-rackdc.properties", "cassandra-rackdc.properties.tmpl", map[string]any{
+// place writes the file with a node's datacenter and rack. It returns the snitch that reads it, and the number of nodes
+// in that datacenter. Without Datacenters it is SimpleSnitch, for which all nodes are in datacenter1.
+func (in *Instance) place(dir string, n *Node) (file, snitch string, nodes int, err error) {
+	dcs, count := max(in.state.Datacenters, 1), len(in.state.Nodes)
+	at := slices.IndexFunc(in.state.Nodes, func(other Node) bool { return other.Name == n.Name })
+	file, err = writeConfig(dir, "cassandra-rackdc.properties", "cassandra-rackdc.properties.tmpl", map[string]any{
 		"DC": at%dcs + 1, "Rack": at/dcs + 1,
 	})
-	if in.state.Datacenters == 0 {
-		return p, "SimpleSnitch", err
+	snitch = "SimpleSnitch"
+	if in.state.Datacenters > 0 {
+		snitch = "GossipingPropertyFileSnitch"
 	}
-	return p, "GossipingPropertyFileSnitch", err
+	return file, snitch, (count - at%dcs + dcs - 1) / dcs, err
 }
 
 // defaultOptions are options that the user may replace. The first two are as in the yaml that

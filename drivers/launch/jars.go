@@ -93,7 +93,8 @@ func fetch(ctx context.Context, dir string, pom []byte, list string) error {
 
 // download makes a folder and has mvn copy the pom's runtime dependencies to it. Maven
 // takes options for its JVM from the folder .mvn next to the pom, or else from the nearest
-// .mvn above, which may be anybody's. So download creates an empty .mvn next to the pom.
+// .mvn above, which may be anybody's. So download creates an empty .mvn next to the pom. With -C mvn refuses jars
+// with a wrong checksum. With -U it requests jars again that an earlier attempt did not find.
 func download(ctx context.Context, dir string, pom []byte) error {
 	if err := os.MkdirAll(filepath.Join(dir, ".mvn"), 0o700); err != nil {
 		return err
@@ -102,17 +103,11 @@ func download(ctx context.Context, dir string, pom []byte) error {
 	if err := os.WriteFile(pomFile, pom, 0o600); err != nil {
 		return err
 	}
-	return maven(ctx, pomFile, dir)
-}
-
-// maven makes mvn copy the pom's runtime dependencies to a folder. With -C mvn refuses jars
-// with a wrong checksum. With -U it requests jars again that an earlier attempt did not find.
-func maven(ctx context.Context, pom, dir string) error {
 	mvn, err := findMaven()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, mvn, "-B", "-C", "-U", "-ntp", "-Dstyle.color=never", "-f", pom,
+	cmd := exec.CommandContext(ctx, mvn, "-B", "-C", "-U", "-ntp", "-Dstyle.color=never", "-f", pomFile,
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second // a mvn script that is killed leaves its JVM with the output open
