@@ -137,34 +137,24 @@ func races(s *suite) {
 func ties(t testing.TB, open Open) {
 	c := begin(t, open, "rows.yaml").client()
 	for i := range 100 {
-		k := i % 3
-		c.write("put_a", "p", k, fmt.Sprint("old", i))
-		c.write("drop", "p", k)
+		k, v := i%3, fmt.Sprint(i)
+		c.write("put_a", "p", k, "old")
 		if i%10 == 0 {
-			c.expect(nil, "several", "p", list{k})
+			c.write("drop_all", "p")
+			c.expect(nil, "all", "p")
 		}
-		c.write("put_a", "p", k, fmt.Sprint(i))
-		c.expect([]string{row(k, fmt.Sprint(i))}, "several", "p", list{k})
+		c.write("drop", "p", k)
+		c.write("put_a", "p", k, nil)
+		c.write("put_a", "p", k, "z")
+		c.write("put_a", "p", k, v) // the smaller value, at the same time
+		c.expect([]string{row(k, v)}, "several", "p", list{k})
+		c.write("drop", "p", k) // a row is moved away and back
+		c.write("put_a", "p", k, v)
+		c.expect([]string{row(k, v)}, "several", "p", list{k})
 	}
 	c.write("drop_all", "p")
 	c.write("put_a", "p", 2, "after a partition")
 	c.expect([]string{row(2, "after a partition")}, "all", "p")
-	c.write("put_a", "p", 2, "z")
-	c.write("put_a", "p", 2, "a") // the smaller value, at the same time
-	c.expect([]string{"2 a"}, "all", "p")
-	c.write("put_a", "p", 2, nil)
-	c.write("put_a", "p", 2, "after null")
-	c.write("drop_all", "p")
-	c.expect(nil, "all", "p")
-	// A row is deleted and put again, as when a message is moved away and back.
-	for range 50 {
-		c.write("put_a", "q", 1, "m")
-		c.write("drop", "p", 1)
-		c.write("put_a", "p", 1, "m")
-		c.write("drop", "q", 1)
-	}
-	c.expect([]string{"1 m"}, "all", "p")
-	c.expect(nil, "all", "q")
 }
 
 // ReadOnly tests the contract of a store that is open for reading only. It applies a

@@ -131,7 +131,9 @@ func traces(t testing.TB, open Open) {
 	if !ok {
 		t.Skip("the store is no Tracer")
 	}
-	numbered(c, "p", 10)
+	for k := 1; k <= 10; k++ {
+		c.write("put_a", "p", k, "v")
+	}
 	for k := 1; k <= 4; k++ {
 		c.write("drop", "p", k)
 	}

@@ -16,40 +16,6 @@ var (
 	someTimeUUID = [16]byte{0x13, 0x81, 0x40, 0x00, 0x1d, 0xd2, 0x11, 0xb2, 0x80, 15: 7}
 )
 
-// numbered puts rows 1 to n into a partition; their column a is x in every
-// third row and y in the others.
-func numbered(c *client, p string, n int) {
-	for k := 1; k <= n; k++ {
-		c.write("put_a", p, k, mark(k))
-	}
-}
-
-func mark(k int) string {
-	if k%3 == 0 {
-		return "x"
-	}
-	return "y"
-}
-
-// refused tests calls that no pattern has. They fail and change nothing.
-func refused(s *suite) {
-	c := s.client()
-	c.write("put_a", "refused", 1, "kept")
-	st := c.statement("put_a")
-	if _, err := c.session.Write(c.ctx, st, []drivers.Value{drivers.Text("refused")}); err == nil {
-		c.Errorf("a put with too few arguments returned no error")
-	}
-	if _, err := c.session.Write(c.ctx, c.statement("all"), []drivers.Value{drivers.Text("refused")}); err == nil {
-		c.Errorf("a slice that was run by Write returned no error")
-	}
-	never := func([]drivers.Value) error { return errors.New("a write yields no rows") }
-	if err := c.session.Read(c.ctx, st, []drivers.Value{drivers.Text("refused"), drivers.Int(1), drivers.Text("x")},
-		never); err == nil {
-		c.Errorf("a put that was run by Read returned no error")
-	}
-	c.expect([]string{"1 kept"}, "all", "refused")
-}
-
 // splits tests scans in parts: together they yield each row once.
 func splits(t testing.TB, open Open) {
 	c := begin(t, open, "nested.yaml").client()
