@@ -135,7 +135,7 @@ func (in *Instance) options() (lines []string) {
 
 // probe reads, through each node, a row that has a replica on every node, at the
 // consistency level that needs all of them. It succeeds when every node sees all others.
-func (cassandra) probe(ctx context.Context, in *Instance, nodes []Node) error {
+func (cassandra) probe(ctx context.Context, in *Instance, nodes []*Node) error {
 	var as *login
 	if in.state.Auth {
 		var err error

@@ -24,7 +24,7 @@ type engine interface {
 	command(in *Instance, n *Node) (command, error)
 	// probe checks once whether the nodes of an instance serve. All of them must be
 	// running.
-	probe(ctx context.Context, in *Instance, nodes []Node) error
+	probe(ctx context.Context, in *Instance, nodes []*Node) error
 }
 
 // Facts are constants of an engine.

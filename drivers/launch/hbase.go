@@ -105,7 +105,7 @@ const (
 // probeAtMost bounds one probe of a master that may not be ready. gohbase doubles
 // its pauses, up to seconds in which the master becomes ready. A new probe sends its request immediately. On
 // a busy machine an answer takes longer, so the bound grows with the youngest node's age.
-func probeAtMost(nodes []Node) time.Duration {
+func probeAtMost(nodes []*Node) time.Duration {
 	youngest := time.Time{}
 	for _, n := range nodes {
 		if n.Process.Started.After(youngest) {
@@ -117,7 +117,7 @@ func probeAtMost(nodes []Node) time.Duration {
 
 // probe creates a table, writes to it, reads the row and drops the table. The master
 // reports that it is initialized long before that works.
-func (hbase) probe(ctx context.Context, _ *Instance, nodes []Node) error {
+func (hbase) probe(ctx context.Context, _ *Instance, nodes []*Node) error {
 	quorum := nodes[0].Address
 	// gohbase would wait for a missing ZooKeeper forever.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
@@ -168,7 +168,7 @@ func (c statusCall) Context() context.Context { return c.ctx }
 
 // servesRegions reads from the master whether every region server process has
 // reported to it.
-func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []Node) error {
+func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []*Node) error {
 	answer, err := admin.(gohbase.RPCClient).SendRPC(statusCall{hrpc.NewClusterStatus(), ctx})
 	if err != nil {
 		return fmt.Errorf("read the region servers of the master: %w", err)

@@ -273,7 +273,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 	var last error
 	for {
 		attempt, stop := context.WithTimeout(ctx, probeTimeout)
-		last = in.probe(attempt, nodes)
+		last = in.engine.probe(attempt, in, nodes)
 		stop()
 		if last == nil {
 			return nil
@@ -298,14 +298,6 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 }
 
 var errSlow = errors.New("not ready in time")
-
-func (in *Instance) probe(ctx context.Context, nodes []*Node) error {
-	var now []Node
-	for _, n := range nodes {
-		now = append(now, *n)
-	}
-	return in.engine.probe(ctx, in, now)
-}
 
 // running returns the nodes whose process runs, and stopped the others.
 func (in *Instance) running() []*Node { return in.nodes(true) }

@@ -34,7 +34,7 @@ func faked(c cassandra) Facts {
 	return f
 }
 
-func (s sleeper) probe(_ context.Context, _ *Instance, nodes []Node) error {
+func (s sleeper) probe(_ context.Context, _ *Instance, nodes []*Node) error {
 	for _, n := range nodes {
 		log, err := os.ReadFile(filepath.Join(s.dir, n.Name, "log"))
 		if err != nil {
@@ -52,7 +52,7 @@ type never struct{ cassandra }
 
 func (n never) facts() Facts { return faked(n.cassandra) }
 
-func (never) probe(context.Context, *Instance, []Node) error { return errors.New("not yet") }
+func (never) probe(context.Context, *Instance, []*Node) error { return errors.New("not yet") }
 
 // fakeJava puts a java on the PATH that is asked for its version or else runs a
 // line of shell, and a mvn that fetches one jar.
