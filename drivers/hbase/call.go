@@ -50,12 +50,10 @@ func (s *sender) Take() drivers.Cost {
 // send sends a call and waits for its answer, at most for the timeout. If batching is on, gohbase may put a get, put or
 // delete into one request with the calls of other goroutines.
 func (s *sender) send(ctx context.Context, c *call) error {
-	defer s.begin(ctx, c)(nil)
-	var as hrpc.Call = c
-	if c.sent = s.batched && c.batchable; c.sent { // gohbase's own goroutine will send it
-		as = batchable{c, anyBatchable}
-	}
-	if _, err := s.rpc.SendRPC(as); err != nil {
+	defer s.begin(ctx, c)()
+	c.together = s.batched && c.batchable
+	c.sent = c.together // gohbase's own goroutine will send it
+	if _, err := s.rpc.SendRPC(c); err != nil {
 		return explain(ctx, c, err)
 	}
 	s.answered(c)
@@ -68,10 +66,10 @@ func (s *sender) sendTogether(ctx context.Context, calls []*call) (done int, err
 	if len(calls) == 0 {
 		return 0, nil
 	}
-	defer s.begin(ctx, calls...)(nil)
+	defer s.begin(ctx, calls...)()
 	batch := make([]hrpc.Call, len(calls))
 	for i, c := range calls {
-		c.sent, batch[i] = true, batchable{c, anyBatchable} // gohbase's own goroutine will send it
+		c.together, c.sent, batch[i] = true, true, c // gohbase's own goroutine will send it
 	}
 	results, ok := s.client.SendBatch(calls[0].ctx, batch)
 	if ok {
@@ -121,7 +119,7 @@ func (s *sender) answered(calls ...*call) {
 
 // begin counts a request that is about to be sent. Its calls end after the timeout: gohbase itself would look for a
 // region forever. The function ends them before that.
-func (s *sender) begin(ctx context.Context, calls ...*call) context.CancelCauseFunc {
+func (s *sender) begin(ctx context.Context, calls ...*call) context.CancelFunc {
 	timeout, cost := s.timeout, drivers.Cost{Calls: 1}
 	if first := calls[0]; first.again {
 		cost = drivers.Cost{Retries: 1}
@@ -130,58 +128,39 @@ func (s *sender) begin(ctx context.Context, calls ...*call) context.CancelCauseF
 		}
 	}
 	s.count(cost)
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(timeout, func() { cancel(errTimeout) })
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	for _, c := range calls {
 		c.ctx, c.stop = ctx, cancel
 	}
-	return func(cause error) {
-		timer.Stop()
-		cancel(cause)
-	}
+	return cancel
 }
-
-// batchable is a call that gohbase may batch. gohbase recognizes such calls by
-// a method that only its own calls have.
-type batchable struct {
-	*call
-	hrpc.Batchable
-}
-
-// anyBatchable provides that method. gohbase never sends this call.
-var anyBatchable hrpc.Batchable = func() *hrpc.Get {
-	g, err := hrpc.NewGet(context.Background(), nil, nil)
-	if err != nil {
-		panic(err) // only options can make NewGet fail, and there are none
-	}
-	return g
-}()
 
 // call is one request to a region server or to the master. It implements gohbase's
 // interface for calls: gohbase finds the region, sends the request and waits.
 // gohbase's own calls lack what this driver needs: several kinds of mutation at once,
 // nonces, a limit on rows, conditions on several columns, table descriptors.
 type call struct {
-	ctx        context.Context
-	method     string // of HBase's service
-	table, key []byte // gohbase finds the region by them
-	region     hrpc.RegionInfo
-	request    proto.Message
-	place      *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
-	cells      []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
-	response   proto.Message
-	result     chan hrpc.RPCResult
+	*hrpc.Get // has the table and the row by which gohbase finds the region; gohbase batches only calls of its own kinds
 
-	batchable bool                    // gohbase may put it into one request with other calls
-	once      bool                    // it must not be sent twice, because it could take effect twice
-	readsRow  bool                    // it changes a row that HBase reads first
-	again     bool                    // it repeats one that HBase has refused, and ends at its deadline if it has one
-	deadline  time.Time               // of all attempts
-	sent      bool                    // it was sent
-	sendings  int64                   // how often gohbase has sent it
-	answered  bool                    // a response arrived, not an exception
-	conn      hrpc.RegionClient       // the connection it was last sent over
-	stop      context.CancelCauseFunc // ends ctx
+	ctx      context.Context
+	method   string // of HBase's service
+	request  proto.Message
+	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
+	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
+	response proto.Message
+
+	batchable bool               // gohbase may put it into one request with other calls
+	together  bool               // gohbase is to do so, if it is batchable
+	once      bool               // it must not be sent twice, because it could take effect twice
+	readsRow  bool               // it changes a row that HBase reads first
+	again     bool               // it repeats one that HBase has refused, and ends at its deadline if it has one
+	deadline  time.Time          // of all attempts
+	sent      bool               // it was sent
+	sendings  int64              // how often gohbase has sent it
+	answered  bool               // a response arrived, not an exception
+	lost      bool               // it must not be sent again, and its answer is lost
+	conn      hrpc.RegionClient  // the connection it was last sent over
+	stop      context.CancelFunc // ends ctx
 }
 
 var _ hrpc.Call = (*call)(nil)
@@ -193,9 +172,11 @@ var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
 // newCall returns a call to the region of a row.
 func newCall(method string, table, key []byte, request, response proto.Message) *call {
-	return &call{
-		method: method, table: table, key: key, request: request, response: response, result: make(chan hrpc.RPCResult, 1),
+	get, err := hrpc.NewGet(context.Background(), table, key)
+	if err != nil {
+		panic(err) // only options can make NewGet fail, and there are none
 	}
+	return &call{Get: get, method: method, request: request, response: response}
 }
 
 // newGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
@@ -209,23 +190,17 @@ func newGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 	return c
 }
 
-// Table implements hrpc.Call, as do the methods below.
-func (c *call) Table() []byte { return c.table }
-
-// Name returns the method of HBase's service.
+// Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
 func (c *call) Name() string { return c.method }
 
 // Description returns what traces and metrics call it.
 func (c *call) Description() string { return c.method }
 
-// Key returns the row that the call is sent to.
-func (c *call) Key() []byte { return c.key }
-
 // Context returns what ends the call.
 func (c *call) Context() context.Context { return c.ctx }
 
-// Region returns the region that the call is sent to.
-func (c *call) Region() hrpc.RegionInfo { return c.region }
+// SkipBatch reports whether gohbase sends the call by itself.
+func (c *call) SkipBatch() bool { return !c.together }
 
 // SetRegion is called each time before gohbase sends the call. It ends a call that
 // must not take effect twice if the server may have executed it: a response could
@@ -233,9 +208,11 @@ func (c *call) Region() hrpc.RegionInfo { return c.region }
 // server has refused the call, and gohbase may send it again.
 func (c *call) SetRegion(r hrpc.RegionInfo) {
 	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
-		c.stop(errLost)
+		c.lost = true
+		c.stop()
 	}
-	c.region, c.conn = r, r.Client()
+	c.Get.SetRegion(r)
+	c.conn = r.Client()
 }
 
 // ToProto returns the request for the region.
@@ -243,7 +220,7 @@ func (c *call) ToProto() proto.Message {
 	c.sent = true
 	c.sendings++
 	if c.place != nil {
-		c.place.Type, c.place.Value = regionName, c.region.Name()
+		c.place.Type, c.place.Value = regionName, c.Region().Name()
 	}
 	return c.request
 }
@@ -302,9 +279,6 @@ func (c *call) found() []*pb.Cell {
 	}
 	return nil
 }
-
-// ResultChan returns where gohbase puts the outcome.
-func (c *call) ResultChan() chan hrpc.RPCResult { return c.result }
 
 // The first and the longest pause before a change of one row is sent again. gohbase, too,
 // begins with 16 ms when it sends other calls again.

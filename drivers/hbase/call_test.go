@@ -119,7 +119,8 @@ func TestErrors(t *testing.T) {
 		{gohbase.TableNotFound, true, nil, drivers.ErrUnknown, "apply its schema first"},
 		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
 	} {
-		call := &call{ctx: t.Context(), sent: true, method: "Get"}
+		call := newCall("Get", []byte("t"), nil, nil, nil)
+		call.ctx, call.sent = t.Context(), true
 		if c.write {
 			call.method = "Mutate"
 		}

@@ -89,7 +89,6 @@ func (e *javaError) tooLarge() bool {
 // explain returns the error of a failed call. It is drivers.ErrUnknown for a write
 // that may have been applied. ctx is the caller's context.
 func explain(ctx context.Context, c *call, err error) error {
-	cause := context.Cause(c.ctx)
 	switch j := asJava(err); {
 	case j != nil && j.tooLarge():
 		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
@@ -98,13 +97,15 @@ func explain(ctx context.Context, c *call, err error) error {
 	case j != nil:
 		err = j
 	case errors.Is(err, gohbase.TableNotFound):
-		return fmt.Errorf("HBase has no table %s: apply its schema first", c.table)
+		return fmt.Errorf("HBase has no table %s: apply its schema first", c.Table())
 	case errors.Is(err, gohbase.ErrClientClosed):
 		err = drivers.ErrClosed
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case errors.Is(cause, errLost), errors.Is(cause, errTimeout):
-		err = cause
+	case c.lost:
+		err = errLost
+	case errors.Is(context.Cause(c.ctx), errTimeout):
+		err = errTimeout
 	}
 	if c.sent && c.writes() {
 		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)

@@ -173,8 +173,8 @@ func (t *tally) count(c *call, requests int64) {
 	}
 	w := &t.all[len(t.all)-1]
 	w.Requests += requests
-	if c.region != nil {
-		t.regions[string(c.region.Name())] = true
+	if c.Region() != nil {
+		t.regions[string(c.Region().Name())] = true
 		w.Nodes = int64(len(t.regions))
 	}
 	if c.method == "Get" && len(c.found()) > 0 {

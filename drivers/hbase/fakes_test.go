@@ -79,9 +79,6 @@ func (c *fakeConn) Dial(context.Context) error { return c.failed }
 type sendFunc func(c *call) error
 
 func (f sendFunc) SendRPC(c hrpc.Call) (proto.Message, error) {
-	if b, ok := c.(batchable); ok {
-		return nil, f(b.call)
-	}
 	return nil, f(c.(*call))
 }
 

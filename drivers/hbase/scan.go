@@ -250,7 +250,7 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 			}
 		}
 		if !inRegion {
-			return s.nextRegion(c.region.StartKey(), c.region.StopKey()), nil
+			return s.nextRegion(c.Region().StartKey(), c.Region().StopKey()), nil
 		}
 		if limit == 0 || s.rows == 0 {
 			return true, nil
