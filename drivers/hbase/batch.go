@@ -68,7 +68,7 @@ func wave(steps []step, parallel bool) []step {
 	var hashes []uint64
 	for i := range steps {
 		s := &steps[i]
-		if s.search != nil {
+		if s.edit == nil {
 			return steps[:max(i, 1)]
 		}
 		row := maphash.Bytes(rowSeed, s.edit.table) ^ maphash.Bytes(rowSeed, s.edit.row)
@@ -103,7 +103,7 @@ func together(steps []step) int {
 	size := 0
 	for i := range steps {
 		s := &steps[i]
-		if s.search != nil || len(s.conditions) > 0 || i == maxTogether {
+		if s.edit == nil || len(s.conditions) > 0 || i == maxTogether {
 			return max(i, 1)
 		}
 		if size += s.bytes; size > maxMulti || s.edit.mutations() != 1 || !bytes.Equal(s.edit.table, steps[0].edit.table) {
@@ -115,8 +115,13 @@ func together(steps []step) int {
 
 // runGroup applies steps that one multi can hold.
 func (s *session) runGroup(ctx context.Context, group []step) (done int, err error) {
-	if len(group) == 1 {
-		if err := s.runStep(ctx, &group[0]); err != nil {
+	if step := &group[0]; len(group) == 1 {
+		if step.edit == nil {
+			err = step.st.Named(s.deleteFound(ctx, step.st, step.args))
+		} else {
+			_, _, err = s.applyIf(ctx, step.edit, step.conditions)
+		}
+		if err != nil {
 			return 0, err
 		}
 		return 1, nil
@@ -128,30 +133,10 @@ func (s *session) runGroup(ctx context.Context, group []step) (done int, err err
 	return s.sendTogether(ctx, calls)
 }
 
-func (s *session) runStep(ctx context.Context, step *step) error {
-	if step.search != nil {
-		return step.search.Named(s.deleteFound(ctx, step.search, step.args))
-	}
-	_, _, err := s.applyIf(ctx, step.edit, step.conditions)
-	return err
-}
-
 var rowSeed = maphash.MakeSeed()
 
 // maxJoined is how many bytes of arguments the parts of one step have at most together.
 const maxJoined = 2 << 20
-
-func (st *statement) class() class {
-	switch {
-	case st.Pattern().Kind == schemas.PutIf:
-		return dependsOnCells
-	case st.deletesRow():
-		return deletesRows
-	case st.Pattern().Kind == schemas.Add:
-		return addsToCells
-	}
-	return writesCells
-}
 
 // steps makes steps of the parts of a batch. All parts are checked before the first is sent.
 func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
@@ -162,7 +147,7 @@ func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 		}
 	}
 	for i := range steps {
-		if steps[i].search == nil {
+		if steps[i].edit != nil {
 			steps[i].edit.mergeChanges()
 		}
 	}
@@ -172,7 +157,7 @@ func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 // addStep adds a part of a batch to its steps: it joins the last one if it can.
 func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 	if st.searches() {
-		return append(steps, step{search: st, args: part.Args}), nil
+		return append(steps, step{st: st, args: part.Args}), nil
 	}
 	e, err := st.edit(part.Args)
 	if err == nil {
@@ -181,7 +166,7 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := step{edit: e, kinds: 1 << part.Part, class: st.class()}
+	next := step{st: st, edit: e, kinds: 1 << part.Part}
 	for i := range part.Args {
 		next.bytes += part.Args[i].Size()
 	}
@@ -198,9 +183,16 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 
 // joins reports whether the next step can be part of this one.
 func (last *step) joins(next *step) bool {
-	return last.search == nil && last.class == next.class && next.class != dependsOnCells &&
-		last.bytes+next.bytes <= maxJoined && bytes.Equal(last.edit.table, next.edit.table) &&
-		bytes.Equal(last.edit.row, next.edit.row)
+	return last.edit != nil && last.st.shares(next.st) && last.bytes+next.bytes <= maxJoined &&
+		bytes.Equal(last.edit.table, next.edit.table) && bytes.Equal(last.edit.row, next.edit.row)
+}
+
+// shares reports whether one edit can have both writes. It has one condition at most. A deletion of the row also
+// deletes what the edit writes to it.
+func (st *statement) shares(other *statement) bool {
+	p, q := st.Pattern().Kind, other.Pattern().Kind
+	return p != schemas.PutIf && q != schemas.PutIf && (p == schemas.Add) == (q == schemas.Add) &&
+		st.deletesRow() == other.deletesRow()
 }
 
 // checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts at once.

@@ -133,12 +133,8 @@ func kindOf(o op) int {
 
 // mutations returns how many mutations of HBase the edit consists of.
 func (e *edit) mutations() (n int) {
-	var seen [addToCell + 1]bool
-	for i := range e.ops {
-		seen[e.ops[i].action] = true
-	}
 	for _, k := range mutationKinds {
-		if slices.ContainsFunc(k.actions, func(a action) bool { return seen[a] }) {
+		if slices.ContainsFunc(e.ops, func(o op) bool { return slices.Contains(k.actions, o.action) }) {
 			n++
 		}
 	}

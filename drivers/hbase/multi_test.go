@@ -58,7 +58,7 @@ func TestMultiFails(t *testing.T) {
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
 func TestSearchAlone(t *testing.T) {
-	if n := together([]step{{search: &statement{}}}); n != 1 {
+	if n := together([]step{{}}); n != 1 {
 		t.Errorf("one multi holds %d steps, want 1", n)
 	}
 }

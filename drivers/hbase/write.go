@@ -67,25 +67,13 @@ func (st *statement) added(c *call) (row []drivers.Value, err error) {
 // step is one request of a batch that is not atomic. Consecutive parts that write the same
 // HBase row share a step if they can share an edit.
 type step struct {
-	edit       *edit
+	st         *statement // that of its first part
+	edit       *edit      // nil if the part must find what it deletes
+	args       []drivers.Value
 	kinds      uint64 // the members of the batch's parts that it runs, a bit each
 	conditions []*pb.Condition
-	class      class
 	bytes      int
-
-	search *statement // a part that must find what it deletes; nil if the step has an edit
-	args   []drivers.Value
 }
-
-// class is a group of writes. Only writes of the same class can share an edit.
-type class uint8
-
-const (
-	writesCells class = iota
-	deletesRows       // in one edit, HBase would also delete what other parts write to the row
-	addsToCells
-	dependsOnCells // the write has a condition, so it shares its edit with no other
-)
 
 // edit returns the edit of a write of one row.
 func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
