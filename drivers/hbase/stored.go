@@ -271,23 +271,11 @@ func (a *admin) read(name, prefix string, there map[string]TableDescription) (*s
 	if err != nil {
 		return nil, err
 	}
-	dropIndexes(sch)
 	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err
 	}
 	return l.withFamilies(families), nil
-}
-
-// dropIndexes removes the indexes, and the tables of their entries, which an earlier mailbench made.
-func dropIndexes(s *schemas.Schema) {
-	for _, t := range slices.Clone(s.Tables) {
-		for _, x := range t.Indexes {
-			entries := strings.ReplaceAll(t.Name, ".", "_") + "_" + x.Name
-			s.Tables = slices.DeleteFunc(s.Tables, func(t *schemas.Table) bool { return t.Name == entries })
-		}
-		t.Indexes = nil
-	}
 }
 
 // NotThere implements plan.Place. The error names the namespaces that exist, and what names of tables begin with, up
