@@ -12,23 +12,23 @@ import (
 // boundRules are about what grows without end, in the store and in what is read.
 var boundRules = []*Rule{{
 	ID: "unbounded-partition", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if col := growing(t, 0); col != nil && !c.ends(t) {
 			c.atTable(t, "partition (%s) grows without bound: each new %s adds rows", names(t.Partition), col.Name)
 		}
-	},
+	}),
 }, {
 	ID: "unbounded-row", Severity: Warning, Engines: []string{hbase},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		n := c.rowColumns(t)
 		if col := growing(t, n-len(t.Partition)); col != nil && !c.ends(t) {
 			c.atTable(t, "HBase row (%s) grows without bound: each new %s adds a cell",
 				names(t.Key()[:n]), col.Name)
 		}
-	},
+	}),
 }, {
 	ID: "growth-unknown", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || c.ends(t) {
 			return
 		}
@@ -39,11 +39,10 @@ var boundRules = []*Rule{{
 				return
 			}
 		}
-	},
+	}),
 }, {
 	ID: "unbounded-read", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
 		if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
 			f := c.atPattern(p, "reads rows of %s without a limit, and each new %s adds rows", p.Table.Name, col.Name)
@@ -51,11 +50,10 @@ var boundRules = []*Rule{{
 				f.Severity = Note // how many of them have the value of the index is not known
 			}
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "filter-reads-more", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice, schemas.Scan},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		a := accessOf(p)
 		if c.schema.Native == hbase && indexOf(p) != nil && !indexOf(p).OverKeys() { // HBase has no such index
 			a.dropped = p.Filter
@@ -63,21 +61,20 @@ var boundRules = []*Rule{{
 		if len(a.dropped) > 0 && (p.Kind == schemas.Slice || len(a.indexes) > 0) && !c.onlyFallback(p) {
 			c.atFilter(p, "scans rows of %s and filters them by %s", p.Table.Name, names(a.dropped))
 		}
-	},
+	}, schemas.Slice, schemas.Scan),
 }, {
 	ID: "large-delete", Severity: Note, Engines: []string{hbase},
-	kinds: []schemas.PatternKind{schemas.Delete},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(p.Table) {
 			c.atPattern(p, "reads and deletes all HBase rows of %s with the key prefix (%s)", p.Table.Name, names(p.By))
 		}
-	},
+	}, schemas.Delete),
 }}
 
 // cellRules are about single values: how large they can be, and how they grow.
 var cellRules = []*Rule{{
 	ID: "content-in-one-cell", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		var whole []*schemas.Column
 		what := ""
 		for _, col := range slices.Concat(t.Static, t.Columns) {
@@ -97,10 +94,10 @@ var cellRules = []*Rule{{
 				f.Severity = Note // nothing says that it is content
 			}
 		}
-	},
+	}),
 }, {
 	ID: "list-reads-content", Severity: Warning,
-	check: func(c *checker) {
+	run: func(c *checker) {
 		said := make(map[*schemas.Table]int)
 		for _, p := range c.patterns(schemas.Slice) {
 			if !listed(p) || c.onlyFallback(p) {
@@ -126,8 +123,7 @@ var cellRules = []*Rule{{
 	},
 }, {
 	ID: "collection-listed", Severity: Note,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !listed(p) || c.onlyFallback(p) {
 			return
 		}
@@ -137,21 +133,19 @@ var cellRules = []*Rule{{
 				c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
 			}
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "collection-grows", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Append},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		for _, col := range p.Columns {
 			if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
 				c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
 			}
 		}
-	},
+	}, schemas.Append),
 }, {
 	ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		var replaced []*schemas.Column
 		for _, col := range p.Columns {
 			if col.Type.Collection() {
@@ -161,7 +155,7 @@ var cellRules = []*Rule{{
 		if len(replaced) > 0 {
 			c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
 		}
-	},
+	}, schemas.Put, schemas.PutIf),
 }}
 
 // unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
@@ -222,14 +216,14 @@ func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
 // columnRules are about tables and columns that nothing reads, or nothing writes.
 var columnRules = []*Rule{{
 	ID: "table-unread", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if u := c.uses(t); !u.reads && u.writes {
 			c.atTable(t, "no pattern reads it")
 		}
-	},
+	}),
 }, {
 	ID: "table-unwritten", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		switch u := c.uses(t); {
 		case u.writes || len(c.schema.Patterns) == 0:
 		case !u.reads && !u.deletes:
@@ -237,20 +231,20 @@ var columnRules = []*Rule{{
 		default:
 			c.atTable(t, "no pattern writes it")
 		}
-	},
+	}),
 }, {
 	ID: "column-unread", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			if u.reads && u.written[col] && !u.read[col] {
 				c.atColumn(t, col, "no pattern reads column %s", col.Name)
 			}
 		}
-	},
+	}),
 }, {
 	ID: "column-unwritten", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			switch {
@@ -262,25 +256,24 @@ var columnRules = []*Rule{{
 				c.atColumn(t, col, "no pattern writes column %s", col.Name)
 			}
 		}
-	},
+	}),
 }, {
 	ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if base := t.View(); base != "" {
 			c.atTable(t, "is a materialized view of %s and can differ from it", base)
 		}
-	},
+	}),
 }, {
 	ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Add},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		for _, col := range p.Columns {
 			if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
 				c.atPattern(p, "adds to %s %s, which %s stores next to %s",
 					col.Type, col.Name, p.Table.Name, words.Plural(len(p.Table.Columns)-1, "other column"))
 			}
 		}
-	},
+	}, schemas.Add),
 }}
 
 // uses says what the patterns of a table do to it.

@@ -17,34 +17,34 @@ import (
 // fallbackRules are about what runs where an engine cannot run a pattern.
 var fallbackRules = []*Rule{{
 	ID: "no-fallback", Severity: Error, Engines: EngineNames(),
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
 			c.atPattern(p, "%s cannot run it: %s", c.engine, why)
 		}
-	},
+	}),
 }, {
 	ID: "fallback-scan", Severity: Warning,
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
 			where := cmp.Or(words.List(c.without(p)), "an engine that cannot run it")
 			c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
 		}
-	},
+	}),
 }, {
 	ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
 			c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
 				c.engine, why, p.Fallback.Name, cost(p))
 		}
-	},
+	}),
 }, {
 	ID: "fallback-idle", Severity: Note,
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
 			c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
 		}
-	},
+	}),
 }}
 
 // unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
@@ -81,7 +81,7 @@ func cost(p *schemas.Pattern) string {
 // hintRules are about the settings of engines.
 var hintRules = []*Rule{{
 	ID: "unknown-hint", Severity: Error,
-	check: func(c *checker) {
+	run: func(c *checker) {
 		if c.hints == nil {
 			return
 		}
@@ -103,22 +103,22 @@ const mostInDatabase = 256 << 10
 // outsideRules are about bodies in a store of blobs outside of the engine.
 var outsideRules = []*Rule{{
 	ID: "content-outside", Severity: Note,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		c.outside(t, func(r *schemas.Rows, store string) {
 			c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
 				schemas.Content[r.Of], words.Size(float64(r.Above)), store)
 		})
-	},
+	}),
 }, {
 	ID: "small-files", Severity: Note,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		c.outside(t, func(r *schemas.Rows, store string) {
 			if r.Above < mostInDatabase {
 				c.atTable(t, "%s becomes a file of %s from %s on, and a database handles less than %s better",
 					schemas.Content[r.Of], store, words.Size(float64(r.Above)), words.Size(mostInDatabase))
 			}
 		})
-	},
+	}),
 }}
 
 // outside yields the rows of a table whose contents a store outside of the engine may have.
@@ -133,16 +133,16 @@ func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store st
 // hotRules are about writes and reads that all go to one place.
 var hotRules = []*Rule{{
 	ID: "time-ordered-key", Severity: Warning, Engines: []string{hbase},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		first := t.Partition[0]
 		if t.Parent == nil && rises(t, first) && len(c.of(t, schemas.Put, schemas.PutIf)) > 0 {
 			c.atColumn(t, first, "row keys of %s begin with %s %s, so that all new rows go to one region",
 				t.Name, first.Type, first.Name)
 		}
-	},
+	}),
 }, {
 	ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
 			return !fewValues(col) && !serves(t, col, schemas.Bucket)
 		})
@@ -153,10 +153,10 @@ var hotRules = []*Rule{{
 		case !spread:
 			c.atTable(t, "partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
 		}
-	},
+	}),
 }, {
 	ID: "long-names", Severity: Warning, Engines: []string{hbase},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		var long []*schemas.Column
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			if len(col.Name) > 16 && c.rowColumns(t) == len(t.Key()) { // else the key is the name
@@ -166,17 +166,17 @@ var hotRules = []*Rule{{
 		if len(long) > 0 {
 			c.atColumn(t, long[0], "each value of (%s) is stored with its name", names(long))
 		}
-	},
+	}),
 }, {
 	ID: "many-versions", Severity: Warning, Engines: []string{hbase},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
 			c.atTable(t, "stores %d versions of each cell", n)
 		}
-	},
+	}),
 }, {
 	ID: "many-families", Severity: Warning, Engines: []string{hbase},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		families := 0
 		for _, o := range c.tables() {
 			if o.Root() == t.Root() {
@@ -186,7 +186,7 @@ var hotRules = []*Rule{{
 		if families > 3 && (t.Parent == nil || t.Root().Header() && t.Root().Children[0] == t) {
 			c.atTable(t, "%d tables are families of HBase table %s", families, t.Root().Name)
 		}
-	},
+	}),
 }}
 
 // fixed returns the partition that all statements of a table name by literals, or "".
@@ -295,44 +295,42 @@ var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 // sizeRules are about how large a workload makes tables, and how hot. All need numbers.
 var sizeRules = []*Rule{{
 	ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-	check: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
+	run: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
 }, {
 	ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-	check: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
+	run: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
 }, {
 	ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-	check: ofSize(func(engine string, s forecast.Size) bool {
+	run: ofSize(func(engine string, s forecast.Size) bool {
 		return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
 	}),
 }, {
 	ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
 			most := words.Size(mostCell[c.engine])
 			c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
 		}
-	},
+	}),
 }, {
 	ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
 			c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
 		}
-	},
+	}),
 }, {
 	ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
-	check: func(c *checker) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
-		for _, t := range c.tables() {
-			for _, r := range t.Rows {
-				if share := shares[r.Partition]; share > hotShare && gathers(r) {
-					const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
-					c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
-					break
-				}
+		for _, r := range t.Rows {
+			if share := shares[r.Partition]; share > hotShare && gathers(r) {
+				const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
+				c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
+				return
 			}
 		}
-	},
+	}),
 }}
 
 func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }

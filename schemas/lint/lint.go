@@ -147,7 +147,7 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 		c.fallbacks[p.Fallback] = true
 	}
 	for _, r := range Rules() {
-		if r.Numbers && o.Numbers == nil {
+		if r.Numbers && o.Numbers == nil || r.run == nil {
 			continue
 		}
 		c.rule, c.engine = r, ""
@@ -174,11 +174,11 @@ func checkAccepted(s *schemas.Schema) error {
 		known = append(known, r.ID)
 	}
 	d := strict.Decoder{File: s.File}
-	each(s, func(a schemas.Acceptance, where string, _ acceptance, pos schemas.Pos) {
+	each(s, func(a schemas.Acceptance, f Finding) {
 		if slices.Contains(known, a.Rule) {
 			return
 		}
-		d.FailAt(pos, "unknown rule %q in accept of %s", a.Rule, where)
+		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.subject())
 		e := d.Errs[len(d.Errs)-1]
 		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
 			e.Msg += `; "mailbench schema lint --rules" lists them`
@@ -187,17 +187,17 @@ func checkAccepted(s *schemas.Schema) error {
 	return d.Errs.Sorted()
 }
 
-// each calls yield for all acceptances of a schema. The position of an imported one is that of the
-// statement under its comment.
-func each(s *schemas.Schema, yield func(a schemas.Acceptance, where string, at acceptance, pos schemas.Pos)) {
+// each calls yield for all acceptances of a schema, with what a finding there is about. The position of an imported
+// one is that of the statement under its comment.
+func each(s *schemas.Schema, yield func(a schemas.Acceptance, f Finding)) {
 	for _, t := range s.Tables {
 		for _, a := range t.Accept {
-			yield(a, "table "+t.Name, acceptance{t.Name, "", a.Rule}, *cmp.Or(t.Imported, &a.Pos))
+			yield(a, Finding{Table: t.Name, Pos: *cmp.Or(t.Imported, &a.Pos)})
 		}
 	}
 	for _, p := range s.Patterns {
 		for _, a := range p.Accept {
-			yield(a, "pattern "+p.Name, acceptance{tableName(p), p.Name, a.Rule}, *cmp.Or(p.Imported, &a.Pos))
+			yield(a, Finding{Table: tableName(p), Pattern: p.Name, Pos: *cmp.Or(p.Imported, &a.Pos)})
 		}
 	}
 }
@@ -211,7 +211,7 @@ var acceptRules = []*Rule{{
 	ID: unusedAcceptance, Severity: Warning,
 }, {
 	ID: unreadStatement, Severity: Error,
-	check: func(c *checker) {
+	run: func(c *checker) {
 		for _, s := range c.schema.Other {
 			if pos, ok := s.Unread(); ok {
 				reason, text, _ := strings.Cut(s.Text, "\n")
@@ -229,16 +229,14 @@ func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []F
 	for _, r := range Rules() {
 		rules[r.ID] = r
 	}
-	each(s, func(a schemas.Acceptance, _ string, at acceptance, pos schemas.Pos) {
+	each(s, func(a schemas.Acceptance, f Finding) {
 		inherited := a.Pos.File != "" // from the base of a variant, where it may match
-		if matched[at] || inherited || rules[a.Rule].Numbers && !numbers {
+		if matched[acceptance{f.Table, f.Pattern, a.Rule}] || inherited || rules[a.Rule].Numbers && !numbers {
 			return
 		}
-		found = append(found, Finding{
-			Rule: rules[unusedAcceptance], Severity: Warning, Do: rules[unusedAcceptance].Do,
-			Table: at.table, Pattern: at.pattern, Pos: pos,
-			Message: fmt.Sprintf("accepts %s, which has no finding there", a.Rule),
-		})
+		f.Rule, f.Severity, f.Do = rules[unusedAcceptance], Warning, rules[unusedAcceptance].Do
+		f.Message = fmt.Sprintf("accepts %s, which has no finding there", a.Rule)
+		found = append(found, f)
 	})
 	return found
 }

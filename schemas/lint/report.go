@@ -206,12 +206,12 @@ func (f *Finding) String() string {
 // subject is what a finding is about, in words.
 func (f *Finding) subject() string {
 	switch {
-	case f.Rule.ID == unreadStatement:
-		return fmt.Sprintf("%.60s", f.Statement)
 	case f.Pattern != "":
 		return "pattern " + f.Pattern
+	case f.Table != "":
+		return "table " + f.Table
 	}
-	return "table " + f.Table
+	return fmt.Sprintf("%.60s", f.Statement) // that was not read
 }
 
 // wrap writes text after lead, in lines of width columns. Those after the first are indented.

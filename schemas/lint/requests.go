@@ -12,32 +12,28 @@ import (
 // partitionRules are about how many partitions answer a pattern.
 var partitionRules = []*Rule{{
 	ID: "scan-all", Severity: Note,
-	kinds: []schemas.PatternKind{schemas.Scan},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
 			c.atPattern(p, "scans all partitions of %s", p.Table.Name)
 		}
-	},
+	}, schemas.Scan),
 }, {
 	ID: "count-all", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Scan},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if counts(p) {
 			c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
 		}
-	},
+	}, schemas.Scan),
 }, {
 	ID: "scan-filter", Severity: Error,
-	kinds: []schemas.PatternKind{schemas.Scan},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
 			c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
 		}
-	},
+	}, schemas.Scan),
 }, {
 	ID: "index-all-nodes", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice, schemas.Scan},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
 			var through []string
 			for _, x := range a.indexes {
@@ -46,11 +42,10 @@ var partitionRules = []*Rule{{
 			c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
 				words.List(through), names(p.Table.Partition))
 		}
-	},
+	}, schemas.Slice, schemas.Scan),
 }, {
 	ID: "many-partitions", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Get, schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		var lists []*schemas.Column // of values of the partition key
 		for _, col := range p.Table.Partition {
 			if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
@@ -64,7 +59,7 @@ var partitionRules = []*Rule{{
 		if len(lists) > 0 && p.Parallel == 0 {
 			c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
 		}
-	},
+	}, schemas.Get, schemas.Slice),
 }}
 
 // counts reports whether a scan returns the number of all rows, and no group of them.
@@ -76,17 +71,15 @@ func counts(p *schemas.Pattern) bool {
 // orderRules are about where the order of a pattern's rows comes from.
 var orderRules = []*Rule{{
 	ID: "order-by-index", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
 			c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
 				names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "order-backwards", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !p.Reverse || c.onlyFallback(p) {
 			return
 		}
@@ -97,16 +90,15 @@ var orderRules = []*Rule{{
 				return
 			}
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
 			c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
 				directed(order), p.Table.Name)
 		}
-	},
+	}, schemas.Slice),
 }}
 
 // readingOrder returns the columns that order the rows of a slice after those that it binds: of its
@@ -163,14 +155,14 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 // indexRules are about secondary indexes.
 var indexRules = []*Rule{{
 	ID: "index-unused", Severity: Warning,
-	index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
 		if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
 			c.atIndex(t, x, "no pattern reads through index %s", x.Name)
 		}
-	},
+	}),
 }, {
 	ID: "index-is-key", Severity: Warning,
-	index: func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
 		key := t.Key()
 		if len(x.Columns) < len(t.Partition) {
 			return
@@ -181,23 +173,23 @@ var indexRules = []*Rule{{
 			}
 		}
 		c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
-	},
+	}),
 }, {
 	ID: "index-few-values", Severity: Warning,
-	index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 		if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
 			c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
 				x.Name, first.Name, names(t.Partition))
 		}
-	},
+	}),
 }, {
 	ID: "index-many-values", Severity: Warning,
-	index: func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 		if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
 			c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 		}
-	},
+	}),
 }}
 
 // refers reports whether a column names rows of another table, whose partition key it is: several rows can name one.
@@ -217,30 +209,28 @@ func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
 // writeRules are about writes that read, writes that race, and writes together.
 var writeRules = []*Rule{{
 	ID: "read-before-write", Severity: Note,
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := readsFirst(p); why != "" {
 			c.atPattern(p, "%s", why)
 		}
-	},
+	}),
 }, {
 	ID: "null-written", Severity: Note, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if null := carried(p, "null"); null != "" {
 			c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
 		}
-	},
+	}, schemas.Put, schemas.PutIf),
 }, {
 	ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
 			c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
 		}
-	},
+	}, schemas.Put, schemas.PutIf, schemas.Delete),
 }, {
 	ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		conditional := c.of(t, schemas.PutIf)
 		plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
 			func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
@@ -248,10 +238,10 @@ var writeRules = []*Rule{{
 			c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", names(conditional),
 				names(plain))
 		}
-	},
+	}),
 }, {
 	ID: "time-as-key", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		own := t.Clustering[t.Inherited:]
 		named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
 			return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
@@ -267,21 +257,20 @@ var writeRules = []*Rule{{
 				f.Severity = Note
 			}
 		}
-	},
+	}),
 }, {
 	ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Delete},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
 			return add.Columns[0].Type.Kind != schemas.Counter
 		})
 		if len(counters) > 0 {
 			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, names(counters))
 		}
-	},
+	}, schemas.Delete),
 }, {
 	ID: "copy-not-deleted", Severity: Warning,
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		deletes := c.of(t, schemas.Delete)
 		if len(deletes) == 0 {
 			return
@@ -294,11 +283,10 @@ var writeRules = []*Rule{{
 					t.Name, names(deletes))
 			}
 		}
-	},
+	}),
 }, {
 	ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Batch},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
 		together := p.Atomic == schemas.AtomicAll ||
 			p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
@@ -306,15 +294,14 @@ var writeRules = []*Rule{{
 			c.atPattern(p, "one batch writes a row of %s per %s, in several partitions",
 				p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
 		}
-	},
+	}, schemas.Batch),
 }, {
 	ID: "batch-spreads", Severity: Note,
-	kinds: []schemas.PatternKind{schemas.Batch},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
 			c.atPattern(p, "%s", c.guarantee(p))
 		}
-	},
+	}, schemas.Batch),
 }}
 
 // conditional reports whether a write, or a batch, has a condition. Some are of CQL only.

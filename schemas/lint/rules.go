@@ -49,41 +49,40 @@ type Rule struct {
 	Source string // source of the fact or the figure
 	Do     string // how to fix it
 
-	// What it judges: one pattern after another of the kinds (nil: all), each table, each index with the first
-	// of its columns that is not in the partition key, or the schema.
-	kinds   []schemas.PatternKind
-	pattern func(*checker, *schemas.Pattern)
-	table   func(*checker, *schemas.Table)
-	index   func(*checker, *schemas.Table, *schemas.Index, *schemas.Column)
-	check   func(*checker)
+	run func(*checker) // finds what the rule looks for
 }
 
-// run lets the rule judge what it is about.
-func (r *Rule) run(c *checker) {
-	switch {
-	case r.check != nil:
-		r.check(c)
-	case r.table != nil:
-		for _, t := range c.tables() {
-			r.table(c, t)
-		}
-	case r.index != nil:
-		for _, t := range c.tables() {
-			for _, x := range t.Indexes {
-				var first *schemas.Column
-				for _, ic := range x.Columns {
-					if first == nil && ic.Column.Role != schemas.Partition {
-						first = ic.Column
-					}
-				}
-				r.index(c, t, x, first)
-			}
-		}
-	case r.pattern != nil:
-		for _, p := range c.patterns(r.kinds...) {
-			r.pattern(c, p)
+// ofPatterns runs a rule on one pattern after another, of some kinds or of all.
+func ofPatterns(rule func(*checker, *schemas.Pattern), kinds ...schemas.PatternKind) func(*checker) {
+	return func(c *checker) {
+		for _, p := range c.patterns(kinds...) {
+			rule(c, p)
 		}
 	}
+}
+
+// ofTables runs a rule on each table that stores something of its own.
+func ofTables(rule func(*checker, *schemas.Table)) func(*checker) {
+	return func(c *checker) {
+		for _, t := range c.tables() {
+			rule(c, t)
+		}
+	}
+}
+
+// ofIndexes runs a rule on each index, with the first of its columns that is not in the partition key.
+func ofIndexes(rule func(*checker, *schemas.Table, *schemas.Index, *schemas.Column)) func(*checker) {
+	return ofTables(func(c *checker, t *schemas.Table) {
+		for _, x := range t.Indexes {
+			var first *schemas.Column
+			for _, ic := range x.Columns {
+				if first == nil && ic.Column.Role != schemas.Partition {
+					first = ic.Column
+				}
+			}
+			rule(c, t, x, first)
+		}
+	})
 }
 
 const (

@@ -14,19 +14,17 @@ import (
 // the markers until a compaction drops them.
 var tombstoneRules = []*Rule{{
 	ID: "queue", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		switch del := c.drained(p); {
 		case del != nil && limited(p):
 			c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
 		case del != nil:
 			c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		t, at := p.Table, boundKeys(p)
 		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
 			return
@@ -47,47 +45,45 @@ var tombstoneRules = []*Rule{{
 				f.Severity = Note
 			}
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "tombstones-newest", Severity: Warning,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if del := c.deletedFrom(p); del != nil && newestFirst(p) {
 			c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
 		}
-	},
+	}, schemas.Slice),
 }, {
 	ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
-	},
+	}),
 }, {
 	ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
-	},
+	}),
 }, {
 	ID: "window-count", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
 			c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
 		}
-	},
+	}),
 }, {
 	ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
-	table: func(c *checker, t *schemas.Table) {
+	run: ofTables(func(c *checker, t *schemas.Table) {
 		if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
 			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", names(c.changes(t)))
 		}
-	},
+	}),
 }, {
 	ID: "tombstones-read", Severity: Note,
-	kinds: []schemas.PatternKind{schemas.Slice},
-	pattern: func(c *checker, p *schemas.Pattern) {
+	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
 			c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
 		}
-	},
+	}, schemas.Slice),
 }}
 
 // deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
