@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -172,47 +173,36 @@ func (r *Report) Scale(rows float64) {
 
 // WriteText writes a report in lines of at most 80 columns.
 func (r *Report) WriteText(to io.Writer) error {
-	w := &writer{to: to}
+	w := bufio.NewWriter(to)
 	if r.Workload == "" {
-		w.line("%s on %s with the rows that the schema declares", r.Schema, r.Engine)
+		fmt.Fprintf(w, "%s on %s with the rows that the schema declares\n", r.Schema, r.Engine)
 	} else {
-		w.line("%s on %s with the mail of workload %s", r.Schema, r.Engine, r.Workload)
-		w.line("%s users, %s folders, %s messages; %s new messages per day",
+		fmt.Fprintf(w, "%s on %s with the mail of workload %s\n", r.Schema, r.Engine, r.Workload)
+		fmt.Fprintf(w, "%s users, %s folders, %s messages; %s new messages per day\n",
 			count(float64(r.Users)), count(float64(r.Folders)), count(float64(r.Messages)), count(r.Daily))
-		w.line("Each user receives %s messages a day on average; --per-day N changes that.",
+		fmt.Fprintf(w, "Each user receives %s messages a day on average; --per-day N changes that.\n",
 			strconv.FormatFloat(r.Daily/float64(max(1, r.Users)), 'g', 3, 64))
 	}
-	w.line("Sizes are those of one copy, compacted and not compressed.")
-	w.tables(r)
-	w.partitions(r)
-	w.limits(r)
+	fmt.Fprint(w, "Sizes are those of one copy, compacted and not compressed.\n")
+	r.tables(w)
+	r.partitions(w)
+	r.limits(w)
 	if c := r.Compressed; c != nil {
-		w.line("")
-		w.line("Compression, not counted above: %s in blocks of %dKiB leaves %s of raw", c.Compressor, c.Block>>10,
+		fmt.Fprintln(w)
+		fmt.Fprintf(w, "Compression, not counted above: %s in blocks of %dKiB leaves %s of raw\n", c.Compressor, c.Block>>10,
 			share(c.Raw))
-		w.line("messages, %s of text bodies and %s of attachments (%d messages sampled).", share(c.Bodies),
+		fmt.Fprintf(w, "messages, %s of text bodies and %s of attachments (%d messages sampled).\n", share(c.Bodies),
 			share(c.Attachments), c.Messages)
 	}
-	return w.err
-}
-
-type writer struct {
-	to  io.Writer
-	err error
-}
-
-func (w *writer) line(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.to, format+"\n", args...)
-	}
+	return w.Flush()
 }
 
 // table writes rows in columns: as many as left says at the left, and then numbers.
-func (w *writer) table(left int, rows [][]string) {
-	w.line("\n%s", strings.TrimSuffix(words.Table(rows, left, 0), "\n"))
+func table(w io.Writer, left int, rows [][]string) {
+	fmt.Fprint(w, "\n", words.Table(rows, left, 0))
 }
 
-func (w *writer) tables(r *Report) {
+func (r *Report) tables(w io.Writer) {
 	last, rows := 0, "ROWS"
 	if r.Years[0] > 0 {
 		last = len(r.Years) - 1
@@ -221,7 +211,7 @@ func (w *writer) tables(r *Report) {
 		for _, t := range r.Tables {
 			counts = append(counts, numbers(count, t.Rows, t.Table))
 		}
-		w.overYears(r, counts)
+		r.overYears(w, counts)
 	}
 	sizes, undeclared := [][]string{{"TABLE", rows}}, ""
 	for _, t := range r.Tables {
@@ -235,14 +225,14 @@ func (w *writer) tables(r *Report) {
 	for _, o := range r.Outside {
 		sizes = append(sizes, numbers(words.Size, o.Bytes, "files in "+o.Store, count(o.Files[last])))
 	}
-	w.overYears(r, sizes)
+	r.overYears(w, sizes)
 	if len(r.Outside) > 0 {
-		w.line("The files are outside the engine, in one copy; all and disk are without them.")
+		fmt.Fprint(w, "The files are outside the engine, in one copy; all and disk are without them.\n")
 	}
-	w.line("Disk includes %s free space for compaction:", share(r.Space.Room))
-	w.line("%s.", r.Space.Why)
+	fmt.Fprintf(w, "Disk includes %s free space for compaction:\n", share(r.Space.Room))
+	fmt.Fprintf(w, "%s.\n", r.Space.Why)
 	if undeclared != "" {
-		w.line("No row estimate, because the schema has no rows, for:%s.", undeclared)
+		fmt.Fprintf(w, "No row estimate, because the schema has no rows, for:%s.\n", undeclared)
 	}
 }
 
@@ -255,14 +245,14 @@ func numbers(write func(float64) string, all []float64, row ...string) []string 
 }
 
 // overYears writes rows that end with a number for each of the years.
-func (w *writer) overYears(r *Report, rows [][]string) {
+func (r *Report) overYears(w io.Writer, rows [][]string) {
 	for _, y := range r.Years {
 		rows[0] = append(rows[0], strings.ToUpper(after(y)))
 	}
-	w.table(1, rows)
+	table(w, 1, rows)
 }
 
-func (w *writer) partitions(r *Report) {
+func (r *Report) partitions(w io.Writer) {
 	first := "NOW"
 	if r.Years[0] > 0 {
 		first = "IN " + strings.ToUpper(after(r.Years[0]))
@@ -285,14 +275,14 @@ func (w *writer) partitions(r *Report) {
 			count(p.Cells), count(p.Tombstones),
 		})
 	}
-	w.table(2, sizes)
-	w.table(2, largest)
+	table(w, 2, sizes)
+	table(w, 2, largest)
 }
 
-func (w *writer) limits(r *Report) {
+func (r *Report) limits(w io.Writer) {
 	horizon := after(r.Years[len(r.Years)-1])
 	if len(r.Limits) == 0 {
-		w.line("\nNo limit of %s is passed within %s.", r.Engine, horizon)
+		fmt.Fprintf(w, "\nNo limit of %s is passed within %s.\n", r.Engine, horizon)
 		return
 	}
 	rows := [][]string{{"LIMIT PASSED BY", "MEDIAN", "P99.9", "LARGEST"}}
@@ -312,9 +302,8 @@ func (w *writer) limits(r *Report) {
 		}
 		rows = append(rows, []string{name, passed(l.Median), passed(l.P999), passed(l.Largest)})
 	}
-	w.table(1, rows)
-	w.line("Times are after the start; a dash is not within %s. --json names the", horizon)
-	w.line("source of each limit.")
+	table(w, 1, rows)
+	fmt.Fprintf(w, "Times are after the start; a dash is not within %s. --json names the\nsource of each limit.\n", horizon)
 }
 
 func passed(at Time) string {
