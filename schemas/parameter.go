@@ -98,23 +98,21 @@ func (p *parser) parameters(entries []strict.Entry) {
 			p.wordParameter(q, f)
 			continue
 		}
-		whole := true
+		before := len(p.Errs)
 		for i, key := range []string{"default", "least", "most"} {
 			n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
 			size, err := strict.ParseSize(n.Value)
 			switch {
 			case !f.has(key):
 				p.Fail(e.Key, "%s: no key %q; expected {default: …, least: …, most: …, doc: …}", where, key)
-				whole = false
 			case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
 				p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
-				whole = false
 			default:
 				*to = int(size)
 				q.Size = q.Size || n.ShortTag() == "!!str"
 			}
 		}
-		if !whole {
+		if len(p.Errs) > before {
 			continue
 		}
 		if err := q.Check(q.Value); err != nil {

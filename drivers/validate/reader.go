@@ -226,11 +226,9 @@ type lookup struct {
 
 // keyText makes one column of a key from the variables of a reference.
 type keyText struct {
-	column *schemas.Column
-	parts  []schemas.TemplatePart
-	tail   string
-	slots  []int
-	buf    []byte
+	*schemas.Match
+	slots []int
+	buf   []byte
 }
 
 // lookupOf returns the beginning of the other row's key, as far as it follows from
@@ -247,9 +245,8 @@ func lookupOf(r *rule) []keyText {
 		if i < 0 {
 			break
 		}
-		t := &r.join.At[i].Template
-		k := keyText{column: c, parts: t.Parts, tail: t.Tail}
-		for _, p := range t.Parts {
+		k := keyText{Match: &r.join.At[i]}
+		for _, p := range k.Template.Parts {
 			k.slots = append(k.slots, slices.Index(names, p.Name))
 		}
 		if slices.Contains(k.slots, -1) {
@@ -273,7 +270,7 @@ func (r *reader) prepareLookups(ctx context.Context) error {
 		}
 		p := &schemas.Pattern{Name: "look-up:" + s.key.name, Kind: schemas.Slice, Table: s.join.To}
 		for _, k := range keys {
-			p.By = append(p.By, k.column)
+			p.By = append(p.By, k.Column)
 		}
 		if len(keys) == len(p.Table.Key()) {
 			p.Kind = schemas.Get
@@ -336,11 +333,11 @@ func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
 // is no value of its type.
 func (k *keyText) value(t *tuple) (v drivers.Value, ok bool) {
 	k.buf = k.buf[:0]
-	for i, p := range k.parts {
+	for i, p := range k.Template.Parts {
 		k.buf = append(append(k.buf, p.Before...), t.texts[k.slots[i]]...)
 	}
-	k.buf = append(k.buf, k.tail...)
-	kind, text := k.column.Type.Kind, string(k.buf)
+	k.buf = append(k.buf, k.Template.Tail...)
+	kind, text := k.Column.Type.Kind, string(k.buf)
 	switch kind {
 	case schemas.Text, schemas.Blob:
 		return drivers.Bytes(kind, k.buf), true

@@ -76,25 +76,20 @@ const (
 )
 
 // Broken returns how many rows are broken, counted once for each finding.
-func (r *Report) Broken() int64 { return r.rows(false) }
+func (r *Report) Broken() int64 { return r.rows(func(f Finding) bool { return !f.Leftover }) }
 
 // Drifted returns how many rows have a number that differs from its recount.
-func (r *Report) Drifted() (n int64) {
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Check == Count && !f.Leftover {
-			n += f.Rows
-		}
-	}
-	return n
+func (r *Report) Drifted() int64 {
+	return r.rows(func(f Finding) bool { return f.Check == Count && !f.Leftover })
 }
 
 // Leftover returns how many rows are orphaned.
-func (r *Report) Leftover() int64 { return r.rows(true) }
+func (r *Report) Leftover() int64 { return r.rows(func(f Finding) bool { return f.Leftover }) }
 
-func (r *Report) rows(leftover bool) (n int64) {
-	for i := range r.Findings {
-		if r.Findings[i].Leftover == leftover {
-			n += r.Findings[i].Rows
+func (r *Report) rows(of func(Finding) bool) (n int64) {
+	for _, f := range r.Findings {
+		if of(f) {
+			n += f.Rows
 		}
 	}
 	return n
@@ -168,14 +163,8 @@ func (f *findings) all() (all []Finding) {
 // sorted returns the findings in the order of a report.
 func (f *findings) sorted() []Finding {
 	all := append([]Finding{}, f.all()...)
-	rank := func(x *Finding) int {
-		if x.Leftover {
-			return 1
-		}
-		return 0
-	}
 	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(f.order[a.Table], f.order[b.Table]),
+		return cmp.Or(cmp.Compare(flag(a.Leftover), flag(b.Leftover)), cmp.Compare(f.order[a.Table], f.order[b.Table]),
 			cmp.Compare(a.Check, b.Check), cmp.Compare(a.Name, b.Name))
 	})
 	return all

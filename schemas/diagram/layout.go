@@ -310,13 +310,7 @@ func arrow(desc bool) string {
 // drawn returns the tables of a diagram: all but row headers, which have nothing to show.
 // The tables nested in a header name it.
 func drawn(s *schemas.Schema) []*schemas.Table {
-	var ts []*schemas.Table
-	for _, t := range s.Tables {
-		if !t.Header() {
-			ts = append(ts, t)
-		}
-	}
-	return ts
+	return slices.DeleteFunc(slices.Clone(s.Tables), (*schemas.Table).Header)
 }
 
 const stepRoom = 220 // px for the text that says what a read is for

@@ -300,10 +300,8 @@ func (m *measurer) row(of entity) Size {
 // declared returns an error that says what to write, if no table of a schema
 // declares its rows. If some do, a forecast takes the others to be empty.
 func declared(s *schemas.Schema) error {
-	for _, t := range s.Tables {
-		if len(t.Rows) > 0 {
-			return nil
-		}
+	if slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return len(t.Rows) > 0 }) {
+		return nil
 	}
 	t := s.Tables[0]
 	at, where, form := t.Pos.In(s.File), "in table "+t.Name, "rows: [%s]"
