@@ -3,6 +3,8 @@ package drivertest
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -116,58 +118,50 @@ func manyParts(c *client) {
 // is one get.
 func isolation(t testing.TB, open Open) {
 	s := begin(t, open, "batches.yaml")
+	// whole writes n rows of a partition by each batch.
+	whole := func(p, pattern string, n int, parts func(k int, v string) []part) {
+		watch(s, func(c *client, v int) error {
+			var all []part
+			for k := range n {
+				all = append(all, parts(k, fmt.Sprint(v))...)
+			}
+			return c.batch(pattern, all...)
+		}, func(c *client) (int, error) {
+			got, err := c.lines("boxes", p)
+			if len(got) == 0 {
+				return 0, err
+			}
+			words := strings.Fields(got[0])
+			v := words[len(words)-1]
+			for k := range n {
+				if len(got) != n || got[k] != row(k, v, v) {
+					return 0, fmt.Errorf("a reader saw half of an atomic batch over one %s: %q", p, got)
+				}
+			}
+			return strconv.Atoi(v)
+		})
+	}
 	if s.offers("in_row") {
-		watch(s, "row",
-			func(c *client, v string) error {
-				return c.batch("in_row", with(0, "row", 0, v), with(1, "row", 0, v))
-			},
-			func(c *client) ([]string, error) { return c.lines("boxes", "row") },
-			func(v string) []string { return []string{row(0, v, v)} })
+		whole("row", "in_row", 1, func(k int, v string) []part { return []part{with(0, "row", k, v), with(1, "row", k, v)} })
 	}
 	if s.offers("in_partition") && !s.caps.Torn {
-		const n = 10
-		watch(s, "partition",
-			func(c *client, v string) error {
-				var parts []part
-				for k := range n {
-					parts = append(parts, with(0, "partition", k, v, v))
-				}
-				return c.batch("in_partition", parts...)
-			},
-			func(c *client) ([]string, error) { return c.lines("boxes", "partition") },
-			func(v string) []string {
-				var want []string
-				for k := range n {
-					want = append(want, row(k, v, v))
-				}
-				return want
-			})
+		whole("partition", "in_partition", 10, func(k int, v string) []part { return []part{with(0, "partition", k, v, v)} })
 		// A row that moves from place to place is always in exactly one.
-		c := s.client()
-		c.write("put_box", "move", 0, "m", nil)
-		watch(s, "move",
-			func(c *client, v string) error {
-				var at int
-				if _, err := fmt.Sscan(v, &at); err != nil {
-					return err
-				}
-				return c.batch("in_partition", with(1, "move", at), with(0, "move", at+1, fmt.Sprint(at+1), nil))
-			},
-			func(c *client) ([]string, error) {
-				rows, err := c.lines("boxes", "move")
-				if err == nil && len(rows) != 1 {
-					err = fmt.Errorf("a message that moves by atomic batches is in %d places: %q", len(rows), rows)
-				}
-				return nil, err
-			}, nil)
+		s.client().write("put_box", "move", 0, "m", nil)
+		watch(s, func(c *client, v int) error {
+			return c.batch("in_partition", with(1, "move", v), with(0, "move", v+1, "m", nil))
+		}, func(c *client) (int, error) {
+			rows, err := c.lines("boxes", "move")
+			if err == nil && len(rows) != 1 {
+				err = fmt.Errorf("a message that moves by atomic batches is in %d places: %q", len(rows), rows)
+			}
+			return 0, err
+		})
 	}
 }
 
-// watch writes values one after another while others read. They must read whole(v) of
-// some value v, or nothing yet, and never an older value than before.
-func watch(s *suite, name string, write func(*client, string) error, read func(*client) ([]string, error),
-	whole func(string) []string,
-) {
+// watch writes values one after another while others read: never an older value than before.
+func watch(s *suite, write func(*client, int) error, read func(*client) (int, error)) {
 	s.Helper()
 	const values = 60
 	done := make(chan struct{})
@@ -175,31 +169,26 @@ func watch(s *suite, name string, write func(*client, string) error, read func(*
 		if i == 0 {
 			defer close(done)
 			for v := range values {
-				if err := write(c, fmt.Sprint(v)); err != nil {
+				if err := write(c, v); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		for seen := 0; ; {
+		for last := 0; ; {
 			select {
 			case <-done:
 				return nil
 			default:
 			}
-			got, err := read(c)
+			v, err := read(c)
+			if err == nil && v < last {
+				err = fmt.Errorf("a reader saw the value %d after %d", v, last)
+			}
 			if err != nil {
 				return err
 			}
-			if len(got) == 0 {
-				continue
-			}
-			for seen < values && fmt.Sprint(got) != fmt.Sprint(whole(fmt.Sprint(seen))) {
-				seen++ // values only ever go up
-			}
-			if seen == values {
-				return fmt.Errorf("a reader saw half of an atomic batch over one %s: %q", name, got)
-			}
+			last = v
 		}
 	})
 }
