@@ -83,10 +83,11 @@ type reading struct {
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
 	p, t := st.Pattern(), st.table
+	k, n := len(t.key), len(t.key)+st.view.n
+	all := make([]drivers.Value, n+len(st.out))
 	r := &reading{
 		session: s, ctx: ctx, st: st, args: args, fixed: args[:len(p.By):len(p.By)], parts: t.row, yield: yield,
-		keyVals: make([]drivers.Value, len(t.key)), vals: make([]drivers.Value, st.view.n),
-		row: make([]drivers.Value, len(st.out)),
+		keyVals: all[:k:k], vals: all[k:n:n], row: all[n:],
 	}
 	if p.Static {
 		r.parts = t.static

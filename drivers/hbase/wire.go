@@ -44,8 +44,9 @@ type wire struct {
 	check func(w *wire, size uint32) error
 	left  int // bytes of the answer that are not read yet
 
-	greeted bool        // ZooKeeper: the session is open
-	closing atomic.Bool // ZooKeeper: the library has sent the end of the session
+	header  pb.ResponseHeader // HBase: that of the last answer
+	greeted bool              // ZooKeeper: the session is open
+	closing atomic.Bool       // ZooKeeper: the library has sent the end of the session
 }
 
 // dialer returns what opens connections to servers of one kind. failed is called with each foreignError.
@@ -174,57 +175,14 @@ func checkHBase(w *wire, size uint32) error {
 	if b, err = w.in.Peek(4 + n + int(header)); err != nil {
 		return err
 	}
-	return checkFields(b[4+n:], func(field protowire.Number, value []byte, _ uint64) error {
-		switch field {
-		case 2: // the exception: its class and its text
-			named := 0
-			err := checkFields(value, func(field protowire.Number, _ []byte, _ uint64) error {
-				if field <= 2 {
-					named |= 1 << field
-				}
-				return nil
-			})
-			if err == nil && named != 1<<1|1<<2 {
-				err = errors.New("an exception without a class or a text")
-			}
-			return err
-		case 3: // cells that follow the answer
-			return checkFields(value, func(field protowire.Number, _ []byte, length uint64) error {
-				if field == 1 && length > uint64(size) {
-					return fmt.Errorf("%d bytes of cells in an answer of %d", length, size)
-				}
-				return nil
-			})
-		}
-		return nil
-	})
-}
-
-// checkFields calls check with each field of a message: its bytes or its number.
-func checkFields(b []byte, check func(field protowire.Number, value []byte, number uint64) error) error {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errors.New("no message")
-		}
-		b = b[n:]
-		var value []byte
-		var number uint64
-		switch kind {
-		case protowire.BytesType:
-			value, n = protowire.ConsumeBytes(b)
-		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(b)
-		default:
-			n = protowire.ConsumeFieldValue(field, kind, b)
-		}
-		if n < 0 {
-			return errors.New("no message")
-		}
-		if err := check(field, value, number); err != nil {
-			return err
-		}
-		b = b[n:]
+	if err := proto.Unmarshal(b[4+n:], &w.header); err != nil {
+		return fmt.Errorf("no header: %w", err)
+	}
+	switch e, cells := w.header.Exception, w.header.GetCellBlockMeta().GetLength(); {
+	case e != nil && (e.ExceptionClassName == nil || e.StackTrace == nil):
+		return errors.New("an exception without a class or a text")
+	case cells > size: // they follow the answer
+		return fmt.Errorf("%d bytes of cells in an answer of %d", cells, size)
 	}
 	return nil
 }
