@@ -40,10 +40,21 @@ type finder struct {
 	deleted  int
 }
 
-// find gives the cells of the table between two rows to found.
-func (f *finder) find(start, stop []byte, passes *pb.Filter, found eachCell) error {
-	t := f.st.table
-	return f.scan(f.ctx, t.hbase, scanRange{start: start, stop: stop, columns: columnsOf(t.family), filter: passes}, found)
+// each calls found with each cell of the table between two rows, and remove after maxTogether of them and at the end.
+func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *pb.Cell), remove func() error) error {
+	t, n := f.st.table, 0
+	r := scanRange{start: start, stop: stop, columns: columnsOf(t.family), filter: passes}
+	err := f.scan(f.ctx, t.hbase, r, eachCell(func(c *pb.Cell) error {
+		found(c)
+		if n++; n%maxTogether > 0 {
+			return nil
+		}
+		return remove()
+	}))
+	if err != nil {
+		return err
+	}
+	return remove()
 }
 
 // newEdit returns an edit of a row of the table.
@@ -58,25 +69,17 @@ func (f *finder) rows() error {
 		return err
 	}
 	var calls []*call
-	remove := func() error {
+	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *pb.Cell) {
+		e := f.newEdit(c.Row)
+		e.deleteAll(f.st.table.family)
+		calls = append(calls, newMutation(e, nil, f.wal))
+	}, func() error {
 		f.scanned(len(calls))
 		done, err := f.sendTogether(f.ctx, calls)
 		f.deleted += done
 		calls = nil
 		return err
-	}
-	err := f.find(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *pb.Cell) error {
-		e := f.newEdit(c.Row)
-		e.deleteAll(f.st.table.family)
-		if calls = append(calls, newMutation(e, nil, f.wal)); len(calls) < maxTogether {
-			return nil
-		}
-		return remove()
 	})
-	if err != nil {
-		return err
-	}
-	return remove()
 }
 
 // cells deletes the cells of a range of one row, maxTogether at a time.
@@ -95,25 +98,17 @@ func (f *finder) cells() error {
 		passes = allOf(columnRange(b.lower, b.upper), passes)
 	}
 	e := f.newEdit(row)
-	remove := func() error {
+	return f.each(row, rowAfter(row), passes, func(c *pb.Cell) {
+		f.scanned(1)
+		e.delete(t.family, c.Qualifier)
+	}, func() error {
 		if _, _, err := f.apply(f.ctx, e, nil); err != nil {
 			return err
 		}
 		f.deleted += len(e.ops)
 		e = f.newEdit(row)
 		return nil
-	}
-	err = f.find(row, rowAfter(row), passes, func(c *pb.Cell) error {
-		f.scanned(1)
-		if e.delete(t.family, c.Qualifier); len(e.ops) < maxTogether {
-			return nil
-		}
-		return remove()
 	})
-	if err != nil {
-		return err
-	}
-	return remove()
 }
 
 // statics deletes the static columns of a partition.

@@ -99,7 +99,14 @@ func (st *statement) compileRead() error {
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	if t.wide() && !p.Static {
 		st.view = view{family: t.family, n: len(t.columns), requested: []*pb.Column{{Family: []byte(t.family)}}}
-		return st.checkBackward()
+		bound := len(p.By)
+		if p.In != nil {
+			bound++
+		}
+		if p.Kind == schemas.Slice && bound < len(t.row) && st.backward {
+			return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
+		}
+		return nil
 	}
 	added := t.added
 	if p.Static {
@@ -111,19 +118,6 @@ func (st *statement) compileRead() error {
 	}
 	if st.backward && st.view.filter != nil {
 		st.view.filter = wantedNames(st.view.want, st.view.row)
-	}
-	return nil
-}
-
-// checkBackward refuses to read cells of several wide rows against their order.
-func (st *statement) checkBackward() error {
-	p := st.Pattern()
-	bound := len(p.By)
-	if p.In != nil {
-		bound++
-	}
-	if p.Kind == schemas.Slice && bound < len(st.table.row) && st.backward {
-		return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
 	}
 	return nil
 }
