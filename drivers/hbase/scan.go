@@ -358,11 +358,16 @@ func (s *scanner) close(ctx context.Context) {
 func (st *statement) split(ctx context.Context, s *sender, n int) (parts []*statement, err error) {
 	at, err := st.divide(ctx, s, n)
 	for from, to := range keys.Ranges(at) {
-		part := *st
-		part.from, part.to = from, to
-		parts = append(parts, &part)
+		parts = append(parts, st.within(from, to))
 	}
 	return parts, err
+}
+
+// within returns the part of a scan between two row keys.
+func (st *statement) within(from, to []byte) *statement {
+	part := *st
+	part.from, part.to = from, to
+	return &part
 }
 
 // divide returns the row keys at which a table is divided.

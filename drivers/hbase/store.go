@@ -168,14 +168,14 @@ func (s *Store) Range(part drivers.Statement) string {
 
 // Within implements drivers.Ranger.
 func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	return plan.Parts(&s.Gate, scan, func(st *statement) (_ []*statement, err error) {
-		parts := make([]*statement, len(ranges))
-		for i, r := range ranges {
-			part := *st
-			if part.from, part.to, err = keys.ParseRange(r); err != nil {
+	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
+		var parts []*statement
+		for _, r := range ranges {
+			from, to, err := keys.ParseRange(r)
+			if err != nil {
 				return nil, err
 			}
-			parts[i] = &part
+			parts = append(parts, st.within(from, to))
 		}
 		return parts, nil
 	})
