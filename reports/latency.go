@@ -198,7 +198,8 @@ func latencyCell(ns float64) document.Cell {
 func percentileOf(m *ranking.Model, op string, p float64, of func(l *results.Latency) int64) document.Cell {
 	c := latencyCell(m.Percentile(op, p, of))
 	if m.Count(op) < results.EnoughFor(p) && !math.IsNaN(c.Value) && !math.IsInf(c.Value, 0) {
-		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1))))), c.Value)
+		digits := max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1)))))
+		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", digits, c.Value)
 	}
 	return c
 }

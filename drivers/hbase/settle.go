@@ -130,7 +130,8 @@ func (f *fleet) servers(ctx context.Context) (live []server, all bool, err error
 		at, load := sv.GetServer(), sv.GetServerLoad()
 		sv := server{
 			cluster: f.cluster, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
-			host: at.GetHostName(), info: load.GetInfoServerPort(), heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
+			host: at.GetHostName(), info: load.GetInfoServerPort(),
+			heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
 		}
 		for _, r := range load.GetRegionLoads() {
 			name := r.GetRegionSpecifier().GetValue()
