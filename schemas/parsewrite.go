@@ -178,14 +178,12 @@ func (r *patternReader) part(n *yaml.Node, all []*patternReader) bool {
 	case part == nil || !part.ok:
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
-		r.refuse(run, "%s is %s; a part must be a put, add, append, remove or delete", name, a(part.Kind))
+		return r.refuse(run, "%s is %s; a part must be a put, add, append, remove or delete", name, a(part.Kind))
 	case part.ReturnsNew:
-		r.refuse(run, "%s returns values; a part of a batch cannot", name)
-	default:
-		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
-		return true
+		return r.refuse(run, "%s returns values; a part of a batch cannot", name)
 	}
-	return false
+	r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
+	return true
 }
 
 // fallback reads which pattern runs in place of this one.

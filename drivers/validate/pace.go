@@ -21,13 +21,11 @@ type Pace struct {
 	// Latency is how long a read may take. One that takes longer makes all sessions pause. 0: no bound.
 	Latency time.Duration
 
-	mu      sync.Mutex
-	next    time.Time // when the next row is scheduled
-	until   time.Time // end of the last pause
-	last    time.Duration
-	pauses  int
-	paused  time.Duration
-	slowest time.Duration
+	mu    sync.Mutex
+	next  time.Time // when the next row is scheduled
+	until time.Time // end of the last pause
+	last  time.Duration
+	kept  Paced // without the bounds
 }
 
 // A pause is twice as long as the one before, up to mostPause. If no read was slow for as long
@@ -84,7 +82,7 @@ func (p *Pace) took(asked, now time.Time) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.slowest = max(p.slowest, d)
+	p.kept.Slowest = max(p.kept.Slowest, d.Seconds())
 	if asked.Before(p.until) {
 		return // it was under way when the pause began
 	}
@@ -93,8 +91,8 @@ func (p *Pace) took(asked, now time.Time) {
 		pause = min(2*p.last, mostPause)
 	}
 	p.until, p.last = now.Add(pause), pause
-	p.pauses++
-	p.paused += pause
+	p.kept.Pauses++
+	p.kept.Paused += pause.Seconds()
 }
 
 // wait waits until a session may go on with rows.
@@ -142,7 +140,9 @@ func (p *Pace) Kept() *Paced {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Paced{p.Rate, p.Latency.Seconds(), p.pauses, p.paused.Seconds(), p.slowest.Seconds()}
+	kept := p.kept
+	kept.Rate, kept.Latency = p.Rate, p.Latency.Seconds()
+	return &kept
 }
 
 // pausing says for how much longer sessions pause, and how often they have.
@@ -152,7 +152,7 @@ func (p *Pace) pausing() (left time.Duration, pauses int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(time.Until(p.until), 0), p.pauses
+	return max(time.Until(p.until), 0), p.kept.Pauses
 }
 
 // write says in a line or two how the pace was kept.
