@@ -163,6 +163,9 @@ func ties(t testing.TB, open Open) {
 func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(schema string) string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if e.Remote {
+		OpenLive(t, e, o) // drops the namespace in the end
+	}
 	open := func(t testing.TB, o drivers.Options) drivers.Store {
 		t.Helper()
 		st, err := e.Open(ctx, o)
@@ -178,14 +181,6 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 			t.Error(err)
 		}
 	}
-	if a, ok := w.store.(drivers.Admin); ok { // the engine can have several stores open on one place
-		defer closed(w.store)
-		defer func() {
-			if err := a.Drop(ctx); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
 	if err := w.store.Apply(ctx, w.schema); err != nil {
 		t.Fatal(err)
 	}
@@ -195,9 +190,7 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 		w.prepare()
 		w.client().write("put_a", "p", 1, "kept")
 	})
-	if _, ok := w.store.(drivers.Admin); !ok {
-		closed(w.store)
-	}
+	closed(w.store)
 
 	places := []drivers.Options{o}
 	if keyspace != nil {

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -317,9 +318,7 @@ func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
 			settings[s.Name] = patience.String()
 		}
 	}
-	for name, value := range o.Settings {
-		settings[name] = value
-	}
+	maps.Copy(settings, o.Settings)
 	o.Settings = settings
 	st, err := e.Open(t.Context(), o)
 	if err != nil {
