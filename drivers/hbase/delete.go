@@ -133,7 +133,7 @@ func (f *finder) removeElements() error {
 		return err
 	}
 	family, _ := st.family()
-	find := newGet(st.table.hbase, e.row, columnsOf(family), wantedRanges(st.lists, false), 0)
+	find := newGet(st.table.hbase, e.row, columnsOf(family), wantedCells(st.lists, false, false), 0)
 	err = f.get(f.ctx, find, eachCell(func(c *pb.Cell) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {

@@ -24,40 +24,30 @@ func columnRange(first, last []byte) *pb.Filter {
 	return must(filter.NewColumnRangeFilter(first, last, true, false))
 }
 
-// wantedRanges lets the cells of the wanted columns pass. For a collection these are
-// its own cell and the elements after it.
-func wantedRanges(want []wanted, marker bool) *pb.Filter {
-	var ranges []*pb.Filter
+// wantedCells lets the cells of the wanted columns pass. For a collection these are
+// its own cell and the elements after it. For scans that read rows backwards a list of range filters would drop
+// cells, because each range filter remembers where to continue and expects rows in ascending order.
+func wantedCells(want []wanted, marker, backward bool) *pb.Filter {
+	var some []*pb.Filter
+	between := func(first string, end byte) {
+		last := append([]byte(first), end)
+		if backward {
+			some = append(some, allOf(qualifierIs(filter.GreaterOrEqual, []byte(first)), qualifierIs(filter.Less, last)))
+		} else {
+			some = append(some, columnRange([]byte(first), last))
+		}
+	}
 	if marker {
-		ranges = append(ranges, columnRange(nil, []byte(markerName+"\x00")))
+		between(markerName, 0)
 	}
 	for _, w := range want {
-		last := append([]byte(w.name), 0)
+		end := byte(0)
 		if w.typ.Collection() {
-			last[len(w.name)] = elements + 1
+			end = elements + 1
 		}
-		ranges = append(ranges, columnRange([]byte(w.name), last))
+		between(w.name, end)
 	}
-	return list(filter.MustPassOne, ranges)
-}
-
-// wantedNames lets the same cells pass as wantedRanges. It is for scans that read rows
-// backwards: there a list of range filters drops cells, because each range filter remembers
-// where to continue and expects rows in ascending order.
-func wantedNames(want []wanted, marker bool) *pb.Filter {
-	var ranges []*pb.Filter
-	if marker {
-		ranges = append(ranges, qualifierIs(filter.Equal, []byte(markerName)))
-	}
-	for _, w := range want {
-		if !w.typ.Collection() {
-			ranges = append(ranges, qualifierIs(filter.Equal, []byte(w.name)))
-			continue
-		}
-		last := append([]byte(w.name), elements+1)
-		ranges = append(ranges, allOf(qualifierIs(filter.GreaterOrEqual, []byte(w.name)), qualifierIs(filter.Less, last)))
-	}
-	return list(filter.MustPassOne, ranges)
+	return list(filter.MustPassOne, some)
 }
 
 // qualifierIs lets cells pass whose qualifier compares with the given one as how says.

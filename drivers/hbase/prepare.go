@@ -117,7 +117,7 @@ func (st *statement) compileRead() error {
 		st.view.requested, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
 	}
 	if st.backward && st.view.filter != nil {
-		st.view.filter = wantedNames(st.view.want, st.view.row)
+		st.view.filter = wantedCells(st.view.want, st.view.row, true)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 	case len(v.want) == len(columns):
 		// all of the family
 	case collections > 0:
-		v.filter = wantedRanges(v.want, row)
+		v.filter = wantedCells(v.want, row, false)
 	default:
 		if row {
 			requested.Qualifier = append(requested.Qualifier, []byte(markerName))
