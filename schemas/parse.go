@@ -217,9 +217,21 @@ func (s *section) refuse(n *yaml.Node, format string, args ...any) bool {
 	return false
 }
 
-func (s *section) text(key string) string { return s.TextOf(s.fields, key, s.where) }
+func (s *section) text(key string) (text string) {
+	if s.has(key) {
+		text, _ = s.Text(s.at(key), key+" of "+s.where)
+	}
+	return text
+}
 
-func (s *section) flag(key string) bool { return s.Flag(s.fields, key, s.where) }
+func (s *section) flag(key string) bool {
+	n := s.at(key)
+	if s.has(key) && (n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool") {
+		s.Fail(n, "%s of %s must be true or false, found %s", key, s.where, strict.Found(n))
+		return false
+	}
+	return s.has(key) && strings.EqualFold(n.Value, "true")
+}
 
 func (s *section) count(key string) int {
 	if !s.has(key) {

@@ -169,7 +169,9 @@ func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []
 		if e.Value.Kind == yaml.MappingNode {
 			one := r.section(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
 			typeNode = one.fields["type"].Value
-			c.Addition = r.TextOf(one.fields, "addition", "column "+c.Name)
+			if one.has("addition") {
+				c.Addition, _ = r.Text(one.at("addition"), "addition of column "+c.Name)
+			}
 			if typeNode == nil {
 				r.Fail(e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where)
 			}

@@ -185,16 +185,6 @@ func (d *Decoder) Text(n *yaml.Node, what string) (string, bool) {
 	return n.Value, true
 }
 
-// TextOf is the text of the field of that name, or "" if there is none.
-func (d *Decoder) TextOf(fields map[string]Entry, name, where string) string {
-	e, ok := fields[name]
-	if !ok {
-		return ""
-	}
-	s, _ := d.Text(e.Value, name+" of "+where)
-	return s
-}
-
 // List returns the nodes of a list. A single text is a list of one.
 func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
 	switch {
@@ -205,19 +195,6 @@ func (d *Decoder) List(n *yaml.Node, what string) []*yaml.Node {
 	}
 	d.Fail(n, "%s must be a name or a list of names, found %s", what, Found(n))
 	return nil
-}
-
-// Flag returns the field's true or false; absent is false.
-func (d *Decoder) Flag(fields map[string]Entry, name, where string) bool {
-	e, ok := fields[name]
-	if !ok {
-		return false
-	}
-	if e.Value.Kind != yaml.ScalarNode || e.Value.ShortTag() != "!!bool" {
-		d.Fail(e.Value, "%s of %s must be true or false, found %s", name, where, Found(e.Value))
-		return false
-	}
-	return strings.EqualFold(e.Value.Value, "true")
 }
 
 // Count returns a number from 1 up. Of anything else it records a fault and returns 0.
