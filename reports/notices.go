@@ -257,17 +257,22 @@ func (v *run) allWarnings() (all, minor []warning) {
 // nearMaximum is the part of a model's highest rate from which on its latency is mostly queueing.
 const nearMaximum = 0.9
 
-// saturated names the models whose offered rate was near what they achieve without pauses.
+// saturated names the models of each load whose offered rate was near what they achieve without pauses.
 func (v *run) saturated() (all []warning) {
 	for i := range v.loads {
-		for k := range v.loads[i].Models {
-			m := &v.loads[i].Models[k]
-			part := 100 * v.loads[i].Cell.Rate * m.Value(ranking.Throughput) / 1e9
-			if part >= 100*nearMaximum && m.Ranked() {
-				all = append(all, warning{fmt.Sprintf("near max ops/s (%s %.0f%%)", m.Name, part), fmt.Sprintf(
-					"near max ops/s: %s was offered %.0f%% of it, so its latency is mostly queueing; use a lower --set phases.%s.rate",
-					m.Name, part, v.loads[i].Phase)})
+		l := &v.loads[i]
+		var who []string
+		for k := range l.Models {
+			m := &l.Models[k]
+			if part := 100 * l.Cell.Rate * m.Value(ranking.Throughput) / 1e9; part >= 100*nearMaximum && m.Ranked() {
+				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, part))
 			}
+		}
+		if len(who) > 0 {
+			name := fmt.Sprintf("near max ops/s (%s)", strings.Join(who, ", "))
+			all = append(all, warning{name, fmt.Sprintf(
+				"%s: the offered rate in percent of it, so the latency is mostly queueing; use a lower --set phases.%s.rate",
+				name, l.Phase)})
 		}
 	}
 	return all
