@@ -29,11 +29,8 @@ type differential struct {
 	got   models.Mailbox
 	*reference
 
-	accounts []*account // those that it has created
-	// leftovers says that deliveries have failed halfway. They may have left unreferenced
-	// bodies. An audit counts those, but they are no fault.
-	leftovers bool
-	opened    models.Opened // reused, as callers do
+	accounts []*account    // those that it has created
+	opened   models.Opened // reused, as callers do
 }
 
 func (f *fixture) differential() *differential {
@@ -164,8 +161,15 @@ func (diff *differential) deliver(m *mail.Message, to ...*folder) []message {
 	for _, f := range to {
 		folders = append(folders, f.got)
 	}
-	handles, mails := make([]models.Handle, len(to)), make([]message, len(to))
+	handles := make([]models.Handle, len(to))
 	diff.agree("deliver", diff.got.Deliver(diff.ctx, m, folders, handles), nil)
+	return diff.arrived(m, to, handles)
+}
+
+// arrived makes the reference's change of a delivery.
+func (diff *differential) arrived(m *mail.Message, to []*folder, handles []models.Handle) []message {
+	diff.t.Helper()
+	mails := make([]message, len(to))
 	at, number := models.Arrival(m, diff.clock.now), diff.number()
 	diff.delivered++
 	for i, f := range to {

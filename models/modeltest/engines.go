@@ -249,7 +249,7 @@ func (s Suite) RunLive(t *testing.T) {
 		shared := s.onShared(t, open(t))
 		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 		t.Parallel() // engines run at once from here on, since no heap is measured any more
-		shared.run(t, rulesOn(onEngines))
+		shared.run(t, all())
 		shared.runDamages(t)
 	})
 }
@@ -259,7 +259,7 @@ func (s Suite) RunValuesLive(t *testing.T) {
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
 		st := open(t)
 		t.Parallel()
-		s.onShared(t, st).run(t, rulesOn(onEngines))
+		s.onShared(t, st).run(t, all())
 	})
 }
 
@@ -319,5 +319,5 @@ func (s Suite) RunQuorum(t *testing.T) {
 	must(t, err)
 	must(t, every.Apply(t.Context(), schema))
 	shared.second = every
-	shared.run(t, rulesOn(onNodes))
+	shared.run(t, slices.DeleteFunc(all(), func(r rule) bool { return !r.nodes }))
 }

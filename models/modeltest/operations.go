@@ -22,6 +22,7 @@ type call struct {
 	on      bool
 	who     string // an address: of a new account, a sender or a viewer
 	until   time.Time
+	file    string // name of an attachment
 	w       io.Writer
 	yield   func() error // called for each thing that the operation yields
 
@@ -33,7 +34,7 @@ type call struct {
 // newCall returns the operations' surroundings: nothing is yielded to anyone, and bytes are dropped.
 func newCall(ctx context.Context, mb models.Mailbox, a *models.Account) *call {
 	c := &call{
-		ctx: ctx, mb: mb, a: a, flag: models.Seen, on: true, who: "bob@example.org", w: io.Discard,
+		ctx: ctx, mb: mb, a: a, flag: models.Seen, on: true, who: "bob@example.org", w: io.Discard, file: "f",
 		yield: func() error { return nil }, made: make([]models.Handle, 100),
 	}
 	c.entry = func(*models.Entry) error { return c.yield() }
@@ -81,7 +82,7 @@ var operations = []operation{
 		return err
 	}),
 	on("attachment", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Attachment(c.ctx, c.in, c.hs[0], "f", c.w)
+		_, err := mb.Attachment(c.ctx, c.in, c.hs[0], c.file, c.w)
 		return err
 	}),
 	on("flag", func(c *call, mb models.Mailbox) error { return mb.Flag(c.ctx, c.in, c.hs[0], c.flag, c.on) }),

@@ -118,27 +118,13 @@ type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 // on is the suite over the stores of one engine.
 func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
 
-// rule is one subtest.
+// rule is one subtest. It is run on the embedded engine, on the limited ones, and on each real engine, which
+// can break it by types, order, timestamps, limits, deletes or conditions.
 type rule struct {
 	name  string
-	where where
+	nodes bool // it is also run on three nodes, whose replicas must agree
 	check func(*testing.T, *suite)
 }
-
-// where says on which engines a rule is run. Every rule is run on the embedded engine
-// and on the limited ones.
-type where int
-
-const (
-	// inProcess: the rule is about the model's own logic. It makes the same calls as other
-	// rules, so a real engine shows nothing new.
-	inProcess where = iota
-	// onEngines: the rule is also run on each real engine, which can break it by types,
-	// order, timestamps, limits, deletes or conditions.
-	onEngines
-	// onNodes: the rule is also run on three nodes, whose replicas must agree.
-	onNodes
-)
 
 // has reports whether a mailbox implements the optional interface I.
 func has[I any](mb models.Mailbox) bool {
@@ -148,32 +134,24 @@ func has[I any](mb models.Mailbox) bool {
 
 func rules() []rule {
 	return []rule{
-		{"random", onNodes, testRandom},
-		{"odd mail", onEngines, testOddMail},
-		{"many", onEngines, testMany},
-		{"too large", onEngines, testTooLarge},
-		{"delivery fails", inProcess, testDeliveryFails},
-		{"stop early", onEngines, testStopEarly},
-		{"canceled", onEngines, testCanceled},
+		{"random", true, testRandom},
+		{"odd mail", false, testOddMail},
+		{"many", false, testMany},
+		{"too large", false, testTooLarge},
 	}
 }
 
 // concurrent are the rules about many workers at once.
 func concurrent() []rule {
 	return []rule{
-		{"workers on one folder", onNodes, testWorkersOneFolder},
-		{"account race", onEngines, testAccountRace},
+		{"workers on one folder", true, testWorkersOneFolder},
+		{"account race", false, testAccountRace},
 	}
 }
 
 func all() []rule {
 	// In this process, "races" interleaves two clients in more ways.
-	return slices.Concat(rules(), concurrent(), []rule{{"two clients", onEngines, testTwoClients}})
-}
-
-// rulesOn returns the rules that are run on engines of kind w.
-func rulesOn(w where) []rule {
-	return slices.DeleteFunc(all(), func(r rule) bool { return r.where < w })
+	return slices.Concat(rules(), concurrent(), []rule{{"two clients", false, testTwoClients}})
 }
 
 func (s *suite) run(t *testing.T, rules []rule) {

@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -126,114 +125,6 @@ func testMany(t *testing.T, s *suite) {
 		diff.clock.advance(time.Hour)
 		if n := diff.purge(a, diff.clock.now()); n != many {
 			t.Errorf("purged %d, want %d", n, many)
-		}
-	}
-	diff.check()
-}
-
-// testDeliveryFails delivers a message that cannot be read to its end. No folder may show it.
-func testDeliveryFails(t *testing.T, s *suite) {
-	diff := s.start(t, Sized(1000, 0)).differential()
-	a, b := diff.user(diff.at("ann"), "INBOX"), diff.user(diff.at("bob"), "INBOX")
-	diff.deliver(sample(0).Message(), a.folders[0], b.folders[0])
-	d := sample(1)
-	d.Text = noise(2500, 1)
-	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
-	broken := breakContent(d.Message(), func() error { return errBroken })
-	err := diff.got.Deliver(diff.ctx, broken, []*models.Folder{a.folders[0].got, b.folders[0].got},
-		make([]models.Handle, 2))
-	if !errors.Is(err, errBroken) {
-		t.Fatalf("deliver what cannot be read: error is %v, want %q", err, errBroken)
-	}
-	diff.leftovers = true
-	diff.check()
-	diff.deliver(sample(2).Message(), a.folders[0], b.folders[0])
-	diff.check()
-}
-
-// testCanceled runs every operation with a canceled context. Nothing changes.
-func testCanceled(t *testing.T, s *suite) {
-	diff := s.start(t, Sized(1000, 0)).differential()
-	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	in := a.folders[0]
-	d := sample(1)
-	d.Text = noise(3300, 1)
-	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(4200, 2)}}
-	m := diff.deliver(d.Message(), in)[0]
-
-	done, cancel := context.WithCancel(diff.ctx)
-	cancel()
-	c := newCall(done, diff.got, a.got)
-	c.m, c.hs = sample(2).Message(), []models.Handle{m.got}
-	for _, op := range operations {
-		if !op.in(diff.got) {
-			continue
-		}
-		if err := op.run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
-			t.Errorf("%s with a canceled context: error is %v, want %q", op.name, err, context.Canceled)
-		}
-	}
-	diff.leftovers = true
-	diff.check()
-
-	// If the call is canceled while the message is read, all of it is there, or nothing.
-	midway, cancel := context.WithCancel(diff.ctx)
-	broken := breakContent(d.Message(), func() error { cancel(); return nil })
-	if err := diff.got.Deliver(midway, broken, c.folders, c.made); err == nil {
-		if err := diff.got.Delete(diff.ctx, in.got, c.made[:1]); err != nil {
-			t.Fatalf("delete an acknowledged message: %v", err)
-		}
-		diff.leftovers = true
-		if has[models.Purger](diff.got) {
-			diff.got.(models.Purger).Purge(diff.ctx, a.got, diff.clock.now().Add(time.Hour))
-		}
-	}
-	diff.check()
-}
-
-// testStopEarly returns errors from yields and writers. Each call must end and return the
-// error, wrapped if it is from a yield.
-func testStopEarly(t *testing.T, s *suite) {
-	diff := s.start(t, Sized(1000, 0)).differential()
-	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	in := a.folders[0]
-	d := sample(0)
-	d.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(5000, 1)}}
-	for range 5 {
-		diff.deliver(d.Message(), in)
-	}
-	m := diff.list(in)[0]
-	if has[models.Seer](diff.got) {
-		diff.seen(m, diff.at("bob"))
-		diff.seen(m, diff.at("cat"))
-	}
-	if has[models.Subscriber](diff.got) {
-		diff.subscribe(a, "INBOX", true)
-		diff.subscribe(a, "Work", true)
-	}
-	n := 0
-	c := newCall(diff.ctx, diff.got, a.got)
-	c.hs, c.who, c.until, c.w = []models.Handle{m.got}, d.From.Address, diff.clock.now().Add(time.Hour), brokenWriter{}
-	c.yield = func() error {
-		if n++; n == 2 {
-			return errBroken
-		}
-		return nil
-	}
-	for _, name := range []string{
-		"folders", "list", "all mail", "nested", "by sender in a folder", "by sender everywhere", "slice", "seen by",
-		"subscriptions",
-	} {
-		n = 0
-		if op := the(name); !op.in(diff.got) {
-			continue
-		} else if err := op.run(c); !errors.Is(err, errBroken) || err == errBroken || n != 2 {
-			t.Errorf("%s stopped at 2: got error %v after %d, want %q wrapped", name, err, n, errBroken)
-		}
-	}
-	for _, name := range []string{"attachment", "raw"} {
-		if err := the(name).run(c); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
-			t.Errorf("%s to a broken writer: error is %v", name, err)
 		}
 	}
 	diff.check()
