@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/models"
@@ -478,9 +479,11 @@ type count struct {
 	fault bool
 }
 
-// countsOf returns the numbers of an audit, which == compares at once.
-func countsOf(a models.Audit) [9]count {
-	return [...]count{
+// counts are the numbers of an audit, which == compares at once.
+type counts [9]count
+
+func countsOf(a models.Audit) counts {
+	return counts{
 		{"accounts", a.Accounts, false},
 		{"folders", a.Folders, false},
 		{"messages", a.Messages, false},
@@ -493,9 +496,33 @@ func countsOf(a models.Audit) [9]count {
 	}
 }
 
+// since returns the difference of two audits.
+func (cs counts) since(was counts) counts {
+	for i := range cs {
+		cs[i].n -= was[i].n
+	}
+	return cs
+}
+
+// changes returns what is counted more or less, or "".
+func (cs counts) changes() string {
+	var words []string
+	for _, c := range cs {
+		if c.n != 0 {
+			words = append(words, fmt.Sprintf("%s %+d", c.what, c.n))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// of returns a number by its name.
+func (cs counts) of(what string) int64 {
+	return cs[slices.IndexFunc(cs[:], func(c count) bool { return c.what == what })].n
+}
+
 // faults returns the faults that an audit counts.
-func faults(a models.Audit) (fs []string) {
-	for _, c := range countsOf(a) {
+func (cs counts) faults() (fs []string) {
+	for _, c := range cs {
 		if c.fault && c.n != 0 {
 			fs = append(fs, fmt.Sprintf("%d %s", c.n, c.what))
 		}

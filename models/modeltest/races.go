@@ -1,12 +1,17 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cut"
+	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Anomaly is a result of two interleaved operations that neither order of the two gives.
@@ -32,6 +37,12 @@ var anomalies = []Anomaly{
 	Lost, Revived, Duplicated, FlagLost, BothDone, NoneDone, Failed, BrokenBody, Dangling, CounterDrift, Orphaned,
 }
 
+// audited are the anomalies that an audit counts, by its words.
+var audited = map[Anomaly]string{
+	Dangling: "broken references", Duplicated: "duplicated", BrokenBody: "broken bodies", Orphaned: "unreferenced",
+	CounterDrift: "counter drift",
+}
+
 // Races are the anomalies that a model's source design allows if two clients change one message
 // together. All others fail the contract, and so does one that never occurs.
 type Races struct {
@@ -39,7 +50,7 @@ type Races struct {
 	Apart  []Anomaly // also, on an engine that is not atomic over a shard
 }
 
-// contender is one of two operations on the message race.h.
+// contender is one of two operations on the first message of a race.
 type contender struct {
 	name, operation string
 	to              string // where it moves the message or shows it
@@ -64,8 +75,8 @@ var contenders = [2][]contender{
 }
 
 func (op contender) run(r *race, c *client) error {
-	x := newCall(r.ctx, c.mb, c.a)
-	x.to, x.hs, x.until = c.a.Folder(op.to), []models.Handle{r.h}, r.clock.now().AddDate(1, 0, 0)
+	x := r.callOn(c.mb, c.a, r.hs[0])
+	x.to = c.a.Folder(op.to)
 	return the(op.operation).run(x)
 }
 
@@ -78,28 +89,18 @@ type client struct {
 	next  chan struct{}
 }
 
-// race is two clients on a store, and a third process that delivers and looks.
+// race is two clients on a scene.
 type race struct {
-	*fixture
-	clients          [2]*client
-	deliverer, looks models.Mailbox
-	found            models.Audit // what the last audit counted
-	races            int
-	h                models.Handle // its message
-	deleted          bool          // it is deleted before the race
+	*scene
+	clients [2]*client
+	deleted bool // the message is deleted before the race
 }
 
 func newRace(t *testing.T, s *suite, deleted bool) *race {
-	f := s.start(t, models.Options{})
-	r := &race{fixture: f, deliverer: f.mailbox(), deleted: deleted}
-	process := func() models.Bound {
-		f.opts.Node += 1 << 20
-		return f.Bind(f.opts)
-	}
-	r.looks = process().Mailbox(f.Session())
+	r := &race{scene: newScene(t, s, models.Options{}), deleted: deleted}
 	for i := range r.clients {
 		c := &client{at: make(chan bool), next: make(chan struct{})}
-		c.mb = process().Mailbox(&cut.Session{Session: f.Session(), After: -1, Pause: func() {
+		c.mb = r.process().Mailbox(&cut.Session{Session: r.Session(), After: -1, Pause: func() {
 			if c.races {
 				c.at <- true
 				<-c.next
@@ -119,7 +120,15 @@ const toEnd = -1
 // run runs two operations. made are the calls of each.
 func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 	r.TB.Helper()
-	r.prepare()
+	r.fill([]string{"ann"}, sample(0).Message(), sample(1).Message())
+	if r.deleted {
+		r.Must(r.makes.Delete(r.ctx, r.accounts[0].Folders[0], r.hs[:1]))
+	}
+	for _, c := range r.clients {
+		var err error
+		c.a, err = c.mb.Login(r.ctx, r.address("ann"))
+		r.Must(err)
+	}
 	var waits [2]bool
 	for i, c := range r.clients {
 		c.races = true
@@ -143,52 +152,214 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 	for _, c := range r.clients {
 		c.races = false
 	}
-	r.look(&o)
+	r.look(&o, "ann")
 	return o, made
 }
 
-// prepare makes an account with two messages in its inbox, the first of which is r.h.
-func (r *race) prepare() {
-	r.TB.Helper()
-	r.races++
-	a, err := r.deliverer.CreateUser(r.ctx, r.at(r.name()), []string{"INBOX", "Work", "More"})
-	r.Must(err)
-	one := make([]models.Handle, 1)
-	for n := range 2 {
-		r.Must(r.deliverer.Deliver(r.ctx, sample(n).Message(), a.Folders[:1], one))
-		if r.clock.advance(1e9); n == 0 {
-			r.h = one[0]
+// answer reduces an error to what a caller distinguishes.
+func answer(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, models.ErrNotFound):
+		return "not found"
+	}
+	return "failed"
+}
+
+func (o *result) answers() [2]string { return [2]string{answer(o.errs[0]), answer(o.errs[1])} }
+
+// like reports whether the results are the same, and o has no more faults.
+func (o *result) like(p *result) bool {
+	for _, what := range audited {
+		if o.counts.of(what) > p.counts.of(what) {
+			return false
 		}
 	}
-	if r.deleted {
-		r.Must(r.deliverer.Delete(r.ctx, a.Folders[0], []models.Handle{r.h}))
+	return o.answers() == p.answers() && slices.Equal(o.view, p.view)
+}
+
+// anomalies says how a result differs from those of the operations one after the other.
+func (o *result) anomalies(ops [2]contender, serial []result) (all []Anomaly) {
+	note := func(is bool, a Anomaly) {
+		if is && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
 	}
-	for _, c := range r.clients {
-		c.a, err = c.mb.Login(r.ctx, r.at(r.name()))
-		r.Must(err)
+	those := func(keep func(p *result) bool) (some []result) {
+		for i := range serial {
+			if keep(&serial[i]) {
+				some = append(some, serial[i])
+			}
+		}
+		return some
+	}
+	most := func(some []result) (n int) {
+		for i := range some {
+			n = max(n, some[i].shown)
+		}
+		return n
+	}
+	same := those(func(p *result) bool { return p.answers() == o.answers() })
+	note(len(same) == 0 && o.answers() == [2]string{"ok", "ok"}, BothDone)
+	note(len(same) == 0 && o.answers() == [2]string{"not found", "not found"}, NoneDone)
+	note(o.shown > most(serial), Duplicated)
+	removed := false
+	for i, op := range ops {
+		note(answer(o.errs[i]) == "failed", Failed)
+		acknowledged := those(func(p *result) bool { return p.errs[i] == nil })
+		if o.errs[i] != nil || len(acknowledged) == 0 {
+			continue
+		}
+		removed = removed || op.removes
+		note(op.removes && o.shown > most(acknowledged), Revived)
+		note(op.flags && o.unseen && !slices.ContainsFunc(acknowledged, func(p result) bool { return p.unseen }), FlagLost)
+	}
+	if len(same) > 0 {
+		note(o.shown == 0 && !slices.ContainsFunc(same, func(p result) bool { return p.shown == 0 }), Lost)
+	} else {
+		note(o.shown == 0 && !removed && most(serial) > 0, Lost)
+	}
+	for kind, what := range audited {
+		note(!slices.ContainsFunc(serial, func(p result) bool { return p.counts.of(what) >= o.counts.of(what) }), kind)
+	}
+	return all
+}
+
+// roundsEach is how many races share tables: an audit after each reads the mail of all.
+const roundsEach = 40
+
+// pair interleaves two operations on one message in every way with at most three changes between the
+// clients, or with at most two if few. It counts each anomaly, and writes a line of them.
+func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts map[Anomaly]int) string {
+	t.Helper()
+	r := newRace(t, s, deleted)
+	var serial []result
+	var calls [2]int
+	for first := range 2 {
+		o, made := r.run(ops, turns{first, toEnd, toEnd})
+		serial, calls[first] = append(serial, o), made[first]
+	}
+	ways, differ := 0, 0
+	mine := map[Anomaly]int{}
+	for first := range 2 {
+		if first == 1 && ops[0].name == ops[1].name {
+			break // the clients do the same
+		}
+		for i := 1; i < calls[first]; i++ {
+			least := 1
+			if few {
+				least = calls[1-first]
+			}
+			for j := least; j <= calls[1-first]; j++ {
+				if r.round == roundsEach {
+					r = newRace(t, s, deleted)
+				}
+				o, _ := r.run(ops, turns{first, i, j})
+				if ways++; slices.ContainsFunc(serial, func(p result) bool { return o.like(&p) }) {
+					continue
+				}
+				differ++
+				all := o.anomalies(ops, serial)
+				if len(all) == 0 {
+					t.Errorf("%s and %s, %d calls of client %d and then %d of the other: neither order gives\n%+v\nbut\n%+v",
+						ops[0].name, ops[1].name, i, first, j, o, serial)
+				}
+				for _, a := range all {
+					mine[a]++
+					counts[a]++
+				}
+			}
+		}
+	}
+	line := fmt.Sprintf("\t%s, %s: %d interleavings, %d with anomalies", ops[0].name, ops[1].name, ways, differ)
+	return line + listed(mine) + "\n"
+}
+
+// listed writes counts of anomalies.
+func listed(counts map[Anomaly]int) string {
+	var words []string
+	for _, a := range anomalies {
+		if n := counts[a]; n > 0 {
+			words = append(words, fmt.Sprintf("%s %d", a, n))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, ", ")
+}
+
+// interleave runs all pairs of operations, and returns how often each anomaly occurred.
+func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Anomaly]int {
+	t.Helper()
+	counts := map[Anomaly]int{}
+	offered := s.start(t, models.Options{}).mailbox()
+	for n, ops := range contenders {
+		ops = slices.DeleteFunc(slices.Clone(ops), func(op contender) bool { return !the(op.operation).in(offered) })
+		for i, a := range ops {
+			for _, b := range ops[i:] {
+				out.WriteString(s.pair(t, [2]contender{a, b}, n == 1, few, counts))
+			}
+		}
+	}
+	return counts
+}
+
+// testTwoClients interleaves operations on any engine. Only anomalies that the model's Races have may occur.
+func testTwoClients(t *testing.T, s *suite) {
+	var out strings.Builder
+	f := s.start(t, models.Options{})
+	s.Races.check(t, f.Store, s.interleave(t, !f.Store.Capabilities().InProcess, &out))
+	t.Log(out.String())
+}
+
+// testRaces interleaves operations in more ways on the embedded engine and on the limited ones. A golden
+// file has the anomalies. Those of Races must occur, too.
+func testRaces(t *testing.T, s Suite) {
+	t.Parallel()
+	var out strings.Builder
+	apart := map[Anomaly]int{}
+	for _, e := range append([]limitedEngine{{Engine: pebble.Engine()}}, limitedEngines...) {
+		on := s.on(openEmbedded)
+		if e.limits != nil {
+			on = s.on(e.open)
+		}
+		fmt.Fprintf(&out, "%s\n", e.Name)
+		counts := on.interleave(t, false, &out)
+		s.Races.check(t, on.start(t, models.Options{}).Store, counts)
+		if e.limits == nil {
+			occur(t, "Always", s.Races.Always, counts)
+		}
+		for a, n := range counts {
+			apart[a] += n
+		}
+	}
+	occur(t, "Apart", s.Races.Apart, apart)
+	s.on(openEmbedded).compare(t, "races.golden", out.String())
+}
+
+// check fails for anomalies that may not occur on the store.
+func (r Races) check(t *testing.T, st drivers.Store, counts map[Anomaly]int) {
+	t.Helper()
+	caps, allowed := st.Capabilities(), r.Always
+	if caps.Atomic < schemas.AtomicShard {
+		allowed = slices.Concat(allowed, r.Apart)
+	}
+	for _, a := range anomalies {
+		if counts[a] > 0 && !slices.Contains(allowed, a) {
+			t.Errorf("%s: %d interleavings of two operations on one message end with %q, which the model's Races do not have",
+				caps.Engine, counts[a], a)
+		}
 	}
 }
 
-// look reads what a third process sees of the account.
-func (r *race) look(o *result) {
-	r.TB.Helper()
-	lines := r.view(r.looks, r.name())
-	for _, line := range lines {
-		if strings.Contains(line, "letter 0") {
-			o.shown++
-			o.unseen = o.unseen || strings.Contains(line, "seen false")
+// occur fails for those of the anomalies that do not occur.
+func occur(t *testing.T, field string, declared []Anomaly, counts map[Anomaly]int) {
+	t.Helper()
+	for _, a := range declared {
+		if counts[a] == 0 {
+			t.Errorf("Races.%s has %q, which no interleaving ends with; take it out", field, a)
 		}
 	}
-	o.view = strings.Join(lines, "\n")
-	now, err := r.looks.Audit(r.ctx)
-	r.Must(err)
-	o.faults = map[Anomaly]int64{
-		Dangling: now.Dangling - r.found.Dangling, Duplicated: now.Duplicated - r.found.Duplicated,
-		BrokenBody: now.BrokenBodies - r.found.BrokenBodies, Orphaned: now.Unreferenced - r.found.Unreferenced,
-		CounterDrift: now.CounterDrift - r.found.CounterDrift,
-	}
-	r.found = now
 }
-
-// name is whose account the race is in.
-func (r *race) name() string { return fmt.Sprintf("ann%d", r.races) }

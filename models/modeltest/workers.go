@@ -80,7 +80,7 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 		t.Logf("%d outcomes are not known; audit is %+v", n, audit)
 		return
 	}
-	for _, f := range faults(audit) {
+	for _, f := range countsOf(audit).faults() {
 		t.Errorf("audit: %s", f)
 	}
 }
@@ -195,7 +195,7 @@ func testAccountRace(t *testing.T, s *suite) {
 	}
 	audit, err := boxes[0].Audit(f.ctx)
 	f.Must(err)
-	if fs := faults(audit); len(fs) > 0 || audit.Unreferenced > 0 {
+	if fs := countsOf(audit).faults(); len(fs) > 0 || audit.Unreferenced > 0 {
 		t.Errorf("audit: %q, %d unreferenced", fs, audit.Unreferenced)
 	}
 }
