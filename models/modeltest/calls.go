@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,14 +171,17 @@ func (sc *script) deliveries() {
 }
 
 func (sc *script) reads() {
-	ctx := sc.ctx
+	ann := sc.in
 	sc.do("list the first 25 of 30", "list")
-	sc.step("list the other 5", func() error { return sc.mb.List(ctx, sc.in, sc.sent[24], 25, sc.entry) })
-	sc.step("list an empty folder", func() error { return sc.mb.List(ctx, sc.to, models.Handle{}, 25, sc.entry) })
+	sc.after = sc.sent[24]
+	sc.do("list the other 5", "list")
+	sc.in, sc.after = sc.to, models.Handle{}
+	sc.do("list an empty folder", "list")
+	sc.in = ann
 
 	var by [3]models.Handle // the newest without attachments, and those with one and two
 	for _, h := range slices.Backward(sc.sent) {
-		sc.Must(sc.mb.Open(ctx, sc.in, h, &sc.opened))
+		sc.Must(sc.mb.Open(sc.ctx, sc.in, h, &sc.opened))
 		by[len(sc.opened.Attachments)] = h
 	}
 	for _, m := range []struct {
@@ -192,19 +194,12 @@ func (sc *script) reads() {
 	} {
 		sc.do("open "+m.name, "open", m.h)
 		sc.do("raw "+m.name, "raw", m.h)
-		if m.file != "" {
-			sc.step("attachment "+m.file, func() error {
-				_, err := sc.mb.Attachment(ctx, sc.in, m.h, m.file, io.Discard)
-				return err
-			})
+		if sc.file = m.file; m.file != "" {
+			sc.do("attachment "+m.file, "attachment", m.h)
 		}
 	}
-	if r, ok := sc.mb.(models.RangeReader); ok {
-		sc.step("raw range of 1000 bytes at 2000000", func() error {
-			_, err := r.RawRange(ctx, sc.in, by[1], 2_000_000, 1000, io.Discard)
-			return err
-		})
-	}
+	sc.off, sc.n = 2_000_000, 1000
+	sc.do("raw range of 1000 bytes at 2000000", "range", by[1])
 }
 
 func (sc *script) changes() {

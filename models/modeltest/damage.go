@@ -181,10 +181,9 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	}
 	diff.flag(diff.list(a.folders[0])[0], models.Seen, true)
 	before := diff.checkAudit()
-	if got := f.findings(); len(got) > 0 {
-		t.Errorf("a check against the schema finds %q before anything is damaged", got)
+	if d.Table != "" {
+		f.harm(d)
 	}
-	f.harm(d)
 	if got := f.findings(); !slices.Equal(got, d.Finds) {
 		t.Errorf("a check against the schema finds %q, want %q", got, d.Finds)
 	}

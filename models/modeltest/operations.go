@@ -26,6 +26,8 @@ type call struct {
 	w       io.Writer
 	yield   func() error // called for each thing that the operation yields
 
+	after  models.Handle   // to list what follows
+	off, n int64           // a range
 	made   []models.Handle // of messages delivered or moved
 	opened models.Opened
 	entry  func(*models.Entry) error // calls yield; made once, since a method value is an allocation
@@ -34,7 +36,7 @@ type call struct {
 // newCall returns the operations' surroundings: nothing is yielded to anyone, and bytes are dropped.
 func newCall(ctx context.Context, mb models.Mailbox, a *models.Account) *call {
 	c := &call{
-		ctx: ctx, mb: mb, a: a, flag: models.Seen, on: true, who: "bob@example.org", w: io.Discard, file: "f",
+		ctx: ctx, mb: mb, a: a, flag: models.Seen, on: true, who: "bob@example.org", w: io.Discard, file: "f", n: 10,
 		yield: func() error { return nil }, made: make([]models.Handle, 100),
 	}
 	c.entry = func(*models.Entry) error { return c.yield() }
@@ -75,7 +77,7 @@ var operations = []operation{
 		return mb.Folders(c.ctx, c.a, func(models.FolderInfo) error { return c.yield() })
 	}),
 	on("deliver", func(c *call, mb models.Mailbox) error { return mb.Deliver(c.ctx, c.m, c.folders, c.made) }),
-	on("list", func(c *call, mb models.Mailbox) error { return mb.List(c.ctx, c.in, models.Handle{}, 25, c.entry) }),
+	on("list", func(c *call, mb models.Mailbox) error { return mb.List(c.ctx, c.in, c.after, 25, c.entry) }),
 	on("open", func(c *call, mb models.Mailbox) error { return mb.Open(c.ctx, c.in, c.hs[0], &c.opened) }),
 	on("raw", func(c *call, mb models.Mailbox) error {
 		_, err := mb.Raw(c.ctx, c.in, c.hs[0], c.w)
@@ -97,7 +99,7 @@ var operations = []operation{
 		return err
 	}),
 	on("range", func(c *call, r models.RangeReader) error {
-		_, err := r.RawRange(c.ctx, c.in, c.hs[0], 0, 10, c.w)
+		_, err := r.RawRange(c.ctx, c.in, c.hs[0], c.off, c.n, c.w)
 		return err
 	}),
 	on("label", func(c *call, l models.Labeler) error {

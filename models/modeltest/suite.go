@@ -81,11 +81,16 @@ func (s Suite) RunConcurrent(t *testing.T) {
 // everywhere runs a subtest on the embedded engine, and on it with the limits of each other engine.
 func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
-	t.Run("embedded", func(t *testing.T) { check(t, s.on(openEmbedded)) })
+	on := map[string]*suite{"embedded": s.on(openEmbedded)}
 	for _, e := range limitedEngines {
-		on := s.on(e.open)
-		on.few = len(s.Values) > 0
-		t.Run("as "+e.Name, func(t *testing.T) { check(t, on) })
+		on["as "+e.Name] = s.on(e.open)
+		on["as "+e.Name].few = len(s.Values) > 0
+	}
+	for name, on := range on {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, on)
+		})
 	}
 }
 
@@ -161,7 +166,7 @@ func (s *suite) run(t *testing.T, rules []rule) {
 }
 
 func (s *suite) runDamages(t *testing.T) {
-	for _, d := range s.Damages {
+	for _, d := range append([]Damage{{Name: "none"}}, s.Damages...) {
 		s.each(t, "damage/"+d.Name, func(t *testing.T) { testDamage(t, s, d) })
 	}
 }
