@@ -294,12 +294,8 @@ func (s *suite) compare(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join(s.golden, "testdata", "contract", name)
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
@@ -311,9 +307,7 @@ func (s *suite) compare(t *testing.T, name, got string) {
 	}
 	newFile := path + ".new"
 	if !s.faulty {
-		if err := os.WriteFile(newFile, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(newFile, []byte(got), 0o644))
 	}
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(g), len(w)) {

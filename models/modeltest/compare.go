@@ -89,26 +89,23 @@ func (diff *differential) checkAccount(a *account) {
 // checkNested compares a nested read with the folders of the reference.
 func (diff *differential) checkNested(n models.Nester, a *account) {
 	diff.t.Helper()
-	left := map[string]map[models.Handle]message{}
+	left := map[string][]message{}
 	for _, f := range a.folders {
-		left[f.name] = map[models.Handle]message{}
-		for _, m := range diff.list(f) {
-			left[f.name][m.got] = m
-		}
-		if len(f.entries) == 0 {
-			left[f.name][models.Handle{}] = message{}
+		if left[f.name] = diff.list(f); len(f.entries) == 0 {
+			left[f.name] = []message{{entry: &entry{}}} // it is yielded once, without a message
 		}
 	}
 	err := n.Nested(diff.ctx, a.got, func(folder string, e *models.Entry) error {
-		if e == nil {
-			e = &models.Entry{} // the folder is empty
+		var h models.Handle
+		if e != nil {
+			h = e.Handle
 		}
-		m, ok := left[folder][e.Handle]
-		delete(left[folder], e.Handle)
-		switch {
-		case !ok:
-			return fmt.Errorf("%q has message %x, or has it twice", folder, e.Handle)
-		case e.Handle.IsZero():
+		i := slices.IndexFunc(left[folder], func(m message) bool { return m.got == h })
+		if i < 0 {
+			return fmt.Errorf("%q has message %x, or has it twice", folder, h)
+		}
+		m := left[folder][i]
+		if left[folder] = slices.Delete(left[folder], i, i+1); e == nil {
 			return nil
 		}
 		return equalEntry(e, m)

@@ -199,21 +199,15 @@ func samePartition(a, b []drivers.Value, n int) bool {
 func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "store")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	st, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: dir, Durability: drivers.Process})
-	if err != nil {
-		t.Fatalf("open the embedded engine: %v", err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Errorf("close the embedded engine: %v", err)
 		}
 	})
-	if err := st.Apply(t.Context(), s); err != nil {
-		t.Fatalf("apply schema %s: %v", s.Name, err)
-	}
+	must(t, st.Apply(t.Context(), s))
 	return st
 }
 
@@ -223,17 +217,11 @@ func openEmbedded(t testing.TB, s *schemas.Schema) drivers.Store {
 func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 	t.Helper()
 	schema, err := s.Model.Schema()
-	if err != nil {
-		t.Fatalf("schema of %s: %v", s.Model.Name, err)
-	}
-	if err := st.Apply(t.Context(), schema); err != nil {
-		t.Fatalf("apply schema %s: %v", schema.Name, err)
-	}
+	must(t, err)
+	must(t, st.Apply(t.Context(), schema))
 	s.Model.Schema = func() (*schemas.Schema, error) { return schema, nil } // the schema that was applied
 	on := s.on(func(t testing.TB, s *schemas.Schema) drivers.Store {
-		if err := drivertest.Empty(t.Context(), st, s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, drivertest.Empty(t.Context(), st, s))
 		return st
 	})
 	on.shared = true

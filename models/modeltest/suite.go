@@ -97,9 +97,7 @@ func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 // complete fails the test if a part of the suite is missing.
 func (s Suite) complete(t *testing.T) {
 	t.Helper()
-	if err := s.incomplete(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.incomplete())
 }
 
 // incomplete returns an error that names what is missing.

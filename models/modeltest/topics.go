@@ -141,16 +141,12 @@ func testSeveralAtOnce(t *testing.T, s *suite) {
 		f := s.start(t, models.Options{})
 		sc := newScript(f)
 		account, err := sc.mb.CreateUser(sc.ctx, f.at("ann"), []string{"INBOX", "Work"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		in, work := account.Folders[0], account.Folders[1]
 		hs := make([]models.Handle, n)
 		for i := range hs {
 			sc.clock.advance(time.Second)
-			if err := sc.mb.Deliver(sc.ctx, sample(i).Message(), []*models.Folder{in}, hs[i:i+1]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, sc.mb.Deliver(sc.ctx, sample(i).Message(), []*models.Folder{in}, hs[i:i+1]))
 		}
 		trace, reads := sc.meter.Trace, int64(0)
 		sc.meter.Trace = func(st drivers.Statement, calls int64) {

@@ -40,13 +40,9 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 // stored returns the text of a model's tables as an engine stores them, and of its patterns.
 func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 	s, err := m.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kept, err := st.Stored(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kept.Name, kept.Doc = "", ""
 	return append(schemas.Format(kept), shape(t, m)...)
 }
@@ -56,9 +52,7 @@ func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same bool)) {
 	s.complete(t)
 	variants, err := s.Model.Variants()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(variants) == 0 {
 		t.Fatalf("%s has no variants", s.Model.Name)
 	}
@@ -75,9 +69,7 @@ func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same 
 // shape returns the text of a model's tables and patterns without hints.
 func shape(t *testing.T, m models.Model) []byte {
 	s, err := m.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Name, s.Doc = "", ""
 	for _, table := range s.Tables {
 		table.Hints = nil
