@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -169,12 +168,9 @@ func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for i := range s.Run.Cells {
 		c := &s.Run.Cells[i]
-		for op := range logged(c) {
-			for k := range latency.Kind(latency.NumKinds) {
-				tags[c.Tag(op, k.String())] = union(c.Key).Tag(op, k.String())
-			}
+		for _, t := range recorded(c) {
+			tags[c.Tag(t[0], t[1])] = union(c.Key).Tag(t[0], t[1])
 		}
-		tags[c.Tag("client", "hiccup")] = union(c.Key).Tag("client", "hiccup")
 	}
 	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) { return tag, tags[tag] != "" })
 	if err != nil {
@@ -237,6 +233,16 @@ func logged(c *results.Cell) map[string]results.Op {
 	return counts
 }
 
+// recorded are the names and kinds of the times that the latency log may have of a cell.
+func recorded(c *results.Cell) (all [][2]string) {
+	for _, op := range slices.Sorted(maps.Keys(logged(c))) {
+		for k := range latency.Kind(latency.NumKinds) {
+			all = append(all, [2]string{op, k.String()})
+		}
+	}
+	return append(all, [2]string{"client", "hiccup"})
+}
+
 // op is what all shards recorded of one operation of a cell.
 func (all histograms) op(k results.Key, name string, o *results.Op) *latency.Op {
 	var t latency.Op
@@ -258,27 +264,17 @@ func (m *Merged) WriteLog(w io.Writer) error {
 		if c.Kind == results.KindStep {
 			continue
 		}
-		from, to := stamp(c.Started), stamp(c.Ended)
-		for _, op := range slices.Sorted(maps.Keys(logged(c))) {
-			for k := range latency.Kind(latency.NumKinds) {
-				if err := m.writeOne(log, c.Tag(op, k.String()), from, to); err != nil {
-					return err
-				}
+		for _, t := range recorded(c) {
+			h := m.histograms[c.Tag(t[0], t[1])]
+			if h == nil || h.TotalCount() == 0 {
+				continue
 			}
-		}
-		if err := m.writeOne(log, c.Tag("client", "hiccup"), from, to); err != nil {
-			return err
+			if err := log.WriteOne(c.Tag(t[0], t[1]), h, stamp(c.Started), stamp(c.Ended)); err != nil {
+				return err
+			}
 		}
 	}
 	return log.Flush()
-}
-
-func (m *Merged) writeOne(log *latency.Log, tag string, from, to time.Time) error {
-	h := m.histograms[tag]
-	if h == nil || h.TotalCount() == 0 {
-		return nil
-	}
-	return log.WriteOne(tag, h, from, to)
 }
 
 // namedMost is how many missing shards an error names.
