@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Bounds of the flags of run. With more than mostWorkers a client measures its own
@@ -22,10 +22,10 @@ const (
 	mostWorkers = 10_000
 	mostTrials  = workloads.MaxTrials
 	mostMaxWait = time.Hour
-	leastCache  = random.MB
-	mostCache   = 1000 * random.GB
-	defaultMail = 10 * random.GB
-	mostMail    = 1_000_000 * random.GB
+	leastCache  = strict.MB
+	mostCache   = 1000 * strict.GB
+	defaultMail = 10 * strict.GB
+	mostMail    = 1_000_000 * strict.GB
 )
 
 // accepted is the value of a flag that accepts some values only.
@@ -129,8 +129,8 @@ func duration(value *time.Duration, least, most time.Duration) pflag.Value {
 	return within(value, least, most, "a duration such as 500ms,", time.ParseDuration)
 }
 
-func size(value *random.Size, least, most random.Size) pflag.Value {
-	return within(value, least, most, "a size such as 256MB,", random.ParseSize)
+func size(value *strict.Size, least, most strict.Size) pflag.Value {
+	return within(value, least, most, "a size such as 256MB,", strict.ParseSize)
 }
 
 // bindList binds a flag that names several things, separated by commas, and can be repeated. No other

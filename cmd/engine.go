@@ -14,7 +14,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
-	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 func newEngine(known registry) *cobra.Command {
@@ -298,7 +298,7 @@ func (f *upFlags) complete(cmd *cobra.Command) error {
 		f.Port = launch.AnyPort
 	}
 	if f.heap != "" {
-		size, err := random.ParseSize(f.heap)
+		size, err := strict.ParseSize(f.heap)
 		if err != nil {
 			return usagef("--heap: %w", err)
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // workloadFlags change single values of a workload, and where its engine is.
@@ -141,7 +141,7 @@ var mailHint = 5 * time.Second
 
 // openMail opens a mail file. It fails if the messages have more than most bytes. If that takes
 // long, as with mail that is made to be slow, it notes which message it reads.
-func openMail(ctx context.Context, notes io.Writer, path string, most random.Size) (messages.Source, error) {
+func openMail(ctx context.Context, notes io.Writer, path string, most strict.Size) (messages.Source, error) {
 	var p mail.Progress
 	began, ticks, done, ended := time.Now(), time.NewTicker(mailHint), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -21,7 +21,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
-	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -33,10 +32,10 @@ type runFlags struct {
 	models, engines []string
 	chosen          bool // models were named
 	mail            string
-	mailLimit       random.Size
+	mailLimit       strict.Size
 	seed            uint64
 	output          string
-	cache           random.Size
+	cache           strict.Size
 	quiet           bool
 	view            view
 	failOn          failOn
@@ -61,7 +60,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.prove, "prove", false, "show the lint findings of the schema: measure at few and at many rows")
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change the repetition")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
-	flags.Var(size(&f.mailLimit, random.KB, mostMail), "mail-limit",
+	flags.Var(size(&f.mailLimit, strict.KB, mostMail), "mail-limit",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
 	flags.Var(whole(&f.c.Trials, 1, mostTrials), "trials",

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/fit"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 func newWorkloads() *cobra.Command {
@@ -116,7 +116,7 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 func newWorkloadsFit() *cobra.Command {
 	var mbox []string
 	var maildir, trace string
-	var limit random.Size = defaultMail
+	var limit strict.Size = defaultMail
 	c := &cobra.Command{
 		Use:   "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
 		Short: "Measure mail or a trace, and print a workload that fits it",
@@ -153,7 +153,7 @@ func newWorkloadsFit() *cobra.Command {
 	}
 	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
-	c.Flags().Var(size(&limit, random.KB, mostMail), "mail-limit",
+	c.Flags().Var(size(&limit, strict.KB, mostMail), "mail-limit",
 		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")
 	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
 	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")

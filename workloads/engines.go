@@ -14,7 +14,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Engine is what a workload says of one engine: where its nodes are, and which
@@ -195,7 +194,7 @@ func (d *decoder) models(n *yaml.Node) {
 		m := &Model{Values: map[string]int{}}
 		values := d.Mapping(e.Value, "model "+e.Name)
 		for _, v := range values {
-			size, err := random.ParseSize(v.Value.Value)
+			size, err := strict.ParseSize(v.Value.Value)
 			if v.Value.Kind != yaml.ScalarNode || err != nil && !parameterWord.MatchString(v.Value.Value) {
 				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
 					strict.Found(v.Value))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -300,7 +301,7 @@ const (
 	MaxTrials = 1000
 	// MaxMessage bounds body and attachment sizes, because servers refuse larger mail.
 	// A larger size that is drawn is cut to it.
-	MaxMessage = 50 * random.MB
+	MaxMessage = 50 * strict.MB
 	// MaxMessages is how many messages one operation can be about.
 	MaxMessages = 1000
 	maxClients  = 10_000

@@ -194,7 +194,7 @@ func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
 		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
 	}}
 	w.Mail = Mail{
-		Body:        random.Lognormal{Median: 6 * random.KB, P99: 200 * random.KB},
+		Body:        random.Lognormal{Median: 6 * strict.KB, P99: 200 * strict.KB},
 		Attachments: Attachments{Count: random.Constant{Value: 1}, Size: random.Constant{Value: 0}},
 		Recipients:  random.Constant{Value: 1},
 	}
@@ -259,7 +259,7 @@ func (d *decoder) rows(n *yaml.Node) bool {
 	f := d.Fields(n, "population", []string{rows.name})
 	if e, ok := f[rows.name]; ok {
 		v := d.whole(e.Value, "population.rows", 1, MaxFolderMessages)
-		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: random.Size(v)}
+		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(v)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 	} else {
 		d.Fail(n, "population has no %s; expected %s", rows.name, rows.need)
@@ -478,7 +478,7 @@ func (d *decoder) dist(k *key, n *yaml.Node, what string) random.Dist {
 	v := random.DecodeDist(&d.Decoder, n, what)
 	least, most := k.within()
 	if c, ok := v.(random.Constant); ok && (uint64(c.Value) < least || uint64(c.Value) > most) {
-		d.Fail(n, "%s must be from %s to %s, found %s", what, random.Size(least), random.Size(most), c)
+		d.Fail(n, "%s must be from %s to %s, found %s", what, strict.Size(least), strict.Size(most), c)
 	}
 	return v
 }
@@ -486,9 +486,9 @@ func (d *decoder) dist(k *key, n *yaml.Node, what string) random.Dist {
 // size reads a place in a message, or a length.
 func (d *decoder) size(k *key, n *yaml.Node, what string) int64 {
 	least, most := k.within()
-	size, err := random.ParseSize(n.Value)
+	size, err := strict.ParseSize(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode || uint64(size) < least || uint64(size) > most {
-		d.Fail(n, "%s must be a size from %s to %s, found %s", what, random.Size(least), random.Size(most), strict.Found(n))
+		d.Fail(n, "%s must be a size from %s to %s, found %s", what, strict.Size(least), strict.Size(most), strict.Found(n))
 	}
 	return int64(size)
 }

@@ -10,7 +10,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Sweep is one key of a workload and its values, or several keys that change together. A run carries
@@ -213,7 +212,7 @@ func sizeOf(text string) (float64, bool) {
 	if err != nil || strings.ContainsAny(text, "xXpP_") {
 		v = math.NaN()
 	}
-	if s, err := random.ParseSize(text); math.IsNaN(v) && err == nil {
+	if s, err := strict.ParseSize(text); math.IsNaN(v) && err == nil {
 		v = float64(s)
 	}
 	if t, err := time.ParseDuration(text); math.IsNaN(v) && err == nil {
@@ -233,8 +232,8 @@ func like(text string, v float64) string {
 		}
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	if _, err := random.ParseSize(text); err == nil {
-		return random.Size(math.Round(v)).String()
+	if _, err := strict.ParseSize(text); err == nil {
+		return strict.Size(math.Round(v)).String()
 	}
 	if _, err := time.ParseDuration(text); err == nil {
 		return time.Duration(math.Round(v * 1e9)).String()

@@ -231,7 +231,7 @@ func (r reader) size(n *yaml.Node, what string) (Size, bool) {
 		}
 		return Size(t), true
 	}
-	v, err := ParseSize(n.Value)
+	v, err := strict.ParseSize(n.Value)
 	if err != nil {
 		r.Fail(n, "%s: %s", what, err)
 	}

@@ -219,20 +219,6 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // Size is a number of bytes, or a plain count.
 type Size = strict.Size
 
-// Sizes.
-const (
-	KB = strict.KB
-	MB = strict.MB
-	GB = strict.GB
-
-	KiB = strict.KiB
-	MiB = strict.MiB
-	GiB = strict.GiB
-)
-
-// ParseSize reads a size such as 200, 6KB or 1.5MiB.
-func ParseSize(s string) (Size, error) { return strict.ParseSize(s) }
-
 // Rand draws the numbers of one (seed, stream, n). Its zero value must be
 // seeded before use; seeding it again costs no allocation.
 type Rand struct{ pcg rand.PCG }
