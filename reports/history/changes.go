@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -77,7 +76,6 @@ func (f *Figure) search(level float64) {
 		logs[i] = math.Log(*f.Values[n])
 	}
 	steps := divide(logs, 0, level, rand.New(rand.NewPCG(1, uint64(len(logs)))))
-	sort.Slice(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
 	matters := math.Log1p(f.Measure.Limit)
 	for len(steps) > 0 {
 		least, by := 0, math.Inf(1)

@@ -79,12 +79,7 @@ func sorted(values []int64) sample {
 func (s sample) low() random.Size  { return random.Size(s[0]) }
 func (s sample) high() random.Size { return random.Size(s[len(s)-1]) }
 
-func (s sample) mean() (m float64) {
-	for _, v := range s {
-		m += float64(v) / float64(len(s))
-	}
-	return m
-}
+func (s sample) mean() float64 { return mean(s, s) }
 
 // distance is the Kolmogorov-Smirnov distance between the sample and a distribution
 // function. Draws are rounded, so a draw is at most v with the probability cdf(v+½).
@@ -156,7 +151,7 @@ func (s sample) pareto() candidate {
 		if x < low {
 			return 0
 		}
-		return within((1 - math.Pow(low/x, d.Alpha)) / whole)
+		return min((1-math.Pow(low/x, d.Alpha))/whole, 1)
 	})}
 }
 
@@ -330,8 +325,6 @@ func uneven(counts []float64) bool {
 	even, k := slices.Repeat([]float64{stat.Mean(counts, nil)}, len(counts)), float64(len(counts)-1)
 	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
 }
-
-func within(p float64) float64 { return min(max(p, 0), 1) }
 
 func round(v float64, decimals int) float64 {
 	p := math.Pow10(decimals)

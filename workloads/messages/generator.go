@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"io"
 	"sort"
+	"strconv"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -74,6 +75,7 @@ type writer struct {
 	raw     *rope
 	to      []mail.Address
 	parts   []mail.Part
+	number  string // of the message, in boundaries
 }
 
 // From implements Reader.
@@ -134,27 +136,20 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 		}
 	}
 
-	mixed, alternative := files > 0, html
-	switch {
-	case mixed:
-		w.multipart("mixed", 'm', n)
-	case alternative:
-		w.multipart("alternative", 'a', n)
+	at := len(w.buf)
+	w.buf = strconv.AppendUint(w.buf, n, 36)
+	w.number = text(w.buf[at:])
+	if files > 0 {
+		w.multipart("mixed", "m")
 	}
-	if mixed {
-		w.delimiter('m', n, false)
-		if alternative {
-			w.multipart("alternative", 'a', n)
-		}
-	}
-	if alternative {
-		w.delimiter('a', n, false)
+	if html {
+		w.multipart("alternative", "a")
 	}
 	w.text(body)
-	if alternative {
-		w.delimiter('a', n, false)
+	if html {
+		w.delimiter("a", "")
 		w.html(body)
-		w.delimiter('a', n, true)
+		w.delimiter("a", "--")
 	}
 	left := int64(workloads.MaxMessage)
 	for i := range files {
@@ -163,11 +158,11 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 			length = min(spec.Attachments.Size.Draw(&w.r), left)
 		}
 		left -= length
-		w.delimiter('m', n, false)
+		w.delimiter("m", "")
 		w.attachment(i, int(length))
 	}
-	if mixed {
-		w.delimiter('m', n, true)
+	if files > 0 {
+		w.delimiter("m", "--")
 	}
 	w.parts = m.Attachments
 	return nil
@@ -206,9 +201,7 @@ func (w *writer) text(size int) {
 	content.cycle(pool.text, at, size-cut)
 	content.add(dots[:cut])
 	w.m.Body = w.part("", "text/plain", mail.Identity, content)
-	for _, p := range content.pieces {
-		w.raw.add(p.data)
-	}
+	w.raw.join(content)
 }
 
 var dots = []byte("...") // at most 3 bytes of a cut letter are before the cut
@@ -231,9 +224,7 @@ func (w *writer) html(size int) {
 	p := w.part("part-2.html", "text/html", mail.QuotedPrintable, content)
 	p.Length = raw.size
 	w.m.Attachments = append(w.m.Attachments, p)
-	for _, p := range raw.pieces {
-		w.raw.add(p.data)
-	}
+	w.raw.join(raw)
 }
 
 // attachment writes attachment i: whole lines of the pool, and a shorter last one.
@@ -247,17 +238,11 @@ func (w *writer) attachment(i, size int) {
 	name := text(w.buf[at:])
 	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ",
 		kind.parameter)
-	from := len(w.buf)
 	if kind.encoded == "" {
-		w.buf = append(w.buf, '"')
-		w.buf = append(w.buf, name...)
-		w.buf = append(w.buf, '"')
+		w.put(`"`, name, `"`, "\r\n\r\n")
 	} else {
-		w.buf = append(w.buf, kind.encoded...)
-		w.buf = append(w.buf, name[len(kind.name):]...)
+		w.put(kind.encoded, name[len(kind.name):], "\r\n\r\n")
 	}
-	w.buf = append(w.buf, "\r\n\r\n"...)
-	w.flush(from)
 
 	p := w.pools
 	content, raw := w.rope(), w.rope()
@@ -274,9 +259,7 @@ func (w *writer) attachment(i, size int) {
 	part := w.part(name, kind.typ, mail.Base64, content)
 	part.Length = raw.size
 	w.m.Attachments = append(w.m.Attachments, part)
-	for _, p := range raw.pieces {
-		w.raw.add(p.data)
-	}
+	w.raw.join(raw)
 }
 
 // part returns the part whose content begins here in the raw message. Length is
@@ -308,6 +291,13 @@ func (r *rope) add(data []byte) {
 	if len(data) > 0 {
 		r.pieces = append(r.pieces, piece{r.size, data})
 		r.size += int64(len(data))
+	}
+}
+
+// join appends the content of another rope.
+func (r *rope) join(o *rope) {
+	for _, p := range o.pieces {
+		r.add(p.data)
 	}
 }
 

@@ -328,35 +328,14 @@ func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
 	return append(b, '>'), mail.Address{Name: name.text, Address: address}
 }
 
-// multipart writes the header of a multipart entity. depth is the letter in its boundary that
-// distinguishes nested entities.
-func (w *writer) multipart(kind string, depth byte, n uint64) {
-	from := len(w.buf)
-	b := append(w.buf, "Content-Type: multipart/"...)
-	b = append(b, kind...)
-	b = append(b, "; boundary=\""...)
-	b = appendBoundary(b, depth, n)
-	w.buf = append(b, "\"\r\n\r\n"...)
-	w.flush(from)
+// multipart writes the header of a multipart entity. depth is the letter in its boundary that distinguishes nested
+// entities. A boundary begins no line of base64 or of generated text, and quoted-printable never has "=_".
+func (w *writer) multipart(kind, depth string) {
+	w.put("Content-Type: multipart/", kind, "; boundary=\"=_", depth, "_", w.number, "\"\r\n\r\n")
+	w.delimiter(depth, "")
 }
 
-// delimiter writes the line before a part, or after the last part.
-func (w *writer) delimiter(depth byte, n uint64, last bool) {
-	from := len(w.buf)
-	b := append(w.buf, "\r\n--"...)
-	b = appendBoundary(b, depth, n)
-	if last {
-		b = append(b, "--"...)
-	}
-	w.buf = append(b, "\r\n"...)
-	w.flush(from)
-}
-
-// appendBoundary appends a boundary that begins no line of base64 or of generated
-// text. It has "=_" in it, which quoted-printable never has.
-func appendBoundary(b []byte, depth byte, n uint64) []byte {
-	b = append(b, '=', '_', depth, '_')
-	return strconv.AppendUint(b, n, 36)
-}
+// delimiter writes the line before a part, or after the last part, where it ends in "--".
+func (w *writer) delimiter(depth, end string) { w.put("\r\n--=_", depth, "_", w.number, end, "\r\n") }
 
 func appendNumber(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

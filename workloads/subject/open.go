@@ -26,13 +26,18 @@ import (
 // all its statements. HBase makes tables one by one, in a second or two each.
 const applyAtMost = 3 * time.Minute
 
-// Reach opens an engine that is reached over the network as the workload says,
-// with the namespace named. The error says what to do if no server answers.
-func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
+// configured are the options of a store with what the workload says of the engine.
+func configured(o drivers.Options, e drivers.Engine, w *workloads.Workload) drivers.Options {
 	if config := w.Engines[e.Name]; config != nil {
 		o.Contact, o.Named, o.Settings = config.Contact, config.Named, config.Settings
 	}
-	return e.Reach(ctx, o)
+	return o
+}
+
+// Reach opens an engine that is reached over the network as the workload says,
+// with the namespace named. The error says what to do if no server answers.
+func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
+	return e.Reach(ctx, configured(o, e, w))
 }
 
 // Check returns what is wrong with the options of an engine in this process.
@@ -40,10 +45,7 @@ func Check(e drivers.Engine, w *workloads.Workload, o drivers.Options) error {
 	if e.Check == nil {
 		return nil
 	}
-	if config := w.Engines[e.Name]; config != nil {
-		o.Settings = config.Settings
-	}
-	return e.Check(o)
+	return e.Check(configured(o, e, w))
 }
 
 // Open opens the store, applies the schema, binds the model, and finds out what it
@@ -162,10 +164,7 @@ func (t *Target) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	o.Dir = StoreDir(t.Dir)
-	if config := t.Workload.Engines[t.Engine.Name]; config != nil {
-		o.Settings = config.Settings
-	}
-	if t.Store, err = t.Engine.Open(ctx, o); err != nil {
+	if t.Store, err = t.Engine.Open(ctx, configured(o, t.Engine, t.Workload)); err != nil {
 		return fmt.Errorf("open %s: %w", t.Engine.Name, err)
 	}
 	return nil
