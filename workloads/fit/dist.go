@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -145,7 +146,7 @@ func (s sample) pareto() candidate {
 		logs += math.Log(float64(v)/low) / float64(len(s))
 	}
 	alpha := root(0.01, 20, func(a float64) float64 { return 1/a + r*math.Exp(a*r)/(1-math.Exp(a*r)) - logs })
-	d := random.Pareto{Low: s.low(), Alpha: round(alpha, 3), High: s.high()}
+	d := random.Pareto{Low: s.low(), Alpha: scalar.Round(alpha, 3), High: s.high()}
 	whole := 1 - math.Pow(low/high, d.Alpha)
 	return candidate{"pareto", d, s.distance(func(x float64) float64 {
 		if x < low {
@@ -164,7 +165,7 @@ func (s sample) zipf() candidate {
 	for _, v := range s {
 		logs += math.Log(float64(v))
 	}
-	e := round(exponent(map[int]float64{n: float64(len(s))}, logs), 3)
+	e := scalar.Round(exponent(map[int]float64{n: float64(len(s))}, logs), 3)
 	upTo := zipfShares(e, n)
 	return candidate{"zipf", random.NewCounts(e, s.high()), s.distance(func(x float64) float64 {
 		return upTo[min(max(0, int(x)), n)]
@@ -252,7 +253,7 @@ func (s sample) empirical() candidate {
 
 // point is a point of the sample's own distribution function: v, with the share of n values.
 func (s sample) point(v int64, n int) random.Point {
-	return random.Point{Value: random.Size(v), Fraction: round(float64(n)/float64(len(s)), 4)}
+	return random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), 4)}
 }
 
 // farthest is the sample's point that is farthest from the distribution and not in it; zero
@@ -324,11 +325,6 @@ func exponential(gaps []float64) (worst float64) {
 func uneven(counts []float64) bool {
 	even, k := slices.Repeat([]float64{stat.Mean(counts, nil)}, len(counts)), float64(len(counts)-1)
 	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
-}
-
-func round(v float64, decimals int) float64 {
-	p := math.Pow10(decimals)
-	return math.Round(v*p) / p
 }
 
 // round3 rounds to three digits.

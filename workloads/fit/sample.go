@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats/scalar"
+
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
@@ -224,7 +226,7 @@ func theta(groups [][]float64) (theta, distance float64) {
 			all += n
 		}
 	}
-	theta = round(exponent(draws, logs), 2)
+	theta = scalar.Round(exponent(draws, logs), 2)
 	upTo := map[int][]float64{}
 	widest := 0
 	for n := range draws {

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -295,7 +296,7 @@ func (w *writer) phases(files, folders bool) {
 	w.text("      mix:")
 	for _, name := range lines {
 		op, _ := workloads.ParseOp(name)
-		weight := number(round(100*s.mix.Share(op), 4))
+		weight := number(scalar.Round(100*s.mix.Share(op), 4))
 		if about := clip(s.about[op], workloads.MaxMessages); len(about) > 0 && slices.Max(about) > 1 {
 			w.text("        %s:\n          weight: %s", name, weight)
 			w.dist("          ", "messages", about, "")
@@ -314,7 +315,7 @@ func clip(values []int64, most int64) []int64 {
 	return values
 }
 
-func share(n, of int) string { return number(round(float64(n)/float64(of), 4)) }
+func share(n, of int) string { return number(scalar.Round(float64(n)/float64(of), 4)) }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
@@ -446,5 +447,5 @@ func (w *writer) mailArrivals() {
 // perSecond is a rate as the language writes it, to four digits. A step has a rate above 0.
 func perSecond(v float64) string {
 	v = max(v, 0.001)
-	return number(round(v, max(0, 3-int(math.Floor(math.Log10(v)))))) + "/s"
+	return number(scalar.Round(v, max(0, 3-int(math.Floor(math.Log10(v)))))) + "/s"
 }

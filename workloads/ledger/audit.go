@@ -75,7 +75,14 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 		return nil
 	})
 	for range 2 * runtime.GOMAXPROCS(0) {
-		g.Go(func() error { return crash.Guard(func() error { return a.work(gctx, accounts) }) })
+		g.Go(a.with(func(w *auditWorker) error {
+			for entries := range accounts {
+				if err := w.account(gctx, entries); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
 	}
 	if err := g.Wait(); err != nil {
 		return a.found, fmt.Errorf("verification: %w", err)
@@ -83,23 +90,18 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	return a.found, a.model(ctx)
 }
 
-func (a *Auditor) work(ctx context.Context, accounts <-chan []int32) error {
-	s, err := a.Store.Session()
-	if err != nil {
-		return err
+// with is do with a worker on a session of its own.
+func (a *Auditor) with(do func(w *auditWorker) error) func() error {
+	return func() error {
+		return crash.Guard(func() error {
+			s, err := a.Store.Session()
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			return do(&auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)})
+		})
 	}
-	defer s.Close()
-	w := a.worker(s)
-	for entries := range accounts {
-		if err := w.account(ctx, entries); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *Auditor) worker(s drivers.Session) *auditWorker {
-	return &auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)}
 }
 
 // model adds the model's own audit: of its invariants, and of its counters against a
@@ -225,18 +227,10 @@ func (w *auditWorker) divide(ctx context.Context, f *models.Folder, entries []in
 	g, ctx := errgroup.WithContext(ctx)
 	n := 2 * runtime.GOMAXPROCS(0)
 	for part := range slices.Chunk(entries, (len(entries)+n-1)/n) {
-		g.Go(func() error {
-			return crash.Guard(func() error {
-				s, err := w.Store.Session()
-				if err != nil {
-					return err
-				}
-				defer s.Close()
-				one := w.worker(s)
-				one.listed = w.listed
-				return one.read(ctx, f, part)
-			})
-		})
+		g.Go(w.with(func(one *auditWorker) error {
+			one.listed = w.listed
+			return one.read(ctx, f, part)
+		}))
 	}
 	return g.Wait()
 }

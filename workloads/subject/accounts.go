@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
@@ -334,31 +335,17 @@ func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 	const lookupAtMost = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, lookupAtMost)
 	defer cancel()
+	all, _ := net.InterfaceAddrs()
 	for _, contact := range e.Contact {
-		host, _, err := net.SplitHostPort(contact)
-		if err != nil {
-			host = strings.Trim(contact, "[]")
-		}
 		// The driver has a better error for a name that cannot be resolved.
-		addresses, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
+		addresses, _ := net.DefaultResolver.LookupIPAddr(ctx, drivers.HostOf(contact))
 		for _, a := range addresses {
-			if a.IP.IsLoopback() || isOwn(a.IP) {
+			if a.IP.IsLoopback() || slices.ContainsFunc(all, func(own net.Addr) bool {
+				n, ok := own.(*net.IPNet)
+				return ok && n.IP.Equal(a.IP)
+			}) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// isOwn reports whether an address is one of this machine's.
-func isOwn(ip net.IP) bool {
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return false
-	}
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
-			return true
 		}
 	}
 	return false

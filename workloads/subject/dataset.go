@@ -148,9 +148,7 @@ func Delivered(dir string) (n int64, err error) {
 // nor be completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
-	switch {
-	case d.Mail == want.Mail:
-	case d.Contents != want.Contents:
+	if d.Mail != want.Mail && d.Contents != want.Contents {
 		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
 	}
 	if d.Schema != want.Schema {
