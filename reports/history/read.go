@@ -28,7 +28,7 @@ func Read(dir string) (runs []Run, skipped []Skipped, err error) {
 	if !info.IsDir() {
 		return nil, nil, fmt.Errorf("read results: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
 	}
-	r := reader{root: dir, seen: map[seen]string{}}
+	r := reader{root: dir, seen: map[string]string{}}
 	r.visit(dir, 0)
 	return r.runs, r.skipped, nil
 }
@@ -37,14 +37,7 @@ type reader struct {
 	root    string
 	runs    []Run
 	skipped []Skipped
-	seen    map[seen]string // the folder of each run
-}
-
-// seen identifies runs, because a copy of a run must not count twice.
-type seen struct {
-	machine, workload, started, ended string
-	seconds                           float64
-	seed                              uint64
+	seen    map[string]string // the folder of each run: a copy of a run must not count twice
 }
 
 // visit reads a folder that holds results, or the folders in it. It reports whether it found
@@ -121,7 +114,7 @@ func (r *reader) open(dir string) {
 		err = fmt.Errorf("it is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
 	}
 	if err == nil {
-		this := seen{run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed}
+		this := fmt.Sprintf("%q %q %q %q %v %d", run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed)
 		if other, ok := r.seen[this]; ok {
 			err = fmt.Errorf("it is a copy of the run in %s", other)
 		}

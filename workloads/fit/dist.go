@@ -167,7 +167,7 @@ func (s sample) zipf() candidate {
 	}
 	e := scalar.Round(exponent(map[int]float64{n: float64(len(s))}, logs), 3)
 	upTo := zipfShares(e, n)
-	return candidate{"zipf", random.NewCounts(e, s.high()), s.distance(func(x float64) float64 {
+	return candidate{"zipf", random.NewZipf(e, n), s.distance(func(x float64) float64 {
 		return upTo[min(max(0, int(x)), n)]
 	})}
 }

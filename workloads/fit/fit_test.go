@@ -40,7 +40,7 @@ func TestDistributions(t *testing.T) {
 	const n = 5000
 	for name, d := range map[string]random.Dist{
 		"uniform": random.Uniform{Low: 1000, High: 90_000}, "lognormal": random.Lognormal{Median: 4000, P99: 64_000},
-		"pareto": random.Pareto{Low: 16_000, Alpha: 1.2, High: 1_000_000}, "zipf": random.NewCounts(2, 50),
+		"pareto": random.Pareto{Low: 16_000, Alpha: 1.2, High: 1_000_000}, "zipf": random.NewZipf(2, 50),
 		"constant": random.Constant{Value: 7},
 		// Half is one value, which none of the others can say.
 		"empirical": random.Empirical{{Value: 1, Fraction: 0}, {Value: 100, Fraction: 0.2}, {Value: 100, Fraction: 0.7}, {Value: 900, Fraction: 1}},

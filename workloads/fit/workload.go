@@ -277,7 +277,7 @@ func (w *writer) phases(files, folders bool) {
 		return
 	}
 	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(s.operations, "operation"))
-	var lines []string
+	var ops []workloads.Op
 	for i, count := range s.mix {
 		op := workloads.Op(i)
 		if count == 0 {
@@ -287,22 +287,21 @@ func (w *writer) phases(files, folders bool) {
 			w.text("      #   does not fit: %s (%.0f) is left out, as %s", op, count, lack)
 			continue
 		}
-		lines = append(lines, op.String())
+		ops = append(ops, op)
 	}
-	if len(lines) == 0 {
+	if len(ops) == 0 {
 		w.text("      #   does not fit: nothing is left; deliveries take its place\n      mix: {deliver: 1}")
 		return
 	}
 	w.text("      mix:")
-	for _, name := range lines {
-		op, _ := workloads.ParseOp(name)
+	for _, op := range ops {
 		weight := number(scalar.Round(100*s.mix.Share(op), 4))
 		if about := clip(s.about[op], workloads.MaxMessages); len(about) > 0 && slices.Max(about) > 1 {
-			w.text("        %s:\n          weight: %s", name, weight)
+			w.text("        %s:\n          weight: %s", op, weight)
 			w.dist("          ", "messages", about, "")
 			continue
 		}
-		w.text("        %s: %s", name, weight)
+		w.text("        %s: %s", op, weight)
 	}
 }
 

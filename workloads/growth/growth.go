@@ -203,13 +203,12 @@ func Mean(values []float64, doubt float64) (mean, half float64) {
 
 // curve holds sizes and values, and their logarithms.
 type curve struct {
-	n, y, x, z []float64 // sizes, values, and the logarithms of both
-	errors     []float64 // standard errors of z
+	n, x, z []float64 // sizes, and the logarithms of sizes and values
+	errors  []float64 // standard errors of z
 }
 
 func (c *curve) add(p Point) {
-	c.n, c.y = append(c.n, p.Size), append(c.y, p.Value)
-	c.x, c.z = append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
+	c.n, c.x, c.z = append(c.n, p.Size), append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
 	c.errors = append(c.errors, p.Error)
 }
 
@@ -261,7 +260,7 @@ const tailLeast, kneeLeast = 3, 0.22
 // apart: all on one side of it, and further than its points scatter. It is 0 if there is none.
 func (c *curve) flatFrom(exact bool) int {
 	for k := 1; len(c.x)-k >= tailLeast; k++ {
-		tail := curve{c.n[k:], c.y[k:], c.x[k:], c.z[k:], c.errors[k:]}
+		tail := curve{c.n[k:], c.x[k:], c.z[k:], c.errors[k:]}
 		if !tail.spread() {
 			return 0
 		}

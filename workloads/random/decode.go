@@ -47,7 +47,7 @@ var Forms = []Form{
 		func(v []float64) Dist { return Pareto{Size(v[0]), v[1], Size(v[2])} },
 	},
 	{"zipf", []FormKey{{Name: "s", Exponent: true}, {Name: "max", least: 1, most: 1_000_000}}, func(v []float64) Dist {
-		return NewCounts(v[0], Size(v[1]))
+		return NewZipf(v[0], int(v[1]))
 	}},
 	{Name: "empirical"},
 }

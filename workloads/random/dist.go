@@ -139,20 +139,14 @@ func (d Pareto) String() string {
 	return fmt.Sprintf("{pareto: {min: %s, alpha: %s, max: %s}}", d.Low, number(d.Alpha), d.High)
 }
 
-// Counts is Zipf's law over 1 … max: k has weight k^-s.
-type Counts struct{ zipf Zipf }
-
-// NewCounts returns Zipf's law with exponent s over 1 … most.
-func NewCounts(s float64, most Size) Counts { return Counts{NewZipf(s, int(most))} }
-
 // Draw implements Dist.
-func (d Counts) Draw(r *Rand) int64 { return int64(d.zipf.Rank(r)) }
+func (z Zipf) Draw(r *Rand) int64 { return int64(z.Rank(r)) }
 
 // Mean implements Dist.
-func (d Counts) Mean() float64 {
+func (z Zipf) Mean() float64 {
 	var sum, weights float64
-	for k := d.zipf.n; k >= 1; k-- { // small weights first, which rounds less
-		w := math.Pow(k, -d.zipf.s)
+	for k := z.n; k >= 1; k-- { // small weights first, which rounds less
+		w := math.Pow(k, -z.s)
 		weights += w
 		sum += k * w
 	}
@@ -160,10 +154,10 @@ func (d Counts) Mean() float64 {
 }
 
 // Max implements Dist.
-func (d Counts) Max() int64 { return int64(d.zipf.n) }
+func (z Zipf) Max() int64 { return int64(z.n) }
 
-func (d Counts) String() string {
-	return fmt.Sprintf("{zipf: {s: %s, max: %s}}", number(d.zipf.s), Size(d.zipf.n))
+func (z Zipf) String() string {
+	return fmt.Sprintf("{zipf: {s: %s, max: %s}}", number(z.s), Size(z.n))
 }
 
 // Point is one point of a measured CDF: Fraction of all values are at most Value.

@@ -177,7 +177,7 @@ func TestDistributions(t *testing.T) {
 			t.Errorf("%s: mean of the draws %.0f, of the distribution %.0f", text, m, d.Mean())
 		}
 	}
-	if m, want := (Counts{NewZipf(1, 2)}).Mean(), 4.0/3; math.Abs(m-want) > 1e-9 {
+	if m, want := NewZipf(1, 2).Mean(), 4.0/3; math.Abs(m-want) > 1e-9 {
 		t.Errorf("mean of zipf %v, want %v", m, want)
 	}
 	if d := parse(t, "{pareto: {min: 1, alpha: 1, max: 1000}}"); math.Abs(d.Mean()-math.Log(1000)*1000/999) > 1e-6 {
@@ -250,7 +250,7 @@ func TestRand(t *testing.T) {
 }
 
 func TestDrawsAllocateNothing(t *testing.T) {
-	dists := []Dist{Constant{1}, Uniform{1, 2}, Lognormal{10, 100}, Pareto{1, 1, 10}, NewCounts(1, 10), Empirical{{1, 0}, {2, 1}}}
+	dists := []Dist{Constant{1}, Uniform{1, 2}, Lognormal{10, 100}, Pareto{1, 1, 10}, NewZipf(1, 10), Empirical{{1, 0}, {2, 1}}}
 	c := Keys{Theta: 0.99}.Chooser(1000)
 	r := new(Rand)
 	if n := testing.AllocsPerRun(100, func() {
