@@ -16,6 +16,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mailbench/mailbench/workloads/growth"
 )
 
 // Format is the version of the JSON of a Comparison. Within a version fields are only
@@ -182,7 +184,7 @@ func (p *pair) compared(gates []Gate) Cell {
 		}
 		f := s.figure(m)
 		if m.Name == maxRate {
-			f.BaseUncertainty, f.NewUncertainty = number(uncertainty(s.in[0])), number(uncertainty(s.in[1]))
+			f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
 		}
 		if g := gateOf(gates, p.Subject, s.Operation, m.Name); g != nil {
 			f.Gate = true
@@ -230,9 +232,9 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
 		f.trials = min(len(there(samples[i].base)), len(there(samples[i].new)))
-		f.Base, f.New = number(math.Exp(e.base)), number(math.Exp(e.new))
-		f.Ratio, f.spread = number(math.Exp(e.ratio)), e.spread
-		f.Low, f.High = number(math.Exp(e.low)), number(math.Exp(e.high))
+		f.Base, f.New = growth.Known(math.Exp(e.base)), growth.Known(math.Exp(e.new))
+		f.Ratio, f.spread = growth.Known(math.Exp(e.ratio)), e.spread
+		f.Low, f.High = growth.Known(math.Exp(e.low)), growth.Known(math.Exp(e.high))
 	}
 }
 
@@ -246,14 +248,6 @@ func (m *Measure) values(trials []observed, n int) []float64 {
 		}
 	}
 	return values
-}
-
-// number is nil for NaN and infinities.
-func number(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }
 
 // judge gives the figures of a cell their verdicts.

@@ -70,8 +70,8 @@ type Growth struct {
 	Exact     bool     `json:"exact,omitempty"` // the errors of the values are known
 }
 
-// known is nil for NaN and infinities, which JSON does not have.
-func known(v float64) *float64 {
+// Known is nil for NaN and infinities, which JSON does not have.
+func Known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
@@ -119,7 +119,7 @@ func Of(points []Point) Growth {
 		c.add(p)
 	}
 	if zeros == len(points) {
-		g.Class, g.Low, g.High, g.Exact = Flat, known(0), known(0), true
+		g.Class, g.Low, g.High, g.Exact = Flat, Known(0), Known(0), true
 		return g
 	}
 	if zeros > 0 || !c.spread() {
@@ -127,7 +127,7 @@ func Of(points []Point) Growth {
 	}
 	g.Exact = exact
 	slope, half := c.slope(exact)
-	g.Exponent, g.Low, g.High = slope, known(slope-half), known(slope+half)
+	g.Exponent, g.Low, g.High = slope, Known(slope-half), Known(slope+half)
 	g.Class = bySlope(slope-half, slope+half)
 	if exact && !c.straight(slope) {
 		// Errors that are known do not make a line of points that lie elsewhere, such as a step or a peak.
@@ -137,7 +137,7 @@ func Of(points []Point) Growth {
 	}
 	if g.Class == "" {
 		low, high := c.powers(exact)
-		g.PowerLow, g.PowerHigh, g.Class = known(low), known(high), byPower(low, high)
+		g.PowerLow, g.PowerHigh, g.Class = Known(low), Known(high), byPower(low, high)
 	}
 	if g.Class == Unclear || g.Class == Logarithmic { // a curve that ends flat is like one of a power below 0
 		if n := c.flatFrom(exact); n > 0 {
