@@ -26,9 +26,8 @@ type Auditor struct {
 	History *History
 	Address func(account int) string         // address of an account, by its number
 	Folder  func(account, folder int) string // name of a folder
-	// Hold waits until so many bytes of a large message may be in memory, and returns a
-	// function that gives them back. If Hold is nil, the audit does not wait.
-	Hold func(ctx context.Context, bytes int64) (release func(), err error)
+	// Hold calls do when so many bytes of a large message may be in memory.
+	Hold func(ctx context.Context, bytes int64, do func() error) error
 	// Remote says that the engine is reached over a network. The audit then repeats a
 	// read that fails. Operations of unknown outcome may be half done.
 	Remote bool
@@ -44,13 +43,6 @@ type Auditor struct {
 
 // maxNotes is how many faults an audit describes; it counts them all.
 const maxNotes = 10
-
-func (a *Auditor) hold(ctx context.Context, bytes int64) (release func(), err error) {
-	if a.Hold == nil {
-		return func() {}, nil
-	}
-	return a.Hold(ctx, bytes)
-}
 
 // Audit reads every message of the ledger, and then everything the model has.
 func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
@@ -193,15 +185,13 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
-		release, err := w.hold(ctx, w.largestRow(entries))
-		if err != nil {
-			return err
-		}
-		err = w.retry(ctx, func() error {
-			clear(w.listed)
-			return w.list(ctx, f)
+		err := w.Hold(ctx, w.largestRow(entries), func() error {
+			return w.retry(ctx, func() error {
+				clear(w.listed)
+				return w.list(ctx, f)
+			})
 		})
-		if release(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -247,16 +237,14 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 			continue
 		}
 		held := e.Held.Holding()
-		release, err := w.hold(ctx, held.Reading())
-		if err != nil {
-			return err
-		}
 		var sum uint64
-		err = w.retry(ctx, func() (err error) {
-			sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
-			return err
+		err := w.Hold(ctx, held.Reading(), func() error {
+			return w.retry(ctx, func() (err error) {
+				sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
+				return err
+			})
 		})
-		if release(); ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		switch {

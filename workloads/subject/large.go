@@ -39,10 +39,14 @@ func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, er
 	return n, true, nil
 }
 
-// Hold waits as Take does, and returns a function that gives the bytes back.
-func (b *Budget) Hold(ctx context.Context, n int64) (release func(), err error) {
+// Hold waits as Take does, and calls do.
+func (b *Budget) Hold(ctx context.Context, n int64, do func() error) error {
 	held, _, err := b.Take(ctx, n)
-	return func() { b.Release(held) }, err
+	if err != nil {
+		return err
+	}
+	defer b.Release(held)
+	return do()
 }
 
 // Release gives n bytes back to the budget.

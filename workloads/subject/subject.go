@@ -430,13 +430,12 @@ func (t *Target) learnAttachments(ctx context.Context) error {
 			for rank := range min(attachedMost, f.Len()) {
 				h, _ := f.Read(rank)
 				f.Release(h)
-				release, err := t.Large.Hold(ctx, t.Live.Holding(h).Open)
-				if err != nil {
+				err := t.Large.Hold(ctx, t.Live.Holding(h).Open, func() error {
+					err := mb.Open(ctx, f.Ref, h, &o)
+					o.Body = models.Reuse(o.Body)
 					return err
-				}
-				err = mb.Open(ctx, f.Ref, h, &o)
-				o.Body = models.Reuse(o.Body)
-				if release(); errors.Is(err, drivers.ErrTooLarge) {
+				})
+				if errors.Is(err, drivers.ErrTooLarge) {
 					continue // its text body is too large; other messages will do
 				} else if err != nil {
 					return fmt.Errorf("open a message of the data set: %w", err)
