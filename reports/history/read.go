@@ -56,7 +56,7 @@ func (r *reader) visit(dir string, depth int) bool {
 	before, found := len(r.skipped), false
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || !isFolder(path, e) || depth == deepest {
+		if strings.HasPrefix(e.Name(), ".") || !isFolder(path) || depth == deepest {
 			continue
 		}
 		found = r.visit(path, depth+1) || found
@@ -77,10 +77,7 @@ func unfinished(dir string) bool {
 }
 
 // isFolder follows a link to a folder.
-func isFolder(path string, e os.DirEntry) bool {
-	if e.Type()&os.ModeSymlink == 0 {
-		return e.IsDir()
-	}
+func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

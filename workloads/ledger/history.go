@@ -25,25 +25,12 @@ type History struct {
 	at      map[Key]int32 // the entry of a message
 	last    Record        // the record read last
 	lastOf  int32         // the entry of that record, or -1
-	records uint32        // read so far
+	Records uint32        // read so far
 	unsure  []Delivery    // deliveries of unknown outcome
 
 	Delivered, Deleted int64 // acknowledged
 	Unknown            int64 // deliveries and changes of unknown outcome
 	Torn               bool  // the last record is not whole
-}
-
-// Lacks returns an error if the ledger has fewer records than that.
-func (h *History) Lacks(least int64) error {
-	if int64(h.records) < least {
-		return unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.records, least))
-	}
-	return nil
-}
-
-// Lacking is the error for a ledger that has none of so many messages that were loaded.
-func Lacking(messages uint64) error {
-	return unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", messages))
 }
 
 // entriesMost is how many entries of messages the folders have at most, second labels and deliveries of
@@ -129,8 +116,8 @@ func ReadHistory(name string) (*History, error) {
 }
 
 func (h *History) apply(r *Record) {
-	k, at := Key{r.Place, r.Handle}, h.records
-	h.records++
+	k, at := Key{r.Place, r.Handle}, h.Records
+	h.Records++
 	last, lastOf := h.last, h.lastOf
 	h.last, h.lastOf = *r, -1
 	switch r.Event {

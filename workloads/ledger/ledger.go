@@ -38,11 +38,11 @@ type Ledger struct {
 // damaged or too short.
 var ErrUnfit = errors.New("unfit ledger")
 
-// unfit is an error that is ErrUnfit, in words of its own.
-type unfit string
+// Unfit is an error that is ErrUnfit, in words of its own.
+type Unfit string
 
-func (e unfit) Error() string        { return string(e) }
-func (e unfit) Is(target error) bool { return target == ErrUnfit }
+func (e Unfit) Error() string        { return string(e) }
+func (e Unfit) Is(target error) bool { return target == ErrUnfit }
 
 // Event is the change that a record has of its message.
 type Event uint8
@@ -169,7 +169,7 @@ func Open(name string) (*Ledger, error) {
 // opening is the error for a ledger that cannot be opened.
 func opening(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return unfit("the ledger " + name + " is gone")
+		return Unfit("the ledger " + name + " is gone")
 	}
 	return fmt.Errorf("open ledger: %w", err)
 }
@@ -250,7 +250,7 @@ func scan(ledger io.Reader, yield func(*Record)) (records int64, last uint32, to
 			if _, err := in.Peek(1); err == io.EOF {
 				return records, last, true, nil
 			}
-			return records, last, false, unfit(fmt.Sprintf("it is damaged: record %d has a wrong checksum", records+1))
+			return records, last, false, Unfit(fmt.Sprintf("it is damaged: record %d has a wrong checksum", records+1))
 		}
 		records, last = records+1, sumOf(b[:])
 		if !r.parse(b[:]) {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"sort"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -32,7 +31,6 @@ type Generator struct {
 	mail    workloads.Mail
 	seed    uint64
 	senders random.Chooser
-	pools   func() *pools // called by the first Reader: a run that is refused makes no pools
 }
 
 var _ Source = (*Generator)(nil)
@@ -44,7 +42,6 @@ func NewGenerator(w *workloads.Workload) *Generator {
 		mail:    w.Mail,
 		seed:    w.Seed,
 		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
-		pools:   sync.OnceValue(func() *pools { return poolsOf(w.Seed) }),
 	}
 }
 
@@ -57,8 +54,8 @@ func (g *Generator) Info() mail.Info { return mail.Info{} }
 // Close implements Source.
 func (g *Generator) Close() error { return nil }
 
-// Reader implements Source.
-func (g *Generator) Reader() Reader { return &writer{g: g, pools: g.pools()} }
+// Reader implements Source. The first one makes the pools: a run that is refused makes none.
+func (g *Generator) Reader() Reader { return &writer{g: g, pools: poolsOf(g.seed)} }
 
 // writer makes generated messages, one at a time.
 type writer struct {

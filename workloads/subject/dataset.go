@@ -292,8 +292,11 @@ func (d *Dataset) history(dir string) (*ledger.History, error) {
 // lacking returns an error if the ledger has fewer records than the data set's file says, or none of
 // the messages that loads have delivered. A few may be missing: see package drive.
 func (d *Dataset) lacking(h *ledger.History) error {
-	if err := h.Lacks(d.Records); err != nil || len(d.Steps) == 0 {
-		return err
+	switch {
+	case int64(h.Records) < d.Records:
+		return ledger.Unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.Records, d.Records))
+	case len(d.Steps) == 0:
+		return nil
 	}
 	loaded := d.last().First
 	if d.Complete {
@@ -305,7 +308,7 @@ func (d *Dataset) lacking(h *ledger.History) error {
 		}
 	}
 	if loaded > 0 {
-		return ledger.Lacking(loaded)
+		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", loaded))
 	}
 	return nil
 }
