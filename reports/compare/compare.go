@@ -173,7 +173,7 @@ func (s Side) build() Build {
 func (p *pair) compared(gates []Gate) Cell {
 	c := Cell{
 		Subject: p.Subject, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
-		BaseCount: len(p.trials[0]), NewCount: len(p.trials[1]), BaseTimed: timed(p.trials[0]), NewTimed: timed(p.trials[1]),
+		BaseCount: len(p.trials[0]), NewCount: len(p.trials[1]), BaseTimed: p.timed[0], NewTimed: p.timed[1],
 	}
 	if p.trials[0][0].cell.Arrivals == "closed" {
 		c.Load = "closed"
@@ -199,16 +199,6 @@ func (p *pair) compared(gates []Gate) Cell {
 
 func (s *series) figure(m *Measure) Figure {
 	return Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s}
-}
-
-// timed counts the trials whose times were not left out.
-func timed(trials []trial) (n int) {
-	for _, t := range trials {
-		if !t.out {
-			n++
-		}
-	}
-	return n
 }
 
 // time estimates all timed figures together.

@@ -79,6 +79,7 @@ func (s *series) all() []observed { return slices.Concat(s.in[0], s.in[1]) }
 type pair struct {
 	Subject
 	trials [2][]trial
+	timed  [2]int // trials whose times are not left out
 	// series are the operations that both sides executed: first the search for the highest rate, then operations
 	// of the phase, then those of its streams, each the most frequent first. An operation of a single stream is
 	// listed for that stream only: the phase has the same metrics.
@@ -196,7 +197,7 @@ func (p *pair) check(force bool) {
 				p.broken = side == 1
 			}
 		}
-		if invalid > 0 {
+		if p.timed[side] = len(trials) - invalid; invalid > 0 {
 			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out",
 				invalid, len(trials), sides[side]))
 		}
