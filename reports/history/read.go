@@ -111,7 +111,8 @@ func (r *reader) open(dir string) {
 		err = fmt.Errorf("it is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
 	}
 	if err == nil {
-		this := fmt.Sprintf("%q %q %q %q %v %d", run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed)
+		this := fmt.Sprintf("%q %q %q %q %v %d",
+			run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed)
 		if other, ok := r.seen[this]; ok {
 			err = fmt.Errorf("it is a copy of the run in %s", other)
 		}

@@ -66,15 +66,16 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 		}
 		return nil
 	})
-	for range 2 * runtime.GOMAXPROCS(0) {
-		g.Go(a.with(func(w *auditWorker) error {
-			for entries := range accounts {
-				if err := w.account(gctx, entries); err != nil {
-					return err
-				}
+	work := func(w *auditWorker) error {
+		for entries := range accounts {
+			if err := w.account(gctx, entries); err != nil {
+				return err
 			}
-			return nil
-		}))
+		}
+		return nil
+	}
+	for range 2 * runtime.GOMAXPROCS(0) {
+		g.Go(func() error { return crash.Guard(func() error { return a.with(work) }) })
 	}
 	if err := g.Wait(); err != nil {
 		return a.found, fmt.Errorf("verification: %w", err)
@@ -82,18 +83,14 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	return a.found, a.model(ctx)
 }
 
-// with is do with a worker on a session of its own.
-func (a *Auditor) with(do func(w *auditWorker) error) func() error {
-	return func() error {
-		return crash.Guard(func() error {
-			s, err := a.Store.Session()
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			return do(&auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)})
-		})
+// with calls do with a worker on a session of its own.
+func (a *Auditor) with(do func(w *auditWorker) error) error {
+	s, err := a.Store.Session()
+	if err != nil {
+		return err
 	}
+	defer s.Close()
+	return do(&auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)})
 }
 
 // model adds the model's own audit: of its invariants, and of its counters against a
@@ -217,10 +214,11 @@ func (w *auditWorker) divide(ctx context.Context, f *models.Folder, entries []in
 	g, ctx := errgroup.WithContext(ctx)
 	n := 2 * runtime.GOMAXPROCS(0)
 	for part := range slices.Chunk(entries, (len(entries)+n-1)/n) {
-		g.Go(w.with(func(one *auditWorker) error {
+		read := func(one *auditWorker) error {
 			one.listed = w.listed
 			return one.read(ctx, f, part)
-		}))
+		}
+		g.Go(func() error { return crash.Guard(func() error { return w.with(read) }) })
 	}
 	return g.Wait()
 }
