@@ -256,19 +256,16 @@ type slot struct {
 
 func newSlots(p *workloads.Phase) slots {
 	var s slots
+	streams := p.Streams
 	if !p.HasStreams() {
-		s.at = make([][workloads.MaxOps]int, 1)
-		for op := range p.Patterns.Ops() {
-			s.at[0][op], s.all = op, append(s.all, slot{0, workloads.Op(op)})
-		}
-		return s
+		streams = []workloads.Phase{{}} // one with all operations
 	}
-	s.at = make([][workloads.MaxOps]int, len(p.Streams))
-	for i := range p.Streams {
-		rates := p.Streams[i].PerSecond()
+	s.at = make([][workloads.MaxOps]int, len(streams))
+	for i := range streams {
+		rates := streams[i].PerSecond()
 		for op := range p.Patterns.Ops() {
 			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
-			if rates.Has(workloads.Op(op)) {
+			if !p.HasStreams() || rates.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
 			}
 		}
@@ -320,27 +317,24 @@ func LogNames(p *workloads.Phase) []string {
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams have after that. It is valid until the next tick.
 func (p *phase) byOp(ticked []latency.Op) []latency.Op {
-	all := p.Phase.Patterns.Ops()
-	if len(p.slots.at) == 1 && len(p.slots.all) == all {
+	if !p.Phase.HasStreams() {
 		return ticked
 	}
-	shared := p.slots.shared()
+	all, shared := p.Phase.Patterns.Ops(), p.slots.shared()
 	if p.ops == nil {
 		p.ops, p.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
 	}
 	for op := range all {
-		switch of := p.slots.slotsOf(-1, op); len(of) {
-		case 0:
-		case 1:
+		of := p.slots.slotsOf(-1, op)
+		if len(of) == 1 {
 			p.ops[op] = ticked[of[0]]
-		default:
-			sum := &p.sums[op]
-			sum.Reset()
-			for _, i := range of {
-				sum.Add(&ticked[i])
-			}
-			p.ops[op] = *sum
+			continue
 		}
+		p.sums[op].Reset()
+		for _, i := range of {
+			p.sums[op].Add(&ticked[i])
+		}
+		p.ops[op] = p.sums[op]
 	}
 	for i, k := range shared {
 		p.ops[all+i] = ticked[k]

@@ -253,7 +253,7 @@ func (p *phase) countOverdue(stopped time.Duration) {
 	var o plan.Operation
 	seen := newStats(&p.slots)
 	first, last, more := time.Duration(-1), time.Duration(0), true
-	for more && seen.due < overdueMost {
+	for more && seen.Due < overdueMost {
 		due, ok := p.Stream.Next(stopped, &o)
 		if more = ok && due <= stopped; !more {
 			break
@@ -261,12 +261,12 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		if last = due; first < 0 {
 			first = due
 		}
-		t := tally{due: 1}
+		t := tally{Offered: results.Offered{Due: 1}}
 		if o.Replaces {
-			t.replaced = 1
+			t.Replaced = 1
 		}
 		if p.unsupported(&o) {
-			t.skipped = 1
+			t.Skipped = 1
 		}
 		seen.count(o.Stream, &t)
 	}
@@ -274,11 +274,11 @@ func (p *phase) countOverdue(stopped time.Duration) {
 	if more && last > first {
 		times = float64(stopped-first) / float64(last-first)
 	}
-	if limit := p.Phase.Operations; limit > 0 && seen.due > 0 {
-		times = min(times, (float64(limit)-float64(p.stats.due))/float64(seen.due))
+	if limit := p.Phase.Operations; limit > 0 && seen.Due > 0 {
+		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(seen.Due))
 	}
 	for i, t := range seen.streams {
-		for _, n := range []*int64{&t.due, &t.replaced, &t.skipped} {
+		for _, n := range []*int64{&t.Due, &t.Replaced, &t.Skipped} {
 			*n = int64(times * float64(*n))
 		}
 		p.stats.count(i, &t)

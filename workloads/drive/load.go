@@ -35,10 +35,10 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 		if _, ok := w.phase.Stream.Next(w.last, &w.op); !ok {
 			return nil
 		}
-		w.tally().due++
+		w.tally().Due++
 		cause, err := w.loadOne(ctx, opCtx)
 		if interrupted(ctx, err) {
-			w.tally().due--
+			w.tally().Due--
 			return nil
 		}
 		if err == nil && ctx.Err() == nil {

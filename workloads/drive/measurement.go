@@ -3,7 +3,6 @@ package drive
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,10 +40,8 @@ func (p *phase) measurement() Measurement {
 // offered is the scheduled and the executed load, from a tally and the
 // slots of the same operations.
 func (p *phase) offered(s *tally, of []int) results.Offered {
-	o := results.Offered{
-		Due: s.due, Skipped: s.skipped, Replaced: s.replaced,
-		Span: p.span.Seconds(), LastStart: s.lastStart.Seconds(),
-	}
+	o := s.Offered
+	o.Span = p.span.Seconds()
 	for _, i := range of {
 		o.Dropped += p.recorder.Total(i).Counts[latency.Dropped]
 		o.NoTarget += p.stats.ops[i].noTarget
@@ -93,7 +90,7 @@ func (p *phase) op(of []int) results.Op {
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
 		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
-		Errors:   s.errors.sorted(),
+		Errors:   results.SortErrors(s.errors),
 	}
 	switch {
 	case !p.target.Offers[i] || s.notOffered:
@@ -110,7 +107,7 @@ func (p *phase) op(of []int) results.Op {
 		o.Patterns = perOperation(o.Count, p.recorder.Parts(of...))
 		c, deviations := &s.cost, s.squares
 		for i, sum := range countsOf(c) {
-			deviations[i] = digits(deviation(n, sum, s.squares[i]), 5)
+			deviations[i] = deviation(n, sum, s.squares[i])
 		}
 		o.Store = results.StoreCost{
 			Calls: float64(c.Calls) / n, Retries: float64(c.Retries) / n,
@@ -128,13 +125,6 @@ func (p *phase) op(of []int) results.Op {
 		}
 	}
 	return o
-}
-
-// digits cuts a deviation to so many digits: run.json has many that are not known better. A rate is kept whole,
-// for a threshold may be as near as one operation.
-func digits(v float64, n int) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-	return v
 }
 
 // missing names the fields that answers lacked.
@@ -170,55 +160,6 @@ func (p *phase) delays() results.Delays {
 	d := p.times().Delays()
 	d.Add(&p.stats.delays)
 	return d
-}
-
-// errorCounts are the texts of errors and how often each came. An engine in
-// trouble does not end a run: what fails is counted, and the workers go on.
-type errorCounts []errorCount
-
-type errorCount struct {
-	shape string
-	results.ErrorCount
-}
-
-// textsMost is how many texts of errors an operation's result has. Those beyond
-// are counted together.
-const textsMost = 5
-
-// add counts a text n times.
-func (e *errorCounts) add(text string, n int64) {
-	s := shape(text)
-	for i := range *e {
-		if c := &(*e)[i]; c.shape == s || c.Text == results.OtherErrors {
-			c.Count += n
-			return
-		}
-	}
-	if len(*e) == textsMost {
-		text = results.OtherErrors
-	}
-	*e = append(*e, errorCount{s, results.ErrorCount{Text: text, Count: n}})
-}
-
-// shape is a text without the words in which texts of the same error differ: names of
-// accounts, messages and nodes, numbers and times.
-func shape(text string) string {
-	words := strings.Fields(text)
-	for i, w := range words {
-		if strings.ContainsAny(w, "0123456789@") {
-			words[i] = "…"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// sorted are the counts, most frequent first, the others last.
-func (e errorCounts) sorted() []results.ErrorCount {
-	var counts []results.ErrorCount
-	for _, c := range e {
-		counts = append(counts, c.ErrorCount)
-	}
-	return results.SortErrors(counts)
 }
 
 // perOperation returns the patterns with the mean of their calls and their times, the most calls

@@ -218,14 +218,9 @@ func operationOf(op workloads.Op) *operation {
 // outcome returns how an operation ended, by its error. A call that is canceled because
 // the phase is stopped has an unknown outcome.
 func outcome(err error) latency.Outcome {
-	if err == nil {
-		return latency.OK
-	}
-	return trouble(err)
-}
-
-func trouble(err error) latency.Outcome {
 	switch {
+	case err == nil:
+		return latency.OK
 	case errors.Is(err, models.ErrNotFound):
 		return latency.NotFound
 	case errors.Is(err, drivers.ErrTooLarge):

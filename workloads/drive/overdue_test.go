@@ -27,10 +27,10 @@ func TestOverdue(t *testing.T) {
 		if phase.Operations > 0 {
 			want = float64(phase.Operations)
 		}
-		if due := float64(p.stats.due); math.Abs(due-want) > max(2, 1e-6*want) {
+		if due := float64(p.stats.Due); math.Abs(due-want) > max(2, 1e-6*want) {
 			t.Errorf("%d/s: %.0f operations were due, want %.0f", rate, due, want)
 		}
-		if share := float64(p.stats.skipped) / float64(p.stats.due); math.Abs(share-0.5) > 0.03 {
+		if share := float64(p.stats.Skipped) / float64(p.stats.Due); math.Abs(share-0.5) > 0.03 {
 			t.Errorf("%d/s: the model lacks %.3f of them, want 0.5", rate, share)
 		}
 	}

@@ -97,7 +97,7 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 // cell is the cell of a phase that was simulated.
 func (p *phase) cell(what workloads.Phase) *results.Cell {
 	p.span = p.Stream.Span()
-	p.seconds = max(p.span, p.stats.lastStart).Seconds()
+	p.seconds = max(p.span.Seconds(), p.stats.LastStart)
 	p.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
 	for i := range workloads.NumOps {
 		for out, n := range p.recorder.Total(i).Counts {

@@ -30,19 +30,15 @@ type stats struct {
 
 // tally is what is counted of one stream, or of all.
 type tally struct {
-	due, skipped, replaced int64
-	started, late, queued  int64
-	lastStart              time.Duration
+	results.Offered       // without what follows from the length of the phase
+	started, late, queued int64
 }
 
 func (t *tally) add(b *tally) {
-	t.due += b.due
-	t.skipped += b.skipped
-	t.replaced += b.replaced
+	t.Offered.Add(&b.Offered)
 	t.started += b.started
 	t.late += b.late
 	t.queued += b.queued
-	t.lastStart = max(t.lastStart, b.lastStart)
 }
 
 // count adds what was counted of a stream.
@@ -61,7 +57,7 @@ type opStats struct {
 	squares    squares
 	missing    models.Known
 	fallbacks  []string
-	errors     errorCounts
+	errors     []results.ErrorCount
 	noTarget   int64
 	notOffered bool // a call returned models.ErrNotOffered
 }
@@ -107,7 +103,7 @@ func deviation(n, sum, squares float64) float64 {
 func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
 	t.started++
-	t.lastStart = start
+	t.LastStart = start.Seconds()
 	s.busy += service
 	if queued || w.timer == nil {
 		s.evidence.Own += int64(start - w.last)
@@ -177,9 +173,7 @@ func (o *opStats) merge(p *opStats) {
 	for _, name := range p.fallbacks {
 		o.fallbacks = appendNew(o.fallbacks, name)
 	}
-	for _, e := range p.errors {
-		o.errors.add(e.Text, e.Count)
-	}
+	o.errors = results.AddErrors(o.errors, p.errors...)
 }
 
 const (

@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // worker executes operations of one phase, one at a time, and records them. It owns a
@@ -120,12 +121,12 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 // step waits until the operation is scheduled and executes it.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
-	tally.due++
+	tally.Due++
 	if w.op.Replaces {
-		tally.replaced++
+		tally.Replaced++
 	}
 	if w.phase.unsupported(&w.op) {
-		tally.skipped++
+		tally.Skipped++
 		w.idle(ctx, 0)
 		return nil
 	}
@@ -141,7 +142,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	ok, err := o.choose(&w.task)
 	if err != nil {
 		if interrupted(ctx, err) {
-			tally.due--
+			tally.Due--
 			return nil
 		}
 		return err
@@ -156,13 +157,13 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		reached, err := w.wait(ctx, due)
 		w.phase.pool.idle.Add(-1)
 		if err != nil || !reached {
-			tally.due--
+			tally.Due--
 			return errors.Join(err, o.finish(&w.task, latency.Dropped))
 		}
 	}
 	held, err := w.reserve(ctx, w.bytes())
 	if err != nil { // the phase ends
-		tally.due--
+		tally.Due--
 		return o.finish(&w.task, latency.Dropped)
 	}
 	if held == 0 && w.op.Timeout == 0 && !w.excludes() { // nothing to undo at the end
@@ -234,7 +235,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		if w.failures++; e.outcome != latency.Failed {
 			w.failures = 0
 		}
-		s.errors.add(err.Error(), 1)
+		s.errors = results.AddErrors(s.errors, results.ErrorCount{Text: err.Error(), Count: 1})
 		defect = panicked(err)
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {

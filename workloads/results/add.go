@@ -20,7 +20,7 @@ func (o *Op) Add(b *Op) {
 		o.Support = b.Support
 	}
 	o.Fallback, o.Missing = addNames(o.Fallback, b.Fallback), addNames(o.Missing, b.Missing)
-	o.Errors = addErrors(o.Errors, b.Errors)
+	o.Errors = SortErrors(AddErrors(o.Errors, b.Errors...))
 }
 
 // supports are in order: a sum has the last one that a part has.
@@ -117,18 +117,41 @@ func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []Pattern
 	return sum
 }
 
-// addErrors adds the counts of equal texts.
-func addErrors(a, b []ErrorCount) []ErrorCount {
+// errorsMost is how many texts of errors an operation has. Those beyond are counted together.
+const errorsMost = 5
+
+// AddErrors adds the counts of texts that are alike.
+func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
 	for _, e := range b {
-		if at := slices.IndexFunc(sum, func(have ErrorCount) bool { return have.Text == e.Text }); at >= 0 {
+		at := slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, e.Text) || have.Text == OtherErrors })
+		if at >= 0 {
 			sum[at].Count += e.Count
-		} else {
-			sum = append(sum, e)
+			continue
+		}
+		if len(sum) >= errorsMost {
+			e.Text = OtherErrors
+		}
+		sum = append(sum, e)
+	}
+	return sum
+}
+
+// alike reports whether texts are of the same error: they differ only in words in which these differ, names of
+// accounts, messages and nodes, numbers and times.
+func alike(a, b string) bool {
+	for a != "" || b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, " ")
+		y, b, _ = strings.Cut(b, " ")
+		if x != y && !(names(x) && names(y)) {
+			return false
 		}
 	}
-	return SortErrors(sum)
+	return true
 }
+
+func names(word string) bool { return strings.ContainsAny(word, "0123456789@") }
 
 // SortErrors sorts counts: the most frequent text is first, OtherErrors last.
 func SortErrors(all []ErrorCount) []ErrorCount {

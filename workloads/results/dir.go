@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -136,11 +137,8 @@ func (d *Dir) Name() string { return d.name }
 func (d *Dir) Save(r *Run) error {
 	logErr := d.log.sync()
 	r.LatencyLog = d.log.digest()
-	if err := d.writeRun(r); err != nil {
+	if err := cmp.Or(d.writeRun(r), logErr); err != nil {
 		return fmt.Errorf("write results: %w", err)
-	}
-	if logErr != nil {
-		return fmt.Errorf("write results: %w", logErr)
 	}
 	return nil
 }
@@ -156,10 +154,7 @@ func (d *Dir) Commit(r *Run) error {
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
-	err := d.writeReports(r)
-	if logErr != nil {
-		err = logErr
-	}
+	err := cmp.Or(logErr, d.writeReports(r))
 	if err := d.rename(); err != nil {
 		return err
 	}
@@ -212,14 +207,9 @@ func (d *Dir) writeReports(r *Run) error {
 	curves, err := d.curves(r)
 	for _, f := range d.reports {
 		write := func(w io.Writer) error { return f.Write(w, strings.TrimSuffix(d.name, partial), r, curves) }
-		if werr := writeFile(filepath.Join(d.temp, f.Name), write); err == nil {
-			err = werr
-		}
+		err = cmp.Or(err, writeFile(filepath.Join(d.temp, f.Name), write))
 	}
-	if serr := d.syncDir(d.temp); err == nil {
-		err = serr
-	}
-	return err
+	return cmp.Or(err, d.syncDir(d.temp))
 }
 
 func (d *Dir) curves(r *Run) ([]Curve, error) {
@@ -403,10 +393,7 @@ func (f *logFile) end() error {
 	if err != nil {
 		_ = f.file.Truncate(f.safe) // the first error says more
 	}
-	if cerr := f.file.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(err, f.file.Close())
 }
 
 // writeFile brings one file to the disk. Until all of it is there, the file of that name
@@ -418,16 +405,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	if err = write(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	if err = cmp.Or(write(w), w.Flush(), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(temp, name)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -37,27 +38,32 @@ const (
 	PartitionOp   string = "partition"
 )
 
-// Counted reports whether the figure does not depend on the machine.
-func (f Figure) Counted() bool {
-	switch f {
-	case Calls, Examined, Rows, Bytes, BytesRead, BytesWritten, PartitionSize:
-		return true
-	}
-	return false
+// counters are the figures that do not depend on the machine: their names in a sentence, and their mean of an operation
+// with its standard deviation. Unknown rows scanned are NaN. Rows and bytes are those read and those written together;
+// bytes read and bytes written have the deviation of their sum. A forecast has no operations.
+var counters = map[Figure]struct {
+	name string
+	of   func(s *StoreCost) (mean, deviation float64)
+}{
+	Calls: {"calls", func(s *StoreCost) (float64, float64) { return s.Calls, s.CallsDeviation }},
+	Examined: {"rows scanned", func(s *StoreCost) (float64, float64) {
+		if s.RowsExamined == nil {
+			return math.NaN(), 0
+		}
+		return *s.RowsExamined, s.ExaminedDeviation
+	}},
+	Rows:          {"rows", func(s *StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation }},
+	Bytes:         {"bytes", func(s *StoreCost) (float64, float64) { return s.BytesRead + s.BytesWritten, s.BytesDeviation }},
+	BytesRead:     {"bytes read", func(s *StoreCost) (float64, float64) { return s.BytesRead, s.BytesDeviation }},
+	BytesWritten:  {"bytes written", func(s *StoreCost) (float64, float64) { return s.BytesWritten, s.BytesDeviation }},
+	PartitionSize: {"size", nil},
 }
 
+// Counted reports whether the figure does not depend on the machine.
+func (f Figure) Counted() bool { return counters[f].name != "" }
+
 // Name is the figure in a sentence.
-func (f Figure) Name() string {
-	switch f {
-	case Examined:
-		return "rows scanned"
-	case BytesRead:
-		return "bytes read"
-	case BytesWritten:
-		return "bytes written"
-	}
-	return string(f)
-}
+func (f Figure) Name() string { return cmp.Or(counters[f].name, string(f)) }
 
 // Text writes a value of the figure with its unit.
 func (f Figure) Text(v float64) string {
@@ -80,41 +86,14 @@ func (f Figure) Percentile() float64 {
 	return 0.5
 }
 
-// Of is a counter of the cost. Rows and bytes are those read and those written together.
-// Unknown rows scanned are NaN.
+// Of is the mean of a counter.
 func (s *StoreCost) Of(f Figure) float64 {
-	switch f {
-	case Calls:
-		return s.Calls
-	case Examined:
-		if s.RowsExamined == nil {
-			return math.NaN()
-		}
-		return *s.RowsExamined
-	case Rows:
-		return s.RowsRead + s.RowsWritten
-	case BytesRead:
-		return s.BytesRead
-	case BytesWritten:
-		return s.BytesWritten
-	}
-	return s.BytesRead + s.BytesWritten
+	mean, _ := counters[f].of(s)
+	return mean
 }
 
-// Counted is a counter of the operation, and its standard deviation. Bytes read and bytes
-// written have that of their sum.
-func (o *Op) Counted(f Figure) (mean, deviation float64) {
-	s := &o.Store
-	switch f {
-	case Calls:
-		return s.Of(f), s.CallsDeviation
-	case Examined:
-		return s.Of(f), s.ExaminedDeviation
-	case Rows:
-		return s.Of(f), s.RowsDeviation
-	}
-	return s.Of(f), s.BytesDeviation
-}
+// Counted is a counter of the operation, and its standard deviation.
+func (o *Op) Counted(f Figure) (mean, deviation float64) { return counters[f].of(&o.Store) }
 
 // Time is a percentile of an operation of the cell, over all scheduled operations, in
 // nanoseconds. It is infinite if it lies among operations that never ended.

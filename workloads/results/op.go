@@ -372,10 +372,7 @@ func LatencyOf(h *hdr.Histogram) Latency {
 	if h == nil || h.TotalCount() == 0 {
 		return Latency{}
 	}
-	return Latency{
-		P50: latency.At(h, 50), P90: latency.At(h, 90), P99: latency.At(h, 99), P999: latency.At(h, 99.9),
-		Max: h.Max(), Mean: math.Round(h.Mean()),
-	}
+	return scheduled{h, 0}.latency()
 }
 
 // SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
@@ -410,14 +407,12 @@ func (a *Times) Delays() Delays {
 
 // quantiles are the latencies of all scheduled operations, at QuantileShares. They are nil if there was
 // no operation.
-func quantiles(o *latency.Op, reported latency.Kind) []int64 {
-	at, n := allDue(ended(o, reported), o.Counts[latency.Dropped])
-	if n == 0 {
-		return nil
-	}
-	var times []int64
+func quantiles(o *latency.Op, reported latency.Kind) (times []int64) {
+	all := scheduledOf(o, reported)
 	for _, share := range QuantileShares {
-		times = append(times, at(100*share))
+		if all.dropped+all.ended.TotalCount() > 0 {
+			times = append(times, all.at(100*share))
+		}
 	}
 	return times
 }
@@ -425,39 +420,42 @@ func quantiles(o *latency.Op, reported latency.Kind) []int64 {
 // due is the distribution of response times of all scheduled operations. Messages that were refused as too
 // large are left out: the engine does not support them. It is nil if all other operations succeeded.
 func due(o *latency.Op, reported latency.Kind) *Latency {
-	dropped := o.Counts[latency.Dropped]
-	if o.Times[latency.Rest] == nil && dropped == 0 {
+	if o.Times[latency.Rest] == nil && o.Counts[latency.Dropped] == 0 {
 		return nil
 	}
-	h := ended(o, reported)
-	at, _ := allDue(h, dropped)
-	l := Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Mean: NeverEnded}
-	if dropped == 0 {
-		l.Max, l.Mean = h.Max(), math.Round(h.Mean())
-	}
+	l := scheduledOf(o, reported).latency()
 	return &l
 }
 
-// allDue returns the percentiles of the times of operations that ended, and of others that were dropped, n in
-// all. A percentile among dropped operations is NeverEnded.
-func allDue(h *hdr.Histogram, dropped int64) (at func(percent float64) int64, n int64) {
-	n = h.TotalCount() + dropped
-	return func(percent float64) int64 {
-		rank := latency.Rank(percent, n)
-		if rank > h.TotalCount() {
-			return NeverEnded
-		}
-		return latency.AtRank(h, rank)
-	}, n
+// scheduled are the times of the operations that ended, whatever their outcome, and how many were dropped.
+type scheduled struct {
+	ended   *hdr.Histogram
+	dropped int64
 }
 
-// ended are the times of the operations that ended, whatever their outcome.
-func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
+func scheduledOf(o *latency.Op, reported latency.Kind) scheduled {
 	h := hdr.New(1, int64(latency.Highest), 3)
 	for _, k := range []latency.Kind{reported, latency.Rest} {
 		if o.Times[k] != nil {
 			h.Merge(o.Times[k])
 		}
 	}
-	return h
+	return scheduled{h, o.Counts[latency.Dropped]}
+}
+
+// at is a percentile. Among dropped operations it is NeverEnded.
+func (s scheduled) at(percent float64) int64 {
+	rank := latency.Rank(percent, s.ended.TotalCount()+s.dropped)
+	if rank > s.ended.TotalCount() {
+		return NeverEnded
+	}
+	return latency.AtRank(s.ended, rank)
+}
+
+func (s scheduled) latency() Latency {
+	l := Latency{P50: s.at(50), P90: s.at(90), P99: s.at(99), P999: s.at(99.9), Max: NeverEnded, Mean: NeverEnded}
+	if s.dropped == 0 {
+		l.Max, l.Mean = s.ended.Max(), math.Round(s.ended.Mean())
+	}
+	return l
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
@@ -210,7 +211,7 @@ func (c *Config) room(dir string, freeIn func(dir string) float64) *Plan {
 	return p
 }
 
-// fill adds how much disk the run needs at once, next to what is there already. Each store is removed before the
+// fill adds how long the run takes, and how much disk it needs at once, next to what is there already. Each store is removed before the
 // next one, unless its data stays. A cluster whose disks are known is held to the least that it can take.
 func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 	type dataset struct {
@@ -219,21 +220,24 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 	}
 	whole, inFolder := map[dataset]float64{}, map[string]float64{}
 	data := &dataDir{path: p.Folder, temporary: c.DataDir == ""}
+	var all time.Duration
 	for one, err := range c.estimates(points, data) {
 		if err != nil {
 			return err
 		}
-		need, takes := &p.Need, (*Estimate).disk
+		all += one.time()
+		p.Seconds = all.Seconds()
+		need := &p.Need
 		if one.engine.Remote {
 			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == one.engine.Name })]
 			if n.Folder == "" {
 				continue
 			}
-			need, takes = &n.Least, (*Estimate).least
+			need = &n.Least
 		}
 		of := dataset{one.model.Name, one.engine.Name, one.task.at}
 		if _, ok := whole[of]; !ok {
-			bytes, ok, err := takes(one.Estimate, ctx, one.model, one.engine)
+			bytes, ok, err := one.disk(ctx, one.model, one.engine)
 			if err != nil {
 				return err
 			}

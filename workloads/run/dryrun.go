@@ -86,15 +86,6 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		one.round()
 		p.Points = append(p.Points, one)
 	}
-	times, err := c.times(points, &dataDir{path: p.Folder, temporary: c.DataDir == ""})
-	if err != nil {
-		return nil, err
-	}
-	var all time.Duration
-	for _, t := range times {
-		all += t
-	}
-	p.Seconds = all.Seconds()
 	if err := c.fill(ctx, points, p); err != nil {
 		return nil, err
 	}
@@ -158,7 +149,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 // progress promises.
 type timeLeft struct {
 	now     func() time.Time
-	phases  []expected
+	phases  []PlanPhase
 	weights []float64 // seconds that each combination is expected to take, in order; nil: all alike
 
 	started, began, phaseBegan time.Time // when the run, this combination and this phase began
@@ -167,29 +158,13 @@ type timeLeft struct {
 	took                       time.Duration // time of all combinations that have ended
 }
 
-// expected is a phase and how long it takes; 0: not known.
-type expected struct {
-	name   string
-	length time.Duration
-	load   bool
+// is reports whether the phase is the named one, or the one of which it is a step.
+func (p *PlanPhase) is(phase string) bool {
+	return phase == p.Name || strings.HasPrefix(phase, p.Name+stepOf)
 }
 
-// is reports whether the expected phase is the named one, or the one of which it is a step.
-func (x *expected) is(phase string) bool {
-	return phase == x.name || strings.HasPrefix(phase, x.name+stepOf)
-}
-
-func newTimeLeft(w *workloads.Workload, now func() time.Time) *timeLeft {
-	e := &timeLeft{now: now, started: now()}
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		length := p.Duration
-		if length == 0 && p.Rate.Count > 0 {
-			length = time.Duration(float64(p.Operations) * float64(p.Rate.Per) / float64(p.Rate.Count))
-		}
-		e.phases = append(e.phases, expected{p.Name, length, p.Kind == workloads.Load})
-	}
-	return e
+func newTimeLeft(phases []PlanPhase, now func() time.Time) *timeLeft {
+	return &timeLeft{now: now, started: now(), phases: phases}
 }
 
 // note adds to p how much of the run is done and how long the rest takes.
@@ -247,14 +222,16 @@ func (e *timeLeft) rest(p *Progress, now time.Time) (left time.Duration, known b
 		switch {
 		case x.is(p.Phase):
 			ahead = true
-			left = max(0, x.length-now.Sub(e.phaseBegan))
-			if p.ETA > 0 {
+			switch load := x.Kind == workloads.Load.String(); {
+			case p.ETA > 0:
 				left = p.ETA
-			} else if x.load && !p.Finished {
+			case !load:
+				left = max(0, x.Time-now.Sub(e.phaseBegan))
+			case !p.Finished:
 				return 0, false
 			}
 		case ahead:
-			left += x.length
+			left += x.Time
 		}
 	}
 	return left, true

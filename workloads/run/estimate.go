@@ -208,33 +208,22 @@ func (e *Estimate) atMost() float64 {
 // sampled is how many messages disk looks at.
 const sampled = 300
 
-// disk is how much disk a model needs on an engine, in bytes, with room for compaction. ok is
-// false if the format of the engine's files is not known, or if they are on other machines.
-func (e *Estimate) disk(
-	ctx context.Context, m models.Model, engine drivers.Engine,
-) (bytes float64, ok bool, err error) {
-	if engine.Remote {
-		return 0, false, nil
-	}
-	report, _, err := e.at.files(ctx, m, engine)
-	if report == nil {
-		return 0, false, err
-	}
-	return report.Space.Disk[0] * e.grown(), true, nil
-}
-
 // certain is the least share of a forecast that a model's files take. docs/internals/forecast.md says
 // how accurate forecasts are.
 const certain = 0.7
 
-// least is how much disk a model takes at least on the nodes of a cluster, in bytes: one
-// copy of its files, compressed as the mail itself can be, without room for compaction.
-func (e *Estimate) least(
+// disk is how much disk a model needs on an engine, in bytes, with room for compaction. On the nodes of a cluster it is
+// what the model takes at least: one copy of its files, compressed as the mail itself can be, without that room. ok is
+// false if the format of the engine's files is not known.
+func (e *Estimate) disk(
 	ctx context.Context, m models.Model, engine drivers.Engine,
 ) (bytes float64, ok bool, err error) {
 	report, files, err := e.at.files(ctx, m, engine)
-	if report == nil {
+	switch {
+	case report == nil:
 		return 0, false, err
+	case !engine.Remote:
+		return report.Space.Disk[0] * e.grown(), true, nil
 	}
 	left := 1.0
 	if by := files.Compression(); by != nil {

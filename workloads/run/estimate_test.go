@@ -11,14 +11,14 @@ import (
 // A run of three combinations: each loads for 20 s, settles for 5 s, warms up for 10 s
 // and measures for 60 s, and opening and closing takes 1 s each.
 func TestEstimate(t *testing.T) {
-	w := &workloads.Workload{Phases: []workloads.Phase{
-		{Kind: workloads.Load, Name: "load"},
-		{Kind: workloads.Settle, Name: "settle"},
-		{Kind: workloads.Warmup, Name: "warmup", Duration: 10 * time.Second},
-		{Kind: workloads.Measure, Name: "measure", Operations: 6000, Rate: workloads.Rate{Count: 100, Per: time.Second}},
-	}}
+	phases := []PlanPhase{
+		{Kind: workloads.Load.String(), Name: "load", Time: time.Hour},
+		{Name: "settle"},
+		{Name: "warmup", Time: 10 * time.Second},
+		{Name: "measure", Time: time.Minute},
+	}
 	var now time.Time
-	e := newTimeLeft(w, func() time.Time { return now })
+	e := newTimeLeft(phases, func() time.Time { return now })
 	for _, step := range []struct {
 		at    int // seconds since the run began
 		cell  int

@@ -56,11 +56,11 @@ func defaultObjectives() []results.Objective {
 // maxSearch searches the highest rate of one measured phase. It is the source of the phase's points: package search
 // says from the steps so far which rate comes next.
 type maxSearch struct {
-	results.Search
-	on       *combination
-	phase    *workloads.Phase
-	messages int             // existing messages before the first step
-	took     []time.Duration // of each step
+	*results.Search // the one of the result
+	on              *combination
+	phase           *workloads.Phase
+	messages        int             // existing messages before the first step
+	took            []time.Duration // of each step
 }
 
 // searched reports whether the search is for a measured phase: one with a rate or, in a workload without
@@ -75,7 +75,7 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 // that rate.
 func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	f, r := c.runner.config.FindMax, c.runner
-	s := maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: results.Search{
+	s := maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: &results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0,
 		From:    f.From, Max: cmp.Or(f.Max, DefaultMaxRate), Precision: cmp.Or(f.Precision, DefaultPrecision),
@@ -85,18 +85,17 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 		s.Arrivals = workloads.Poisson.String()
 	}
 	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
-	at := len(r.result.Searches)
-	r.result.Searches = append(r.result.Searches, s.Search)
+	r.result.Searches = append(r.result.Searches, *s.Search)
+	s.Search = &r.result.Searches[len(r.result.Searches)-1]
 	var err error
 	began := time.Now()
-	for rate, more := search.Next(&s.Search); more && err == nil && ctx.Err() == nil; rate, more = search.Next(&s.Search) {
+	for rate, more := search.Next(s.Search); more && err == nil && ctx.Err() == nil; rate, more = search.Next(s.Search) {
 		var step results.SearchStep
 		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
 			if c.target.Caps.InProcess && time.Since(began) > inProcessTime {
 				s.Most = len(s.Steps)
 			}
-			r.result.Searches[at] = s.Search
 			r.save()
 		}
 	}
@@ -106,10 +105,9 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	case err != nil:
 		s.Unfinished = err.Error()
 	}
-	found := search.Found(&s.Search)
+	found := search.Found(s.Search)
 	s.Found = &found
-	r.result.Searches[at] = s.Search
-	if cell := search.Cell(&s.Search); cell != nil {
+	if cell := search.Cell(s.Search); cell != nil {
 		r.result.Cells = append(r.result.Cells, *cell)
 	}
 	return err
@@ -202,7 +200,7 @@ func (s *maxSearch) progress(what string, d drive.Progress) {
 	if n := len(s.took); n > 0 {
 		each = s.took[n-1]
 	}
-	d.ETA += each * time.Duration(max(0, search.Ahead(&s.Search)-1))
+	d.ETA += each * time.Duration(max(0, search.Ahead(s.Search)-1))
 	s.on.runner.progress(what, d)
 }
 

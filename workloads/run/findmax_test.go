@@ -112,7 +112,7 @@ func TestFindMaxProves(t *testing.T) {
 // A step carries out as many operations as the default objectives need, also if the model lacks some
 // of the mix or messages were not found.
 func TestStepLength(t *testing.T) {
-	s := maxSearch{on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
+	s := maxSearch{Search: &results.Search{}, on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
 	s.on.target.Offers[workloads.List] = true
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }

@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	}
 	r := runner{
 		config: &c, data: data, points: points, source: points[0].source,
-		estimate: newTimeLeft(c.Workload, time.Now),
+		estimate: newTimeLeft(points[0].estimate().Phases, time.Now),
 	}
 	if r.estimate.weights, err = r.weights(); err != nil {
 		return nil, err

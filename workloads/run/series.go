@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -152,28 +151,19 @@ func numbers(n int) []int {
 	return all
 }
 
-// times are how long each task is expected to take, in the order of the run.
-func (c *Config) times(points []point, data *dataDir) (all []time.Duration, err error) {
-	for p, err := range c.estimates(points, data) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p.time())
-	}
-	return all, nil
-}
-
 // weights are about how many seconds each task takes, for the estimate of the time left; nil if there is one
 // point and each trial loads it, because tasks are then alike.
 func (r *runner) weights() (all []float64, err error) {
 	if len(r.points) < 2 && !r.config.reuses() {
 		return nil, nil
 	}
-	times, err := r.config.times(r.points, r.data)
-	for _, t := range times {
-		all = append(all, 1+t.Seconds())
+	for p, err := range r.config.estimates(r.points, r.data) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, 1+p.time().Seconds())
 	}
-	return all, err
+	return all, nil
 }
 
 func exists(name string) bool {

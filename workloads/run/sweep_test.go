@@ -197,7 +197,7 @@ func TestSweepConfig(t *testing.T) {
 // What is left of a run is told by how much the points that are ahead weigh.
 func TestSweepEstimate(t *testing.T) {
 	now := time.Unix(0, 0)
-	e := newTimeLeft(sweptConfig(t).Workload, func() time.Time { return now })
+	e := newTimeLeft([]PlanPhase{{Kind: workloads.Load.String(), Name: "load"}}, func() time.Time { return now })
 	e.weights = []float64{1, 10, 100}
 	e.note(&Progress{Combination: 1, Combinations: 3, Phase: "load"})
 	now = now.Add(time.Second)

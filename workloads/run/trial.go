@@ -266,12 +266,9 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	if !isFailure(ctx, err) {
 		return
 	}
-	now := time.Now()
-	cell := results.Cell{
-		Key: c.key(name), Kind: results.KindStep, Arrivals: "none", Ops: map[string]results.Op{}, Durability: c.durability(),
-		Error: fmt.Sprintf("%s: %v", name, err), Stack: stack(err),
-	}
-	cell.SetTime(now, now)
+	cell := c.blank(&workloads.Phase{Name: name})
+	cell.Kind, cell.Evidence = results.KindStep, nil
+	cell.Error, cell.Stack = fmt.Sprintf("%s: %v", name, err), stack(err)
 	add(c.runner.result, cell)
 }
 
@@ -445,26 +442,18 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	}
 	// A merge of shards adds the histograms of loads and warm-ups too. An error of the log
 	// does not stop the phase, whose figures do not need it: Run returns it at the end.
-	if key := c.key(p.Name); r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides()) {
-		names := drive.LogNames(p)
-		tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
-		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-			if r.logErr == nil {
-				r.logErr = r.log.Write(tag, ops, from, to)
-			}
-			if r.logErr == nil {
-				r.logErr = r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to)
-			}
-		}
+	logs := r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides())
+	key, names, observe := c.key(p.Name), drive.LogNames(p), r.config.Observe
+	if !logs && observe == nil {
+		return spec
 	}
-	if observe := r.config.Observe; observe != nil {
-		key, log := c.key(p.Name), spec.Log
-		name := func(op int) string { return p.Patterns.Name(workloads.Op(op)) }
-		spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-			observe(key, name, ops[:p.Patterns.Ops()])
-			if log != nil {
-				log(ops, hiccups, from, to)
-			}
+	spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
+		if observe != nil {
+			observe(key, func(op int) string { return names[op] }, ops[:p.Patterns.Ops()])
+		}
+		if logs && r.logErr == nil {
+			tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
+			r.logErr = cmp.Or(r.log.Write(tag, ops, from, to), r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to))
 		}
 	}
 	return spec

@@ -113,12 +113,7 @@ func (r *Row) medians() {
 	o.Wait = r.percentiles(func(o *results.Op) *results.Latency { return &o.Wait })
 	o.Due = nil
 	if slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Due != nil }) {
-		due := r.percentiles(func(o *results.Op) *results.Latency {
-			if o.Due != nil {
-				return o.Due
-			}
-			return r.Cell.Latency(o)
-		})
+		due := r.percentiles(r.Cell.Due)
 		o.Due = &due
 	}
 }
