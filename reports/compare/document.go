@@ -188,7 +188,8 @@ func (f *Figure) cells() []document.Cell {
 	}
 	ratio := value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })
 	return []document.Cell{
-		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text), ratio, {Range: f.drawn()},
+		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text), ratio,
+		{Range: f.drawn()},
 		document.Text(interval), document.Text(limit), verdict,
 	}
 }

@@ -124,7 +124,9 @@ const errorsMost = 5
 func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
 	for _, e := range b {
-		at := slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, e.Text) || have.Text == OtherErrors })
+		at := slices.IndexFunc(sum, func(have ErrorCount) bool {
+			return alike(have.Text, e.Text) || have.Text == OtherErrors
+		})
 		if at >= 0 {
 			sum[at].Count += e.Count
 			continue

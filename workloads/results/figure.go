@@ -53,7 +53,9 @@ var counters = map[Figure]struct {
 		return *s.RowsExamined, s.ExaminedDeviation
 	}},
 	Rows:          {"rows", func(s *StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation }},
-	Bytes:         {"bytes", func(s *StoreCost) (float64, float64) { return s.BytesRead + s.BytesWritten, s.BytesDeviation }},
+	Bytes: {"bytes", func(s *StoreCost) (float64, float64) {
+		return s.BytesRead + s.BytesWritten, s.BytesDeviation
+	}},
 	BytesRead:     {"bytes read", func(s *StoreCost) (float64, float64) { return s.BytesRead, s.BytesDeviation }},
 	BytesWritten:  {"bytes written", func(s *StoreCost) (float64, float64) { return s.BytesWritten, s.BytesDeviation }},
 	PartitionSize: {"size", nil},
