@@ -52,7 +52,7 @@ var counters = map[Figure]struct {
 		}
 		return *s.RowsExamined, s.ExaminedDeviation
 	}},
-	Rows:          {"rows", func(s *StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation }},
+	Rows: {"rows", func(s *StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation }},
 	Bytes: {"bytes", func(s *StoreCost) (float64, float64) {
 		return s.BytesRead + s.BytesWritten, s.BytesDeviation
 	}},

@@ -212,7 +212,8 @@ func (c *Config) room(dir string, freeIn func(dir string) float64) *Plan {
 }
 
 // fill adds how long the run takes, and how much disk it needs at once, next to what is there already. Each store is
-// removed before the next one, unless its data stays. A cluster whose disks are known is held to the least that it can take.
+// removed before the next one, unless its data stays. A cluster whose disks are known is held to the least that it
+// can take.
 func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 	type dataset struct {
 		model, engine string
