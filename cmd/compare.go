@@ -131,7 +131,7 @@ func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
 	case "html":
 		err = page.Document(out, c.Document())
 	default:
-		err = document.Terminal{Width: width(out), Full: f.all}.Write(out, c.Document())
+		err = writeDocument(out, c.Document(), f.all)
 	}
 	if err != nil {
 		return fmt.Errorf("print the comparison: %w", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/compare"
-	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
 )
@@ -62,7 +61,7 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 		}
 	}
 	return show(cmd, h, func(w io.Writer, _ int) error {
-		err := document.Terminal{Width: width(w), Color: color(w), Full: f.full}.Write(w, d)
+		err := writeDocument(w, d, f.full)
 		if err == nil && f.file != "" {
 			_, err = fmt.Fprintf(w, "\nwritten: %s\n", f.file)
 		}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +107,7 @@ func writeReport(out io.Writer, format, dir, file string, force bool, v view) er
 		if file == "" || file == "-" {
 			return printRun(out, r, v)
 		}
-		err = v.text(nil, false).Write(&text, r)
+		err = printRun(&text, r, v)
 	case "json": // the file as it is may have fields of a newer mailbench
 		var b []byte
 		b, err = results.ReadRun(dir)
@@ -144,21 +143,9 @@ func runReports() []results.Report {
 	}
 }
 
-// text is the text of a run on out.
-func (v view) text(out io.Writer, color bool) reports.Text {
-	return reports.Text{Width: width(out), Color: color, Full: v.full, By: v.by}
-}
-
-// printRun prints the text of a run, with colors on a terminal.
+// printRun prints the text of a run.
 func printRun(out io.Writer, r *results.Run, v view) error {
-	if !color(out) {
-		return v.text(out, false).Write(out, r)
-	}
-	var text strings.Builder
-	if err := v.text(out, true).Write(&text, r); err != nil {
-		return err
-	}
-	return styled(out, text.String())
+	return writeDocument(out, reports.Of(r, v.by), v.full)
 }
 
 // writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -114,6 +115,19 @@ func styled(w io.Writer, text string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeDocument writes a document as wide as w is, and with colors if w is a terminal.
+func writeDocument(w io.Writer, d *document.Document, full bool) error {
+	t := document.Terminal{Width: width(w), Color: color(w), Full: full}
+	if !t.Color {
+		return t.Write(w, d)
+	}
+	var text strings.Builder
+	if err := t.Write(&text, d); err != nil {
+		return err
+	}
+	return styled(w, text.String())
 }
 
 // defaultWidth is the width of text that goes to no terminal.
