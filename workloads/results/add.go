@@ -120,21 +120,25 @@ func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []Pattern
 // errorsMost is how many texts of errors an operation has. Those beyond are counted together.
 const errorsMost = 5
 
-// AddErrors adds the counts of texts that are alike.
+// AddErrors adds the counts of texts that are alike. Beyond errorsMost texts, others are OtherErrors.
 func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
+	at := func(text string) int {
+		return slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, text) })
+	}
 	for _, e := range b {
-		at := slices.IndexFunc(sum, func(have ErrorCount) bool {
-			return alike(have.Text, e.Text) || have.Text == OtherErrors
-		})
-		if at >= 0 {
-			sum[at].Count += e.Count
-			continue
+		texts := len(sum)
+		if at(OtherErrors) >= 0 {
+			texts--
 		}
-		if len(sum) >= errorsMost {
+		if at(e.Text) < 0 && texts >= errorsMost {
 			e.Text = OtherErrors
 		}
-		sum = append(sum, e)
+		if i := at(e.Text); i >= 0 {
+			sum[i].Count += e.Count
+		} else {
+			sum = append(sum, e)
+		}
 	}
 	return sum
 }

@@ -20,6 +20,10 @@ func TestErrorCounts(t *testing.T) {
 	if want := "[{node 10.0.0.0: timed out after 0 ms 35} {refused: xxx 4} {refused: xx 3} {refused: x 2} {refused:  1} {other errors 85}]"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	few := AddErrors([]ErrorCount{{"refused", 1}, {OtherErrors, 3}}, ErrorCount{"timed out", 2}, ErrorCount{OtherErrors, 4})
+	if got, want := fmt.Sprint(SortErrors(few)), "[{timed out 2} {refused 1} {other errors 7}]"; got != want {
+		t.Errorf("a text besides the other errors: got %s, want %s", got, want)
+	}
 	ann, bob := "list of ann@example.org: node 10.0.0.1:9042 ", "list of bob@example.org: node 10.0.0.2:9042 "
 	if !alike(ann+"refused", bob+"refused") || alike(ann+"refused", bob+"timed out") || alike(ann, ann+"refused") {
 		t.Error("texts of one error are two, or texts of two are one")
