@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/population"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/search"
 )
 
 // Estimate is what a workload will do at one point, with one model on one engine. Its JSON is a part of that of
@@ -41,6 +42,7 @@ type PlanPhase struct {
 	Kind       string        `json:"kind"`
 	Operations float64       `json:"operations"`        // expected number; 0: unknown, in a closed loop that ends after a time
 	AtMost     bool          `json:"at_most,omitempty"` // Operations is an upper bound, since clients think between them
+	Rates      int           `json:"rates,omitempty"`   // expected number of measurements of a search for the highest rate
 	Seconds    float64       `json:"seconds"`           // Time, once Round has set it
 	Ops        []PlanOp      `json:"ops,omitempty"`     // operations of the mix, the most frequent first
 	Time       time.Duration `json:"-"`                 // a load: expected; a warm-up: at most
@@ -61,10 +63,10 @@ const (
 	closedEach   = 2000  // operations that a client of a closed loop executes a second
 )
 
-// estimate estimates the workload at a point. Traces must have been opened.
-func (at *point) estimate() *Estimate {
-	w, c := at.workload, at.census
-	e := &Estimate{Users: c.Users(), Folders: c.Folders(), Messages: c.Messages(), at: at}
+// estimate estimates what a run does at a point, on an engine. Traces must have been opened.
+func (c *Config) estimate(at *point, engine drivers.Engine) *Estimate {
+	w, census := at.workload, at.census
+	e := &Estimate{Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), at: at}
 	e.Bytes = float64(e.Messages) * meanSize(w, at.source)
 	for i := range w.Phases {
 		p := &w.Phases[i]
@@ -72,7 +74,14 @@ func (at *point) estimate() *Estimate {
 		switch {
 		case p.Kind == workloads.Load:
 			one.load(e)
+		case p.Kind == workloads.Measure && c.FindMax != nil && !searched(w, p):
+			continue
 		case p.Runs():
+			if p.Kind == workloads.Measure && c.FindMax != nil {
+				one.search(c.expected(p, engine))
+			} else {
+				one.own(p)
+			}
 			to := w.Mail.Recipients
 			if own := p.How[workloads.Deliver].Recipients; own != nil {
 				to = own
@@ -84,7 +93,7 @@ func (at *point) estimate() *Estimate {
 			if own := p.How[workloads.Deliver].Size; own != nil {
 				each *= min(own.Mean(), float64(workloads.MaxMessage)) / meanSize(w, nil)
 			}
-			e.phase(&one, p, each)
+			e.mixed(&one, p, each)
 		}
 		e.Phases = append(e.Phases, one)
 	}
@@ -118,28 +127,46 @@ func (e *Estimate) added() float64 {
 	return (n*e.missing() + e.Delivered) / max(1, n+e.Delivered)
 }
 
-func (e *Estimate) phase(one *PlanPhase, p *workloads.Phase, delivered float64) {
-	one.Operations = float64(p.Operations)
-	if rate := p.Rate; rate.Count > 0 && !one.Closed {
-		if n := rate.PerSecond() * p.Duration.Seconds(); p.Duration > 0 && (n < one.Operations || p.Operations == 0) {
-			one.Operations = math.Ceil(n - 1e-6) // the first is scheduled when the phase begins
+// search estimates a search from the rates that it is expected to measure.
+func (p *PlanPhase) search(s *maxSearch) {
+	p.Time = 0
+	for _, rate := range search.Ahead(s.Search) {
+		if p.Time > inProcessTime && s.on.target.Caps.InProcess {
+			break
 		}
-		one.Time = seconds(one.Operations / rate.PerSecond())
+		p.Rates++
+		p.Time += s.length(rate)
+		p.Operations += rate * s.length(rate).Seconds()
 	}
-	if one.Closed && one.Operations == 0 {
-		one.Operations = mostThought(p)
-		one.AtMost = one.Operations > 0
+}
+
+// own estimates a phase that is executed once, as the workload says.
+func (p *PlanPhase) own(as *workloads.Phase) {
+	p.Operations = float64(as.Operations)
+	if rate := as.Rate; rate.Count > 0 && !p.Closed {
+		if n := rate.PerSecond() * as.Duration.Seconds(); as.Duration > 0 && (n < p.Operations || as.Operations == 0) {
+			p.Operations = math.Ceil(n - 1e-6) // the first is scheduled when the phase begins
+		}
+		p.Time = seconds(p.Operations / rate.PerSecond())
 	}
-	if one.Closed && p.Operations > 0 && p.Think == nil && p.Duration == 0 {
-		one.Time = seconds(one.Operations / closedEach / float64(max(1, p.Clients)))
+	if p.Closed && p.Operations == 0 {
+		p.Operations = mostThought(as)
+		p.AtMost = p.Operations > 0
 	}
+	if p.Closed && as.Operations > 0 && as.Think == nil && as.Duration == 0 {
+		p.Time = seconds(p.Operations / closedEach / float64(max(1, as.Clients)))
+	}
+}
+
+// mixed divides the operations of a phase by its mix. A delivery delivers that many messages.
+func (e *Estimate) mixed(one *PlanPhase, p *workloads.Phase, delivered float64) {
 	for i := range p.Mix {
 		if op := workloads.Op(i); p.Mix.Has(op) {
 			one.Ops = append(one.Ops, PlanOp{p.Patterns.Name(op), one.Operations * p.Mix.Share(op)})
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })
-	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run
+	if p.Mix.Has(workloads.Deliver) && !one.AtMost && one.Rates == 0 { // an upper bound or a guess must not refuse a run
 		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
 	}
 }
@@ -312,7 +339,9 @@ func (e *Estimate) WriteText(out io.Writer) error {
 		}
 		if p.Time > 0 {
 			about := ""
-			if p.Kind == workloads.Load.String() || p.Closed && p.Operations > 0 && !p.AtMost {
+			if p.Rates > 0 {
+				about = fmt.Sprintf("at %d rates, perhaps ", p.Rates)
+			} else if p.Kind == workloads.Load.String() || p.Closed && p.Operations > 0 && !p.AtMost {
 				about = "perhaps "
 			} else if p.Kind == workloads.Warmup.String() {
 				about = "at most "

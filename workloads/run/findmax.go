@@ -8,12 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/search"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Defaults of Config.FindMax.
@@ -59,8 +61,27 @@ type maxSearch struct {
 	*results.Search // the one of the result
 	on              *combination
 	phase           *workloads.Phase
-	messages        int             // existing messages before the first step
-	took            []time.Duration // of each step
+	messages        int // existing messages before the first step
+}
+
+// newSearch is the search for the highest rate of a measured phase on the combination's target.
+func (c *combination) newSearch(p *workloads.Phase) *maxSearch {
+	f := c.runner.config.FindMax
+	s := &maxSearch{on: c, phase: p, Search: &results.Search{
+		From: f.From, Max: cmp.Or(f.Max, DefaultMaxRate), Precision: cmp.Or(f.Precision, DefaultPrecision),
+		Steps: []results.SearchStep{},
+	}}
+	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
+	return s
+}
+
+// expected is the search of a phase before the run: on a store that supports all operations.
+func (c *Config) expected(p *workloads.Phase, e drivers.Engine) *maxSearch {
+	t := &subject.Target{Caps: drivers.Capabilities{InProcess: !e.Remote}}
+	for op := range t.Offers {
+		t.Offers[op] = true
+	}
+	return (&combination{runner: &runner{config: c}, target: t}).newSearch(p)
 }
 
 // searched reports whether the search is for a measured phase: one with a rate or, in a workload without
@@ -74,17 +95,12 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 // search finds the highest rate of a measured phase. Its cell is the last measurement at
 // that rate.
 func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
-	f, r := c.runner.config.FindMax, c.runner
-	s := maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: &results.Search{
-		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
-		Default: len(r.config.Workload.Expect) == 0,
-		From:    f.From, Max: cmp.Or(f.Max, DefaultMaxRate), Precision: cmp.Or(f.Precision, DefaultPrecision),
-		Steps: []results.SearchStep{},
-	}}
-	if p.Arrivals == workloads.Closed {
+	r, s := c.runner, c.newSearch(p)
+	s.messages = c.target.Live.Messages()
+	s.Key, s.Objectives, s.Default = c.key(p.Name), r.result.Objectives, len(r.config.Workload.Expect) == 0
+	if s.Arrivals = p.Arrivals.String(); p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
 	}
-	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
 	var err error
@@ -139,8 +155,6 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			return step, err
 		}
 	}
-	began := time.Now()
-	defer func() { s.took = append(s.took, time.Since(began)) }()
 	drawn, err := plan.AtRate(s.phase.Without(s.on.target.Lacks()), rate, s.length(rate))
 	if err != nil {
 		return step, err
@@ -193,14 +207,13 @@ func (s *maxSearch) length(rate float64) time.Duration {
 	return min(max(least, time.Duration(stepOperations/(rate*share)*1e9)), longestStep)
 }
 
-// progress says how far a step is, and how long the search still takes: each measurement as long as
-// the last one.
+// progress says how far a step is, and how long the search still takes.
 func (s *maxSearch) progress(what string, d drive.Progress) {
-	each := s.length(s.From)
-	if n := len(s.took); n > 0 {
-		each = s.took[n-1]
+	if ahead := search.Ahead(s.Search); len(ahead) > 0 { // the first is that of the step
+		for _, rate := range ahead[1:] {
+			d.ETA += s.length(rate)
+		}
 	}
-	d.ETA += each * time.Duration(max(0, search.Ahead(s.Search)-1))
 	s.on.runner.progress(what, d)
 }
 

@@ -124,7 +124,7 @@ func (c *Config) estimates(points []point, data *dataDir) iter.Seq2[planned, err
 				yield(planned{}, err)
 				return
 			}
-			e := t.at.estimate()
+			e := c.estimate(t.at, t.engine)
 			e.holds(int(n))
 			has[t.dir] = int64(t.at.census.Messages())
 			if !yield(planned{t, e}, nil) {

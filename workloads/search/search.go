@@ -155,38 +155,39 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	return outside(all, low, high, 1+precision(s, low), s.Max)
 }
 
-// usual is how many doublings a search is expected to take until a step breaks.
+// usual is how many measurements a search is expected to take until a step breaks.
 const usual = 6
 
-// Ahead is how many measurements are expected to come. It is a guess as long as nothing broke.
-func Ahead(s *results.Search) int {
-	if _, more := Next(s); !more {
-		return 0
-	}
-	return min(expected(s), cmp.Or(s.Most, mostSteps)-len(s.Steps))
-}
-
-// expected is how many measurements a search takes that is not cut short.
-func expected(s *results.Search) int {
-	all := tallies(s.Steps)
-	low, high := bracket(all)
+// Ahead are the rates of the measurements that are expected to come: those of a store that breaks in the middle of
+// what is known of its limit. That is a guess as long as nothing broke.
+func Ahead(s *results.Search) (rates []float64) {
+	low, high := bracket(tallies(s.Steps))
+	var limit float64
 	switch {
+	case high == nil && low == nil:
+		limit = s.From * math.Pow(grow, usual-1.5)
 	case high == nil:
-		doublings := max(1, usual-len(s.Steps))
-		if low != nil && s.Max > low.rate {
-			doublings = min(doublings, int(math.Ceil(math.Log2(s.Max/low.rate))))
-		}
-		return doublings + halvings(grow, s.Precision) + 2*(twice-1)
+		limit = low.rate * math.Pow(grow, max(1, float64(usual-len(s.Steps)))-0.5)
 	case low == nil:
-		return 1 + halvings(shrink, s.Precision) + 2*(twice-1)
+		limit = high.rate / math.Sqrt(shrink)
+	default:
+		limit = math.Sqrt(low.rate * high.rate)
 	}
-	left := halvings(high.rate/low.rate, precision(s, low)) + max(0, twice-high.bad()) + max(0, twice-low.good())
-	return max(1, left)
-}
-
-// halvings is how often a bracket of that ratio is halved until it is as narrow as the precision.
-func halvings(ratio, precision float64) int {
-	return max(0, int(math.Ceil(math.Log2(math.Log(ratio)/math.Log1p(precision)))))
+	next := results.SearchStep{Cell: results.Cell{Offered: &results.Offered{Due: math.MaxInt64}}}
+	if n := len(s.Steps); n > 0 {
+		next.Cell.Offered = s.Steps[n-1].Cell.Offered // each of those to come has about as many operations
+	}
+	guess, more := *s, false
+	guess.Steps = slices.Clone(s.Steps)
+	for {
+		if next.Rate, more = Next(&guess); !more {
+			return rates
+		}
+		if next.Verdict = results.StepHeld; next.Rate > limit {
+			next.Verdict = results.StepBroken
+		}
+		guess.Steps, rates = append(guess.Steps, next), append(rates, next.Rate)
+	}
 }
 
 // outside returns a rate just outside of the bracket, if measurements at an end of it differ. The

@@ -87,12 +87,12 @@ func TestAhead(t *testing.T) {
 		for n := range all {
 			s.Steps = all[:n]
 			left, known := len(all)-n, n > 0 && all[n-1].Verdict == results.StepBroken
-			if got := Ahead(s); got < 1 || known && (got < left-2 || got > left+2) {
+			if got := len(Ahead(s)); got < 1 || known && (got < left-2 || got > left+2) {
 				t.Errorf("limit %g: after %d of %d steps %d are said to come", limit, n, len(all), got)
 			}
 		}
-		if s.Steps = all; Ahead(s) != 0 {
-			t.Errorf("limit %g: after the last step %d are said to come", limit, Ahead(s))
+		if s.Steps = all; len(Ahead(s)) != 0 {
+			t.Errorf("limit %g: after the last step %d are said to come", limit, len(Ahead(s)))
 		}
 	}
 }
