@@ -18,67 +18,36 @@ import (
 
 // bound is the keyspace on a store.
 type bound struct {
-	tables   []*table
-	patterns []*pattern
-	count    uint64 // rows of the largest table after the load
-	loaded   atomic.Uint64
-	versions atomic.Uint64 // of values that updates write
-}
-
-// pattern is an operation.
-type pattern struct {
-	*schemas.Pattern                   // that which runs: the fallback, if one does
-	statement        drivers.Statement // nil: the engine cannot run it
-	table            *table
-	inserts          bool // it writes a row that is not there yet
-	parts            []*pattern
-	repeated         bool // as a part of a batch
+	*Keyspace
+	tables     map[string]*table
+	statements []drivers.Statement // of the operations; nil: the engine cannot run it
+	count      uint64              // rows of the largest table after the load
+	loaded     atomic.Uint64
+	versions   atomic.Uint64 // of values that updates write
 }
 
 func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	all := k.tables(o.Rows)
-	b := &bound{count: uint64(o.Rows.Count)}
+	b := &bound{Keyspace: k, tables: k.tables(o.Rows), count: uint64(o.Rows.Count)}
 	for _, t := range k.Schema.Tables {
-		if t.Header() {
-			continue
-		}
-		one, err := all[t.Name], error(nil)
-		if one.load, err = p.Get(load + plainName(t)); err != nil {
-			return nil, fmt.Errorf("load rows of table %s: %w", t.Name, err)
+		one, loads := b.tables[t.Name], map[string]*drivers.Statement{}
+		if !t.Header() {
+			loads[load+plainName(t)] = &one.load
 		}
 		if len(t.Static) > 0 {
-			if one.static, err = p.Get(loadStatic + plainName(t)); err != nil {
-				return nil, fmt.Errorf("load static columns of table %s: %w", t.Name, err)
-			}
+			loads[loadStatic+plainName(t)] = &one.static
 		}
-		b.tables = append(b.tables, one)
+		if err := p.Fill(loads); err != nil {
+			return nil, fmt.Errorf("load table %s: %w", t.Name, err)
+		}
 	}
 	for _, name := range o.Rows.Patterns {
 		statement, err := p.Get(name)
-		switch {
-		case err == nil:
-			b.patterns = append(b.patterns, k.pattern(all, statement.Pattern(), statement))
-		case errors.Is(err, drivers.ErrUnsupported):
-			b.patterns = append(b.patterns, &pattern{Pattern: new(schemas.Pattern)})
-		default:
+		if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
 			return nil, err
 		}
+		b.statements = append(b.statements, statement)
 	}
 	return b, nil
-}
-
-// pattern is how a pattern is run, or a part of a batch.
-func (k *Keyspace) pattern(all map[string]*table, p *schemas.Pattern, st drivers.Statement) *pattern {
-	one := &pattern{Pattern: p, statement: st, inserts: k.inserts(p)}
-	if p.Table != nil {
-		one.table = all[p.Table.Name]
-	}
-	for _, part := range p.Parts {
-		is := k.pattern(all, part.Pattern, nil)
-		is.repeated = part.Each != ""
-		one.parts = append(one.parts, is)
-	}
-	return one
 }
 
 // inserts reports whether a pattern writes new rows: a put of the most columns that any put of its table has, or one
@@ -104,7 +73,7 @@ type mailbox struct {
 	models.Mailbox // none: a workload of patterns has no mail operations
 	*bound
 	s    drivers.Session
-	at   *pattern // prepared
+	at   drivers.Statement // prepared
 	args []drivers.Value
 	call []drivers.Call
 	rows int // that the read under way has found
@@ -114,24 +83,23 @@ type mailbox struct {
 var _ models.Runner = (*mailbox)(nil)
 
 // Runs implements models.Runner.
-func (b *bound) Runs(pattern int) bool { return b.patterns[pattern].statement != nil }
+func (b *bound) Runs(pattern int) bool { return b.statements[pattern] != nil }
 
 // Prepare implements models.Runner.
-func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
-	p := m.patterns[i]
-	m.at, m.call = p, m.call[:0]
+func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) (ok bool) {
+	m.at, m.call = m.statements[i], m.call[:0]
+	p := m.at.Pattern() // the fallback, if it runs
 	if p.Kind != schemas.Batch {
-		var ok bool
 		m.args, ok = m.arguments(p, pick, limit, items)
 		return ok
 	}
-	for n, part := range p.parts {
+	for n, part := range p.Parts {
 		times := 1
-		if part.repeated {
+		if part.Each != "" {
 			times = items
 		}
 		for range times {
-			args, ok := m.arguments(part, pick, limit, items)
+			args, ok := m.arguments(part.Pattern, pick, limit, items)
 			if !ok {
 				return false
 			}
@@ -144,11 +112,11 @@ func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 // arguments are those of a pattern about one row. A delete takes the row that its table's order has first, the oldest
 // or the newest that was loaded, so that what reads find first is deleted; one of more rows takes them from one
 // partition, so that the others stay.
-func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
-	t := p.table
+func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
+	t := m.tables[p.Table.Name]
 	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
-	if p.inserts {
-		return p.args(t.next.Add(1)-1, 0, limit, items), true
+	if m.inserts(p) {
+		return t.args(p, t.next.Add(1)-1, 0, limit, items), true
 	}
 	if next <= first+cut {
 		return nil, false
@@ -173,7 +141,7 @@ func (m *mailbox) arguments(p *pattern, pick func(int) int, limit, items int) ([
 	if !p.Kind.Reads() {
 		version = m.versions.Add(1)
 	}
-	return p.args(row, version, limit, items), true
+	return t.args(p, row, version, limit, items), true
 }
 
 // among is row k or, as its values of the partition key are not used evenly, one near it of another partition.
@@ -192,52 +160,50 @@ func (c *column) among(k, next uint64) uint64 {
 const deepPages = 5
 
 // args are the arguments of a pattern about row k.
-func (p *pattern) args(k, version uint64, limit, items int) (args []drivers.Value) {
-	t := p.table
-	value := func(cs []*schemas.Column, k, version uint64) {
+func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (args []drivers.Value) {
+	add := func(version uint64, cs ...*schemas.Column) {
 		for _, c := range cs {
 			args = append(args, t.of(c).value(k, version))
 		}
 	}
-	value(p.By, k, 0)
+	add(0, p.By...)
 	if p.In != nil {
 		args = append(args, drivers.ListOf(t.list(p.In, k, len(p.By) > 0, items)))
 	}
 	if p.Element != nil {
 		args = append(args, scalar(*p.Element.Type.Key, t.of(p.Element).seed, 0, defaultSize/2))
 	}
-	value(p.Filter, k, 0)
+	add(0, p.Filter...)
 	args = append(args, t.span(p.From, p.To, k, limit)...)
 	if mix(k)%deepPages == 0 {
-		value(p.After, k, 0)
+		add(0, p.After...)
 	} else {
 		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
 	}
 	if p.LimitArg {
 		args = append(args, drivers.Bigint(int64(limit)))
 	}
-	switch p.Kind {
-	case schemas.Append, schemas.Remove:
-		for _, c := range p.Columns {
-			n := mix(version) // so the collection grows
-			if p.Kind == schemas.Remove {
-				n = t.of(c).number(k, 0)
-			}
-			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, t.of(c).seed, n)}))
-		}
-	case schemas.Add:
-		for _, c := range p.Columns {
+	for _, c := range p.Columns {
+		one := t.of(c)
+		switch p.Kind {
+		case schemas.Append: // a new element, so the collection grows
+			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, one.seed, mix(version))}))
+		case schemas.Remove:
+			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, one.seed, one.number(k, 0))}))
+		case schemas.Add:
 			args = append(args, drivers.Number(c.Type.Kind, 1))
+		case schemas.Put, schemas.PutIf:
+			add(version, c)
 		}
-	case schemas.Put, schemas.PutIf:
-		value(p.Columns, k, version)
 	}
-	value(p.If, k, 0)
+	add(0, p.If...)
 	return args
 }
 
 // of is the rule for a column, which may be that of another parse of the schema.
-func (t *table) of(c *schemas.Column) *column { return t.columns[c.Name] }
+func (t *table) of(c *schemas.Column) *column {
+	return t.columns[slices.IndexFunc(t.columns, func(o *column) bool { return o.Name == c.Name })]
+}
 
 // list are the values of a column in so many rows, from row k backwards: of other partitions, or of the same.
 func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drivers.Value) {
@@ -280,29 +246,28 @@ func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []dri
 
 // Run implements models.Runner.
 func (m *mailbox) Run(ctx context.Context) error {
-	p := m.at
-	switch {
-	case p.Kind == schemas.Batch:
-		if err := m.s.Batch(ctx, p.statement, m.call); !errors.Is(err, drivers.ErrNotApplied) {
+	switch kind := m.at.Pattern().Kind; {
+	case kind == schemas.Batch:
+		if err := m.s.Batch(ctx, m.at, m.call); !errors.Is(err, drivers.ErrNotApplied) {
 			return err
 		}
 		return nil
-	case !p.Kind.Reads():
-		_, err := m.s.Write(ctx, p.statement, m.args)
+	case !kind.Reads():
+		_, err := m.s.Write(ctx, m.at, m.args)
 		return err
 	}
 	m.rows = 0
-	err := m.s.Read(ctx, p.statement, m.args, m.row)
-	if err == nil && m.rows == 0 {
-		return models.ErrNotFound
+	if err := m.s.Read(ctx, m.at, m.args, m.row); err != nil || m.rows > 0 {
+		return err
 	}
-	return err
+	return models.ErrNotFound
 }
 
 // Deliver implements models.Mailbox: the next row of each table.
 func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Folder, handles []models.Handle) error {
 	n := m.loaded.Add(1) - 1
-	for _, t := range m.tables {
+	for _, of := range m.Schema.Tables {
+		t := m.tables[of.Name]
 		for k := n * t.count / m.count; k < (n+1)*t.count/m.count; k++ {
 			if err := m.load(ctx, t, k); err != nil {
 				return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
@@ -321,8 +286,7 @@ func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
 		if st == nil || st == t.static && k >= max(1, t.partitions) {
 			continue
 		}
-		p := &pattern{Pattern: st.Pattern(), table: t}
-		if _, err := m.s.Write(ctx, st, p.args(k, 0, 0, 0)); err != nil {
+		if _, err := m.s.Write(ctx, st, t.args(st.Pattern(), k, 0, 0, 0)); err != nil {
 			return err
 		}
 	}

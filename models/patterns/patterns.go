@@ -9,6 +9,7 @@
 package patterns
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type Keyspace struct {
 	Rows int
 
 	declared *schemas.Schema // as the file has it
+	most     int             // rows of its largest table, or 0: it does not say
 }
 
 // Rows and partitions that tables have if the schema does not say.
@@ -52,10 +54,14 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 		return nil, err
 	}
 	k := &Keyspace{declared: s}
+	for _, t := range s.Tables {
+		k.most = max(k.most, countOf(t))
+	}
+	k.Rows = min(cmp.Or(k.most, DefaultRows), mostRows)
 	k.plain(own)
 	for _, t := range own.Tables {
 		if !t.Header() {
-			t.Rows = k.rows(t)
+			t.Rows = k.table(t, cmp.Or(k.most, DefaultRows)).rows()
 		}
 	}
 	k.add(own)
@@ -77,26 +83,13 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: %s}, or import the "+
 			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, add)
 	}
-	k.Rows = DefaultRows
-	if most := k.counts(); most > 0 {
-		k.Rows = min(most, mostRows)
-	}
 	return k, nil
 }
 
-// counts is how many rows the table with the most has at the start, or 0: the schema does not say.
-func (k *Keyspace) counts() (most int) {
-	for _, t := range k.declared.Tables {
-		most = max(most, countOf(t))
-	}
-	return most
-}
-
+// countOf is how many rows a table has at the start, or 0: the schema does not say.
 func countOf(t *schemas.Table) (n int) {
-	for _, r := range t.Rows {
-		if r.Growth != nil && !r.Static {
-			n += r.Growth.Count * max(1, r.Times)
-		}
+	for _, r := range growing(t) {
+		n += r.Growth.Count * max(1, r.Times)
 	}
 	return n
 }

@@ -111,7 +111,7 @@ func runAll(t *testing.T, e drivers.Engine, file string) {
 	order := slices.Clone(k.Patterns)
 	slices.SortStableFunc(order, func(a, b *schemas.Pattern) int { return int(a.Kind) - int(b.Kind) }) // deletes last
 	for _, p := range order {
-		i := slices.IndexFunc(m.patterns, func(o *pattern) bool { return o.Name == p.Name })
+		i := slices.IndexFunc(m.statements, func(st drivers.Statement) bool { return st != nil && st.Pattern().Name == p.Name })
 		if i < 0 {
 			continue // the engine has no way to run it, and reports say so
 		}
@@ -216,9 +216,10 @@ patterns:
 		t.Errorf("%d rows, as the schema says 500", k.Rows)
 	}
 	states, n := map[string]int{}, 0
-	for _, p := range m.patterns {
+	for _, st := range m.statements {
+		p, orders := st.Pattern(), m.tables["orders"]
 		for g := uint64(0); p.Name == Whole+"orders" && g < 10; g++ {
-			if err := m.s.Read(t.Context(), p.statement, p.args(g, 0, 0, 0), func(row []drivers.Value) error {
+			if err := m.s.Read(t.Context(), st, orders.args(p, g, 0, 0, 0), func(row []drivers.Value) error {
 				n++
 				states[row[3].Str()]++
 				return nil
@@ -266,7 +267,7 @@ patterns: {notice: {get: notices}, dismiss: {delete: notices, by: [user, id]}}
 				t.Errorf("%s: row %d of those that are left: %v", order, row, err)
 			}
 		}
-		if oldest := m.tables[0].first.Load() == 0; oldest != (order == "desc") {
+		if oldest := m.tables["notices"].first.Load() == 0; oldest != (order == "desc") {
 			t.Errorf("%s: the oldest row is there: %v", order, oldest)
 		}
 	}

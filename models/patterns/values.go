@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,12 +20,13 @@ import (
 // table is a table with the numbers of its rows. Row k is in partition k mod partitions, as row k/partitions of it.
 type table struct {
 	*schemas.Table
+	declared     *schemas.Table // as the file has it
 	load, static drivers.Statement
 	count        uint64 // rows after the load
 	partitions   uint64 // 0: each row is a partition
 	perBucket    uint64 // rows of a partition before the next bucket begins; 0: it has none
 	period       time.Duration
-	columns      map[string]*column
+	columns      []*column
 
 	// Rows first to next-1 are there, but for the last cut ones of the loaded.
 	next, first, cut, loaded atomic.Uint64
@@ -34,13 +36,11 @@ type table struct {
 type column struct {
 	*schemas.Column
 	models.Values
-	of       *table
-	seed     uint64
-	kind     numbering
-	period   period  // of a bucket
-	refers   *column // the column whose values it has
-	referred uint64  // in so many rows of that table, from the first; 0: in those that are loaded before
-	aligned  uint64  // row k refers to one of the same of so many partitions
+	of      *table
+	seed    uint64
+	kind    numbering
+	refers  *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
+	aligned uint64  // row k refers to one of the same of so many partitions
 }
 
 // numbering says which number a value has among those of its column.
@@ -57,6 +57,7 @@ const (
 // Sizes of values without a declaration.
 const (
 	defaultSize     = 20
+	contentSize     = 4000 // of a quantity of schemas.Content
 	defaultElements = 3
 	defaultDistinct = 10 // of a column that a pattern filters by
 	rowsOfIndexed   = 10 // rows with one value of a column that has an index
@@ -66,25 +67,26 @@ const (
 // epoch is the time of row 0.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+const day = 24 * time.Hour
+
 // tables are the tables of the keyspace, each with its rule for values.
 func (k *Keyspace) tables(rows models.Rows) map[string]*table {
 	all := map[string]*table{}
 	for _, t := range k.Schema.Tables {
 		one := k.table(t, rows.Count)
 		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-			one.columns[c.Name] = k.column(one, c, rows)
+			one.columns = append(one.columns, k.column(one, c, rows))
 		}
 		all[t.Name] = one
 	}
 	for _, t := range k.Schema.Tables {
 		one := all[t.Name]
-		for _, r := range k.declared.Table(t.Name).Refers {
+		for _, r := range one.declared.Refers {
 			one.refer(all[r.To.Name], r)
 		}
-		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-			v, owner := one.of(c), k.owner(all, c)
-			if v.refers == nil && owner != nil && owner != one && v.kind != byBucket {
-				v.to(owner.of(owner.Partition[0]), false)
+		for _, c := range one.columns {
+			if owner := k.owner(c); c.refers == nil && owner != nil && owner != t && c.kind != byBucket {
+				c.to(all[owner.Name].columns[0], false)
 			}
 		}
 	}
@@ -94,34 +96,74 @@ func (k *Keyspace) tables(rows models.Rows) map[string]*table {
 // table is a table with so many rows if it is the largest, and else its share by what the schema says.
 func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 	d := k.declared.Table(t.Name)
-	one := &table{Table: t, count: uint64(largest), columns: map[string]*column{}, period: 24 * time.Hour}
+	one := &table{Table: t, declared: d, count: uint64(largest), period: day}
 	if n := countOf(d); n > 0 {
-		one.count = max(1, uint64(n)*uint64(largest)/uint64(k.counts()))
+		one.count = max(1, uint64(n)*uint64(largest)/uint64(k.most))
 	}
 	if len(t.Clustering) > 0 {
 		one.partitions = DefaultPartitions
 	}
-	one.declared(d)
+	buckets := d.Purposes[schemas.Bucket]
+	for i, c := range buckets {
+		one.perBucket = rowsOfBucket
+		if p := periodOf(c); i == 0 || p < one.period {
+			one.period = p
+		}
+	}
+	if len(buckets) == len(t.Partition) {
+		one.partitions, one.perBucket = 1, uint64(day/time.Millisecond) // what happens at a time is in one partition
+	}
+	for _, r := range growing(d) {
+		g := r.Growth
+		if g.Of > 0 && one.partitions > 1 {
+			one.partitions = uint64(g.Of)
+		}
+		if len(buckets) > 0 && g.Every != "" && g.Per > 0 {
+			inPeriod := float64(g.Per) * schemas.Years(g.Every) / schemas.Years(g.Unit)
+			one.perBucket = max(1, uint64(inPeriod/float64(max(1, g.Of))))
+			one.period = lengthOf(g.Every)
+		}
+	}
 	return one
 }
 
-// rows are the rows of a table as a forecast needs them.
-func (k *Keyspace) rows(t *schemas.Table) []*schemas.Rows {
-	one, d := k.table(t, cmp.Or(k.counts(), DefaultRows)), k.declared.Table(t.Name)
-	r := &schemas.Rows{Each: "row", Times: 1}
-	r.Growth = &schemas.Growth{Count: int(one.count), Of: int(one.partitions), Busiest: 1}
-	if one.perBucket > 0 {
-		r.Growth.Of *= int(max(1, one.count/max(1, one.partitions)/one.perBucket))
+// growing are the rows of which the schema says how many there are, but for static columns.
+func growing(t *schemas.Table) []*schemas.Rows {
+	return slices.DeleteFunc(slices.Clone(t.Rows), func(r *schemas.Rows) bool { return r.Growth == nil || r.Static })
+}
+
+// lengthOf is how long one of schemas.Periods is.
+func lengthOf(period string) time.Duration {
+	return time.Duration(schemas.Years(period) * float64(365*day)).Round(time.Second)
+}
+
+// periodOf is how long a bucket is by the name of its column: a day, unless the name has another period.
+func periodOf(c *schemas.Column) time.Duration {
+	for _, word := range schemas.Periods {
+		if strings.Contains(strings.ToLower(c.Name), word) {
+			return lengthOf(word)
+		}
 	}
+	return day
+}
+
+// rows are the rows of a table as a forecast needs them.
+func (t *table) rows() []*schemas.Rows {
+	of := int(t.partitions)
+	if t.perBucket > 0 {
+		of *= int(max(1, t.count/max(1, t.partitions)/t.perBucket))
+	}
+	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: of, Busiest: 1}}
 	for _, c := range slices.Concat(t.Key(), t.Columns) {
-		n := float64(sizeOf(d, c))
+		if !schemas.Sized(c) {
+			continue
+		}
+		n := float64(t.sizeOf(c))
 		size := schemas.ColumnSize{Column: c, Bytes: schemas.Sum{{Times: n}}}
 		if c.Type.Collection() {
 			size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
 		}
-		if c.Type.Collection() || schemas.Sized(c) {
-			r.Sizes = append(r.Sizes, size)
-		}
+		r.Sizes = append(r.Sizes, size)
 	}
 	return []*schemas.Rows{r}
 }
@@ -150,83 +192,35 @@ func (c *column) to(target *column, whole bool) {
 			return // in a circle, one column has values of its own
 		}
 	}
-	rows, partitions := target.of.count, target.of.partitions
-	c.refers, c.referred = target, rows
+	among, partitions := target.of.count, target.of.partitions
 	if partitions > 0 && target.Role == schemas.Partition {
-		c.referred = partitions
+		among = partitions
 	}
+	c.refers = target
 	switch {
 	case whole:
-		c.kind, c.referred, c.aligned = byRow, 0, max(1, partitions)
+		c.kind, c.aligned = byRow, max(1, partitions)
+		return
 	case c.Role == schemas.Partition && c.of.partitions > 0:
 		c.kind = byPartition
-	case c.referred == rows:
-		c.kind, c.referred, c.aligned = byRow, 0, 1
+	case among == target.of.count:
+		c.kind, c.aligned = byRow, 1
+		return
 	default:
 		c.kind = mixed
 	}
-}
-
-// declared takes what the schema says of the rows of a table.
-func (t *table) declared(d *schemas.Table) {
-	for _, r := range d.Rows {
-		if g := r.Growth; g != nil && !r.Static && g.Of > 0 && t.partitions > 0 {
-			t.partitions = uint64(g.Of)
-		}
-	}
-	buckets := d.Purposes[schemas.Bucket]
-	if len(buckets) == 0 {
-		return
-	}
-	if t.perBucket = rowsOfBucket; len(buckets) == len(t.Partition) {
-		t.partitions, t.perBucket = 1, uint64(24*time.Hour/time.Millisecond) // what happens at a time is in one partition
-	}
-	for i, c := range buckets {
-		if p := periodOf(c.Name); i == 0 || p.length < t.period {
-			t.period = p.length
-		}
-	}
-	for _, r := range d.Rows {
-		if g := r.Growth; g != nil && g.Every != "" && g.Per > 0 {
-			inPeriod := float64(g.Per) * schemas.Years(g.Every) / schemas.Years(g.Unit)
-			t.perBucket = max(1, uint64(inPeriod/float64(max(1, g.Of))))
-			t.period = time.Duration(schemas.Years(g.Every) * float64(365*24*time.Hour))
-		}
-	}
-}
-
-// period is how long a bucket is, with its form as text.
-type period struct {
-	word, layout string
-	length       time.Duration
-}
-
-// periods are found by what the name of a bucket has.
-var periods = []period{
-	{"minute", "2006-01-02T15:04", time.Minute},
-	{"hour", "2006-01-02T15", time.Hour},
-	{"week", "2006-01-02", 7 * 24 * time.Hour},
-	{"month", "2006-01", 30 * 24 * time.Hour},
-	{"year", "2006", 365 * 24 * time.Hour},
-	{"yyyymmdd", "20060102", 24 * time.Hour},
-	{"", "2006-01-02", 24 * time.Hour},
-}
-
-func periodOf(name string) period {
-	name = strings.ToLower(name)
-	return periods[slices.IndexFunc(periods, func(p period) bool { return strings.Contains(name, p.word) })]
+	c.Distinct = min(among, cmp.Or(c.Distinct, among))
 }
 
 // column finds the rule for the values of a column of its own.
 func (k *Keyspace) column(t *table, c *schemas.Column, rows models.Rows) *column {
-	v := &column{Column: c, of: t, Values: rows.Columns[t.Name+"."+c.Name], period: periodOf(c.Name), kind: changing}
+	v := &column{Column: c, of: t, Values: rows.Columns[t.Name+"."+c.Name], kind: changing}
 	v.seed = xxhash.Sum64String(c.Name+" "+c.Type.String()) ^ rows.Seed
-	d := k.declared.Table(t.Name)
 	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
 		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
 	})
 	switch {
-	case slices.ContainsFunc(d.Purposes[schemas.Bucket], func(b *schemas.Column) bool { return b.Name == c.Name }):
+	case slices.Contains(schemas.Names(t.declared.Purposes[schemas.Bucket]), c.Name):
 		v.kind = byBucket
 	case c.Role == schemas.Partition || c.Role == schemas.Static:
 		v.kind = byPartition
@@ -240,46 +234,48 @@ func (k *Keyspace) column(t *table, c *schemas.Column, rows models.Rows) *column
 		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
 	}
 	if v.Size == nil {
-		n := sizeOf(d, c)
+		n := t.sizeOf(c)
 		v.Size = func(uint64) int64 { return n }
 	}
 	return v
 }
 
-// owner is the table whose partition key is the column, by name and type, or nil: the one with a row for each value,
-// if there is one.
-func (k *Keyspace) owner(all map[string]*table, c *schemas.Column) (owner *table) {
+// owner is the table whose partition key begins with the column, by name and type, or nil: the one with a row for
+// each value, if there is one.
+func (k *Keyspace) owner(c *column) (owner *schemas.Table) {
 	for _, t := range k.Schema.Tables {
 		if p := t.Partition[0]; t.Parent != nil || p.Name != c.Name || p.Type.String() != c.Type.String() {
 			continue
 		}
-		if owner == nil || len(t.Clustering) == 0 && len(t.Partition) == 1 && owner.partitions > 0 {
-			owner = all[t.Name]
+		if owner == nil || len(t.Key()) == 1 && len(owner.Clustering) > 0 {
+			owner = t
 		}
 	}
 	return owner
 }
 
 // sizeOf is how many bytes or elements a value has by the schema's rows, or by its type.
-func sizeOf(t *schemas.Table, c *schemas.Column) int64 {
-	size, of := 0.0, map[string]float64{
-		"": 1, "body": 4000, "raw": 4000, "attachment": 4000, "attachment-bytes": 4000, "attachment-text": 4000,
-	}
-	for _, r := range t.Rows {
+func (t *table) sizeOf(c *schemas.Column) int64 {
+	declared, size := t.declared.Column(c.Name), 0.0
+	for _, r := range t.declared.Rows {
 		for _, s := range r.Sizes {
-			if s.Column.Name != c.Name || s.None {
-				continue
-			}
 			terms := s.Bytes
 			if s.Cells != nil {
 				terms = s.Cells
 			}
 			for _, term := range terms {
-				size += term.Times * cmp.Or(of[string(term.Quantity)], defaultSize)
+				switch {
+				case s.Column != declared || s.None:
+				case term.Quantity == "":
+					size += term.Times
+				case schemas.Content[term.Quantity] != "":
+					size += term.Times * contentSize
+				default:
+					size += term.Times * defaultSize
+				}
 			}
 		}
 	}
-	declared := t.Column(c.Name)
 	switch {
 	case size > 0:
 		return int64(size)
@@ -294,7 +290,7 @@ func sizeOf(t *schemas.Table, c *schemas.Column) int64 {
 // number is the number of the column's value in row k. Version distinguishes the values that a row has one after
 // another.
 func (c *column) number(k, version uint64) uint64 {
-	g, s := uint64(0), k
+	g, s := k, uint64(0)
 	if p := c.of.partitions; p > 0 {
 		g, s = k%p, k/p
 	}
@@ -308,9 +304,7 @@ func (c *column) number(k, version uint64) uint64 {
 			n = c.Access(mix(k), n+1)
 		}
 	case byPartition:
-		if c.of.partitions > 0 {
-			n = g
-		}
+		n = g
 	case mixed:
 		n = g + s
 	case changing:
@@ -319,18 +313,13 @@ func (c *column) number(k, version uint64) uint64 {
 	if c.Type.Kind == schemas.Boolean {
 		n %= 2
 	}
-	among := c.Distinct
-	if c.referred > 0 && (among == 0 || c.referred < among) {
-		among = c.referred
-	}
 	switch {
-	case among == 0:
+	case c.Distinct == 0:
+		return n
 	case c.Access != nil && c.kind >= mixed:
-		n = c.Access(mix(n+k), among)
-	default:
-		n %= among
+		return c.Access(mix(n+k), c.Distinct)
 	}
-	return n
+	return n % c.Distinct
 }
 
 // at is the time of row k. It rises with k.
@@ -359,22 +348,24 @@ func (c *column) value(k, version uint64) drivers.Value {
 	}
 }
 
-// bucket is the bucket of the time of row k.
+// bucket is the bucket of the time of row k: when it begins or, as a number, how many periods that is after 1970.
 func (c *column) bucket(k uint64) drivers.Value {
-	at, length := c.of.at(k), c.period.length
+	length := periodOf(c.Column)
+	n := c.of.at(k).Sub(epoch) / length
 	if c.Distinct > 0 {
-		at = epoch.Add(at.Sub(epoch) / length % time.Duration(c.Distinct) * length)
+		n %= time.Duration(c.Distinct)
+	}
+	begins, layout := epoch.Add(n*length), time.DateOnly
+	if length < day {
+		layout = "2006-01-02T15:04"
 	}
 	switch c.Type.Kind {
 	case schemas.Timestamp:
-		return drivers.Timestamp(at.Truncate(length).UnixMicro())
+		return drivers.Timestamp(begins.UnixMicro())
 	case schemas.Int, schemas.Bigint:
-		return drivers.Number(c.Type.Kind, at.Unix()/int64(length/time.Second))
+		return drivers.Number(c.Type.Kind, begins.Unix()/int64(length/time.Second))
 	}
-	if c.period.word == "week" {
-		at = at.Truncate(length)
-	}
-	return drivers.Text(at.Format(c.period.layout))
+	return drivers.Text(begins.Format(layout))
 }
 
 // scalar is value n of a domain, of so many bytes or elements.
@@ -422,7 +413,7 @@ func collection(t schemas.Type, seed, n uint64, size int64) drivers.Value {
 		return drivers.ListOf(elems)
 	}
 	slices.SortFunc(elems, compare)
-	return drivers.SetOf(slices.CompactFunc(elems, func(a, b drivers.Value) bool { return compare(a, b) == 0 }))
+	return drivers.SetOf(slices.CompactFunc(elems, drivers.Value.Equal))
 }
 
 // element is element n of a collection.
@@ -436,15 +427,11 @@ func compare(a, b drivers.Value) int {
 	return cmp.Or(cmp.Compare(a.Int64(), b.Int64()), bytes.Compare(a.Raw(), b.Raw()), bytes.Compare(x[:], y[:]))
 }
 
-// letters is a text of so many bytes, that of n in its first ten.
+// letters are so many bytes drawn for value n.
 func letters(seed, n uint64, size int64) []byte {
-	const digits = "abcdefghijklmnopqrstuvwxyz012345"
-	b := make([]byte, size)
-	for i, left := 0, mix(seed^n); i < len(b); i, left = i+1, left>>5 {
-		if i%12 == 0 {
-			left = mix(seed ^ n + uint64(i))
-		}
-		b[i] = digits[left&31]
+	b, draws := make([]byte, size), rand.NewPCG(seed, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyz012345"[draws.Uint64()>>59]
 	}
 	return b
 }
@@ -462,9 +449,7 @@ func timeUUID(at time.Time, n uint64) drivers.Value {
 
 // mix spreads the bits of n (the finalizer of SplitMix64).
 func mix(n uint64) uint64 {
-	n ^= n >> 30
-	n *= 0xbf58476d1ce4e5b9
-	n ^= n >> 27
-	n *= 0x94d049bb133111eb
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
 	return n ^ n>>31
 }

@@ -109,18 +109,14 @@ phases:
 
 // Check returns an error if a workload, which is in a file, has values of a column that the schema does not have.
 func Check(s *schemas.Schema, w *workloads.Workload, file string) error {
-	tables := map[string][]string{}
-	for _, t := range s.Tables {
-		tables[t.Name] = schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns))
-	}
 	for _, name := range slices.Sorted(maps.Keys(w.Values)) {
 		at := strings.LastIndexByte(name, '.')
-		table, column := name[:at], name[at+1:]
-		where := w.Values[name].Pos.In(file)
-		if columns, ok := tables[table]; !ok {
-			return fmt.Errorf("%s: values: %w", where, strict.Unknown("table", table, slices.Sorted(maps.Keys(tables))...))
-		} else if !slices.Contains(columns, column) {
-			return fmt.Errorf("%s: values of table %s: %w", where, table, strict.Unknown("column", column, columns...))
+		where, t := w.Values[name].Pos.In(file), s.Table(name[:at])
+		if t == nil {
+			return fmt.Errorf("%s: values: %w", where, strict.Unknown("table", name[:at], schemas.Names(s.Tables)...))
+		}
+		if columns := schemas.Names(slices.Concat(t.Key(), t.Static, t.Columns)); !slices.Contains(columns, name[at+1:]) {
+			return fmt.Errorf("%s: values of table %s: %w", where, t.Name, strict.Unknown("column", name[at+1:], columns...))
 		}
 	}
 	return nil

@@ -25,11 +25,11 @@ type probe struct {
 	unit    string   // what the rows of its table are
 }
 
-// growth is how cost shows a finding: an operation has so much more of a cost, the more there is of something.
+// growth is how cost shows a finding: the more there is of something, the higher is a cost of an operation.
 type growth struct {
-	says, cost, over string
-	of               func(at *measured) float64
-	least            float64 // share of the growth of what it is over
+	says  string // the measurement; verdict fills in the words in braces
+	of    func(at *measured) float64
+	least float64 // share of the growth of what the cost should grow with
 }
 
 func scanned(at *measured) float64 { return at.scanned }
@@ -38,12 +38,13 @@ func read(at *measured) float64    { return at.bytes / max(1, at.given) }
 func took(at *measured) float64    { return at.ns }
 
 var (
-	byRows    = &growth{"%s scans", "rows", "%s", scanned, 0.5}
-	byPart    = &growth{"a partition of %s has", "rows", "%s", scanned, 0.5}
-	byWaste   = &growth{"%s scans", "rows for each that it returns", "%s", wasted, 0}
-	byItems   = &growth{"%s has", "rows", "keys of a call", scanned, 0.5}
-	byDeletes = &growth{"%s takes", "time", "deleted %s", took, 0.3}
-	bySize    = &growth{"%s reads", "bytes a row", "size of its collection or content", read, 0.5}
+	byPart    = &growth{"a partition of {table} has {times}× the rows at {more}× the {rows} ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
+	byRows    = &growth{"{op} scans {times}× the rows at {more}× the {rows} ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
+	byWaste   = &growth{"{op} scans {is} rows for each that it returns, p50 {last}", wasted, 0}
+	byItems   = &growth{"{op} has {times}× the rows at {more}× the keys of a call ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
+	byDeletes = &growth{"{op} takes {times}× the time at {more}× the deleted {rows}, p50 {first} → {last}", took, 0.3}
+	bySize    = &growth{"{op} reads {times}× the bytes a row at {more}× the size of its collection or content " +
+		"({was} → {is}), p50 {first} → {last}", read, 0.5}
 )
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
@@ -247,24 +248,14 @@ func (p *probe) verdict(at []measured) (verdict, why string) {
 		return "not measured", "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]
-	g, who := p.shows, p.op
-	if g == byPart {
-		who = p.finding.Table
-	}
-	is, was := g.of(&last), g.of(&first)
-	factor, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
-	over := strings.Replace(g.over, "%s", p.unit, 1)
-	says := fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s (%s → %s)", who, times, g.cost, factor, over,
-		words.Amount(was), words.Amount(is))
-	switch p50 := fmt.Sprintf("p50 %s → %s", words.Duration(first.ns), words.Duration(last.ns)); g {
-	default:
-		says += ", " + p50
-	case byDeletes:
-		says = fmt.Sprintf(g.says+" %.3g× the %s at %.3g× the %s, %s", who, times, g.cost, factor, over, p50)
-	case byWaste:
-		says = fmt.Sprintf(g.says+" %s %s, p50 %s", who, words.Amount(is), g.cost, words.Duration(last.ns))
-	}
-	if times >= g.least*factor && (g != byWaste || is >= wasteful) {
+	was, is := p.shows.of(&first), p.shows.of(&last)
+	more, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
+	number := func(n float64) string { return fmt.Sprintf("%.3g", n) }
+	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
+		"{times}", number(times), "{more}", number(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
+		"{first}", words.Duration(first.ns), "{last}", words.Duration(last.ns),
+	).Replace(p.shows.says)
+	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
 		return "confirmed", says
 	}
 	return "not seen", fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
