@@ -58,7 +58,7 @@ func sizeOf(d *results.Doubt) (size float64, text string) {
 // client's, the store was in another state than readers expect, or operations are missing
 // from the figures.
 var changesReading = map[results.Code]bool{
-	"client-delay": true, "queued": true, "garbage-collection": true,
+	"client-delay": true, "queued": true,
 	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
 	"missing-nodes": true,
 	"incomplete":    true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
@@ -219,7 +219,7 @@ func (v *run) furtherWarnings() document.Section {
 		all = nil
 	}
 	for _, w := range slices.Concat(all, minor) {
-		s.Note(document.Plain, "-", w.text)
+		s.Note(document.Plain, "", w.text)
 	}
 	return s
 }
@@ -232,7 +232,7 @@ func (v *run) allWarnings() (all, minor []warning) {
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if n.Few {
 			text := fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())
-			all = append(all, warning{"an " + string(n.Verdict) + " trial", text})
+			all = append(all, warning{fmt.Sprintf("%s trial (%s)", n.Verdict, strings.Join(n.Who, ", ")), text})
 		}
 	}
 	all = append(all, v.saturated()...)
@@ -264,14 +264,13 @@ func (v *run) saturated() (all []warning) {
 		var who []string
 		for k := range l.Models {
 			m := &l.Models[k]
-			if part := 100 * l.Cell.Rate * m.Value(ranking.Throughput) / 1e9; part >= 100*nearMaximum && m.Ranked() {
-				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, part))
+			if part := l.OfMaximum(m); part >= nearMaximum && m.Ranked() {
+				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part))
 			}
 		}
 		if len(who) > 0 {
-			name := fmt.Sprintf("near max ops/s (%s)", strings.Join(who, ", "))
-			all = append(all, warning{name, fmt.Sprintf(
-				"%s: the offered rate in percent of it, so the latency is mostly queueing; use a lower --set phases.%s.rate",
+			name := fmt.Sprintf("high load (%s of max ops/s)", strings.Join(who, ", "))
+			all = append(all, warning{name, fmt.Sprintf("%s: the latency is mostly queueing; use a lower --set phases.%s.rate",
 				name, l.Phase)})
 		}
 	}

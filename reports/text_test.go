@@ -124,7 +124,7 @@ func TestTextHidesNothing(t *testing.T) {
 
 // One invalid trial of four is a warning, since the others count. Two are most.
 func TestFewInvalidTrials(t *testing.T) {
-	for few, want := range map[int]string{1: "Warnings: an invalid trial", 2: "INVALID: james #1 #2: the client was busy"} {
+	for few, want := range map[int]string{1: "Warnings: invalid trial (james #1)", 2: "INVALID: james #1 #2: the client was busy"} {
 		r := comparison(t)
 		for i := range r.Cells {
 			if c := &r.Cells[i]; c.Measured() && c.Model == "james" && c.Trial <= few {
@@ -158,8 +158,8 @@ func TestNearMaximum(t *testing.T) {
 	if err := (Text{Width: 80, Full: true}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	if text := buf.String(); !strings.Contains(text, "Warnings: near max ops/s (james 96%), ") || !strings.Contains(text, "james 96%): the offered rate") ||
-		strings.Count(text, "(james 96%)") != 2 {
+	if text := buf.String(); !strings.Contains(text, "Warnings: high load (james 96% of max ops/s), ") || !strings.Contains(text, "of max ops/s): the latency is mostly") ||
+		strings.Count(text, "(james 96% of") != 2 {
 		t.Errorf("want a warning of james only:\n%s", text)
 	}
 }

@@ -52,6 +52,8 @@ type Build struct {
 	Go      string `json:"go"`
 	Started string `json:"started"`
 	Runs    int    `json:"runs"`
+
+	workload string
 }
 
 // Cell is one phase of one model on one engine on both sides.
@@ -148,6 +150,9 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	for _, d := range held {
 		c.Notes = append(c.Notes, "the builds differ in "+d)
 	}
+	if len(c.Forced)+len(held) == 0 && c.Base.same(&c.New) {
+		c.Notes = append(c.Notes, "base and new are the same build: they differ by chance, or by the machine")
+	}
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = interleaved(all)
 	for _, p := range all {
@@ -166,7 +171,12 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 func (s Side) build() Build {
 	r := s.Runs[0]
 	e := &r.Environment
-	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs)}
+	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
+}
+
+// same reports whether both are builds of one commit, without other changes.
+func (b *Build) same(o *Build) bool {
+	return b.Commit != "" && b.Commit == o.Commit && b.Go == o.Go && !b.Dirty && !o.Dirty
 }
 
 // compared lists the figures of a pair.

@@ -122,6 +122,25 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// The command that decides names the workload, and a build that is compared with itself is named as such.
+func TestUndecided(t *testing.T) {
+	base, fresh := pairOf(3)
+	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
+		r.Workload.Name, r.Environment.Commit = "my work.yaml", "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
+	}
+	c := compared(t, base, fresh, "*", false)
+	if want := "--run 'my work.yaml' --base bin/old --new bin/new --trials 10"; !strings.HasSuffix(c.decide(), want) {
+		t.Errorf("the advice is %q, want %q at its end", c.decide(), want)
+	}
+	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the same build") {
+		t.Errorf("the notes are %q", c.Notes)
+	}
+	fresh.Runs[0].Environment.Dirty = true
+	if c = compared(t, base, fresh, "*", false); len(c.Notes) != 0 {
+		t.Errorf("the notes on two builds are %q", c.Notes)
+	}
+}
+
 // Of runs one after the other all of the interval must lie beyond the limit.
 func TestOneAfterTheOther(t *testing.T) {
 	for _, tc := range []struct {

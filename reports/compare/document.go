@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 )
@@ -252,11 +254,12 @@ func (c *Comparison) decide() string {
 	if need == 0 {
 		return ""
 	}
-	workload := "WORKLOAD"
+	workload := c.New.workload
 	if longer != "" {
-		workload = fmt.Sprintf("'WORKLOAD --set phases.%s.duration=%ds'", longer, 3*longTrial)
+		workload += fmt.Sprintf(" --set phases.%s.duration=%ds", longer, 3*longTrial)
 	}
-	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", workload, max(need, usualTrials))
+	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", shellquote.Join(workload),
+		max(need, usualTrials))
 }
 
 // How many trials are usual to compare two builds, and how many are so many that a quieter machine is a better way.

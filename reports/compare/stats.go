@@ -337,7 +337,7 @@ func (p *pair) judgeCount(f *Figure) {
 	case change+knownErrors*err <= floor:
 		f.Verdict = Same
 	default:
-		f.cannotTell("which messages operations find is chance, and the difference is within it")
+		f.cannotTell("operations choose messages at random, which explains the difference")
 	}
 }
 

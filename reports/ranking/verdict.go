@@ -52,7 +52,11 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if !m.Ranked() {
-		s += " Do not decide by these latencies: " + m.NotRanked + "."
+		return s + " Do not decide by these latencies: " + m.NotRanked + "."
+	}
+	if part := l.OfMaximum(m); part >= 1 {
+		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use a lower --set phases.%s.rate.",
+			100*part, l.Phase)
 	}
 	return s
 }
@@ -71,6 +75,9 @@ func (l *Load) lacked() string {
 	}
 	return words.List(ops) + "."
 }
+
+// OfMaximum is the offered rate as a part of the highest that a model achieves; NaN if that was not measured.
+func (l *Load) OfMaximum(m *Model) float64 { return l.Cell.Rate * m.Value(Throughput) / 1e9 }
 
 // headline names the models that share the first place, and compares the others with the first.
 func (l *Load) headline() string {
@@ -349,8 +356,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s: no column of %s is worse)", strings.Join(by[name], ", "), name,
-			strings.ToUpper(l.Title())))
+		parts = append(parts, fmt.Sprintf("%s (%s: as good or better in every column)", strings.Join(by[name], ", "), name))
 	}
 	return ended(parts)
 }
