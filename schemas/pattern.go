@@ -235,6 +235,26 @@ func (p *Pattern) Conditional() bool {
 		slices.ContainsFunc(p.Parts, func(part Part) bool { return part.Pattern.Conditional() })
 }
 
+// Order returns the columns by which the rows of a slice are sorted: those of its index and then those of the primary
+// key, without columns that the slice binds. It returns none for other patterns, and for a slice of nested tables,
+// whose rows come in the order of their keys.
+func (p *Pattern) Order() (order []IndexColumn) {
+	if p.Kind != Slice || p.Nested {
+		return nil
+	}
+	if p.Index != nil {
+		order = slices.Clone(p.Index.Columns)
+	}
+	for _, k := range p.Table.Key() {
+		if !slices.ContainsFunc(order, func(c IndexColumn) bool { return c.Column == k }) {
+			order = append(order, IndexColumn{Column: k, Desc: k.Desc})
+		}
+	}
+	return slices.DeleteFunc(order, func(c IndexColumn) bool {
+		return slices.Contains(p.By, c.Column) || c.Column == p.In
+	})
+}
+
 // ScanOf returns a pattern that reads all rows of a table that is no header
 // (key, static and plain columns), for tools that read everything: golden
 // dumps and audits. Its name cannot be that of a declared pattern.

@@ -145,7 +145,7 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 	if with&plan.WithTo != 0 {
 		b.where("%s", bound(b, p.To, "<", "to", st.Layout.To, name))
 	}
-	keys := st.order()
+	keys := st.Pattern().Order()
 	if with&plan.WithAfter != 0 {
 		b.where("%s", st.behind(b, keys, 0, name))
 	}
@@ -168,26 +168,6 @@ func bound(b *builder, x *schemas.Bound, sign, word string, at int, name func(*s
 		sign += "="
 	}
 	return fmt.Sprintf("%s %s %s", name(x.Column), sign, b.variable(word, at, fieldOf(x.Column)))
-}
-
-// order returns the columns by which a slice yields its rows.
-func (st *statement) order() []schemas.IndexColumn {
-	p := st.Pattern()
-	if p.Kind != schemas.Slice || p.Nested { // which comes in the order of the keys
-		return nil
-	}
-	var keys []schemas.IndexColumn
-	if p.Index != nil {
-		keys = slices.Clone(p.Index.Columns)
-	}
-	for _, c := range p.Table.Key() {
-		if !slices.ContainsFunc(keys, func(k schemas.IndexColumn) bool { return k.Column == c }) {
-			keys = append(keys, schemas.IndexColumn{Column: c, Desc: c.Desc})
-		}
-	}
-	return slices.DeleteFunc(keys, func(k schemas.IndexColumn) bool {
-		return slices.Contains(p.By, k.Column) || k.Column == p.In
-	})
 }
 
 // orderBy writes the order. Oracle reads an index forwards or backwards. If some columns

@@ -103,7 +103,7 @@ func (r *reading) some(elems []drivers.Value) error {
 		return err
 	}
 	descends := func(k schemas.IndexColumn) bool { return k.Desc != r.st.Pattern().Reverse }
-	if slices.ContainsFunc(r.st.order(), descends) {
+	if slices.ContainsFunc(r.st.Pattern().Order(), descends) {
 		for _, own := range rows {
 			slices.Reverse(own)
 		}

@@ -94,28 +94,12 @@ var orderRules = []*Rule{{
 }, {
 	ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
 	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if order := readingOrder(p); mixed(order) && !c.onlyFallback(p) {
+		if order := p.Order(); mixed(order) && !c.onlyFallback(p) {
 			c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
 				directed(order), p.Table.Name)
 		}
 	}, schemas.Slice),
 }}
-
-// readingOrder returns the columns that order the rows of a slice after those that it binds: of its
-// index, then of the primary key.
-func readingOrder(p *schemas.Pattern) (order []schemas.IndexColumn) {
-	if p.Index != nil {
-		order = slices.Clone(p.Index.Columns)
-	}
-	for _, k := range p.Table.Key() {
-		if !slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Column == k }) {
-			order = append(order, schemas.IndexColumn{Column: k, Desc: k.Desc})
-		}
-	}
-	return slices.DeleteFunc(order, func(c schemas.IndexColumn) bool {
-		return slices.Contains(p.By, c.Column) || c.Column == p.In
-	})
-}
 
 // mixed reports whether some columns ascend and others descend.
 func mixed(order []schemas.IndexColumn) bool {
