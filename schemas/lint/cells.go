@@ -265,7 +265,7 @@ var columnRules = []*Rule{{
 		}
 	}),
 }, {
-	ID: "counter-beside-plain", Severity: Warning, Engines: []string{cassandra},
+	ID: "counter-with-plain", Severity: Warning, Engines: []string{cassandra},
 	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
 		for _, col := range p.Columns {
 			if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
