@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -16,15 +17,15 @@ func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 // or nil if the pattern has no in.
 func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
 	p, cols := st.Pattern(), st.path.cols
-	prefix, err := appendSpace(b.prefix[:0], st.path.space), error(nil)
+	prefix, err := binary.BigEndian.AppendUint16(b.prefix[:0], st.path.space), error(nil)
 	n := len(st.lead)
 	for i, at := range st.lead {
-		if prefix, err = cols[i].append(prefix, args[at]); err != nil {
+		if prefix, err = keys.Append(prefix, args[at], cols[i].desc); err != nil {
 			return err
 		}
 	}
 	if element != nil {
-		if prefix, err = cols[n].append(prefix, *element); err != nil {
+		if prefix, err = keys.Append(prefix, *element, cols[n].desc); err != nil {
 			return err
 		}
 		n++
@@ -51,7 +52,7 @@ func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value
 // end moves the first or the last end of the range to v, a value of col. A closed end keeps
 // the rows with v itself.
 func (b *bounds) end(prefix []byte, col keyColumn, v drivers.Value, first, open bool) error {
-	key, err := col.append(append(b.scratch[:0], prefix...), v)
+	key, err := keys.Append(append(b.scratch[:0], prefix...), v, col.desc)
 	b.scratch = key
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []driv
 	}
 	key, err := append(b.scratch[:0], prefix...), error(nil)
 	for i, v := range vs {
-		if key, err = cols[i].append(key, v); err != nil {
+		if key, err = keys.Append(key, v, cols[i].desc); err != nil {
 			b.scratch = key
 			return err
 		}

@@ -81,7 +81,7 @@ func (s *session) toCells(f *family, b *bounds) (it *pebble.Iterator, at pebble.
 		return it, at, nil
 	case it == nil || s.cellSpace != f.cells:
 		all := &s.allCells
-		all.lower = appendSpace(all.lower[:0], f.cells)
+		all.lower = binary.BigEndian.AppendUint16(all.lower[:0], f.cells)
 		all.upper = keys.Successor(append(all.upper[:0], all.lower...))
 		if s.cellSpace = f.cells; it != nil {
 			it.SetBounds(all.lower, all.upper)
@@ -176,12 +176,7 @@ func (s *session) getElement(st *statement, key drivers.Value, yield plan.Yield)
 
 // elementKey appends the key of one element of a set or map.
 func (f *family) elementKey(dst, row []byte, col int, element drivers.Value) ([]byte, error) {
-	t := f.columns[col].Type
-	kind := t.Elem.Kind
-	if t.Kind == schemas.Map {
-		kind = t.Key.Kind
-	}
-	return keyColumn{kind: kind}.append(f.cellsOf(dst, row, col), element)
+	return keys.Append(f.cellsOf(dst, row, col), element, false)
 }
 
 // appendCells writes the elements of v into the row's collection.
@@ -191,40 +186,26 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 	if t.Kind == schemas.Map {
 		step = 2
 	}
+	var number [scalarLen]byte
 	for i := 0; i < len(elems); i += step {
-		var value *drivers.Value
 		if t.Kind == schemas.List {
 			s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
 			s.cellKey = binary.BigEndian.AppendUint64(s.cellKey, s.store.nextElement())
-			value = &elems[i]
-		} else {
-			if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, elems[i]); err != nil {
-				return err
-			}
-			if t.Kind == schemas.Map {
-				value = &elems[i+1]
-			}
+		} else if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, elems[i]); err != nil {
+			return err
 		}
-		if err := s.setCell(value); err != nil {
+		var value []byte // a set has none
+		if t.Kind != schemas.Set {
+			value = scalar(&elems[i+step-1], &number)
+		}
+		if len(value) > maxRow {
+			return tooLarge("cell", len(value))
+		}
+		if err := s.batch.Set(s.cellKey, value, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// setCell writes the cell with the key s.cellKey. value is nil for an element of a set.
-func (s *session) setCell(value *drivers.Value) error {
-	if value == nil {
-		return s.batch.Set(s.cellKey, nil, nil)
-	}
-	size := scalarLen(value)
-	if size > maxRow {
-		return tooLarge("cell", size)
-	}
-	op := s.batch.SetDeferred(len(s.cellKey), size)
-	copy(op.Key, s.cellKey)
-	appendScalar(op.Value[:0], value)
-	return op.Finish()
 }
 
 // removeFromList deletes the elements of the row's list that equal one of v's.

@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -128,7 +129,7 @@ func (c *indexCheck) entry(data []byte) ([]byte, error) {
 
 // each yields all keys of a path with their values.
 func (c *indexCheck) each(ctx context.Context, p *path, yield func(key, data []byte) error) error {
-	from := appendSpace(nil, p.space)
+	from := binary.BigEndian.AppendUint16(nil, p.space)
 	o := pebble.IterOptions{LowerBound: from, UpperBound: keys.Successor(bytes.Clone(from))}
 	it, err := c.r.NewIterWithContext(ctx, &o)
 	if err != nil {

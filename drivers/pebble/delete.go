@@ -33,7 +33,7 @@ func (s *session) deleteRow(t *table, f *family, args []drivers.Value) (err erro
 	if s.key, err = f.append(s.key[:0], args); err != nil {
 		return err
 	}
-	if f == &t.rows {
+	if f == &t.rows && len(t.indexes) > 0 {
 		if err := s.reindex(t, nil, args); err != nil {
 			return err
 		}
@@ -107,10 +107,11 @@ func (s *session) clearKeys(it *pebble.Iterator, upper []byte, t *table) error {
 				return err
 			}
 			var data []byte
-			if !t.plain {
-				err = s.writeEntries(t, s.keyVals, nil, false)
-			} else if data, err = it.ValueAndErr(); err == nil {
-				err = s.replaceEntries(t, nil, s.keyVals, data)
+			if t.plain {
+				data, err = it.ValueAndErr()
+			}
+			if err == nil {
+				err = s.replaceEntries(t, nil, s.keyVals, data, t.plain)
 			}
 			if err != nil {
 				return err

@@ -90,59 +90,52 @@ func (s *session) entryHolds(st *statement) bool {
 // reindex puts the changes of the index entries of the row with the key s.key into the batch. st writes the row;
 // nil: it is deleted.
 func (s *session) reindex(t *table, st *statement, args []drivers.Value) error {
-	switch {
-	case st == nil && !t.plain:
-		return s.writeEntries(t, args, nil, false)
-	case st != nil && !st.tracks:
-		return s.writeEntries(t, nil, args, false)
-	case st != nil && st.locks:
-		return s.replaceEntries(t, st, args, s.prior)
+	if !t.plain || st != nil && !st.tracks {
+		return s.replaceEntries(t, st, args, nil, false)
+	}
+	if s.read {
+		return s.replaceEntries(t, st, args, s.prior, true)
 	}
 	data, closer, err := s.over.Get(s.key) // as earlier parts of the batch have left it
 	if err == pebble.ErrNotFound {
-		return s.replaceEntries(t, st, args, nil)
+		return s.replaceEntries(t, st, args, nil, true)
 	}
 	if err != nil {
 		return err
 	}
 	s.Cost.RowsExamined++
-	return errors.Join(s.replaceEntries(t, st, args, data), closer.Close())
+	return errors.Join(s.replaceEntries(t, st, args, data, true), closer.Close())
 }
 
-// replaceEntries replaces the index entries of a row with the value data by those of what st makes of it. Without st
-// the row goes. The value is not copied, since it may have a body of megabytes.
-func (s *session) replaceEntries(t *table, st *statement, args []drivers.Value, data []byte) error {
-	n := len(t.key)
-	s.was = plan.Grow(s.was, n+len(t.rows.columns))
-	defer func() { // a session must not keep a message of megabytes
-		clear(s.was)
-		clear(s.will)
-	}()
-	copy(s.was, args[:n])
-	if err := t.rows.decodeRow(data, s.was[n:], false); err != nil {
-		return err
+// replaceEntries puts into the batch that the index entries of a row become those of what st makes of it; without st
+// the row goes. data is the value of the row before; nil: there was no row. It is not copied, since it may have a body
+// of megabytes. If it was not read, only the row's key is known, and the entries over plain columns stay.
+func (s *session) replaceEntries(t *table, st *statement, args []drivers.Value, data []byte, read bool) (err error) {
+	was, will := args, args
+	if read {
+		n := len(t.key)
+		s.was = plan.Grow(s.was, n+len(t.rows.columns))
+		copy(s.was, args[:n])
+		err = t.rows.decodeRow(data, s.was[n:], false)
+		s.will = append(s.will[:0], s.was...)
+		if was, will = s.was, s.will; st != nil {
+			st.change(will[n:], args)
+		}
+		defer func() { // a session must not keep a message of megabytes
+			clear(s.was)
+			clear(s.will)
+		}()
 	}
-	if st == nil {
-		return s.writeEntries(t, s.was, nil, true)
-	}
-	s.will = append(s.will[:0], s.was...)
-	st.change(s.will[n:], args)
-	return s.writeEntries(t, s.was, s.will, true)
-}
-
-// writeEntries puts into the batch that the index entries of a row become those of will; without will the row goes.
-// was is the row before. If that was not read, only its key is known, and the entries over plain columns stay.
-func (s *session) writeEntries(t *table, was, will []drivers.Value, read bool) (err error) {
 	for _, x := range t.indexes {
 		if x.plain && !read {
 			continue
 		}
 		had, has := s.index[:0], s.cellKey[:0]
-		if x.plain || will == nil {
+		if err == nil && (x.plain || st == nil) {
 			had, err = x.entry(had, was)
 			s.index = had
 		}
-		if will != nil && err == nil {
+		if err == nil && st != nil {
 			has, err = x.entry(has, will)
 			s.cellKey = has
 		}
@@ -155,11 +148,8 @@ func (s *session) writeEntries(t *table, was, will []drivers.Value, read bool) (
 		if len(has) > 0 && err == nil {
 			err = s.batch.Set(has, nil, nil)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 // entry is append, but appends nothing if one of the columns is null: the row has no entry then.

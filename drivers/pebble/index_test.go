@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,14 +62,14 @@ func TestIndexDamage(t *testing.T) {
 		db.Delete(key(0, "one"), pebble.NoSync),
 		db.Set(key(9, "nine"), nil, pebble.NoSync),
 		db.Delete(key(2, "three"), pebble.NoSync), db.Set(key(2, "tree"), nil, pebble.NoSync),
-		db.Set(append(appendSpace(nil, tb.indexes[0].space), 0xff), nil, pebble.NoSync),
+		db.Set(append(binary.BigEndian.AppendUint16(nil, tb.indexes[0].space), 0xff), nil, pebble.NoSync),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{
-		fmt.Sprintf("by_word 0 entry %x cannot be read", append(appendSpace(nil, tb.indexes[0].space), 0xff)),
+		fmt.Sprintf("by_word 0 entry %x cannot be read", append(binary.BigEndian.AppendUint16(nil, tb.indexes[0].space), 0xff)),
 		"by_word 1 the index has an entry of another value",
 		"by_word 1 the index has an entry without a row",
 		"by_word 1 the row has no entry in the index",

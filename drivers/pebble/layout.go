@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -128,29 +129,17 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 	return f, nil
 }
 
-func appendSpace(dst []byte, space uint16) []byte {
-	return append(dst, byte(space>>8), byte(space))
-}
-
 // append appends the path's key of a row, given its primary key and, for an index with plain columns,
 // those after it.
 func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
-	dst = appendSpace(dst, p.space)
+	dst = binary.BigEndian.AppendUint16(dst, p.space)
 	var err error
 	for _, c := range p.cols {
-		if dst, err = c.append(dst, key[c.from]); err != nil {
+		if dst, err = keys.Append(dst, key[c.from], c.desc); err != nil {
 			return dst, err
 		}
 	}
 	return dst, nil
-}
-
-// append appends one column of a key.
-func (c keyColumn) append(dst []byte, v drivers.Value) ([]byte, error) {
-	if v.Kind() != c.kind {
-		return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), c.kind)
-	}
-	return keys.Append(dst, v, c.desc)
 }
 
 // decode decodes a key of the path into the values that append takes. They share the
@@ -168,6 +157,6 @@ func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, erro
 
 // inSpace moves a key to another key space: from that of rows to that of cells, or back.
 func inSpace(key []byte, space uint16) []byte {
-	key[0], key[1] = byte(space>>8), byte(space)
+	binary.BigEndian.PutUint16(key, space)
 	return key
 }

@@ -82,7 +82,7 @@ func appendRow(dst, operand []byte) ([]byte, error) {
 			return dst, err
 		}
 		if rest = after; e.op() != opDelete {
-			dst = appendEntry(dst, e.tag&^opMask|opSet, e.payload)
+			dst = entry{e.tag&^opMask | opSet, e.payload}.append(dst)
 		}
 	}
 	return dst, nil
@@ -114,9 +114,9 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 		}
 		switch {
 		case a.column() < b.column():
-			dst, older = appendEntry(dst, a.tag, a.payload), restA
+			dst, older = a.append(dst), restA
 		case a.column() > b.column():
-			dst, newer = appendEntry(dst, b.tag, b.payload), restB
+			dst, newer = b.append(dst), restB
 		default:
 			if dst, err = foldEntries(dst, a, b); err != nil {
 				return dst, err
@@ -130,10 +130,10 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 // foldEntries appends one entry that does what a and then b do to their column.
 func foldEntries(dst []byte, a, b entry) ([]byte, error) {
 	if b.op() != opAdd {
-		return appendEntry(dst, b.tag, b.payload), nil
+		return b.append(dst), nil
 	}
 	if a.op() == opDelete { // an absent value counts as 0
-		return appendEntry(dst, b.tag&^opMask|opSet, b.payload), nil
+		return entry{b.tag&^opMask | opSet, b.payload}.append(dst), nil
 	}
 	x, n := binary.Varint(a.payload)
 	y, m := binary.Varint(b.payload)
@@ -141,5 +141,5 @@ func foldEntries(dst []byte, a, b entry) ([]byte, error) {
 		return dst, errRow
 	}
 	var sum [binary.MaxVarintLen64]byte
-	return appendEntry(dst, a.tag, sum[:binary.PutVarint(sum[:], x+y)]), nil
+	return entry{a.tag, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst), nil
 }

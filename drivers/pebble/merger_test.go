@@ -11,6 +11,15 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// appendEntryOf appends an entry with the payload v. A nil v is an empty payload.
+func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
+	e := entry{tag: tag}
+	if v != nil {
+		e.payload = scalar(v, new([scalarLen]byte))
+	}
+	return e.append(dst)
+}
+
 // drawOperand draws an operand over three number columns, and applies it to a
 // row that is given as a map.
 func drawOperand(t *rapid.T, row map[int]int64) []byte {

@@ -35,7 +35,7 @@ type statement struct {
 
 	from, to []byte // bounds of a part of a scan: from <= key < to; nil is no bound
 
-	parts   []*statement // the parts of a batch
+	parts   []*statement // of a batch; a write is its own only part
 	indexed bool         // parts of the batch must see what earlier parts wrote
 }
 
@@ -122,6 +122,7 @@ func (st *statement) outputs() (err error) {
 
 func (st *statement) compileWrite() error {
 	p := st.Pattern()
+	st.parts = []*statement{st}
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
 	}

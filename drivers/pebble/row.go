@@ -15,7 +15,7 @@ import (
 //	entries    in ascending order of column:
 //	  uvarint  position of the column in its family << 2 | op
 //	  uvarint  length of the payload
-//	  payload  as appendScalar writes it
+//	  payload  as scalar returns it
 //
 // A value that was Set holds only opSet entries, and none for a null.
 const (
@@ -55,61 +55,38 @@ func nextEntry(src []byte) (e entry, rest []byte, err error) {
 	return e, src[n+int(size):], nil
 }
 
-func appendEntry(dst []byte, tag uint64, payload []byte) []byte {
-	dst = binary.AppendUvarint(dst, tag)
-	dst = binary.AppendUvarint(dst, uint64(len(payload)))
-	return append(dst, payload...)
+// append appends the entry to an operand or a row.
+func (e entry) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, e.tag)
+	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
+	return append(dst, e.payload...)
 }
 
-// entryLen returns the length of an entry with the payload v. A nil v is an empty payload.
-func entryLen(tag uint64, v *drivers.Value) int {
-	n := 0
-	if v != nil {
-		n = scalarLen(v)
-	}
-	return uvarintLen(tag) + uvarintLen(uint64(n)) + n
-}
-
-// appendEntryOf appends an entry with the payload v. A nil v is an empty payload.
-func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
-	if v == nil {
-		return appendEntry(dst, tag, nil)
-	}
-	dst = binary.AppendUvarint(dst, tag)
-	dst = binary.AppendUvarint(dst, uint64(scalarLen(v)))
-	return appendScalar(dst, v)
+// len returns how many bytes append appends.
+func (e entry) len() int {
+	return uvarintLen(e.tag) + uvarintLen(uint64(len(e.payload))) + len(e.payload)
 }
 
 func uvarintLen(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// scalarLen returns how many bytes appendScalar appends.
-func scalarLen(v *drivers.Value) int {
+// scalarLen is the length of the longest scalar that is neither a text nor a blob: a uuid.
+const scalarLen = 16
+
+// scalar returns the bytes of a value that is no collection: texts and blobs as they are, uuids, and numbers as
+// signed varints. It writes a uuid or a number into buf.
+func scalar(v *drivers.Value, buf *[scalarLen]byte) []byte {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
-		return len(v.Raw())
+		return v.Raw()
 	case schemas.UUID, schemas.TimeUUID:
-		return 16
+		*buf = v.UUIDBytes()
+		return buf[:]
 	default:
-		n := v.Int64()
-		return uvarintLen(uint64(n<<1) ^ uint64(n>>63))
+		return buf[:binary.PutVarint(buf[:], v.Int64())]
 	}
 }
 
-// appendScalar appends a value that is no collection: bytes as they are,
-// numbers as signed varints.
-func appendScalar(dst []byte, v *drivers.Value) []byte {
-	switch v.Kind() {
-	case schemas.Text, schemas.Blob:
-		return append(dst, v.Raw()...)
-	case schemas.UUID, schemas.TimeUUID:
-		u := v.UUIDBytes()
-		return append(dst, u[:]...)
-	default:
-		return binary.AppendVarint(dst, v.Int64())
-	}
-}
-
-// decodeScalar undoes appendScalar. The value shares src's bytes.
+// decodeScalar undoes scalar. The value shares src's bytes.
 func decodeScalar(kind schemas.Kind, src []byte) (drivers.Value, error) {
 	switch kind {
 	case schemas.Text, schemas.Blob:

@@ -18,9 +18,10 @@ type session struct {
 	store *Store
 	db    *pebble.DB
 	batch *pebble.Batch // reused by every write
+	plain *pebble.Batch // batch, while an indexed one is in its place; else nil
 	over  pebble.Reader // where writes find the keys that they delete: db or an indexed batch
 	bulk  bool          // writes are not synced
-	roomy bool          // makeRoom gave the batch a large buffer
+	roomy bool          // begin gave the batch a large buffer
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
 	work     *work // counts what the calls of a traced session did; else nil
@@ -36,6 +37,7 @@ type session struct {
 	will     []drivers.Value // what the write makes of it
 	static   []byte          // key of the partition whose static columns are in statics
 	old      []byte          // buffer for the value of the row that a write reads first
+	read     bool            // the write has read its row
 	prior    []byte          // old if that row exists, else nil
 	operand  []byte          // buffer of rewriteRow: what the write merges into prior, then the new row
 	whole    []byte          // buffer of rewriteRow: prior merged with operand
@@ -96,7 +98,7 @@ func (s *session) start() error {
 	if s.work != nil {
 		s.work.before = s.Cost
 	}
-	return s.store.fault()
+	return s.store.fs.fault()
 }
 
 func (s *session) leave() {
@@ -106,9 +108,13 @@ func (s *session) leave() {
 			s.forget()
 		}
 	}
+	if s.plain != nil {
+		s.batch.Close()
+		s.batch, s.over, s.plain = s.plain, s.db, nil
+	}
 	if s.roomy {
 		s.roomy = false
-		s.discard()
+		s.batch.Reset()
 	}
 	if s.work != nil {
 		s.work.called(&s.Cost)
