@@ -110,7 +110,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// What the figures do not tell, no sentence says.
+// No sentence says more than the values show.
 func TestCannotBeTold(t *testing.T) {
 	change := func(do func(c *results.Cell, o *results.Op)) *results.Run {
 		r := planted()
@@ -181,7 +181,7 @@ func TestCannotBeTold(t *testing.T) {
 	}
 }
 
-// Few operations tell a counted figure that differs by far more than they differ among each other.
+// Few operations are enough for a counter that differs by far more than they differ among each other.
 func TestFewOperations(t *testing.T) {
 	for deviation, want := range map[float64]string{
 		2e3: "50.9×",
@@ -203,7 +203,7 @@ func TestFewOperations(t *testing.T) {
 	}
 }
 
-// A value before the one from which on something pays may not be told.
+// The values below a break-even point may be inconclusive.
 func TestAtTheLatest(t *testing.T) {
 	r := planted()
 	for i := range r.Cells {
@@ -272,7 +272,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What an operation leaves that breaks off is told if all trials agree.
+// The state after an interrupted operation is reported if all trials agree.
 func TestInterrupted(t *testing.T) {
 	r := &results.Run{}
 	for trial := range 2 {
@@ -283,8 +283,8 @@ func TestInterrupted(t *testing.T) {
 		r.Cells = append(r.Cells, broken)
 	}
 	for text, want := range map[string]string{
-		"Interrupted: {move.interrupted in broken}.": "james: Interrupted: of 1 interruption point, 1 shows a message twice, none loses one.",
-		"{delete.interrupted}":                       "james: it has no interruption point",
+		"Interrupted: {move.interrupted in broken}.": "james: Interrupted: 1 interruption point: 1 duplicated, none lost.",
+		"{delete.interrupted}":                       "james: no interruption point",
 		"{move.interrupted in other}":                "james: inconclusive: no move of james on embedded was interrupted",
 	} {
 		if got := say(r, text); got != want {

@@ -61,7 +61,7 @@ func same(path string, a, b reflect.Value, kept []string) (names []string) {
 	return names
 }
 
-// Each field of a result is added up, or stands here as one that does not follow from two sums: a
+// Each field of a result is added up, or is listed here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
 func TestEveryFieldIsAdded(t *testing.T) {
 	everyFieldIsAdded(t, (*Op).Add, "Times", "Quantiles") // of histograms, by SetTimes
@@ -162,7 +162,7 @@ func TestAddExamined(t *testing.T) {
 	}
 	for _, x := range []struct {
 		a, b   Op
-		want   float64 // -1: nobody knows
+		want   float64 // -1: unknown
 		traced int64
 	}{
 		{op(30, 10, 0), op(10, 50, 0), 20, 0},

@@ -178,7 +178,7 @@ func TestFailedCommitKeepsWhatWasSaved(t *testing.T) {
 	}
 }
 
-// Whenever a process is killed, the directory holds what was saved last, and nobody but
+// Whenever a process is killed, the directory contains what was saved last, and only
 // the user removes it.
 func TestSave(t *testing.T) {
 	parent := t.TempDir()
@@ -352,7 +352,7 @@ func said(w io.Writer, name string, _ *Run, curves []Curve) error {
 }
 
 // TestNamesAreDurable: run.json is whole under its name when Save and Commit sync the folder, and so is
-// the folder under its own when they sync the one above. A loss of power behind that takes nothing.
+// the folder under its own when they sync the one above. A power failure after that loses nothing.
 func TestNamesAreDurable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	d, err := Create(dir, Report{htmlFile, said})

@@ -153,29 +153,26 @@ type Interrupted struct {
 	Drift        int `json:"counter_drift"` // counters that are off
 }
 
-// Text says in a sentence what the operation leaves.
+// Text has the interruption points by the state that they leave.
 func (i *Interrupted) Text() string {
 	if i.Places == 0 {
-		return "it has no interruption point"
+		return "no interruption point"
 	}
-	done := map[string]string{"move": "moved", "delete": "deleted"}[i.Op]
-	parts := []string{"of " + words.Plural(i.Places, "interruption point")}
-	say := func(n int, always bool, one, many string) {
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+one)
-		case n > 1:
-			parts = append(parts, fmt.Sprint(n, " ", many))
-		case always:
-			parts = append(parts, "none "+one)
+	var states []string
+	for _, state := range []struct {
+		n    int
+		name string
+	}{
+		{i.None, "not applied"}, {i.Some, "partially applied"}, {i.All, "applied"}, {i.Twice, "duplicated"}, {i.Lost, "lost"},
+	} {
+		if state.n > 0 {
+			states = append(states, fmt.Sprint(state.n, " ", state.name))
 		}
 	}
-	say(i.None, false, "leaves it not applied", "leave it not applied")
-	say(i.Some, false, "leaves some messages "+done, "leave some messages "+done)
-	say(i.All, false, "leaves all messages "+done, "leave all messages "+done)
-	say(i.Twice, i.Op == "move", "shows a message twice", "show a message twice")
-	say(i.Lost, i.Op == "move", "loses one", "lose one")
-	text := strings.Join(parts, ", ")
+	if i.Lost == 0 && i.Op == "move" {
+		states = append(states, "none lost")
+	}
+	text := words.Plural(i.Places, "interruption point") + ": " + strings.Join(states, ", ")
 	if f := i.FaultsText(); f != "" {
 		text += "; verification finds " + f
 	}

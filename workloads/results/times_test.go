@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// Quantiles are of everything that was due, and those among dropped operations never ended.
+// Quantiles are of all scheduled operations, and those among dropped operations never ended.
 func TestQuantiles(t *testing.T) {
 	r := latency.NewRecorder(1, 1, true)
 	w := r.Worker(0)
