@@ -108,7 +108,7 @@ func TestComposeHBase(t *testing.T) {
 	}
 }
 
-// TestComposeCassandra: the health check of Cassandra fails where nobody listens and where something
+// TestComposeCassandra: the health check of Cassandra fails where no server listens and where something
 // else does, and passes where CQL is spoken.
 func TestComposeCassandra(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -163,8 +163,8 @@ func TestComposeCassandra(t *testing.T) {
 	}
 }
 
-// TestImagesAreAsked: .ci/images asks a registry for each digest, fails if it lacks one, and says in a
-// line that it asked nobody. It tells the digest of an image that has none.
+// TestImagesAreAsked: .ci/images requests each digest from a registry, fails if one is missing, and
+// reports if no registry is set. It prints the digest of an image that has none.
 func TestImagesAreAsked(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // changedMain is a mailbench whose model james lists in another way. If
-// MAILBENCH_TEST_CHANGED is "twice", it asks the store twice; if it is a number such as
+// MAILBENCH_TEST_CHANGED is "twice", it sends each read twice; if it is a number such as
 // 1.10, a listing takes as many times as long.
 func changedMain() {
 	how, factor := os.Getenv("MAILBENCH_TEST_CHANGED"), 1.0
@@ -43,7 +43,7 @@ type changedModel struct {
 	factor float64
 }
 
-// Mailbox implements models.Bound. What james offers beside a Mailbox stays offered.
+// Mailbox implements models.Bound. The operations that james supports beyond a Mailbox remain.
 func (b changedModel) Mailbox(s drivers.Session) models.Mailbox {
 	m := b.Bound.Mailbox(s)
 	return &changedMailbox{m, m.(models.UIDs), m.(models.Subscriber), m.(models.RangeReader), b.twice, b.factor}

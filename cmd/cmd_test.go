@@ -99,7 +99,7 @@ func endEngines(t *testing.T, dir string) {
 }
 
 // condition knows [smalldisk]: a small file system can be mounted; and [engines]: tests may
-// start real engines here. Where none of those may be left out, a script that asks fails.
+// start real engines here. Where none of those may be left out, such a script fails.
 func condition(name string) (bool, error) {
 	if name == "smalldisk" {
 		return exec.Command("unshare", "-Urm", "mount", "-t", "tmpfs", "-o", "size=4k", "none", os.TempDir()).Run() == nil, nil
@@ -133,7 +133,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// private DIR checks that nobody but their user can read or write a folder and what is in it.
+// private DIR checks that only their user can read or write a folder and what is in it.
 func onlyOurs(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: private DIR")
@@ -241,7 +241,7 @@ exit $status`
 	checkStatus(ts, args[0], ts.Exec("unshare", append([]string{"-Urm", "sh", "-c", script}, args[1:]...)...))
 }
 
-// unread STREAM N ARG... runs mailbench with a pipe as stdout or stderr that nobody reads
+// unread STREAM N ARG... runs mailbench with a pipe as stdout or stderr that no process reads
 // from, and checks the exit status. What the other stream got is in the file printed.
 func unread(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {

@@ -72,7 +72,7 @@ func firstWords(text string) (all []string) {
 	return all
 }
 
-// TestCleanSaysWhose: the list has what the engine tells, and whether a run on this machine uses a
+// TestCleanSaysWhose: the list has the facts that the engine reports, and whether a run on this machine uses a
 // namespace, or was killed.
 func TestCleanSaysWhose(t *testing.T) {
 	temp := t.TempDir()

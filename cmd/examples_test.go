@@ -21,7 +21,7 @@ import (
 var small = []string{
 	"--set", "population={users: 2, folders: 2, messages: 2}",
 	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-floor", "--quiet",
-	"--fail-on=failed", // other tests run beside it
+	"--fail-on=failed", // other tests run concurrently
 }
 
 // TestExamples runs the examples of every command's help, with less work.
@@ -122,7 +122,7 @@ func examples(t *testing.T, cmd *cobra.Command) {
 }
 
 // example runs one line: commands joined by && whose output may go to a file,
-// and then, behind several spaces, what it is for.
+// and then, after several spaces, its purpose.
 func example(t *testing.T, line string) {
 	t.Helper()
 	line, _, _ = strings.Cut(line, "   ")

@@ -88,7 +88,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// printedAll is what a command prints beside what it tells on standard error.
+// printedAll is the output of a command without that on standard error.
 func printedAll(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

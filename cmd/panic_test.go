@@ -74,7 +74,7 @@ func TestPanicOfAModel(t *testing.T) {
 	}
 }
 
-// A panic elsewhere ends the command, with the stack behind the message.
+// A panic elsewhere ends the command, with the stack after the message.
 func TestPanicOfACommand(t *testing.T) {
 	m := brittleModel()
 	m.Schema = func() (*schemas.Schema, error) { panic("no such file") }

@@ -67,7 +67,7 @@ func TestLineFits(t *testing.T) {
 	}
 }
 
-// Nothing jumps from one update to the next: a longer name moves what is behind it once,
+// Nothing jumps from one update to the next: a longer name moves the text after it once,
 // and a shorter one does not move it back.
 func TestLineIsSteady(t *testing.T) {
 	var out bytes.Buffer

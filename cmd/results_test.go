@@ -19,7 +19,7 @@ import (
 
 // checkResults DIR OPERATIONS [MODEL/ENGINE...] checks a run directory: its files,
 // run.json against its JSON Schema, and that each model on each engine has
-// carried out OPERATIONS in phase measure.
+// executed OPERATIONS in phase measure.
 func checkResults(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: results DIR OPERATIONS [MODEL/ENGINE...]")
@@ -121,7 +121,7 @@ func fitsSchema(name string) error {
 	return compiled.Validate(run)
 }
 
-// same A B checks that the runs in two directories were asked for the same, and
+// same A B checks that the runs in two directories have the same settings, and
 // that operations counted the same: as a deterministic run does.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

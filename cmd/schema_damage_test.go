@@ -32,7 +32,7 @@ type stored struct {
 }
 
 // rawDamage changes stored bytes below the driver: it returns the cell that is to be
-// there instead, or beside the old one if its place differs and keep is set.
+// there instead, or next to the old one if its place differs and keep is set.
 type rawDamage struct {
 	name   string
 	of     func(c stored) bool // whether to change a cell; the first that matches is changed
@@ -165,8 +165,8 @@ func TestDamageLiveCassandra(t *testing.T) {
 	})
 }
 
-// TestAsDocumentLiveCassandra: a keyspace that lacks all that mailbench adds to the source design
-// differs in nothing that is to be mended, and is checked but for what is missing.
+// TestAsDocumentLiveCassandra: a keyspace without the extensions of the source design
+// has no difference to fix, and all that exists is checked.
 func TestAsDocumentLiveCassandra(t *testing.T) {
 	m := &loaded{engine: "cassandra", model: "datastax", data: filepath.Join(t.TempDir(), "data")}
 	m.load(t)

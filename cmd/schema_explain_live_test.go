@@ -64,7 +64,7 @@ SELECT id, subject FROM messages;
 `
 
 // TestExplainQueriesLive: statements of an application are run on its keyspace if they only read, with
-// values of its own rows, and what the cluster did stands beside what lint foretells.
+// values of its own rows, and the work of the cluster is next to the prediction of lint.
 func TestExplainQueriesLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
 	s, err := live.CQL(t).CreateSession()

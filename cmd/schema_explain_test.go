@@ -7,8 +7,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// TestExplainAll: each engine says of every pattern of every model and variant what it
-// is asked for, or why it cannot run it, and says the same again.
+// TestExplainAll: each engine lists the requests of every pattern of every model and variant, or the
+// reason why it cannot run it, twice alike.
 func TestExplainAll(t *testing.T) {
 	known := bundled()
 	engines := known.able(canExplain)

@@ -38,7 +38,7 @@ func TestScreenInPieces(t *testing.T) {
 		t.Errorf("%d of %d bytes, %v", n, len(hostile), err)
 	}
 	s := &screen{out: &pieces}
-	// Not io.Copy, which would ask s for a ReadFrom that it must not have either.
+	// Not io.Copy, which would use a ReadFrom of s that it must not have either.
 	if _, err := io.CopyBuffer(struct{ io.Writer }{s}, iotest.OneByteReader(strings.NewReader(hostile)), make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}

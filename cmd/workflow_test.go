@@ -55,7 +55,7 @@ func checkWorkflow(t *testing.T, file string) {
 	if uses := strings.Count(text, "uses:"); uses == 0 || len(pinned.FindAllString(text, -1)) != uses {
 		t.Errorf("of %d actions these are pinned by commit, with their version behind: %q", uses, pinned.FindAllString(text, -1))
 	}
-	// A version "latest" is one that nobody tried, and needs a release.
+	// A version "latest" was not tried, and needs a release.
 	if n := strings.Count(text, "\n          path: .mailbench\n"); strings.Contains(text, "@latest") ||
 		n != strings.Count(text, "run: go install -C .mailbench ./cmd/mailbench\n") {
 		t.Errorf("mailbench is not built from a checkout (%d of it)", n)
@@ -81,7 +81,7 @@ func checkWorkflow(t *testing.T, file string) {
 
 // stepsOf N FILE JOB runs the commands of a job as GitHub does and checks the exit status of
 // the first that fails. The summary is in the file summary then, the outputs in outputs. One
-// trial stands for all.
+// trial is an example of all.
 func stepsOf(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: steps N FILE JOB")

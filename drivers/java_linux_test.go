@@ -22,7 +22,7 @@ func start(t *testing.T, words ...string) (pid int) {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = c.Wait() // read tells that there was no line
+		_ = c.Wait() // read reports that there was no line
 	})
 	line := fmt.Sprintf("/proc/%d/cmdline", c.Process.Pid)
 	for n := 0; n < 1000; n++ { // the system shows it a little later

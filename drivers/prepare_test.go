@@ -26,7 +26,7 @@ patterns:
   lost: {slice: mail, index: by_day, by: user}
 `
 
-// engine refuses the patterns it is told to. It keeps indexes if it refuses none.
+// engine refuses the patterns of a list. It keeps indexes if it refuses none.
 type engine struct {
 	drivers.Store
 	refuses []string
@@ -51,7 +51,7 @@ type statement struct {
 func (s *statement) Pattern() *schemas.Pattern { return s.pattern }
 
 // TestPrepared: an engine that no schema file has heard of runs what it can, and
-// the declared fallbacks for the rest; what it lacks is known before any call.
+// the declared fallbacks for the rest; unsupported patterns are known before any call.
 func TestPrepared(t *testing.T) {
 	s, err := schemas.Parse("prepared.yaml", []byte(source))
 	if err != nil {

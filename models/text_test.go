@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// checkText encodes b behind other bytes and gets it back in both ways.
+// checkText encodes b after other bytes and gets it back in both ways.
 func checkText(t interface {
 	Helper()
 	Fatalf(string, ...any)

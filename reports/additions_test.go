@@ -8,8 +8,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// TestAdditions: requests of added patterns and tables are told by model, and half of a batch whose
-// second part is about an added table. A value in a form of ours is no request of ours.
+// TestAdditions: requests of added patterns and tables are reported by model, and half of a batch whose
+// second part is about an added table. A value in an extended form is no request of an extension.
 func TestAdditions(t *testing.T) {
 	r := &results.Run{Config: results.Config{Models: []string{"datastax", "oracle", "elasticinbox"}}}
 	for _, model := range r.Config.Models {

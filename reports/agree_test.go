@@ -21,7 +21,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// raw is the stored sample's run.json as it stands there, read without the types of
+// raw is the stored sample's run.json as it is, read without the types of
 // this package.
 type raw map[string]any
 

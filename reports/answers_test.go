@@ -10,8 +10,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// A workload's answer is the last of the text, is in the Markdown, and says of each model what its
-// figures tell.
+// A workload's answer is the last of the text, is in the Markdown, and has, for each model, the facts that its
+// values show.
 func TestAnswerIsPrinted(t *testing.T) {
 	r := sample()
 	r.Answer = []string{"An open asks {open.calls in measure} requests.", "{list.calls of james in measure} requests " + hostile}

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares got with a file of testdata, and writes the new one beside
+// golden compares got with a file of testdata, and writes the new one next to
 // it where they differ.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()

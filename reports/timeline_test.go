@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// A gap is told of where operations were missed in it, and not where there were
+// A gap is reported where operations were missed in it, and not where there were
 // none to miss.
 func TestGap(t *testing.T) {
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestGap(t *testing.T) {
 		if got := LongestGap(&cell); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		cell.Timeline = nil // of a phase that was broken off within its first interval
+		cell.Timeline = nil // of a phase that was interrupted within its first interval
 		if got := LongestGap(&cell); got != "" {
 			t.Errorf("%s, without intervals: %q", c.name, got)
 		}

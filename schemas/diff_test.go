@@ -89,7 +89,7 @@ func TestDiff(t *testing.T) {
 		{"{title: text}", "{title: text, more: int}", "extra column: table users has a column more (a static column of type int) and should not"},
 		{"{by_sender", "{by_tags: [m], by_sender", "extra index: table users has an index by_tags over (m) and should not"},
 		{"tables:\n", "tables:\n  a: {partition: [k text]}\n  b: {partition: [k text]}\n", "extra table: table a is there and should not be\nextra table: table b is there and should not be"},
-		// Nobody misses a table that stores nothing; one that should store rows is missing.
+		// A table that stores nothing is never missing; one that should store rows is missing.
 		{"  head: {partition: [k text]}", "  head: {partition: [k text], columns: {v: int}}", "extra column: table head has a column v (a plain column of type int) and should not"},
 		{
 			"static: {title: text}\n    columns: {sender: text, tags: \"map<text,int>\"}\n    indexes: {by_sender: [u, v, sender], newest: [u, v, m desc]}\n", "doc: a row header\n",

@@ -72,7 +72,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// unshared parses a bundled schema anew: what Bundled returns is everybody's.
+// unshared parses a bundled schema again: the one that Bundled returns is shared.
 func unshared(t testing.TB, name string) *Schema {
 	t.Helper()
 	src, err := bundled.ReadFile(name + ".yaml")

@@ -7,7 +7,7 @@ import (
 )
 
 // TestOwn: patterns of another parse of a schema are found in it, with all that
-// they refer to; a schema that lacks something says so.
+// they refer to; a schema without one of them says so.
 func TestOwn(t *testing.T) {
 	for _, name := range BundledNames() {
 		s, err := Bundled(name)

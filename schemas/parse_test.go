@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // TestErrors compares what Parse says about each broken file with the .err file
-// beside it; on a mismatch the new text is left in a .err.new file.
+// next to it; on a mismatch the new text is left in a .err.new file.
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.yaml")
 	if err != nil || len(files) < 10 {
@@ -94,7 +94,7 @@ func allFaults(err error) string {
 	return b.String()
 }
 
-// A type of many levels, and many faults, cost little and are told in few lines.
+// A type of many levels, and many faults, cost little and are reported in few lines.
 func TestCostlySchemas(t *testing.T) {
 	deep := "tables: {t: {columns: {a: text, b: " + strings.Repeat("frozen<", 8000) + "text" + strings.Repeat(">", 8000) + "}, partition: [a]}}"
 	if _, err := Parse("deep.yaml", []byte("version: 1\nname: deep\n"+deep)); err == nil || !strings.Contains(err.Error(), "8000 levels") {

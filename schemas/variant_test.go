@@ -36,7 +36,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestVariantOf is about what a variant may say, and where it is told what it may not.
+// TestVariantOf is about what a variant may say, and the place of the error for all else.
 func TestVariantOf(t *testing.T) {
 	base := `schema: 1
 name: mail

@@ -15,7 +15,7 @@ import (
 )
 
 // TestErrors compares what Parse says about each broken file with the .err file
-// beside it; on a mismatch the new text is left in a .err.new file.
+// next to it; on a mismatch the new text is left in a .err.new file.
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 10 {
@@ -190,7 +190,7 @@ func TestWorkdayReads(t *testing.T) {
 	}
 }
 
-// TestAnswer: a workload names the models that it asks of, and its answer is not a part of its points.
+// TestAnswer: a workload names the models that its question is about, and its answer is not a part of its points.
 func TestAnswer(t *testing.T) {
 	w, err := Bundled("accounts")
 	if err != nil {
@@ -208,7 +208,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// docs/findings.md has the figures of each workload that asks a question, below the command that makes them.
+// docs/findings.md has the values of each workload with a question, below the command that measures them.
 func TestFindings(t *testing.T) {
 	text, err := os.ReadFile("../docs/findings.md")
 	if err != nil {
@@ -250,8 +250,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Bounds are read wherever they stand, and what is said of one model comes behind what
-// is said of all. Overrides reach them, too.
+// Thresholds are read in every place, and those of one model come after those
+// of all. Overrides reach them, too.
 func TestExpect(t *testing.T) {
 	w, err := Bundled(
 		"quick", "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.wait.p999=<1ms",

@@ -71,7 +71,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// What is wrong with a sweep is told with its place, also if it is a value that the swept
+// A fault in a sweep is reported with its place, also if it is a value that the swept
 // key refuses.
 func TestSweepFaults(t *testing.T) {
 	for _, c := range []struct{ sweep, want string }{

@@ -18,7 +18,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// beside is a mailbench that runs beside the test, as a user would run it: the
+// beside is a mailbench that runs next to the test, as a user would run it: the
 // test binary in another process.
 type beside struct {
 	t      *testing.T

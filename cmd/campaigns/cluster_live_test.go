@@ -20,7 +20,7 @@ import (
 var small = []string{
 	"--set", "population={users: 2, folders: 2, messages: 2}",
 	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-floor", "--quiet",
-	"--fail-on=failed", // other tests run beside it
+	"--fail-on=failed", // other tests run concurrently
 }
 
 // A data set on a real engine is kept, used again, audited, and cleaned away; a

@@ -15,7 +15,7 @@ import (
 )
 
 // withConsistency are faults as they strike three nodes in two datacenters: once at QUORUM, which
-// operationsOf both, and once at LOCAL_QUORUM, which asks the two nodes of dc1.
+// operationsOf both, and once at LOCAL_QUORUM, which needs the two nodes of dc1.
 func withConsistency(faults ...campaignFault) (all []campaignFault) {
 	for _, f := range faults {
 		for _, consistency := range []string{"QUORUM", "LOCAL_QUORUM"} {
@@ -56,8 +56,8 @@ func ownNetwork(t *testing.T) {
 	}
 }
 
-// cutOff lets nothing pass between a node and all others for 15 s, the client among them. Nobody
-// is told: what is sent is dropped.
+// cutOff lets nothing pass between a node and all others for 15 s, the client among them. No side
+// gets an error: packets are dropped.
 func cutOff(t *testing.T, s *site, _ *beside) bool {
 	n := s.next()
 	host, _, _ := strings.Cut(n.Address, ":")

@@ -113,7 +113,7 @@ func fullDisk(t *testing.T, s *site, p *beside) bool {
 		for who, pid := range s.on(p) {
 			felt = felt || s.noSpace(p, who) > seen[who] || syscall.Kill(pid, 0) != nil
 		}
-		// mailbench tells of its errors when the run ends; by then it has written into a full disk.
+		// mailbench prints its errors when the run ends; by then it has written into a full disk.
 		felt = felt || s.in == nil && time.Until(end) < 220*time.Second
 	}
 	time.Sleep(10 * time.Second)
@@ -144,7 +144,7 @@ func (s *site) noSpace(p *beside, who string) int {
 		p.t.Fatal(err)
 	}
 	text := strings.ToLower(string(b))
-	// What Java says when there is no room behind a page of a mapped file.
+	// Java's error if the disk has no room for a page of a mapped file.
 	return strings.Count(text, "no space left") + strings.Count(text, "unsafe memory access operation")
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // TestCassandraNodeDies kills one of three nodes while workday runs with three
-// replicas at quorum, and brings it back. The loss of one node stops nobody at
+// replicas at quorum, and brings it back. The loss of one node stops no client at
 // quorum; so that there is something to be seen on every machine, the node hangs
 // before it dies, as one does that runs out of memory, for longer than a call may
 // take: what is under way there neither ends nor breaks off.
@@ -37,7 +37,7 @@ func TestCassandraNodeDies(t *testing.T) {
 const hang = 10 * time.Second
 
 // hangAndDie lets a node hang, kills it, and brings it back. The outage ends
-// with the node's death, after which nobody waits for it. The runs go on while it
+// with the node's death, after which no client waits for it. The runs go on while it
 // boots; they may end before it is back.
 func hangAndDie(t *testing.T, in *launch.Instance, name string) outage {
 	t.Helper()

@@ -22,7 +22,7 @@ import (
 
 // TestHBaseRegionServerDies kills one of two region servers while workday runs.
 // Its regions are out of reach until ZooKeeper misses it (6 s here), the other server
-// has replayed its log, and gohbase, whose pauses double, asks again. A call has less
+// has replayed its log, and gohbase, whose pauses double, tries again. A call has less
 // time than that: it fails.
 func TestHBaseRegionServerDies(t *testing.T) {
 	models := faultModels(t, "james,elasticinbox")

@@ -57,7 +57,7 @@ type fault struct {
 	// kill lets a node die under the runs, and returns when all that it served is
 	// served again.
 	kill func([]*victim) outage
-	// remove takes deliveries of one model out of the store, behind mailbench's back.
+	// remove takes deliveries of one model out of the store without mailbench's knowledge.
 	remove map[string]func(v *victim, n int64)
 }
 
@@ -182,7 +182,7 @@ func kill9(t *testing.T, in *launch.Instance, name string) {
 }
 
 // bringBack starts the one node that is down, as a user would, and no other. Its log, not
-// another node's, then tells of one start more: it says that it serves on its HOST and PORT.
+// another node's, then reports one start more: it says that it serves on its HOST and PORT.
 func bringBack(t *testing.T, in *launch.Instance, engine, serving string, flags ...string) {
 	t.Helper()
 	mailbench := func(command string, args ...string) string {

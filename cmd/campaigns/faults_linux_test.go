@@ -86,9 +86,9 @@ type round struct {
 	Struck              int            // how often the fault struck
 	Status              int            // exit status of the run, or of the audit of a run that was killed
 	Audit               results.Audit  // at the end of the run
-	Again               *results.Audit // after that, and after a recount where Recounted; nil if the load was broken off
+	Again               *results.Audit // after that, and after a recount where Recounted; nil if the load was interrupted
 	Recounted           bool
-	Unaudited           string  // why the last audit could not be carried out: the engine does not answer
+	Unaudited           string  // why the last audit could not be executed: the engine does not answer
 	Broken              string  // why the cluster was given up after it: a node does not start again
 	Gap                 float64 // the longest without an operation that was ok, in seconds; 0 of a client that was killed
 	Slowest             float64 // response of an operation that was ok, in seconds
@@ -100,10 +100,10 @@ type round struct {
 type campaignFault struct {
 	name  string
 	count map[string]int    // by site
-	takes time.Duration     // to strike and be mended, at first thought
+	takes time.Duration     // to strike and be repaired, as first estimated
 	rate  map[string]string // by engine; "" is the workload's
-	args  []string          // of runs and audits, beside the site's
-	// blow strikes once, and returns when all is mended. It says whether the fault
+	args  []string          // of runs and audits, in addition to the site's
+	// blow strikes once, and returns when all is repaired. It says whether the fault
 	// was felt.
 	blow func(t *testing.T, s *site, v *beside) bool
 }
@@ -280,16 +280,16 @@ func (r *round) under(t *testing.T, s *site, f campaignFault, data string, most 
 		}
 	}
 	if f.fills() && r.Failed+r.Unknown == 0 && r.Error == "" {
-		r.Struck = 0 // nobody wanted room
+		r.Struck = 0 // no process needed room
 	}
-	if r.Audit, r.Unaudited = audited(t, p); r.Unaudited != "" { // the run broke off, or the engine does not answer
+	if r.Audit, r.Unaudited = audited(t, p); r.Unaudited != "" { // the run was interrupted, or the engine does not answer
 		t.Logf("%s, exit status %d:\n%s\n%s", r.Unaudited, r.Status, p.printed("stdout"), p.printed("stderr"))
 		r.Status, r.Audit, r.Unaudited = s.audit(t, data, r.Model)
 	}
 	r.again(t, s, faultsWorkload, data)
 }
 
-// again audits once more, after a recount if counters are adrift.
+// again audits once more, after a recount if there is counter drift.
 func (r *round) again(t *testing.T, s *site, workload, data string) {
 	if r.Audit.CounterDrift == 0 {
 		_, a, unaudited := s.audit(t, data, r.Model)

@@ -29,7 +29,7 @@ const purgesWorkload = "testdata/purges.yaml"
 // embedded engine, and audits what is left: nothing may be wrong. Elasticinbox removes them in a
 // purge, the other models in a delete. "make check CHECK=kills" does so hundreds of times.
 //
-// No ledger tells of purges. So the mailbench that is killed notes when a removal begins, writes
+// No ledger records purges. So the mailbench that is killed notes when a removal begins, writes
 // and ends (removingMain), and the test reads what was under way. A kill that strikes none is
 // audited too, and does not count.
 func TestKillsOfPurges(t *testing.T) {
@@ -56,7 +56,7 @@ func TestKillsOfPurges(t *testing.T) {
 	}
 }
 
-// strike is what a kill has broken off: removals that had begun to write, and those of them of
+// strike counts the removals that a kill interrupted: those that had begun to write, and those of
 // which at least one write had come back.
 type strike struct{ begun, wrote int }
 
@@ -171,8 +171,8 @@ type removingModel struct {
 	notes *removalNotes
 }
 
-// Mailbox implements models.Bound. Of what a model offers beside a Mailbox, restores and purges
-// stay offered: the workload asks for no more.
+// Mailbox implements models.Bound. Of the operations that a model supports beyond a Mailbox, restores and purges
+// remain: the workload needs no more.
 func (b removingModel) Mailbox(s drivers.Session) models.Mailbox {
 	noted := &removingSession{Session: s, notes: b.notes}
 	mb := b.Bound.Mailbox(noted)
@@ -257,7 +257,7 @@ func (s *removingSession) write(call func()) {
 	}
 }
 
-// killsOfModels is how many kills MAILBENCH_KILLS asks for, or one of each model.
+// killsOfModels is the number of kills in MAILBENCH_KILLS, or one of each model.
 func killsOfModels(t *testing.T) int {
 	t.Helper()
 	kills := len(everyModel)

@@ -123,7 +123,7 @@ type removal struct {
 	more         bool   // those of unreferenced messages may go: remove as many, and one more
 }
 
-// TestRemovals removes rows behind mailbench's back from a store that is whole. The store is
+// TestRemovals removes rows without mailbench's knowledge from a store that is whole. The store is
 // copied for each row; so its messages are smaller than those of the workload.
 func TestRemovals(t *testing.T) {
 	b, err := os.ReadFile(killsWorkload)

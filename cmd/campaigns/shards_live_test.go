@@ -15,7 +15,7 @@ import (
 )
 
 // Four shards of one run, each a process of its own, load one Cassandra together. Merged,
-// they carried out the whole run, and nothing is left on the engine.
+// they executed the whole run, and nothing is left on the engine.
 func TestShardsLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
 	const of = 4
@@ -75,7 +75,7 @@ phases:
 	}
 }
 
-// A shard that is killed says nothing. The other waits for it, but not for ever: what it
+// A shard that is killed says nothing. The other waits for it, but not forever: what it
 // measured is there, with who was silent and since when, and nothing stays on the engine.
 func TestShardKilledLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")

@@ -46,7 +46,7 @@ func newSite(t *testing.T, name string) *site {
 	case "cassandra":
 		s.in = live.Cassandra3(t)
 		s.args = []string{"--set", "engines.cassandra.replication=3", "--set", "engines.cassandra.consistency=QUORUM", "--set", "engines.cassandra.timeout=8s"}
-		// A node's log is beside that, so that it can complain.
+		// A node's log is next to that, so that it can complain.
 		s.full = "node2"
 		s.onDisk(t, filepath.Join(s.full, "commitlog"), 3<<30)
 	case "datacenters":
@@ -172,7 +172,7 @@ func (s *site) audit(t *testing.T, data, model string) (status int, a results.Au
 	return status, a, unaudited
 }
 
-// audited is what a run's audit found, and why it could not be carried out to its end.
+// audited is what a run's audit found, and why it did not finish.
 func audited(t *testing.T, p *beside) (a results.Audit, unaudited string) {
 	t.Helper()
 	found := leftBy(p)

@@ -100,7 +100,7 @@ func (v *victim) due(c *results.Cell) (n int64) {
 // lingers is how long a call may take to fail, in seconds: the drivers' time-out.
 const lingers = 12
 
-// timeline checks that the intervals tell the same as the columns, and that
+// timeline checks that the intervals agree with the columns, and that
 // they show where the engine was not well and that it was before and after.
 func (v *victim) timeline(c *results.Cell, from, to float64, gap time.Duration) {
 	t := v.t
@@ -169,7 +169,7 @@ func (v *victim) audited(a *results.Audit) {
 	}
 }
 
-// table checks that a person who reads the table is told all that.
+// table checks that the table shows all that.
 func (v *victim) table(c *results.Cell, a *results.Audit) {
 	t := v.t
 	t.Helper()

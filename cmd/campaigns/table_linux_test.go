@@ -23,8 +23,7 @@ type row struct {
 	failed, unsure                 int64 // operations
 }
 
-// table is two Markdown tables of all rounds: what was acknowledged, and what was left
-// behind.
+// table is two Markdown tables of all rounds: what was acknowledged, and what remained.
 func (c *campaign) table() string {
 	var kept, left [][]string
 	for _, w := range c.rows() {

@@ -12,7 +12,7 @@ import (
 
 // TestTwoClients: two mailbench use one data set at a time, from a data folder and from a copy of it.
 // Neither knows what the other deletes, so their audits may miss that; they say so and are not
-// clean, and no UID is given twice. docs/internals/reliability.md tells it.
+// clean, and no UID is given twice. See docs/internals/reliability.md.
 func TestTwoClients(t *testing.T) {
 	ownNetwork(t)
 	in := live.CassandraDatacenters(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestModule writes a module and does with it what its owner does first: it builds it,
-// runs its contract, and asks its program for the models.
+// runs its contract, and lists the models of its program.
 func TestModule(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -61,7 +61,7 @@ func TestModule(t *testing.T) {
 	}
 	// go.mod and go.sum name all that the program and its tests need.
 	run("off", "list", "-deps", "-test", ".")
-	// Go would compile a module that go.mod replaces by a folder anew. In a workspace, Go's
+	// Go would compile a module again that go.mod replaces by a folder. In a workspace, Go's
 	// build cache has its packages.
 	work := filepath.Join(filepath.Dir(dir), "go.work")
 	run(work, "work", "init", dir, checkout)

@@ -139,7 +139,7 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 			"ALTER TABLE " + mail + " WITH compression = {'class': 'LZ4Compressor'}", "ALTER TABLE " + mail + " WITH compression = {'enabled': 'false'}",
 			"setting cassandra.compression.enabled of table mail is not set; it should be false",
 		},
-		{"ALTER TABLE " + mail + " WITH gc_grace_seconds = 1", "ALTER TABLE " + mail + " WITH gc_grace_seconds = 864000", ""}, // nobody's business
+		{"ALTER TABLE " + mail + " WITH gc_grace_seconds = 1", "ALTER TABLE " + mail + " WITH gc_grace_seconds = 864000", ""}, // not compared
 		{"ALTER TABLE " + mail + " ADD more varint", "ALTER TABLE " + mail + " DROP more", "table mail has a column more (a plain column of type varint) and should not"},
 		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + ddl.Quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
 		{
@@ -168,7 +168,7 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 	check("nothing, in the end")
 }
 
-// inspected compares what the engine tells of the schema with what was applied.
+// inspected compares the schema that the engine reports with what was applied.
 func inspected(t *testing.T, st *Store) {
 	s, err := st.Inspect(t.Context(), "mail")
 	if err != nil {
@@ -212,7 +212,7 @@ func inspected(t *testing.T, st *Store) {
 }
 
 // foreign puts a table into the keyspace that mailbench did not make: from then
-// on it is nobody's to apply to, to inspect or to drop, until that is gone.
+// on Apply, Inspect and Drop refuse it, until the table is gone.
 func foreign(t *testing.T, st *Store, keyspace string) {
 	ctx := t.Context()
 	table := ddl.Quote(keyspace) + ".somebodys"
@@ -315,7 +315,7 @@ func TestReplication(t *testing.T) {
 }
 
 // TestForeignReplication: a keyspace that is there with other replication is not
-// used, since what is measured would not be what was asked for.
+// used, since the run would measure something else.
 func TestForeignReplication(t *testing.T) {
 	st, s := openLive(t, nil), schemaOf(t, "replicated", "tables:\n  t: {partition: [k text]}\n")
 	if err := st.Apply(t.Context(), s); err != nil {

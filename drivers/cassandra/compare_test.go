@@ -27,11 +27,11 @@ tables:
   head.rows: {in: head, clustering: [n int], columns: {v: blob}}
 `
 
-// drift is a change that somebody makes by hand, and what is said of it. mend is what
-// mends it if that cannot be a statement alone.
+// drift is a change that somebody makes by hand, and the report of it. fix fixes it
+// if no reported statement alone does.
 type drift struct{ change, expected, fix string }
 
-// rounds are changes that stand in each other's way, so that they are made one round
+// rounds are changes that exclude each other, so that they are made one round
 // after the other.
 var rounds = [][]drift{
 	{
@@ -125,7 +125,7 @@ var rounds = [][]drift{
 			`DROP TYPE KS.address; CREATE TYPE KS.address (street text, place tuple<double, double>, tags frozen<set<text>>)`,
 		},
 	},
-	{ // what only a new table mends
+	{ // only a new table fixes this
 		{
 			`DROP TABLE KS.plain; CREATE TABLE KS.plain (k text, c int, v text, PRIMARY KEY (k, c)) WITH comment = 'PLAIN'`,
 			"calls fail: the key of table plain is partition [k text], clustering [c int]; it should be partition [k text]",
@@ -144,8 +144,8 @@ reads fail or are slow: table mail has no index by-sender; it should have one ov
 	},
 }
 
-// TestDrift makes every kind of drift by hand. Each is told, the worst first, and
-// what is said to mend it does.
+// TestDrift makes every kind of drift by hand. Each is reported, the worst first, and
+// the reported statement fixes it.
 func TestDrift(t *testing.T) {
 	st := openLive(t, nil)
 	s := schemaOf(t, "mail", drifting)
@@ -245,8 +245,8 @@ func told(drifts []drivers.Drift) (words []string) {
 	return words
 }
 
-// TestDriftForeign compares a keyspace that mailbench did not create: what CQL says
-// is compared, and what it cannot say is told. Nothing is written to it.
+// TestDriftForeign compares a keyspace that mailbench did not create: all that CQL says
+// is compared, and the rest is reported as not compared. Nothing is written to it.
 func TestDriftForeign(t *testing.T) {
 	st := openLive(t, nil)
 	s := schemaOf(t, "mail", drifting)

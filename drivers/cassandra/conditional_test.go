@@ -11,7 +11,7 @@ import (
 // TestCellsAreConditionalOrPlain: no plain write of a model sets a cell that a condition compares.
 // Nodes order conditional writes by their ballots and plain ones by their clocks. A plain write of a
 // node whose clock is ahead would hide the conditional ones that follow it, and each would be
-// applied: two messages would get one UID. Two variants mix them, of which schema lint tells. That of
+// applied: two messages would get one UID. Two variants mix them, which schema lint reports. That of
 // james@checked-flags is safe as long as a partition's first node is up (TestOneClock), and the code
 // of james@one-lwt makes the plain writes only where the engine has no such condition.
 func TestCellsAreConditionalOrPlain(t *testing.T) {

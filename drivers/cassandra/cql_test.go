@@ -118,7 +118,7 @@ func (st *statement) notes() string {
 	return " " + strings.Join(notes, ", ")
 }
 
-// golden compares a text with a file; what is different is written beside it.
+// golden compares a text with a file; a different one is written next to it.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := os.ReadFile(file)

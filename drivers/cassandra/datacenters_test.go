@@ -263,7 +263,7 @@ func silentNode(t *testing.T, in *launch.Instance) {
 		o := drivers.Options{Contact: []string{address, in.Contact()[0]}, Settings: map[string]string{
 			"local_dc": "dc1", "connect_timeout": "2s",
 		}}
-		for range 4 { // gocql asks the contacts in random order
+		for range 4 { // gocql tries the contacts in random order
 			st, err := Engine().Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

@@ -97,7 +97,7 @@ func TestRefusalsLeaveOpen(t *testing.T) {
 	}
 }
 
-// TestUnavailable asks a keyspace with more replicas than there are nodes. What
+// TestUnavailable uses a keyspace with more replicas than there are nodes. What
 // Cassandra then refuses was not written, but a conditional write may have been, and so may
 // some partitions of a batch that is not logged.
 func TestUnavailable(t *testing.T) {
@@ -126,7 +126,7 @@ patterns:
 	for pattern, args := range map[string][]drivers.Value{"put": {text, text}, "swap": {text, text, text}} {
 		_, err := r.session.Write(t.Context(), r.stmt(pattern), args)
 		if pattern == "swap" && err == nil && paxos == "v2" {
-			continue // it wants a majority of the replicas that there are, not of those that are asked for
+			continue // it needs a majority of the existing replicas, not of the configured ones
 		}
 		if err == nil || errors.Is(err, drivers.ErrUnknown) != (pattern == "swap") {
 			t.Errorf("%s that too few replicas can take: %v; only a conditional write may have been applied", pattern, err)

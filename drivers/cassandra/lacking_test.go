@@ -19,7 +19,7 @@ import (
 // so that the node knows nothing of it. What it says of views passes for what ScyllaDB says of
 // keyspaces with tablets. Both words of a pair are equally long.
 type poor struct {
-	withoutTablets atomic.Int64 // statements that asked for no tablets
+	withoutTablets atomic.Int64 // statements that set no tablets
 }
 
 const noTablets = " AND tablets = {'enabled': false}"
@@ -84,7 +84,7 @@ func (p *poor) pass(to, from net.Conn, words [][2]string) {
 }
 
 // TestLacking: a cluster without system_views, the view of built indexes and options of Cassandra
-// 5.0, and with tablets, is used all the same. What it does not tell is told as unknown.
+// 5.0, and with tablets, is used all the same. Facts that it does not report are unknown.
 func TestLacking(t *testing.T) {
 	node, p := live.Contact(t, "cassandra"), new(poor)
 	at := p.listen(t, node)

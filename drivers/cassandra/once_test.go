@@ -35,7 +35,7 @@ patterns:
 `
 
 // TestSentOnce: a connection is lost after a request reached the node, and before its answer
-// came. What may not be carried out twice is not sent twice, and its outcome is unknown.
+// came. What may not be executed twice is not sent twice, and its outcome is unknown.
 func TestSentOnce(t *testing.T) {
 	p := newProxy(t, live.Contact(t, "cassandra"))
 	st := drivertest.OpenLive(t, Engine(), drivers.Options{
@@ -158,8 +158,8 @@ func (p *proxy) serve(client net.Conn) {
 			}
 		}
 	}()
-	// A frame of the protocol up to version 4 has a header of 9 bytes: the fifth is what it
-	// asks for, the last four are its length.
+	// A frame of the protocol up to version 4 has a header of 9 bytes: the fifth is its
+	// kind, the last four are its length.
 	head := make([]byte, 9)
 	for {
 		if _, err := io.ReadFull(client, head); err != nil {

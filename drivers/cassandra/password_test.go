@@ -51,7 +51,7 @@ func TestPasswordGuard(t *testing.T) {
 	}
 }
 
-// TestPasswordStays: nobody who is named by a file only is even called.
+// TestPasswordStays: mailbench does not even connect to a host that only a file names.
 func TestPasswordStays(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

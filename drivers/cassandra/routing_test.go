@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// recorder records the keyspaces and consistencies of the requests that a policy is asked for.
+// recorder records the keyspaces and consistencies of the requests that a policy gets.
 type recorder struct {
 	gocql.HostSelectionPolicy
 	keyspaces     []string
@@ -37,8 +37,8 @@ func (r *recorder) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	return r.HostSelectionPolicy.Pick(q)
 }
 
-// TestBatchesAreRouted: gocql is told the keyspace of batches and of queries that are sent for the
-// first time, so that it knows the replicas. What became of that stands in the settings.
+// TestBatchesAreRouted: gocql gets the keyspace of batches and of queries that are sent for the
+// first time, so that it knows the replicas. The settings have the outcome.
 func TestBatchesAreRouted(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))

@@ -14,7 +14,7 @@ patterns:
   put: {put: large}
 `
 
-// TestSettleFlushes: after Settle the rows are in files, whose size Observe tells, and no table
+// TestSettleFlushes: after Settle the rows are in files, whose size Observe reports, and no table
 // keeps the option that made nodes write them.
 func TestSettleFlushes(t *testing.T) {
 	st := openLive(t, nil)
@@ -31,7 +31,7 @@ func TestSettleFlushes(t *testing.T) {
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Cassandra tells whole MiB.
+	// Cassandra reports whole MiB.
 	if after := st.Observe().DiskBytes; before != 0 || after < size*rows || after > 2*size*rows {
 		t.Errorf("%d bytes on disk before Settle and %d after it, of rows with %d", before, after, size*rows)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
-// TestThrowAway: tables of runs leave no snapshots and no backups behind, and are what
+// TestThrowAway: tables of runs leave no snapshots and no backups, and are what
 // the schema says all the same.
 func TestThrowAway(t *testing.T) {
 	st, s := openLive(t, nil), schemaOf(t, "mail", withHints)
@@ -44,7 +44,7 @@ func TestThrowAway(t *testing.T) {
 // stays.
 func TestLeft(t *testing.T) {
 	for _, c := range []struct {
-		auto string // the cluster's auto_snapshot, "" if it does not tell
+		auto string // the cluster's auto_snapshot, "" if it is not reported
 		left bool
 	}{{"", true}, {"true", true}, {"false", false}} {
 		st := Store{cluster: &cluster{version: "4.0.1", server: map[string]string{"auto_snapshot": c.auto}}}
@@ -61,7 +61,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestDurabilityClass: what a cluster does not tell is unknown.
+// TestDurabilityClass: a class that a cluster does not report is unknown.
 func TestDurabilityClass(t *testing.T) {
 	for sync, want := range map[string]drivers.Durability{
 		"": drivers.DurabilityUnknown, "periodic": drivers.Memory, "batch": drivers.Power, "group": drivers.Power,

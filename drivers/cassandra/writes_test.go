@@ -117,7 +117,7 @@ func (r *runner) putAndFlag(i int32, p, k drivers.Value) {
 }
 
 // TestStamps: plain and conditional writes of one row take effect in the order in
-// which they are asked for, however close they follow each other. (With plain
+// which they are sent, however close they follow each other. (With plain
 // writes stamped by this process, a conditional one would lose to the one just
 // before it: Paxos counts in milliseconds.)
 func TestStamps(t *testing.T) {
@@ -263,7 +263,7 @@ func TestFits(t *testing.T) {
 	if !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("more than the limit over two partitions: %v, want ErrTooLarge", err)
 	}
-	// And what the cluster refuses is told as what it is, had it not been seen here.
+	// And a refusal of the cluster has the same error, if the driver did not notice before.
 	st.limits.batch, st.limits.mutation = 1<<30, 1<<30
 	large := drivers.Blob(make([]byte, 40<<10))
 	err = r.session.Batch(t.Context(), r.stmt("logged"), []drivers.Call{
@@ -284,8 +284,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestAbandoned: of a write whose time is up while it is under way nobody knows
-// the outcome: its row is there whole, or not at all. A read whose time is up is
+// TestAbandoned: a write whose time is up while it is under way has an unknown
+// outcome: its row is there whole, or not at all. A read whose time is up is
 // an error. The session goes on after both.
 func TestAbandoned(t *testing.T) {
 	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))
@@ -344,7 +344,7 @@ func giveUp(t *testing.T, call func(context.Context) error) error {
 	return nil
 }
 
-// TestAnswers: a conditional write that was not applied tells the columns
+// TestAnswers: a conditional write that was not applied returns the columns
 // compared, in the pattern's order.
 func TestAnswers(t *testing.T) {
 	r := run(t, openLive(t, nil), schemaOf(t, "answers", `
@@ -380,7 +380,7 @@ patterns:
 	}
 }
 
-// TestObserve: what a store tells of its cluster, and that it becomes quiet.
+// TestObserve: what a store reports about its cluster, and that compaction ends.
 func TestObserve(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
@@ -399,7 +399,7 @@ func TestObserve(t *testing.T) {
 		if err := st.Settle(ctx); err != nil {
 			t.Fatal(err)
 		}
-		// Sizes are told in whole MiB.
+		// Sizes are reported in whole MiB.
 		if least, got := int64(round+1)*4<<20, st.Observe().DiskBytes; got < least {
 			t.Fatalf("%d bytes are on disk, expected at least %d", got, least)
 		}
@@ -460,7 +460,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestTombstonesRead: what reads meet is told.
+// TestTombstonesRead: tombstones that reads meet are reported.
 func TestTombstonesRead(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))

@@ -96,7 +96,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestErrors tells apart what HBase answers.
+// TestErrors: answers of HBase have the right error.
 func TestErrors(t *testing.T) {
 	java := func(class, message string) error {
 		return fmt.Errorf("HBase Java exception %s:\n%s: %s\n\tat org.apache.hadoop.hbase.X(X.java:1)\n", class, class,

@@ -42,11 +42,11 @@ type drift struct {
 	expected []string
 }
 
-// rounds are changes that are made and mended together. left is what remains after the
-// statements that mend them.
+// rounds are changes that are made and fixed together. left is what remains after the
+// statements that fix them.
 var rounds = []struct {
 	drifts []drift
-	left   func(d *TableDescription) // mends the table mail of what no command mends
+	left   func(d *TableDescription) // fixes in the table mail what no command fixes
 }{
 	{
 		drifts: []drift{
@@ -126,8 +126,8 @@ var rounds = []struct {
 	},
 }
 
-// TestDrift makes every kind of drift by hand. Each is told, the worst first, and what
-// is said to mend it does.
+// TestDrift makes every kind of drift by hand. Each is reported, the worst first, and the
+// reported statement fixes it.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
@@ -234,7 +234,7 @@ func TestDrift(t *testing.T) {
 }
 
 // TestDriftForeign compares a namespace of HBase that mailbench did not create, and reads
-// from it. Families are compared, and what HBase cannot say is told.
+// from it. Families are compared, and the rest is reported as not compared.
 func TestDriftForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, driftingSchema)
@@ -327,7 +327,7 @@ func described(t *testing.T, st *Store, name string) TableDescription {
 	return all[name]
 }
 
-// requested sends a request to the master and waits until it is carried out.
+// requested sends a request to the master and waits until it is executed.
 func requested(t *testing.T, st *Store, method string, request proto.Message, answer interface {
 	proto.Message
 	GetProcId() uint64
@@ -339,7 +339,7 @@ func requested(t *testing.T, st *Store, method string, request proto.Message, an
 	}
 }
 
-// modify gives a table a descriptor, and waits until HBase tells of it: the answer of
+// modify gives a table a descriptor, and waits until HBase reports it: the answer of
 // this version's client names no procedure.
 func modify(t *testing.T, st *Store, d TableDescription) {
 	t.Helper()

@@ -165,7 +165,7 @@ tables:
 `
 
 // TestDescribe reads descriptors back from HBase: every hint has arrived, what
-// differs is refused, and what is gone is told.
+// differs is refused, and a missing table is reported.
 func TestDescribe(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, hintedSchema)
@@ -268,7 +268,7 @@ func TestForeign(t *testing.T) {
 }
 
 // TestLookalike: without a namespace, a schema's name can make its tables look
-// as if they were in one. They are told apart by their mark.
+// as if they were in one. Their mark distinguishes them.
 func TestLookalike(t *testing.T) {
 	st := openLive(t, "n"+newNamespace()[1:], nil)
 	none := second(t, st)

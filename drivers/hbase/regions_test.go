@@ -148,7 +148,7 @@ patterns:
 	expect("a neighbor", []int{1000}, w.numbers("all", drivers.Text("p\x00")))
 }
 
-// TestPreSplit asks for regions where the key says where they can begin.
+// TestPreSplit creates regions where the key says where they can begin.
 func TestPreSplit(t *testing.T) {
 	for kind, want := range map[schemas.Kind]int{
 		schemas.Text: 3, schemas.UUID: 3, schemas.Blob: 3, schemas.Bigint: 0, schemas.TimeUUID: 0,

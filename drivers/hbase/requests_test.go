@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// TestRequests pins what is sent for what models ask: one request each, as
+// TestRequests pins the requests for the patterns of models: one each, as
 // somebody who knows HBase would have it, and no scanner to close.
 func TestRequests(t *testing.T) {
 	t.Parallel()
@@ -172,7 +172,7 @@ func statementOf(t *testing.T, st *Store, s *schemas.Schema, pattern string) dri
 // TestUnsupported pins which patterns of the five schemas HBase cannot run, and
 // that each one of any schema has a fallback that it can.
 func TestUnsupported(t *testing.T) {
-	st := newStore(&cluster{settings: &settings{}}, drivers.Options{}) // preparing asks HBase nothing
+	st := newStore(&cluster{settings: &settings{}}, drivers.Options{}) // preparing sends nothing to HBase
 	var got []string
 	for _, name := range schemas.BundledNames() {
 		s, err := schemas.Bundled(name)

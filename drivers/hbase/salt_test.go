@@ -144,7 +144,7 @@ func TestSaltSpreads(t *testing.T) {
 	}
 }
 
-// balancer turns HBase's balancer on or off for a test: a region that moves counts its writes anew.
+// balancer turns HBase's balancer on or off for a test: a region that moves counts its writes from 0 again.
 func balancer(t *testing.T, st *Store, on bool) {
 	t.Helper()
 	var before pb.SetBalancerRunningResponse

@@ -16,7 +16,7 @@ import (
 )
 
 // fakeServer answers scans out of rows of some cells each, a few cells at a
-// time, and forgets its scanners whenever it is told to.
+// time, and forgets its scanners on demand.
 type fakeServer struct {
 	rows    []string // each of cells cells
 	cells   int

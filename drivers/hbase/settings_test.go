@@ -91,7 +91,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // TestUser: HBase gets the name of the setting user with each connection, to the master and to
-// region servers, also for what their administration is asked.
+// region servers, also for requests of their administration.
 func TestUser(t *testing.T) {
 	const name = "somebodyelse"
 	st := openLive(t, newNamespace(), map[string]string{"user": name})

@@ -52,7 +52,7 @@ func TestSettleMoved(t *testing.T) {
 	}
 	first := true
 	err = st.fleet.everywhere(t.Context(), func(servers []server) error {
-		if first { // what servers tells is old now
+		if first { // the report of servers is old now
 			first = false
 			servers = reported
 			for _, sv := range servers {
@@ -164,7 +164,7 @@ func TestSettle(t *testing.T) {
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o := st.Observe() // sizes are told in whole megabytes, a family each
+	o := st.Observe() // sizes are reported in whole megabytes, a family each
 	if o.DiskBytes < 11<<20 || o.DiskBytes > 16<<20 || o.Settings["region_servers"] == "" || o.Settings["regions"] != "2" {
 		t.Errorf("observed %+v", o)
 	}

@@ -44,7 +44,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestPoms: the versions that are told are those that are fetched, and all are pinned.
+// TestPoms: the versions that are reported are those that are fetched, and all are pinned.
 func TestPoms(t *testing.T) {
 	for _, e := range engines {
 		f := e.facts()

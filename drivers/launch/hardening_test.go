@@ -183,7 +183,7 @@ func TestFilesOfTheCaller(t *testing.T) {
 }
 
 // TestCrashBeforeNote: if mailbench dies between starting a process and noting it, no
-// engine is left that nobody knows.
+// unknown engine is left.
 func TestCrashBeforeNote(t *testing.T) {
 	const variable = "MAILBENCH_TEST_CRASH"
 	if dir := os.Getenv(variable); dir != "" { // the one that dies

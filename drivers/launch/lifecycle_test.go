@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// sleeper is Cassandra whose java tells its process id and sleeps. It serves if
-// it has told it.
+// sleeper is Cassandra whose java writes its process id and sleeps. It serves if
+// it has written it.
 type sleeper struct {
 	cassandra
 	dir string // of the instance
@@ -54,7 +54,7 @@ func (n never) facts() Facts { return faked(n.cassandra) }
 
 func (never) probe(context.Context, *Instance, []*Node) error { return errors.New("not yet") }
 
-// fakeJava puts a java on the PATH that is asked for its version or else runs a
+// fakeJava puts a java on the PATH that prints its version or else runs a
 // line of shell, and a mvn that fetches one jar.
 func fakeJava(t *testing.T, run string) {
 	t.Helper()
@@ -140,7 +140,7 @@ func TestForeignProcess(t *testing.T) {
 	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
 	in := mustUp(t, config)
 	must(t, in.Kill(t.Context(), "node1"))
-	time.Sleep(20 * time.Millisecond) // start times are told in steps of 10 ms
+	time.Sleep(20 * time.Millisecond) // start times have steps of 10 ms
 	stranger := exec.Command("sleep", "1000")
 	must(t, stranger.Start())
 	t.Cleanup(func() { stranger.Process.Kill(); stranger.Wait() })

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSeekLast: as many lines as asked for, whether or not the last one has an end, and all of a text
+// TestSeekLast: as many lines as requested, whether or not the last one has an end, and all of a text
 // that has fewer.
 func TestSeekLast(t *testing.T) {
 	var long strings.Builder

@@ -21,7 +21,7 @@ func TestPortTaken(t *testing.T) {
 }
 
 // TestNoSuchAddress: the error that macOS gives for 127.0.0.2, here for an address that is
-// nobody's (RFC 5737).
+// reserved (RFC 5737).
 func TestNoSuchAddress(t *testing.T) {
 	err := checkPort("192.0.2.1:19500")
 	if err == nil || !strings.Contains(err.Error(), "cannot listen on 192.0.2.1: start one node, or add the address") {

@@ -65,8 +65,8 @@ func TestForeignInstance(t *testing.T) {
 	must(t, os.Chown(dir, 0, -1))
 }
 
-// TestForgedState: names of nodes are computed. A state file that names others makes nobody
-// write or remove elsewhere, and no command panics.
+// TestForgedState: names of nodes are computed. A state file that names others makes no command
+// write or remove elsewhere, and none panics.
 func TestForgedState(t *testing.T) {
 	fakeJava(t, sleep)
 	at := t.TempDir()

@@ -197,7 +197,7 @@ func TestKinds(t *testing.T) {
 	f.expect("7 two", "open", text("u"), text("f"), id(7))
 }
 
-// TestAdds: numbers ascend and are unique, whoever asks.
+// TestAdds: numbers ascend and are unique, whichever session adds.
 func TestAdds(t *testing.T) {
 	f := start(t)
 	next := f.statement("next")
@@ -330,7 +330,7 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
-// TestApply: what was applied is told in canonical form, and nothing else is
+// TestApply: the applied schema is reported in canonical form, and nothing else is
 // applied over it.
 func TestApply(t *testing.T) {
 	const text = "schema: 1\nname: s\ntables:\n  t: {partition: [k text], columns: {b: int, a: text}, indexes: {by_a: [a]}}\n"

@@ -177,7 +177,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestVersion: results say the versions that the proxy tells.
+// TestVersion: results say the versions that the proxy reports.
 func TestVersion(t *testing.T) {
 	st := newProxy(t).store(t, asked(t), nil)
 	if got, want := st.Capabilities().Version, "oraclenosql 9.8.6, proxy 9.8.7"; got != want {

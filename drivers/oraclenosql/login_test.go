@@ -345,7 +345,7 @@ func (s *spoiler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// TestWrongServer: redirects and answers that are too long are refused, whatever is asked, with an error that
+// TestWrongServer: redirects and answers that are too long are refused, whatever the request, with an error that
 // says what answered; none is sent again.
 func TestWrongServer(t *testing.T) {
 	var elsewhere atomic.Int64

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLists: the rows of a list come in its order, with the duplicates, whatever the order of the
-// answers; the partition of a shard key is asked for once, and again if nothing is found there.
+// answers; the partition of a shard key is requested once, and again if nothing is found there.
 func TestLists(t *testing.T) {
 	s, p := asked(t), newProxy(t)
 	st := p.store(t, s, nil)

@@ -89,7 +89,7 @@ func TestKill(t *testing.T) {
 }
 
 // runAndKill runs a child until so many rows are acknowledged, kills it and
-// returns the last acknowledged number that it told.
+// returns the last acknowledged number that it printed.
 func runAndKill(t *testing.T, dir string, class drivers.Durability, after int) (last int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

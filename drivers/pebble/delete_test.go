@@ -46,7 +46,7 @@ func TestDeletesOfManyRows(t *testing.T) {
 }
 
 // A delete of a range holds the lock of each row that it may delete, so that no conditional
-// write to one of them runs beside it.
+// write to one of them runs concurrently.
 func TestDeletesLockTheirRows(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
 	s := e.sess.(*session)

@@ -209,8 +209,8 @@ patterns:
 	}
 }
 
-// Cool forgets caches and keeps data and statements; Observe and Settle tell
-// of the store.
+// Cool forgets caches and keeps data and statements; Observe and Settle report
+// facts of the store.
 func TestCoolAndObserve(t *testing.T) {
 	e := newEnv(t, drivers.Options{})
 	e.fill()
@@ -275,7 +275,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestPrivate: nobody else can read the files of a store, and Pebble never writes through a
+// TestPrivate: only the user can read the files of a store, and Pebble never writes through a
 // link that somebody left: it would empty what LOCK points to.
 func TestPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")

@@ -162,7 +162,7 @@ func TestBatches(t *testing.T) {
 }
 
 // All that was written is there after closing and opening again, and appends still
-// come behind it.
+// come after it.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	for i, want := range []string{"(0)", "(0 1)", "(0 1 2)"} {

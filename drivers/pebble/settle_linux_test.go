@@ -24,7 +24,7 @@ func du(t *testing.T, dir string) (total int64) {
 		}
 		info, err := d.Info()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // Pebble removes files that it has no more use for, beside this
+		case errors.Is(err, fs.ErrNotExist): // Pebble removes files that it has no more use for, concurrently
 		case err == nil:
 			total += info.Size()
 		default:

@@ -67,8 +67,8 @@ func (w *world) journal(file string, sample float64) *validate.Journal {
 	return j
 }
 
-// TestResume: a check that is broken off again and again reads each part once, and finds what one that
-// is not broken off finds.
+// TestResume: a check that is interrupted again and again reads each part once, and finds what one that
+// is not interrupted finds.
 func TestResume(t *testing.T) {
 	w := newWorld(t)
 	w.boxes(400, func(_ string, i int) bool { return i%50 != 6 })

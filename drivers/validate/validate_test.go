@@ -143,7 +143,7 @@ func found(r *validate.Report) []string {
 	return all
 }
 
-// id returns an identifier of version 1, and the bytes that stand for it nowhere else.
+// id returns an identifier of version 1, whose bytes occur nowhere else.
 func id(n byte) [16]byte { return [16]byte{n, n, n, n, n, n, 0x10, n, 0x80, n, n, n, n, n, n, n} }
 
 // TestValues plants values that are none of their columns' types, below the driver,
@@ -318,7 +318,7 @@ func TestDivided(t *testing.T) {
 }
 
 // TestMissingCounter: a counter that is missing is 0, as nothing was ever added to it. It is
-// found if there is something to count. A number that its row lacks is 0 too; without the row it is
+// found if there is something to count. A number that is null in its row is 0 too; without the row it is
 // not compared.
 func TestMissingCounter(t *testing.T) {
 	w := newWorldOf(t, `
@@ -362,7 +362,7 @@ tables:
 	}
 }
 
-// TestSample reads about as much as it was told, and finds what that refers to.
+// TestSample reads about as much as the sample says, and finds what that refers to.
 func TestSample(t *testing.T) {
 	w := newWorld(t)
 	w.boxes(2000, func(_ string, i int) bool { return i%2 == 0 })

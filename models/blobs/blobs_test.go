@@ -137,7 +137,7 @@ func TestFirstWrites(t *testing.T) {
 	}
 }
 
-// TestUnseen: until Commit nobody sees a blob, and what a process left that was killed between
+// TestUnseen: until Commit no reader sees a blob, and the file of a process that was killed between
 // the write and the name is counted.
 func TestUnseen(t *testing.T) {
 	s := open(t, t.TempDir(), drivers.Power)
@@ -232,7 +232,7 @@ func writer(dir string) error {
 }
 
 // TestKills: whenever a writer is killed, what it said it has committed is there, and whatever is
-// there is whole. Some kill leaves a write that was broken off, and it is counted.
+// there is whole. Some kill leaves an interrupted write, and it is counted.
 func TestKills(t *testing.T) {
 	var brokenOff int64
 	for kill := 0; kill < 30 && (kill < 5 || brokenOff == 0); kill++ {

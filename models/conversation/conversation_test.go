@@ -17,7 +17,7 @@ import (
 )
 
 // world is the model on an embedded engine of its own, with a clock that
-// stands still unless a test moves it, and a record of the patterns run.
+// does not run unless a test moves it, and a record of the patterns run.
 type world struct {
 	*modeltest.World
 	patterns []string
@@ -83,7 +83,7 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The model asks for one more, which an engine may lack.
+	// The model uses one more, which an engine may not support.
 	modeltest.Patterns(t, s, append(slices.Collect(maps.Keys((&statements{}).byName())), "by_sender_in"))
 }
 

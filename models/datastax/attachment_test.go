@@ -72,7 +72,7 @@ func TestChunks(t *testing.T) {
 		content := pattern(x.size)
 		w.Meter.Take()
 		h := w.deliverFile(in, content)
-		// Beside the batches of chunks: the email, what shows it, and the counters.
+		// In addition to the batches of chunks: the email, what shows it, and the counters.
 		if c, want := w.Meter.Take(), (len(x.want)+window-1)/window+3; int(c.Calls) != want {
 			t.Errorf("%d bytes: delivered in %d calls, want %d", x.size, c.Calls, want)
 		}
@@ -171,8 +171,8 @@ func (s *windows) Batch(ctx context.Context, st drivers.Statement, parts []drive
 	return s.Session.Batch(ctx, st, parts)
 }
 
-// TestWindow counts how many chunks are in one batch and how many are asked
-// for at once: memory is bounded by them.
+// TestWindow counts how many chunks are in one batch and how many are
+// read together: memory is bounded by them.
 func TestWindow(t *testing.T) {
 	w := start(t, modeltest.Sized(10, 0))
 	in := w.user("a@example.org", "inbox").Folders[0]

@@ -263,7 +263,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestManyLabels: a page near the newest asks one or two labels, whatever their number.
+// TestManyLabels: a page near the newest reads one or two labels, whatever their number.
 func TestManyLabels(t *testing.T) {
 	const limit = 50
 	for _, labels := range []int{3, 30} {

@@ -64,7 +64,7 @@ func (w *world) audit() models.Audit {
 	return a
 }
 
-// run runs a statement of the model behind its back.
+// run runs a statement of the model without the model.
 func (w *world) run(stmt drivers.Statement, calls ...drivers.Call) {
 	w.Helper()
 	w.Must(w.Meter.Session.Batch(w.Context(), stmt, calls))

@@ -102,7 +102,7 @@ func TestConversation(t *testing.T) {
 	c.in("by sender", func(c *cqlsh) { testBySender(c, id, chat, other) })
 	c.in("seen by", func(c *cqlsh) { testSeenBy(c, id, chat, handles["Hello!"]) })
 	c.in("title", func(c *cqlsh) {
-		// Static: written beside no message, and the same beside each of them.
+		// Static: written without a message, and the same with each of them.
 		c.exec(`UPDATE messages SET title = 'Istanbul' WHERE conversation_id = ?`, id)
 		if titles := slices.Compact(column[string](c.query(`SELECT title FROM messages WHERE conversation_id = ?`, id), "title")); !slices.Equal(titles, []string{"Istanbul"}) {
 			c.Errorf("titles of the conversation: %q", titles)
@@ -115,7 +115,7 @@ func TestConversation(t *testing.T) {
 	c.in("inserted by CQL", testConversationInserted)
 }
 
-// testBySender asks every node, and then those of one conversation.
+// testBySender reads every node, and then those of one conversation.
 func testBySender(c *cqlsh, id gocql.UUID, chat, other *models.Folder) {
 	everywhere := c.query(`SELECT * FROM messages WHERE sender = 'tom@example.org'`)
 	here := c.query(`SELECT * FROM messages WHERE conversation_id = ? AND sender = 'tom@example.org'`, id)
@@ -180,8 +180,8 @@ func testConversationInserted(c *cqlsh) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		c.Fatalf("list (-want +got):\n%s", diff)
 	}
-	// Which attachments there are is told by an addition, without which they can
-	// only be asked for by name.
+	// Which attachments there are is in an extension, without which they can
+	// only be read by name.
 	o := c.open(chat, hs[0])
 	if string(o.Body) != "Hello!" || len(o.Attachments) != 0 || string(c.attachment(chat, hs[0], "cat.txt")) != "miaow" {
 		c.Errorf("the model opens %+v", o)

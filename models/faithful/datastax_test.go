@@ -203,7 +203,7 @@ func (c *cqlsh) unread(user string) map[string]int64 {
 	return n
 }
 
-// sameFolders checks that the model and Q1 tell the same of an account without
+// sameFolders checks that the model and Q1 agree on an account without
 // overflow labels.
 func (c *cqlsh) sameFolders(a *models.Account) {
 	c.Helper()

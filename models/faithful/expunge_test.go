@@ -9,7 +9,7 @@ import (
 )
 
 // testExpunge deletes ranges of a mailbox whose UUID has messages right before
-// and right behind it: with the first and the last UIDs that there are, so that
+// and right after it: with the first and the last UIDs that there are, so that
 // no key of theirs is further than it must be from its own.
 func testExpunge(h *hbshell) {
 	a := h.user("expunge@example.org", "INBOX")

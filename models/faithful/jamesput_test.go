@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models/modeltest"
 )
 
-// rowMarker is the cell by which the driver tells that a row is there: HBase has
+// rowMarker is the cell by which the driver sees that a row exists: HBase has
 // no rows without cells.
 const rowMarker = "\x00"
 

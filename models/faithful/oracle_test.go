@@ -43,7 +43,7 @@ func onOracle(t *testing.T) *sqlshell {
 // table returns what a table of the source design is called.
 func (s *sqlshell) table(name string) string { return drivers.Prefix + s.namespace + "_oracle:" + name }
 
-// sql runs a statement in which users stands for the namespace's tables, and returns its rows.
+// sql runs a statement in which users means the namespace's tables, and returns its rows.
 func (s *sqlshell) sql(statement string, variables map[string]any) (rows []map[string]any) {
 	s.Helper()
 	p, err := s.Prepare(&nosqldb.PrepareRequest{Statement: strings.ReplaceAll(statement, "~", s.table(""))})
@@ -83,8 +83,8 @@ const (
 		WHERE userID = $user AND folderId = $folder ORDER BY createdDate DESC, messageId DESC LIMIT 25`
 )
 
-// TestOracle asks the source design's questions in plain SQL of what the model wrote, and the model of
-// what a bare client wrote.
+// TestOracle runs the source design's queries in plain SQL on rows that the model wrote, and the model on
+// rows that a bare client wrote.
 func TestOracle(t *testing.T) {
 	s := onOracle(t)
 	ann := s.user("ann@example.org", "Inbox", "Archive")

@@ -11,7 +11,7 @@ import (
 
 func goldenPath(name string) string { return "../../schemas/" + name + ".cql" }
 
-// testCreated asks the server what Apply has created: the tables, columns,
+// testCreated reads from the server what Apply has created: the tables, columns,
 // keys, orders and options of the golden file, and no other table or column.
 func testCreated(c *cqlsh) {
 	b, err := os.ReadFile(goldenPath(c.model.Name))

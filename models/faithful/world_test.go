@@ -120,7 +120,7 @@ func lineOf(e *models.Entry) line {
 }
 
 // list returns the newest lines of a folder as the model has them, with the
-// handles beside them.
+// handles next to them.
 func (w *world) list(f *models.Folder, limit int) (lines []line, handles []models.Handle) {
 	w.Helper()
 	w.must(w.mailbox.List(w.ctx, f, models.Handle{}, limit, func(e *models.Entry) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// put writes one column of a message behind the model's back.
+// put writes one column of a message without the model.
 func (w *world) put(f *models.Folder, h models.Handle, column string, v drivers.Value) {
 	w.Helper()
 	table := w.Schema.Table("JAMES_MESSAGES")

@@ -173,7 +173,7 @@ func TestFlagOfNone(t *testing.T) {
 	}
 }
 
-// TestMoveCopies: a move gives UIDs in the order of the call, and writes bodies anew.
+// TestMoveCopies: a move gives UIDs in the order of the call, and writes bodies again.
 func TestMoveCopies(t *testing.T) {
 	w := newWorld(t, modeltest.Sized(100, 0), nil)
 	in, work := w.a.Folders[0], w.a.Folders[1]

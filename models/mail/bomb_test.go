@@ -34,7 +34,7 @@ func bombs() []string {
 }
 
 // TestBombs: 32 readers of any mail take less than 300 MB, program and all. The figure is
-// the largest that a process of its own ever took, which the kernel tells.
+// the largest that a process of its own ever took, which the kernel reports.
 func TestBombs(t *testing.T) {
 	const readers, most, file = 32, 300 << 20, "MAILBENCH_TEST_BOMBS"
 	if runtime.GOOS != "linux" {

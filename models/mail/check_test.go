@@ -108,7 +108,7 @@ func undoBase64(b []byte) (out []byte, err error) {
 	return out, err
 }
 
-// quoted matches what does not stand for itself: a code, a soft line break, and
+// quoted matches what is not its own encoding: a code, a soft line break, and
 // white space at the end of a line (its last group is the line break, which stays).
 var quoted = regexp.MustCompile(`=([0-9A-Fa-f]{2})|=[ \t\r]*(?:\n|$)|[ \t\r]*?(\r?\n|$)`)
 

@@ -13,7 +13,7 @@ import (
 )
 
 // corpus returns the path of a file of real mail. The corpus lies in the folder
-// shared/corpus beside the repository, or where MAILBENCH_CORPUS says. In CI, or
+// shared/corpus next to the repository, or where MAILBENCH_CORPUS says. In CI, or
 // if that variable is set, the file must be there; elsewhere the test is skipped.
 func corpus(t *testing.T, name string) string {
 	t.Helper()

@@ -112,7 +112,7 @@ func FuzzDecoder(f *testing.F) {
 		if (err == nil) != (wantErr == nil) || err == nil && plain != string(want) {
 			t.Errorf("base64 %q: %q, %v; want %q, %v", in, plain, err, want, wantErr)
 		}
-		// The standard stream accepts more than strings do: at some places, more text behind padding.
+		// The standard stream accepts more than strings do: at some places, more text after padding.
 		if want, stdErr := io.ReadAll(base64.NewDecoder(base64.StdEncoding, strings.NewReader(in))); stdErr == nil && (err != nil || plain != string(want)) {
 			t.Errorf("base64 %q: %q, %v; the standard library decodes %q", in, plain, err, want)
 		}

@@ -182,7 +182,7 @@ func (c canceling) Read([]byte) (int, error) {
 }
 
 // TestFileBeginsAgain: message n of a file with k messages is n mod k, and a
-// reader may be asked in any order.
+// reader may read them in any order.
 func TestFileBeginsAgain(t *testing.T) {
 	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40)
 	if err != nil {

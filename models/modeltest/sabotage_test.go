@@ -54,7 +54,7 @@ var sabotages = []struct {
 const sabotageEnv = "MAILBENCH_SABOTAGE"
 
 // TestSuiteSees runs a rule over each saboteur, in a process of its own, and expects it to fail. Over
-// models that nobody has sabotaged the rules pass: that is the contract of the models.
+// models that are not sabotaged the rules pass: that is the contract of the models.
 func TestSuiteSees(t *testing.T) {
 	planted := os.Getenv(sabotageEnv)
 	for _, x := range sabotages {

@@ -17,7 +17,7 @@ import (
 )
 
 // world is the model on an embedded engine of its own, with a clock that
-// stands still unless a test moves it.
+// does not run unless a test moves it.
 type world struct {
 	*modeltest.World
 	mb *mailbox
@@ -113,7 +113,7 @@ func TestPageVariants(t *testing.T) {
 		w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
 		in := w.user("a@example.org", "inbox").Folders[0]
 		var want []models.Handle
-		for range messages { // the clock stands still
+		for range messages { // the clock does not run
 			want = append(want, w.deliver(in, modeltest.Draft{Text: bytes.Repeat([]byte("x"), body)}))
 		}
 		slices.Reverse(want)

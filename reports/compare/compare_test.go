@@ -167,7 +167,7 @@ func TestOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// Where trials vary too much to tell, short ones are named as what can be changed.
+// Where trials vary too much for a result, the report names short trials as the remedy.
 func TestShortTrials(t *testing.T) {
 	for _, tc := range []struct {
 		seconds float64
@@ -229,7 +229,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// One client and a number of operations told in advance leave nothing to chance.
+// One client and a number of operations set in advance leave nothing to chance.
 func TestSequentialRunsAreExact(t *testing.T) {
 	base, fresh := pairOf(1)
 	for _, s := range []Side{base, fresh} {
@@ -256,7 +256,7 @@ func TestSequentialRunsAreExact(t *testing.T) {
 }
 
 // TestCountedInTurns has operations of unlike messages: their calls differ by 14, so 80 operations
-// tell nothing by themselves. But each trial of one number draws the same ones.
+// prove nothing by themselves. But each trial of one number draws the same ones.
 func TestCountedInTurns(t *testing.T) {
 	const trials = 4
 	for _, tc := range []struct {
@@ -451,8 +451,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestApart: what has nothing in common is told with what each side has, also by force, and before
-// what else differs.
+// TestApart: runs without anything in common are refused with the content of each side, also by force, and before
+// other differences.
 func TestApart(t *testing.T) {
 	base, fresh := pairOf(4)
 	for i := range fresh.Runs[0].Cells {

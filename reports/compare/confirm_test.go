@@ -8,7 +8,7 @@ import (
 )
 
 // TestConfirm checks that only what both rounds found is a regression, and that the notes
-// tell of the rest.
+// report the rest.
 func TestConfirm(t *testing.T) {
 	first := &Comparison{Regressions: []string{"a/e/m list.p50", "a/e/m open.calls", "b/e/m: new is overloaded: 12% dropped"}}
 	c := &Comparison{Notes: []string{}, Regressions: []string{"a/e/m open.calls", "a/e/m flag.p99", "b/e/m: new is overloaded: 14% dropped"}}

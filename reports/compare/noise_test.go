@@ -20,7 +20,7 @@ type noise struct {
 	drift        float64 // all in all, from the first trial to the last: up to as much, up or down
 	walk         float64 // what wanders from trial to trial
 	modes        float64 // every other trial, drawn, is slower by this: where the store's memory lies
-	spells       int     // half-seconds of a trial, of which some are faster: nobody else uses the processor's other half
+	spells       int     // half-seconds of a trial, of which some are faster: no other program uses the processor's other half
 	slowedBy     float64 // the first operation of the new build takes as many times as long
 	streams      int     // at once, of which each carries out all operations; only those of the first are slowed
 }
@@ -62,7 +62,7 @@ func (w noise) spell(random *rand.Rand) float64 {
 	return median(levels)
 }
 
-// sides makes n trials of both builds, one side after the other or in turns.
+// sides makes n trials of both builds, sequential or interleaved.
 func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 	b, f := run("base"), run("new")
 	drift := (2*random.Float64() - 1) * w.drift

@@ -10,7 +10,7 @@ import (
 
 var simulated = flag.Int("comparisons", 0, "simulate so many comparisons for each line of the table in docs/internals/comparing.md")
 
-// Equal builds are told to differ in at most one comparison of twenty, whatever the noise,
+// Equal builds are reported to differ in at most one comparison of twenty, whatever the noise,
 // and a slow-down of 10% is found. -comparisons makes the table of docs/internals/comparing.md;
 // without it a few comparisons show that nothing is broken.
 func TestRatesAgreeWithTheory(t *testing.T) {

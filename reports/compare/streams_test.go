@@ -50,8 +50,8 @@ func judged(c *Comparison, v Verdict) (all []string) {
 	return all
 }
 
-// What changed in one stream only is found and named in all forms, and what only one stream asks for
-// stands there once.
+// What changed in one stream only is found and named in all forms, and what only one stream requests
+// is there once.
 func TestStreams(t *testing.T) {
 	base, fresh := streamed(10)
 	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99, o.Store.Calls = o.Response.P99*2, 3 })

@@ -25,7 +25,7 @@ func TestTimesChange(t *testing.T) {
 	}
 }
 
-// What changed in one stream is told of that stream, and what only one stream asks for is told once.
+// A change in one stream is reported for that stream, and operations of one stream only are reported once.
 func TestStreamsChange(t *testing.T) {
 	dir := t.TempDir()
 	for night := range 4 {
@@ -92,7 +92,7 @@ func TestMaxRateChanges(t *testing.T) {
 	}
 }
 
-// Few runs tell no times, and the series says how many it takes; one figure takes fewer.
+// Few runs detect no change of a latency, and the series says how many are needed; one metric needs fewer.
 func TestFewRuns(t *testing.T) {
 	few := historyOf(t, nights(t, 6), nil).Series[0]
 	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.Untested(), fmt.Sprintf("from %d runs on", few.Least)) {
@@ -108,7 +108,7 @@ func TestFewRuns(t *testing.T) {
 	}
 }
 
-// What was counted is told from one run to the next, and small steps add up.
+// Counters are compared from one run to the next, and small steps add up.
 // TestRunsOfOneSecond: the cells of runs say which of them began first. Text has them in another order.
 func TestRunsOfOneSecond(t *testing.T) {
 	dir := t.TempDir()

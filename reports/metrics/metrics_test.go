@@ -70,7 +70,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The dashboard asks only for metrics and labels that there are.
+// The dashboard uses only existing metrics and labels.
 func TestDashboard(t *testing.T) {
 	text := scraped(t)
 	b, err := os.ReadFile("../../docs/grafana.json")

@@ -43,7 +43,7 @@ func writeComparison(t testing.TB, base Source) string {
 	return b.String()
 }
 
-// What is worse stands before what was compared, and the rest is folded.
+// Worse metrics are above the settings of the comparison, and the rest is folded.
 func TestComparisonPage(t *testing.T) {
 	got := writeComparison(t, sample(t))
 	at := -1

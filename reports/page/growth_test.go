@@ -38,7 +38,7 @@ func swept(t testing.TB) Source {
 }
 
 // A sweep is drawn: what is flat is level, what is linear rises from corner to corner, and the
-// table beside it has the figures.
+// table next to it has the values.
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)
 	v := newRunView(&s)
@@ -79,7 +79,7 @@ func TestGrowthIsDrawn(t *testing.T) {
 	}
 }
 
-// A workload's answer stands first on the page.
+// A workload's answer is first on the page.
 func TestAnswerOnThePage(t *testing.T) {
 	s := swept(t)
 	s.Run.Answer = []string{"A page reads {list.rows at largest} rows at {largest}."}

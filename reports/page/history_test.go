@@ -13,7 +13,7 @@ import (
 )
 
 // writeHistory is the page of runs, of which each began a day after the one before. Every
-// second asked for one call more to list.
+// second needs one request more to list.
 func writeHistory(t testing.TB, sources ...Source) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -121,7 +121,7 @@ func TestHostileTextsAreEscaped(t *testing.T) {
 	}
 }
 
-// The page asks for nothing from elsewhere and runs nothing.
+// The page loads nothing from elsewhere and runs nothing.
 func TestPageIsSelfContained(t *testing.T) {
 	for name, page := range map[string]string{
 		"one run": write(t, sample(t)), "several runs": write(t, sample(t), sample(t)), "history": writeHistory(t, sample(t), sample(t)),

@@ -25,8 +25,8 @@ import (
 
 var stallPicture = flag.String("stall", "", "`FILE` for the picture of TestStallPicture")
 
-// TestStallPicture draws docs/stall.svg and logs the figures of docs/results.md: an engine that
-// takes 2 ms longer than the embedded one and stands still for 1 s of every 10, once with an
+// TestStallPicture draws docs/stall.svg and logs the values of docs/results.md: an engine that
+// takes 2 ms longer than the embedded one and stalls for 1 s of every 10, once with an
 // open loop and once with a closed one. It takes a minute:
 //
 //	go test ./reports/page -run TestStallPicture -v -stall "$PWD/docs/stall.svg"

@@ -107,7 +107,7 @@ func TestDominatingModel(t *testing.T) {
 	}
 }
 
-// Models whose trials do not tell them apart share the first place, and what each costs is said.
+// Models without a significant difference share the first place, and the costs of each are printed.
 func TestTie(t *testing.T) {
 	l := one(t, planted(3, busy, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 120e3, 1, 20, 50_000)}, "b": {"list": op(800, 110e3, 130e3, 1, 20, 1000)},
@@ -274,7 +274,7 @@ func TestThroughput(t *testing.T) {
 	has(t, said(l), "Unthrottled, b is fastest: 9000 operations/s, a has 4000.")
 }
 
-// A value that is not known counts as neither best nor worst, wherever its model stands.
+// A value that is not known counts as neither best nor worst, wherever its model is.
 func TestUnknownValues(t *testing.T) {
 	r := planted(3, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 120e3, 1, 20, 50_000)}, "b": {"list": op(800, 300e3, 320e3, 2, 20, 1000)},

@@ -199,7 +199,7 @@ func TestOutside(t *testing.T) {
 func TestLimits(t *testing.T) {
 	day := 1.0 / 365
 	// The largest folder has 22 + 20 × 30 bytes in 21 rows at the start, and in each year
-	// 15 × 30 bytes in 15 rows more; the median half of that. Nobody else passes a limit.
+	// 15 × 30 bytes in 15 rows more; the median half of that. No other folder passes a limit.
 	type passing struct {
 		Limit, Table          string
 		Median, P999, Largest Time

@@ -205,7 +205,7 @@ patterns:
 	}
 }
 
-// TestInheritedAcceptance: a variant that mends what its base accepts need not say so.
+// TestInheritedAcceptance: a variant that fixes what its base accepts need not say so.
 func TestInheritedAcceptance(t *testing.T) {
 	s, err := schemas.Bundled("oracle@no-arrival")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/imports"
 )
 
-// lacks matches why a Cassandra does not have what a case creates: SASI is a setting, and 4.1 has neither SAI nor vectors.
+// lacks matches why a Cassandra refuses the tables of a case: SASI is a setting, and 4.1 has neither SAI nor vectors.
 var lacks = regexp.MustCompile("SASI indexes are disabled|non-CUSTOM index|find custom indexer class|mismatched input '<'")
 
 // TestErrorsLive: Cassandra refuses to run a SELECT of testdata/cases/errors.txtar without ALLOW FILTERING if lint says that it

@@ -49,7 +49,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Every line but that of a word which is too long has at most the width that was asked for.
+// Every line but that of a word which is too long has at most the given width.
 func TestWrap(t *testing.T) {
 	const text = " größere Teile\nstehen in unaussprechlichen Zeilen "
 	for _, c := range []struct {

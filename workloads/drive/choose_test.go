@@ -9,7 +9,7 @@ import (
 )
 
 // TestLabeled: after a label operation a message is free again, except while it has
-// two labels, or nobody knows how many. A message with two labels can lose one.
+// two labels, or an unknown number. A message with two labels can lose one.
 func TestLabeled(t *testing.T) {
 	for _, c := range []struct {
 		off     bool

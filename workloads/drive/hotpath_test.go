@@ -101,7 +101,7 @@ func (idleSession) Read(context.Context, drivers.Statement, []drivers.Value, fun
 
 func (idleSession) Take() drivers.Cost { return drivers.Cost{Calls: 1} }
 
-// hotWorker is a worker of a schedule that is always behind, so that nothing
+// hotWorker is a worker of a schedule that is always late, so that nothing
 // waits, over a mailbox that does nothing.
 func hotWorker(tb testing.TB) *worker { return hotWorkerOf(tb, hotPhase, idleBound{}) }
 
@@ -157,7 +157,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	}
 	several := mixes()
 	several.Operations = 1 << 60
-	for i := range several.Streams { // always behind, so that nothing waits
+	for i := range several.Streams { // always late, so that nothing waits
 		several.Streams[i].Rate.Count *= 100_000
 	}
 	of := hotWorkerOf(t, several, idleBound{})
@@ -184,10 +184,10 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkHotPath is the harness floor: due time, choice of operation and key, two readings of the
-// clock, and recording, over a mailbox that does nothing. It also tells what is left of its processor
-// time without the two readings: the least of 100,000 operations in a row, as programs beside it empty
-// the caches of others.
+// BenchmarkHotPath is the harness overhead: scheduled start, choice of operation and key, two readings of the
+// clock, and recording, over a mailbox that does nothing. It also reports its processor
+// time without the two readings: the least of 100,000 operations in a row, as other programs empty
+// its caches.
 func BenchmarkHotPath(b *testing.B) {
 	w, ctx := hotWorker(b), context.Background()
 	b.ReportAllocs()

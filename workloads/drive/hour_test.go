@@ -63,7 +63,7 @@ func TestResultsOfAnHour(t *testing.T) {
 	}
 }
 
-// BenchmarkHour tells how large the results of an hour are at several rates.
+// BenchmarkHour reports how large the results of an hour are at several rates.
 func BenchmarkHour(b *testing.B) {
 	for _, each := range []int{20, 200, 2000} {
 		b.Run(fmt.Sprintf("rate=%d", hourOps*each), func(b *testing.B) {

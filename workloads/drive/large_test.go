@@ -84,7 +84,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	for range 3 {
 		w.next(t, ended)
 	}
-	made.err = context.Canceled // as a message says whose making the end broke off
+	made.err = context.Canceled // like that of a message whose creation the end interrupted
 	w.next(t, ended)
 	p.stats.add(&w.stats)
 	p.used = processUsage().since(processUsage())
@@ -103,7 +103,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 }
 
 // TestInterruptedIsNotDue: an operation whose time had not come when the phase ended was never
-// due: it was neither carried out nor dropped.
+// due: it was neither executed nor dropped.
 func TestInterruptedIsNotDue(t *testing.T) {
 	w := hotWorkerOf(t, workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1, Per: time.Hour},

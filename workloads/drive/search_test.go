@@ -174,7 +174,7 @@ func TestSearchInRealTimeAlone(t *testing.T) {
 		var r searched
 		s.into(t, &r)
 		t.Logf("%d steps, %.0f/s by the store's own time: %s", len(r.Search.Steps), r.Capacity, r.Found.Text)
-		// How far the store's own time varies tells how quiet the machine is.
+		// How far the store's own time varies shows how quiet the machine is.
 		if mid := (r.Found.Low + r.Found.High) / 2; r.Found.Limit == results.LimitStore && math.Abs(mid/r.Capacity-1) <= 0.05 {
 			return
 		}

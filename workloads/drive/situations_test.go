@@ -110,7 +110,7 @@ func eachAlone(t *testing.T, all []situation, check func(*testing.T, situation))
 	}
 }
 
-// eachBeside runs a subtest for each situation that takes no processor, beside other tests.
+// eachBeside runs a subtest for each situation that takes no processor, together with other tests.
 func eachBeside(t *testing.T, all []situation, check func(*testing.T, situation)) {
 	t.Parallel()
 	for _, s := range all {
@@ -137,7 +137,7 @@ func notOK(t *testing.T, s situation) {
 
 // No run is invalid in which only the store is slow. On a machine that is busy with
 // something else, a client is not idle: the test waits for a quiet one. So two situations
-// run at a time, beside other tests that mostly wait.
+// run at a time, together with other tests that mostly wait.
 func TestInnocentClientAlone(t *testing.T) {
 	t.Parallel()
 	turns := make(chan struct{}, 2)
@@ -355,7 +355,7 @@ func (m sleepyMailbox) Stats(ctx context.Context, f *models.Folder) (models.Stat
 }
 
 // served counts the operations that a store of so many servers did, and serving the
-// nanoseconds that they took: a sleep is never as short as it was asked for.
+// nanoseconds that they took: a sleep is never as short as requested.
 var served, serving atomic.Int64
 
 // take takes the store's time. It is done at a moment, so that a process that was

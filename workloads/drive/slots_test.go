@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// mixes are three streams: two that list, one that asks for something else, too.
+// mixes are three streams: two that list, one that also does something else.
 func mixes() workloads.Phase {
 	p := workloads.Phase{
 		Kind: workloads.Measure, Name: "measure", Arrivals: workloads.Poisson, Operations: 60_000,

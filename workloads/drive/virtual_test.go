@@ -75,7 +75,7 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 	}
 }
 
-// A client that stands still for 1 s in 10 makes response times that a store would make,
+// A client that stops for 1 s in 10 makes response times that a store would make,
 // and the second course of events has none of it. What it drops is its own fault, too.
 func TestClientPausesInVirtualTime(t *testing.T) {
 	phase := workloads.Phase{
@@ -107,7 +107,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 }
 
 // What is beyond the store's capacity is not dropped by the client, also where the client
-// stands still for a fiftieth of the phase: that costs a fiftieth of what is carried out.
+// stops for a fiftieth of the phase: that costs a fiftieth of the executed operations.
 func TestOverloadInVirtualTime(t *testing.T) {
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 10_000, Per: second},
@@ -130,8 +130,8 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	}
 }
 
-// A client that stood still for a tenth of the phase beside a store with room is late, however
-// few of the operations one worker would have carried out meanwhile.
+// A client that stopped for a tenth of the phase, with an unsaturated store, is late, however
+// few of the operations one worker would have executed meanwhile.
 func TestStoppedClientIsNotOverload(t *testing.T) {
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 10_000, Per: second},
@@ -147,8 +147,8 @@ func TestStoppedClientIsNotOverload(t *testing.T) {
 	}
 }
 
-// More than the workers can carry out is the fault of a pool that is too small if calls take no longer
-// than they did before, and the store's if they do. It is told whether operations wait or are dropped.
+// More load than the workers can execute is the fault of a pool that is too small if calls take no longer
+// than they did before, and the store's if they do. It is reported whether operations wait or are dropped.
 func TestVerdictBeyondCapacity(t *testing.T) {
 	steady := func(start time.Duration) time.Duration { return start + 20*ms } // 8 workers: 400/s
 	var free time.Duration
@@ -188,9 +188,9 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 	}
 }
 
-// In real time a store that stands still for 1 s in 5 gives what arithmetic says within
-// 5%: of 5000 operations the 1000 that were due meanwhile waited for the end. The
-// slowest tells how long the store really stood still. On a busy machine the client
+// In real time a store that stalls for 1 s in 5 gives what arithmetic says within
+// 5%: of 5000 operations the 1000 that were scheduled meanwhile waited for the end. The
+// slowest shows how long the store really stalled. On a busy machine the client
 // delays operations too: the test waits for a quiet one. It fails if three runs are wrong
 // in which nothing else took processors, or so wrong that no noise explains it.
 func TestStallInRealTimeAlone(t *testing.T) {
@@ -218,7 +218,7 @@ func TestStallInRealTimeAlone(t *testing.T) {
 }
 
 // stallOff is how far the response times of TestStallInRealTimeAlone are from
-// arithmetic. A stall that was shorter than asked for is one that others made shorter:
+// arithmetic. A stall that was shorter than configured is one that others made shorter:
 // the process was stopped when it began.
 func stallOff(r *results.Latency) (off float64) {
 	for _, p := range []struct{ got, want int64 }{

@@ -155,7 +155,7 @@ func TestMail(t *testing.T) {
 	about(t, "rate", got.Phases[3].Rate.PerSecond(), 20, 0.02)
 }
 
-// trace makes a sample of what a phase asks for.
+// trace makes a sample of the operations of a phase.
 func trace(t *testing.T, w *workloads.Workload) *Sample {
 	t.Helper()
 	c, err := plan.NewCensus(t.Context(), w)

@@ -147,7 +147,7 @@ func target(t *testing.T, m models.Model, e drivers.Engine, body string) *subjec
 	return target
 }
 
-// Mail whose messages cannot be told apart is refused.
+// Mail with equal messages is refused.
 func TestEqualMessages(t *testing.T) {
 	_, err := All(t.Context(), target(t, oracle.Model(), pebble.Engine(), "0"), 2)
 	if err == nil || err.Error() != "move of 2 messages, interrupted: the mail has not 2 messages with different bodies" {

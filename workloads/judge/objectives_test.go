@@ -87,7 +87,7 @@ func TestObjectives(t *testing.T) {
 		{"not-found missed", change("list", func(o *results.Op) { o.NotFound = 100 }), objective("", "not-found", "<", 0.001), results.Missed, CodeBeyondBound, ""},
 		{"no failure at all", nothing, objective("", "failed", "<=", 0), results.Met, "", ""},
 
-		// Failing fast is not fast, and what was dropped took for ever.
+		// Failing fast is not fast, and a dropped operation took infinitely long.
 		{"p99 missed by failures", change("list", func(o *results.Op) {
 			o.Failed, o.Due = 300, &results.Latency{P50: ms, P99: 500 * ms}
 		}), objective("list", "p99", "<", 20*msf), results.Missed, CodeBeyondBound, "it is 500ms"},
@@ -131,8 +131,8 @@ func TestObjectives(t *testing.T) {
 	}
 }
 
-// What is said of one model, engine or phase replaces what is said of all, and an
-// operation that a phase does not have is not asked for.
+// A threshold of one model, engine or phase replaces the general one, and an
+// operation that a phase does not have has none.
 func TestObjectivesThatHold(t *testing.T) {
 	with := func(o results.Objective, model, engine, phase string) results.Objective {
 		o.Model, o.Engine, o.Phase = model, engine, phase
@@ -203,9 +203,9 @@ func TestObjectivesOfStreams(t *testing.T) {
 	}
 }
 
-// An invalid cell proves a bound that is kept with the client's delays, which make times longer,
-// errors more and rates lower, unless much was not carried out. It proves nothing else, and nothing if
-// the client stood still.
+// An invalid cell proves a threshold that is met in spite of client delay, which make times longer,
+// errors more and rates lower, unless much was not executed. It proves nothing else, and nothing if
+// the client stopped.
 func TestObjectivesOfInvalidCells(t *testing.T) {
 	proves := []results.Objective{
 		objective("list", "p99", "<", 1e9), objective("", "p50", "<=", 1e9), objective("", "errors", "<", 0.01),

@@ -50,7 +50,7 @@ func (v noise) found(n int, more float64, step bool) (found, holds float64) {
 }
 
 // A steady phase is called unsteady in at most 5%, whatever its noise. Beyond a correlation
-// of 0.5 it is only told how many.
+// of 0.5 the test only prints how many.
 func TestTrendOfSteadyPhases(t *testing.T) {
 	for _, n := range []int{8, 10, 20, 30, 60} {
 		for _, v := range []noise{{0.05, 0}, {0.05, 0.5}, {0.2, 0}, {0.2, 0.3}, {0.2, 0.5}, {0.2, 0.7}} {
@@ -71,7 +71,7 @@ func TestTrendOfDrifts(t *testing.T) {
 		noise   noise
 		more    float64
 		step    bool
-		least   float64 // 0: only told
+		least   float64 // 0: only printed
 	}{
 		{10, noise{0.02, 0.3}, 0.3, false, 0},
 		{10, noise{0.02, 0.3}, 1, false, 0},
@@ -100,7 +100,7 @@ func TestTrendOfDrifts(t *testing.T) {
 	}
 }
 
-// The line through windows without noise is exact, and so is what can be told of few.
+// The line through windows without noise is exact, and so is the one through few.
 func TestTrendOfLines(t *testing.T) {
 	line := make([]float64, 300) // 60 batches
 	for i := range line {

@@ -68,7 +68,7 @@ func TestForeignHistograms(t *testing.T) {
 	}
 }
 
-// FuzzLog: a log is refused, or comes to what was asked for and no more, in histograms of a
+// FuzzLog: a log is refused, or has the requested part and no more, in histograms of a
 // recorder's size.
 func FuzzLog(f *testing.F) {
 	own := of(hdr.New(1, int64(Highest), digits), 5, 500, 1e9)

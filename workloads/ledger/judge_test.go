@@ -29,7 +29,7 @@ func TestJudge(t *testing.T) {
 		{Gone, listed, true, resurrected},
 		{Gone, opens | whole, true, resurrected},
 		// The outcome is unknown: there or not, but not half, unless an operation may
-		// have been broken off half way.
+		// have been interrupted half way.
 		{LiveOrGone, listed | opens | whole, false, results.Audit{}},
 		{LiveOrGone, 0, false, results.Audit{}},
 		{LiveOrGone, listed | opens, false, corrupt},

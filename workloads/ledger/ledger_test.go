@@ -64,7 +64,7 @@ func records(name string) (n int, torn bool, err error) {
 }
 
 // A killed process leaves a last record of any length, or one of full length that is not
-// whole. The next run cuts it off and goes on behind the one before.
+// whole. The next run cuts it off and continues after the one before.
 func TestTornLastRecord(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger")
 	var two []byte

@@ -44,7 +44,7 @@ func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 	wg.Wait()
 }
 
-// Nobody goes on from a point before all have come there.
+// No part continues from a point before all have come there.
 func TestTogether(t *testing.T) {
 	const of = 3
 	var come [2]atomic.Int32

@@ -70,7 +70,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// A shard gives signs by itself, and nobody waits for ever for one that dies without a
+// A shard gives signs by itself, and no other waits forever for one that dies without a
 // word: not before a phase, nor at the end of the run.
 func TestDiesWithoutAWord(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -119,7 +119,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 }
 
 // Every figure of the union of shards is that of one load generator that recorded the
-// same: percentiles, those of everything that was due, costs and their deviations.
+// same: percentiles, those of all scheduled operations, costs and their deviations.
 func TestUnionIsExact(t *testing.T) {
 	const of = 4
 	random := rand.New(rand.NewPCG(1, 2))
@@ -328,13 +328,13 @@ func TestTimelines(t *testing.T) {
 			t.Errorf("interval %d is at %g", i, in.At)
 		}
 	}
-	if want := []int64{1, 12, 63}; !slices.Equal(got, want) { // what was behind the end counts there
+	if want := []int64{1, 12, 63}; !slices.Equal(got, want) { // the intervals after the end count there
 		t.Errorf("the intervals have %d operations, want %d", got, want)
 	}
 }
 
 // A node that any shard could not reach is missing, also if the shards have a store in common. The mail
-// file is told if any shard has read one.
+// file is noted if any shard has read one.
 func TestWhatOneShardSaw(t *testing.T) {
 	sources := twoShards(t)
 	for i, missing := range [][]string{{"a"}, {"a", "b"}} {
@@ -356,7 +356,7 @@ func TestWhatOneShardSaw(t *testing.T) {
 	}
 }
 
-// Every number of two audits is added, but those that tell of one store that both shards read.
+// Every number of two audits is added, but those about one store that both shards read.
 func TestAuditsAreAdded(t *testing.T) {
 	ofStore := []string{
 		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "InterruptedBlobs",
@@ -408,7 +408,7 @@ func TestAuditsAreAdded(t *testing.T) {
 	}
 }
 
-// The audits of the shards add up trial by trial, also where a shard lacks one.
+// The audits of the shards add up trial by trial, also where a shard has none.
 func TestAudits(t *testing.T) {
 	sources := twoShards(t)
 	sources[0].Run.Audits = []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}}

@@ -124,7 +124,7 @@ func TestPopulationTooLarge(t *testing.T) {
 	}
 }
 
-// endsAt ends when it was asked so many times. A step that takes long must ask often.
+// endsAt ends when it was checked so many times. A step that takes long must check often.
 type endsAt struct {
 	context.Context
 	left, after int // questions until the end, and since

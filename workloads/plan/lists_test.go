@@ -14,7 +14,7 @@ phases:
   - load: {}
   - measure: {rate: 50/s, duration: 1s, `
 
-// A list of some depth begins behind the pages before it; in a session it goes on from there.
+// A list of some depth begins after the pages before it; in a session it goes on from there.
 func TestDepthOfLists(t *testing.T) {
 	w, err := workloads.Parse("depth.yaml", []byte(deep+"mix: {list: {weight: 1, page: 10, depth: 4, keys: {deep: 1}}}}\n"))
 	if err != nil {

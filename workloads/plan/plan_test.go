@@ -244,7 +244,7 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	}
 }
 
-// With missing: replace-rate, operations that a model lacks are drawn again; the others
+// With missing: replace-rate, operations that a model does not support are drawn again; the others
 // stay as they are.
 func TestReplacedOperations(t *testing.T) {
 	w := bundledForTest(t, "quick")

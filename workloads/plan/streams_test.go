@@ -74,7 +74,7 @@ func TestStreams(t *testing.T) {
 		}
 		messages[o.Message] = o.Op == workloads.Deliver
 	}
-	// A session has 1 login, 2 lists, 2 opens, 1 flag and 0.2 moves; some end behind the
+	// A session has 1 login, 2 lists, 2 opens, 1 flag and 0.2 moves; some end after the
 	// phase. Of the readers' mix, 40 of 105 are opens.
 	readers := 60 * 200.0
 	for op, want := range map[workloads.Op]float64{
@@ -167,7 +167,7 @@ func TestSessions(t *testing.T) {
 }
 
 // Workers that take the operations of a constant rate at the same time get each once, when the
-// schedule says, and the span ends with the last of them however often was asked.
+// schedule says, and the span ends with the last of them however often they check.
 func TestConstantRateIsShared(t *testing.T) {
 	const operations, workers = 300_000, 4
 	w := read(t, several)
@@ -201,7 +201,7 @@ func TestConstantRateIsShared(t *testing.T) {
 	}
 }
 
-// Users with large mailboxes are asked for most.
+// Users with large mailboxes are used most.
 func TestLargestUsers(t *testing.T) {
 	w := read(t, several, "population.users=200", "keys.users=largest")
 	c := censusOf(t, w)

@@ -131,8 +131,8 @@ func everything(t *testing.T, w *workloads.Workload) *forecast.Population {
 // measured is what a table really has.
 type measured struct{ rows, bytes float64 }
 
-// off is how far a forecast may be from what is measured, as a share of it. Issue 10
-// asks for 0.15.
+// off is how far a forecast may be from what is measured, as a share of it. The issue
+// requires 0.15.
 const off = 0.10
 
 // compare holds a forecast to what is measured, and returns it.

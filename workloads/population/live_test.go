@@ -25,7 +25,7 @@ import (
 )
 
 // engineFiles is where the engines that the environment names keep their files. The
-// sizes of files are what a forecast is compared with, and no engine tells them as
+// sizes of files are compared with a forecast, and no engine reports them as
 // exactly.
 var engineFiles = flag.String("files", "", "folder of the files of Cassandra and HBase; make check CHECK=forecast sets it")
 

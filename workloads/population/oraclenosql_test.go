@@ -13,7 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/oraclenosql"
 )
 
-// TestOracleNoSQLLive compares forecasts with the sizes that a server of Oracle's tells of the rows
+// TestOracleNoSQLLive compares forecasts with the sizes that a server of Oracle's reports for the rows
 // and index entries of a population.
 func TestOracleNoSQLLive(t *testing.T) {
 	e := oraclenosql.Engine()

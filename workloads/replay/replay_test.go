@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 		if _, ok := s.Next(0, &o); ok || p.Mix != (workloads.Mix{workloads.List: 1, workloads.Deliver: 1, workloads.Move: 1, workloads.Open: 1}) {
 			t.Errorf("a fifth operation, or the mix %v", p.Mix)
 		}
-		// Four operations in 10 s, and one distance behind the last.
+		// Four operations in 10 s, and one distance after the last.
 		if rate := p.Rate.PerSecond(); math.Abs(rate/(4*speed/(10*4.0/3))-1) > 0.01 {
 			t.Errorf("speed %g: the rate is %g/s", speed, rate)
 		}

@@ -95,7 +95,7 @@ func TestAuditOfALargeFolder(t *testing.T) {
 	}
 }
 
-// An audit finds what a store did wrong behind the runner's back.
+// An audit finds errors of a store that the runner did not see.
 func TestAuditFinds(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -236,7 +236,7 @@ func TestAuditFindsTheResurrected(t *testing.T) {
 	}
 }
 
-// A deletion or delivery whose outcome nobody knows is right either way.
+// A deletion or delivery of unknown outcome is right either way.
 func TestUnknownOutcomes(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
@@ -378,7 +378,7 @@ func TestAuditAfterKill(t *testing.T) {
 	if a.Delivered < 500 || a.Verified < 100 || a.Lost+a.Corrupt+a.Resurrected > 0 {
 		t.Errorf("audit = %+v", a)
 	}
-	// Operations under way may have been half done: counters behind, bodies that
+	// Operations under way may have been half done: counters too low, bodies that
 	// nothing refers to yet. But nothing may be broken.
 	if a.Dangling+a.Duplicated+a.BrokenBodies > 0 {
 		t.Errorf("the model's own audit: %+v", a)

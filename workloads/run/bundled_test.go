@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Every bundled workload with every model, or those that its answer asks, scaled down: each phase
+// Every bundled workload with every model, or those of its answer, scaled down: each phase
 // measures something, and nothing fails.
 func TestBundledWorkloads(t *testing.T) {
 	for _, name := range workloads.BundledNames() {
@@ -49,7 +49,7 @@ func TestBundledModels(t *testing.T) {
 	}
 }
 
-// scaleDown keeps the kinds of a workload, what it asks for and of whom, and makes
+// scaleDown keeps the kinds of a workload, its operations and models, and makes
 // everything small.
 func scaleDown(w *workloads.Workload) {
 	w.Population.Users = min(w.Population.Users, 6)

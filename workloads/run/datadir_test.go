@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// The null engine keeps no data set: each run on one data folder loads anew.
+// The null engine keeps no data set: each run on one data folder loads again.
 func TestNullEngineTwiceOnOneDataDir(t *testing.T) {
 	c := config(t, newFake(), "  - measure: {clients: 1, operations: 5, mix: {list: 1}}\n")
 	c.Models, c.Engines = []models.Model{james.Model()}, []drivers.Engine{null.Engine()}

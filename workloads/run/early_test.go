@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// A phase that is interrupted while the engine is behind was overloaded: what was
-// due and not started counts as offered.
+// A phase that is interrupted while the engine is late was overloaded: what was
+// scheduled and not started counts as offered.
 func TestInterruptedOverloadIsOverloaded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

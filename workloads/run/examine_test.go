@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// silent is the embedded engine, whose sessions tell rows examined only if they are traced, as
+// silent is the embedded engine, whose sessions report rows scanned only if they are traced, as
 // Cassandra's do.
 func silent() drivers.Engine {
 	e := embedded()
@@ -43,8 +43,8 @@ func (s silentSession) Take() drivers.Cost {
 	return c
 }
 
-// TestExamined: where the engine tells each call, rows examined are of all measured operations.
-// Where it tells traced calls only, they are of a few operations after the phase.
+// TestExamined: where the engine reports each request, rows scanned are of all measured operations.
+// Where it reports traced requests only, they are of a few operations after the phase.
 func TestExamined(t *testing.T) {
 	const phases = "  - measure: {clients: 1, operations: 200, mix: {list: 2, open: 2, deliver: 2, login: 2}}\n"
 	measured := func(e drivers.Engine) results.Cell {
@@ -77,7 +77,7 @@ func TestExamined(t *testing.T) {
 	}
 }
 
-// TestExaminedLive: Cassandra tells rows examined of traced calls.
+// TestExaminedLive: Cassandra reports rows scanned for traced requests.
 func TestExaminedLive(t *testing.T) {
 	const phases = "  - measure: {clients: 2, operations: 60, mix: {list: 2, deliver: 2, login: 2}}\n"
 	c := config(t, newFake(), phases+"engines: {cassandra: {contact: \""+live.Contact(t, "cassandra")+"\"}}\n")

@@ -16,8 +16,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// fake is a mailbox model in memory for tests of the runner: it does what a
-// test tells it to do wrong. It is also its engine, which keeps what was stored
+// fake is a mailbox model in memory for tests of the runner, with the faults that a
+// test sets. It is also its engine, which keeps what was stored
 // when it is closed.
 type fake struct {
 	mu       sync.Mutex

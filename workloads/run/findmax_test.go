@@ -109,7 +109,7 @@ func TestFindMaxProves(t *testing.T) {
 	}
 }
 
-// A step carries out as many operations as the default objectives need, also if the model lacks some
+// A step executes as many operations as the default thresholds need, also if the model does not support some
 // of the mix or messages were not found.
 func TestStepLength(t *testing.T) {
 	s := maxSearch{Search: &results.Search{}, on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}

@@ -253,7 +253,7 @@ phases:
 	}
 }
 
-// TestNoAuditOfANewDataSet: a run with an audit does not load a listed data set anew that is gone. A
+// TestNoAuditOfANewDataSet: a run with an audit does not load again a listed data set that is gone. A
 // run without one does, and says so.
 func TestNoAuditOfANewDataSet(t *testing.T) {
 	c := dataConfig(t, newFake(), changes)

@@ -270,7 +270,7 @@ func TestGrowTheSameMessages(t *testing.T) {
 	}
 }
 
-// A load and a growth that are broken off go on where they were.
+// A load and a growth that are interrupted continue where they were.
 func TestGrowGoesOn(t *testing.T) {
 	for _, m := range bundledModels() {
 		t.Run(m.Name, func(t *testing.T) {

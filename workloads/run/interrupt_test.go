@@ -26,7 +26,7 @@ func interruptedOf(t *testing.T, r *results.Run) []results.Interrupted {
 	return c.Interrupted
 }
 
-// Operations are broken off in a namespace of their own, which is dropped while the data set is kept.
+// Operations are interrupted in a namespace of their own, which is dropped while the data set is kept.
 func TestInterruptOnAServer(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, breaks)

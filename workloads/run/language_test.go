@@ -144,7 +144,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// Clients that think ask for less.
+// Clients that think send less.
 func TestThinkTime(t *testing.T) {
 	c := config(t, newFake(), `
   - measure: {clients: 2, operations: 20, think: 20ms, mix: {counters: 1}}`)

@@ -18,7 +18,7 @@ import (
 
 // TestRecountsDoNotOverlap: eight clients count few accounts again, whose counters somebody
 // has put wrong. Two recounts of one account at a time would both add what is missing. A recount
-// beside a change of its account would count that twice.
+// during a change of its account would count that twice.
 func TestRecountsDoNotOverlap(t *testing.T) {
 	const users = 3
 	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {open: 1}}\n")

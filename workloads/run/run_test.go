@@ -166,7 +166,7 @@ func TestRun(t *testing.T) {
 		}
 		total += o.Count
 	}
-	// An operation that the model lacks is left out: no other takes its due time.
+	// An operation that the model does not support is left out: no other takes its scheduled start.
 	if total < 1750 || total > 1900 {
 		t.Errorf("%d operations were ok, want 2000 but for a twelfth", total)
 	}
@@ -224,7 +224,7 @@ func TestFrozenEngine(t *testing.T) {
 	var frozen atomic.Bool
 	d.before = func(call string) error {
 		if call == "open" && frozen.CompareAndSwap(false, true) {
-			d.mu.Lock() // nobody gets past the freeze
+			d.mu.Lock() // no client gets past the freeze
 			time.Sleep(400 * time.Millisecond)
 			d.mu.Unlock()
 		}
@@ -246,20 +246,20 @@ func TestFrozenEngine(t *testing.T) {
 	if o.Service.P90 > o.Response.P90/2 {
 		t.Errorf("p90 of service = %v, of response = %v, want the engine's own time in service", time.Duration(o.Service.P90), time.Duration(o.Response.P90))
 	}
-	// The queue behind a freeze must not be taken for a pool that is too small.
+	// The queue after a freeze must not be taken for a pool that is too small.
 	// A busy machine may make the phase invalid for another reason.
 	if c.Reason != nil && c.Reason.Code == judge.CodeFewWorkers {
 		t.Errorf("verdict %s: %s", c.Verdict, why(c))
 	}
 }
 
-// The last progress of a phase tells the rate of the whole phase, not of its last
+// The last progress of a phase has the rate of the whole phase, not of its last
 // window. The phase took at least as long as from its first call to its last, and at
 // most as long as from the end of the load to its own.
 func TestFinishedPhaseTellsItsMeanRate(t *testing.T) {
 	d := newFake()
 	var n atomic.Int64
-	var first, last, loaded, ended time.Time // one client calls, one goroutine tells of progress
+	var first, last, loaded, ended time.Time // one client calls, one goroutine reports progress
 	d.before = func(call string) error {
 		if call != "open" {
 			return nil
@@ -311,7 +311,7 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 	}) {
 		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
 	}
-	// Whose fault it is depends on the machine here: TestVerdictBeyondCapacity tells in virtual time.
+	// Whose fault it is depends on the machine here: TestVerdictBeyondCapacity checks it in virtual time.
 	if !judge.Overloaded(&m) || m.Verdict != results.Invalid && m.Verdict != results.Overloaded {
 		t.Errorf("verdict %s: %s", m.Verdict, why(m))
 	}
@@ -347,7 +347,7 @@ func TestFailedCellDoesNotEndTheRun(t *testing.T) {
 	}
 }
 
-// What could not be carried out has a durability that run.json's schema knows, also where
+// A step that could not be executed has a durability that run.json's schema knows, also where
 // there is no store.
 func TestFailedStepHasADurability(t *testing.T) {
 	trouble := errors.New("in trouble")
@@ -557,7 +557,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// An operation that the model lacks makes its load lighter, unless another takes its
+// An operation that the model does not support makes its load lighter, unless another takes its
 // place.
 func TestMissingOperations(t *testing.T) {
 	for missing, want := range map[string]results.Code{"skip": judge.CodeLighterLoad, "replace-rate": judge.CodeOtherMix} {

@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// breaking is a source of mail that tells of each message of a load before it is made.
+// breaking is a source of mail that reports each message of a load before it is made.
 type breaking struct {
 	messages.Source
 	at func(n uint64) error
@@ -63,7 +63,7 @@ func loads(r *results.Run) (all []string) {
 }
 
 // A sweep whose load was interrupted goes on with it: its data set is completed and grows on. The
-// points before are loaded anew.
+// points before are loaded again.
 func TestSweepGoesOn(t *testing.T) {
 	c := sweptConfig(t)
 	c.Models, c.DataDir, c.Workers, c.Audit = c.Models[:1], t.TempDir()+"/data", 1, AuditAfter
@@ -91,7 +91,7 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// Where one point cannot be carried out, the next is loaded whole.
+// Where one point cannot be executed, the next is loaded whole.
 func TestSweepWithoutAPoint(t *testing.T) {
 	c := sweptConfig(t)
 	c.Models, c.Workers = c.Models[:1], 1
@@ -142,7 +142,7 @@ func TestSweepGrowsWhatCanGrow(t *testing.T) {
 	}
 }
 
-// A phase that changes the size is told of, and a growth adds what the population grew by.
+// A phase that changes the size is reported, and a growth adds what the population grew by.
 func TestSweepOfAnotherSize(t *testing.T) {
 	c := sweptConfig(t)
 	c.Models = c.Models[:1]
@@ -164,7 +164,7 @@ func TestSweepOfAnotherSize(t *testing.T) {
 	}
 }
 
-// The disk is asked for what a sweep adds: of a data set that grows the largest point, and what is kept
+// The disk must have room for what a sweep adds: of a data set that grows the largest point, and what is kept
 // already is not counted again.
 func TestSweepDisk(t *testing.T) {
 	c := sweptConfig(t)
@@ -217,7 +217,7 @@ func TestSweepDisk(t *testing.T) {
 	near("a sweep that goes further", need("sweep={population.messages: [40, 50]}"), whole/4)
 }
 
-// How deep a page is read can be swept: every model begins it behind the page before, and finds nothing
+// How deep a page is read can be swept: every model begins it after the page before, and finds nothing
 // beyond the end.
 func TestSweepOfDepth(t *testing.T) {
 	w, err := workloads.Parse("depth.yaml", []byte(`version: 1

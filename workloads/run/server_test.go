@@ -24,10 +24,10 @@ type server struct {
 	mu     sync.Mutex
 	opened []drivers.Options
 	made   map[string]bool // namespaces that something was made in
-	// fault, if set, is asked before each call: the error that the caller gets,
-	// and whether the call is carried out all the same.
+	// fault, if set, is called before each request: the error that the caller gets,
+	// and whether the request is executed all the same.
 	fault func(write bool) (err error, applied bool)
-	down  bool        // Open finds nobody
+	down  bool        // Open finds no server
 	stuck error       // of Drop
 	hole  atomic.Bool // calls get no answer
 	// applying, if set, is called before anything is made.

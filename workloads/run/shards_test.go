@@ -108,7 +108,7 @@ func (s *hubStore) Drop(context.Context) error {
 	return nil
 }
 
-// Session implements drivers.Store. After a drop nobody may use the store.
+// Session implements drivers.Store. After a drop no client may use the store.
 func (s *hubStore) Session() (drivers.Session, error) {
 	s.hub.mu.Lock()
 	gone := s.gone
@@ -232,7 +232,7 @@ func TestShardGivesUp(t *testing.T) {
 	}
 }
 
-// TestShardDiesInTheLastPhase: a shard that is broken off in the last measured phase is no success
+// TestShardDiesInTheLastPhase: a shard that is interrupted in the last measured phase is no success
 // for the others, whichever it is.
 func TestShardDiesInTheLastPhase(t *testing.T) {
 	w := parse(t, "  - measure: {operations: 300, rate: 100/s, mix: {list: 1}}\n")

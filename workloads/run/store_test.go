@@ -191,7 +191,7 @@ func TestLeftByAnOpenThatFails(t *testing.T) {
 	}
 }
 
-// An interrupted run leaves nothing behind either.
+// An interrupted run leaves nothing either.
 func TestInterruptedRunDrops(t *testing.T) {
 	s := newServer(t)
 	ctx, cancel := context.WithCancel(t.Context())

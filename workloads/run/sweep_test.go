@@ -168,7 +168,7 @@ func TestSweepInterrupted(t *testing.T) {
 	}
 }
 
-// A sweep goes with no search and no shards, and a dry run tells of each point.
+// A sweep goes with no search and no shards, and a dry run reports each point.
 func TestSweepConfig(t *testing.T) {
 	c := sweptConfig(t)
 	var b bytes.Buffer
@@ -194,7 +194,7 @@ func TestSweepConfig(t *testing.T) {
 	}
 }
 
-// What is left of a run is told by how much the points that are ahead weigh.
+// The remaining time of a run follows from the weight of the remaining points.
 func TestSweepEstimate(t *testing.T) {
 	now := time.Unix(0, 0)
 	e := newTimeLeft([]PlanPhase{{Kind: workloads.Load.String(), Name: "load"}}, func() time.Time { return now })

@@ -81,7 +81,7 @@ func TestNodeDiesInAnOpenLoop(t *testing.T) {
 	}
 }
 
-// An engine that refuses at once is not asked as often as the processors can.
+// An engine that refuses immediately does not get as many requests as the processors can.
 func TestClosedLoopBacksOff(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, "  - measure: {clients: 4, duration: 2s, mix: {list: 1}}\n")
@@ -116,7 +116,7 @@ func TestLoadOverANetwork(t *testing.T) {
 				s.breaks(nil)
 			}
 		}
-		// Accounts are made by few writes; faults begin behind them.
+		// Accounts are made by few writes; faults begin after them.
 		const accounts = 40
 		s.breaks(func(write bool) (error, bool) {
 			if !write {
@@ -236,7 +236,7 @@ func TestInterruptedLoad(t *testing.T) {
 	}
 }
 
-// In every model, whatever time-outs leave undone or done: nothing that was
+// In every model, whether time-outs leave an operation applied or not: nothing that was
 // acknowledged is lost or wrong, and what was not is not counted as that.
 func TestAuditAfterUnknownOutcomes(t *testing.T) {
 	for _, m := range bundledModels() {
@@ -280,8 +280,8 @@ func TestAuditAfterUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// An audit asks again where the engine does not answer, gives up where it goes on
-// like that, and takes no silence for a loss.
+// An audit tries again where the engine does not answer, and times out where that lasts.
+// It reports no silence as a loss.
 func TestAuditOfAnEngineInTrouble(t *testing.T) {
 	d := newFake()
 	d.noRaw = true // so that an audit opens each message

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVersion: a version is told whatever a build knows of itself.
+// TestVersion: a version is printed whatever a build knows of itself.
 func TestVersion(t *testing.T) {
 	for _, tc := range []struct{ module, commit, want string }{
 		{"", "", Version},

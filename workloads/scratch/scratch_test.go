@@ -90,8 +90,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestOthersAreLeft: in a folder for everybody, what another user made to look like a left
-// folder is not listed, and a pipe stops nobody.
+// TestOthersAreLeft: in a folder for all users, what another user made to look like a left
+// folder is not listed, and a pipe blocks nothing.
 func TestOthersAreLeft(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "a-theirs")

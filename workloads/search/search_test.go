@@ -164,7 +164,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Where engine and client share processors that are full, nobody is told that the store
+// Where engine and client share processors that are full, no result says that the store
 // can do no more. What other programs use does not fill them.
 func TestSharedMachine(t *testing.T) {
 	info := func(share, others float64) results.ClientInfo {

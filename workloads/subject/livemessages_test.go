@@ -86,7 +86,7 @@ func TestPinnedIsNotTaken(t *testing.T) {
 	}
 }
 
-// Readers, owners and takers at once: nobody gets what another one took.
+// Readers, owners and takers concurrently: none gets what another one took.
 func TestMessagesConcurrently(t *testing.T) {
 	var ts liveMessages
 	for n := range 1000 {

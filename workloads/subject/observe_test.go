@@ -10,12 +10,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// silent is a store of an engine that does not tell what it reads from disk.
+// silent is a store of an engine that does not report its reads from disk.
 type silent struct{ drivers.Store }
 
 func (silent) Observe() drivers.Observation { return drivers.Observation{ReadBytes: -1} }
 
-// What an engine does not tell of its reads is what its processes on this machine have read.
+// If an engine does not report its reads, they are those of its processes on this machine.
 func TestReadsOfProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells what a process has read from disk")
@@ -43,7 +43,7 @@ func TestReadsOfProcesses(t *testing.T) {
 	}
 }
 
-// TestJavaOfProcesses: what an engine does not tell of its Java is in its processes' command lines.
+// TestJavaOfProcesses: if an engine does not report its Java, the command lines of its processes have it.
 func TestJavaOfProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the command line of a process in a file")
@@ -66,5 +66,5 @@ func TestJavaOfProcesses(t *testing.T) {
 		t.Errorf("settings %v", got)
 	}
 	in.Close()
-	_ = c.Wait() // read tells that there was no line
+	_ = c.Wait() // read reports that there was no line
 }

@@ -79,7 +79,7 @@ func TestEmbedded(t *testing.T) {
 }
 
 // requestsAgree: what a session counts as requests of a call is what the report prints as REQUESTS.
-// Cassandra tells these itself, HBase's driver counts answers.
+// Cassandra reports these itself, HBase's driver counts answers.
 func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) {
 	t.Helper()
 	w, err := Workload(overrides...)
@@ -135,7 +135,7 @@ func TestRequestsAgreeLive(t *testing.T) {
 	}
 }
 
-// TestUntold: an engine that tells nothing is refused.
+// TestUntold: an engine that reports nothing is refused.
 func TestUntold(t *testing.T) {
 	w, err := Workload()
 	if err != nil {

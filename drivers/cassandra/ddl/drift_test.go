@@ -156,7 +156,7 @@ tables:
 	}
 }
 
-// TestCarriedRefused: an option that Cassandra does not know is named before anything is asked.
+// TestCarriedRefused: an option that Cassandra does not know is named before a request is sent.
 func TestCarriedRefused(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
 		{"cdc: \"true\"", "cdc: often", "cdc under other is often"},

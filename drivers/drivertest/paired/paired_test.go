@@ -36,7 +36,7 @@ type Side struct {
 // pair 0. The default is 1. The length of a block is -benchtime.
 const Variable = "MAILBENCH_PAIRS"
 
-// inTurns runs both sides in turns with 1, 16 and 64 clients. The loop is
+// inTurns runs both sides interleaved with 1, 16 and 64 clients. The loop is
 // closed: a client begins its next operation when the last one has come back.
 func inTurns(b *testing.B, bare, driver Side) {
 	pairs := pairs(b)
