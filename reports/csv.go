@@ -41,7 +41,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 				for _, n := range []int64{o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge} {
 					line = append(line, integer(n))
 				}
-				for _, ns := range []int64{o.P50, o.P99, o.Max} {
+				for _, ns := range []int64{o.P50, o.P99, o.Slowest()} {
 					if line = append(line, ""); o.OK > 0 {
 						line[len(line)-1] = integer(ns)
 					}

@@ -99,7 +99,7 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 			in := &p.intervals[j]
 			rate = max(rate, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
 			if in.OK > 0 {
-				low, high = min(low, float64(max(1, in.P50))), max(high, float64(in.Max))
+				low, high = min(low, float64(max(1, in.P50))), max(high, float64(in.Slowest()))
 			}
 		}
 		phases[t] = append(phases[t], p)
@@ -121,7 +121,7 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 		})
 		trace(&times, "p50", ps, func(in *results.Interval) float64 { return float64(in.P50) })
 		trace(&times, "p99", ps, func(in *results.Interval) float64 { return float64(in.P99) })
-		slowest := trace(&times, "slowest", ps, func(in *results.Interval) float64 { return float64(in.Max) })
+		slowest := trace(&times, "slowest", ps, func(in *results.Interval) float64 { return float64(in.Slowest()) })
 		rates.Summary = fmt.Sprintf("Operations over time: up to %s failed and %s of unknown outcome a second.",
 			words.Amount(failed), words.Amount(unknown))
 		times.Summary = fmt.Sprintf("Latency over time: slowest %s.", words.Duration(slowest))

@@ -461,7 +461,10 @@ func outcomes(o *latency.Op) results.Outcomes {
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
 	if h := o.Times[latency.Latency]; in.OK > 0 {
-		in.P50, in.P99, in.Max = latency.At(h, 50), latency.At(h, 99), h.Max()
+		in.P50, in.P99 = latency.At(h, 50), latency.At(h, 99)
+		if slowest := h.Max(); slowest > in.P99 {
+			in.Max = slowest
+		}
 	}
 	return in
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -56,5 +59,25 @@ func TestTimelineGrows(t *testing.T) {
 		if late := i == 700/4; !late && (s < 4 || s > 5) || late && (s < 6 || s > 9) {
 			t.Errorf("interval %d is %v s long", i, s)
 		}
+	}
+}
+
+// The slowest operation of an interval is known, also where it is the p99 and has no number of its own, and in a sum.
+func TestTimelineSlowest(t *testing.T) {
+	var sum results.Outcomes
+	for n, ownMax := range map[int]bool{10: false, 99: false, 101: true} {
+		var o latency.Op
+		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), hdr.New(1, int64(latency.Highest), 3)
+		for i := range n {
+			_ = o.Times[latency.Latency].RecordValue(int64(i + 1))
+		}
+		in := outcomes(&o)
+		if in.Slowest() != int64(n) || (in.Max != 0) != ownMax {
+			t.Errorf("of %d operations: slowest %d, %+v", n, in.Slowest(), in)
+		}
+		sum.Add(&in)
+	}
+	if sum.Slowest() != 101 {
+		t.Errorf("the slowest of all is %d", sum.Slowest())
 	}
 }

@@ -35,8 +35,11 @@ type Outcomes struct {
 	TooLarge int64 `json:"too_large,omitempty" add:"sum"`
 	P50      int64 `json:"p50,omitempty"`
 	P99      int64 `json:"p99,omitempty" add:"max"`
-	Max      int64 `json:"max,omitempty" add:"max"`
+	Max      int64 `json:"max,omitempty" add:"max"` // left out if it is P99: see Slowest
 }
+
+// Slowest is the longest time. Of fewer than 100 operations that is P99.
+func (o *Outcomes) Slowest() int64 { return max(o.P99, o.Max) }
 
 // Add adds what became of other operations, of the same time or of the time that follows. P50
 // becomes the mean, weighted by operations, and P99 the larger of both.

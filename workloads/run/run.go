@@ -370,6 +370,7 @@ func (c *combination) execute(ctx context.Context, spec drive.Spec) (drive.Measu
 	if m.Bulk {
 		m.Durability = drivers.Memory.String()
 	}
+	before.Settings = nil // Engines has them
 	m.Before, m.Engines = before, c.target.Observe()
 	for name, o := range m.Ops {
 		if op, _ := spec.Phase.Patterns.Op(name); o.Unknown > 0 && spec.Phase.Patterns.Changes(op) {
