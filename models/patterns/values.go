@@ -85,8 +85,12 @@ func (k *Keyspace) tables(rows models.Rows) map[string]*table {
 			one.refer(all[r.To.Name], r)
 		}
 		for _, c := range one.columns {
-			if owner := k.owner(c); c.refers == nil && owner != nil && owner != t && c.kind != byBucket {
-				c.to(all[owner.Name].columns[0], false)
+			owner := k.owner(c)
+			if c.refers != nil || owner == nil || owner == t || c.kind == byBucket {
+				continue
+			}
+			if to := all[owner.Name].columns[0]; to.Distinct != 1 {
+				c.to(to, false)
 			}
 		}
 	}

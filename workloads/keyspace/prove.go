@@ -30,6 +30,8 @@ type growth struct {
 	says  string // the measurement; verdict fills in the words in braces
 	of    func(at *measured) float64
 	least float64 // share of the growth of what the cost should grow with
+	// after is the phase with more of it than provePhase has, on the same rows; "": there is more at a later point
+	after string
 }
 
 func scanned(at *measured) float64 { return at.scanned }
@@ -38,14 +40,20 @@ func read(at *measured) float64    { return at.bytes / max(1, at.given) }
 func took(at *measured) float64    { return at.ns }
 
 var (
-	byPart    = &growth{"a partition of {table} has {times}× the rows at {more}× the {rows} ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
-	byRows    = &growth{"{op} scans {times}× the rows at {more}× the {rows} ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
-	byWaste   = &growth{"{op} scans {is} rows for each that it returns, p50 {last}", wasted, 0}
-	byItems   = &growth{"{op} has {times}× the rows at {more}× the keys of a call ({was} → {is}), p50 {first} → {last}", scanned, 0.5}
-	byDeletes = &growth{"{op} takes {times}× the time at {more}× the deleted {rows}, p50 {first} → {last}", took, 0.3}
-	bySize    = &growth{"{op} reads {times}× the bytes a row at {more}× the size of its collection or content " +
-		"({was} → {is}), p50 {first} → {last}", read, 0.5}
+	byPart  = &growth{"a partition of {table} has {times}× the rows at {more}× the {rows}" + change, scanned, 0.5, ""}
+	byRows  = &growth{"{op} scans {times}× the rows at {more}× the {rows}" + change, scanned, 0.5, ""}
+	byWaste = &growth{"{op} scans {is} rows for each that it returns, p50 {last}", wasted, 0, ""}
+	bySize  = &growth{
+		"{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, read, 0.5, "",
+	}
+	byItems   = &growth{"{op} has {times}× the rows at {more}× the keys of a call" + change, scanned, 0.5, "keys"}
+	byDeletes = &growth{
+		"{op} takes {times}× the time after 90% of the {rows} are deleted, p50 {first} → {last}", took, 0.2, "deleted",
+	}
 )
+
+// change is how a measurement ends.
+const change = " ({was} → {is}), p50 {first} → {last}"
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
 var shownBy = map[string]*growth{
@@ -132,9 +140,9 @@ func Levels(text string) (all []int, err error) {
 const (
 	// provePhase is the phase that measures the operations of the probes.
 	provePhase = "prove"
-	// proveFactor is by how much the sweep increases rows, keys of a call, deleted rows and sizes.
+	// proveFactor is by how much there are more rows, keys of a call and bytes.
 	proveFactor = 10
-	proveItems  = 10 // keys of a call at the first point
+	proveItems  = 10 // keys of a call
 	proveSize   = 10 // elements of a collection
 	proveBytes  = 200
 	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
@@ -143,7 +151,8 @@ const (
 	proveOps = 50
 )
 
-// ProofWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two.
+// ProofWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two. At
+// each point, phases follow with more keys of a call and after deletes, so that nothing else differs.
 func (k *Keyspace) ProofWorkload(levels []int) string {
 	if small := max(100, k.Rows/proveFactor); len(levels) == 0 {
 		levels = []int{small, proveFactor * small}
@@ -155,13 +164,13 @@ func (k *Keyspace) ProofWorkload(levels []int) string {
 		return all
 	}
 	type object = map[string]any
-	mix, deletes, values := object{}, object{}, map[string]object{}
+	mixes, deletes, values := map[string]object{provePhase: {}}, object{}, map[string]object{}
 	sweep := object{} // next to the rows, which name the points
 	for _, p := range k.probes {
 		if p.shows == nil {
 			continue
 		}
-		mix[p.op] = object{"weight": 1, "items": proveItems}
+		mixes[provePhase][p.op] = object{"weight": 1, "items": proveItems}
 		t := k.Schema.Table(p.finding.Table)
 		value := func(column, key string, v any) {
 			if values[t.Name] == nil {
@@ -169,9 +178,13 @@ func (k *Keyspace) ProofWorkload(levels []int) string {
 			}
 			values[t.Name][column] = object{key: v}
 		}
+		if after := p.shows.after; after != "" {
+			if mixes[after] == nil {
+				mixes[after] = object{}
+			}
+			mixes[after][p.op] = object{"weight": 1, "items": proveItems * proveFactor}
+		}
 		switch p.shows {
-		case byItems:
-			sweep["phases.prove.mix."+p.op+".items"] = list(proveItems)
 		case byDeletes:
 			deletes[p.deletes] = 1
 			for _, c := range t.Partition {
@@ -188,11 +201,18 @@ func (k *Keyspace) ProofWorkload(levels []int) string {
 			}
 		}
 	}
-	churn := ""
-	if len(deletes) > 0 {
-		rows := levels[0] * len(deletes) * provePercent / 100
-		churn = fmt.Sprintf("\n  - measure: {name: delete, clients: 32, operations: %d, mix: %s}", rows, flow(deletes))
-		sweep["phases.delete.operations"] = list(rows)
+	phases := ""
+	for _, name := range []string{provePhase, byItems.after, byDeletes.after} {
+		mix := mixes[name]
+		if len(mix) == 0 {
+			continue
+		}
+		if name == byDeletes.after {
+			rows := levels[0] * len(deletes) * provePercent / 100
+			phases += fmt.Sprintf("  - measure: {name: delete, clients: 32, operations: %d, mix: %s}\n", rows, flow(deletes))
+			sweep["phases.delete.operations"] = list(rows)
+		}
+		phases += fmt.Sprintf("  - measure: {name: %s, clients: 1, operations: %d, mix: %s}\n", name, proveOps*len(mix), flow(mix))
 	}
 	return fmt.Sprintf(`version: 1
 name: %s
@@ -202,13 +222,12 @@ keys: {rows: uniform}
 values: %s
 phases:
   - load: {}
-  - settle: {}%s
+  - settle: {}
   - warmup: {operations: %d}
-  - measure: {name: %s, clients: 1, operations: %d, mix: %s}
-sweep: {population.rows: %s, %s
+%ssweep: {population.rows: %s, %s
 trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(values), churn, 10*len(mix), provePhase, proveOps*len(mix), flow(mix),
-		flow(list(levels[0])), strings.TrimPrefix(flow(sweep), "{"))
+`, k.Schema.Name, levels[0], flow(values), 10*len(mixes[provePhase]), phases, flow(list(levels[0])),
+		strings.TrimPrefix(flow(sweep), "{"))
 }
 
 // measured is what an operation cost at a point of the sweep.
@@ -217,13 +236,20 @@ type measured struct {
 	scanned, given, bytes, ns float64
 }
 
-// at is what the operation of a probe cost on an engine at each point, in their order.
+// at is what the operation of a probe cost on an engine at each point, in their order, or in the phases of the last.
 func (p *probe) at(r *results.Run, engine string) (all []measured) {
+	if p.shows == nil {
+		return nil
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		op, ok := c.Ops[p.op]
 		point := slices.IndexFunc(r.Sweep.Points, func(s results.SweepPoint) bool { return s.Value == c.Point })
-		if c.Engine != engine || c.Phase != provePhase || !c.Measured() || !ok || op.Count == 0 || point < 0 {
+		phase := c.Phase == provePhase
+		if after := p.shows.after; after != "" {
+			phase = (phase || c.Phase == after) && point == len(r.Sweep.Points)-1
+		}
+		if c.Engine != engine || !phase || !c.Measured() || !ok || op.Count == 0 || point < 0 {
 			continue
 		}
 		one := measured{
@@ -244,12 +270,15 @@ func (p *probe) verdict(at []measured) (verdict, why string) {
 	switch {
 	case p.shows == nil:
 		return "not shown", p.why
-	case len(at) < 2 || at[0].rows == at[len(at)-1].rows:
+	case len(at) < 2 || p.shows.after == "" && at[0].rows == at[len(at)-1].rows:
 		return "not measured", "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]
 	was, is := p.shows.of(&first), p.shows.of(&last)
 	more, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
+	if p.shows.after != "" {
+		more = proveFactor
+	}
 	number := func(n float64) string { return fmt.Sprintf("%.3g", n) }
 	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
 		"{times}", number(times), "{more}", number(more), "{was}", words.Amount(was), "{is}", words.Amount(is),

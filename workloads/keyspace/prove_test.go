@@ -40,8 +40,8 @@ func TestProof(t *testing.T) {
 		},
 		{
 			byItems,
-			[]measured{few, at(100000, 100, 100, 1000, 1)},
-			"not seen: up to 100000 orders, page has 10× the rows at 100× the keys of a call (10 → 100), p50 100µs → 1.00ms",
+			[]measured{few, at(1000, 49, 49, 490, 1)},
+			"not seen: up to 1000 orders, page has 4.9× the rows at 10× the keys of a call (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byWaste,
@@ -55,8 +55,13 @@ func TestProof(t *testing.T) {
 		},
 		{
 			byDeletes,
-			[]measured{few, at(10000, 10, 10, 100, 1)},
-			"confirmed: page takes 10× the time at 10× the deleted orders, p50 100µs → 1.00ms",
+			[]measured{few, at(1000, 10, 10, 100, 0.2)},
+			"confirmed: page takes 2× the time after 90% of the orders are deleted, p50 100µs → 200µs",
+		},
+		{
+			byDeletes,
+			[]measured{few, at(1000, 10, 10, 100, 0.19)},
+			"not seen: up to 1000 orders, page takes 1.9× the time after 90% of the orders are deleted, p50 100µs → 190µs",
 		},
 		{
 			bySize,
