@@ -62,7 +62,8 @@ func testRandom(t *testing.T, s *suite) {
 	var processes []models.Mailbox
 	sequence := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		if sequence++; (s.shared || s.variant || s.few) && sequence > fewSequences {
+		few := s.shared || s.variant || s.few
+		if sequence++; few && sequence > fewSequences {
 			return
 		}
 		if f == nil || !s.shared && sequence%perStore == 1 {
@@ -84,6 +85,9 @@ func testRandom(t *testing.T, s *suite) {
 		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
 		m.user(m.at(m.name+"1"), "INBOX", "Entwürfe/2024 📬")
 		rt.Repeat(m.actions())
+		if few && sequence == fewSequences {
+			m.failingCalls()
+		}
 		m.check()
 	})
 }
@@ -124,7 +128,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"process": m.randomProcess,
 		"stop":    m.onMails(1, m.stopEarly),
 		"cancel":  m.onMails(1, m.cancel),
-		"fail":    m.onMails(1, m.failDelivery),
+		"fail":    m.onMails(1, m.sometimesFail),
 		"":        m.observe,
 	}
 	if has[models.Labeler](m.got) {
@@ -409,24 +413,45 @@ func (m *machine) callOn(f *folder, on message) *call {
 	return c
 }
 
+// The ways in which a delivery fails.
+const (
+	canceledBefore = iota
+	brokenMeanwhile
+	canceledMeanwhile
+)
+
+// failingCalls ends the last of few sequences with all calls that fail, which their random steps may lack.
+func (m *machine) failingCalls() {
+	m.randomDeliver()
+	m.onMails(1, m.stopEarly)()
+	m.onMails(1, m.cancel)()
+	for how := canceledBefore; how <= canceledMeanwhile; how++ {
+		m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
+	}
+}
+
+// sometimesFail is every third time a delivery that fails: an audit before and after it reads all mail.
+func (m *machine) sometimesFail(f *folder, _ []message) {
+	if m.int("fails", 0, 2) == 0 {
+		m.failDelivery(f, m.int("how", canceledBefore, canceledMeanwhile))
+	}
+}
+
 // failDelivery delivers a message that cannot be read to its end, or whose delivery is canceled before or meanwhile. No
 // folder shows it, unless the delivery was acknowledged nevertheless.
-func (m *machine) failDelivery(f *folder, _ []message) {
-	if m.int("fails", 0, 2) > 0 {
-		return
-	}
+func (m *machine) failDelivery(f *folder, how int) {
 	m.checkAudit()
 	ctx, cancel := context.WithCancel(m.ctx)
 	defer cancel()
 	want, x := context.Canceled, m.draft()
 	broken, hit, late := x, false, false
-	switch m.int("how", 0, 2) {
-	case 0:
+	switch how {
+	case canceledBefore:
 		cancel()
 		hit = true
-	case 1:
+	case canceledMeanwhile:
 		broken, late = breakContent(x, func() error { cancel(); return nil }), m.shared
-	default:
+	case brokenMeanwhile:
 		want = errBroken
 		broken = breakContent(x, func() error { hit = true; return errBroken })
 	}
