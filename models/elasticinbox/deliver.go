@@ -3,6 +3,7 @@ package elasticinbox
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -96,31 +97,24 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Message, f *models.Folder, sum uint32) error {
 	key, message, l := drivers.Text(f.Account.Address), drivers.TimeUUID(id), labelOf(f)
 	m.Calls.Reset()
-	at := len(m.text)
-	m.text = appendAddresses(m.text, msg.From)
-	m.Calls.Add(storeColumn, key, message, drivers.Text("from"), drivers.Blob(m.taken(at)))
-	at = len(m.text)
-	m.text = appendAddresses(m.text, msg.To...)
-	m.Calls.Add(storeColumn, key, message, drivers.Text("to"), drivers.Blob(m.taken(at)))
-	at = len(m.text)
-	m.text = append(m.text, msg.Subject...)
-	m.Calls.Add(storeColumn, key, message, drivers.Text("subject"), drivers.Blob(m.taken(at)))
-	at = len(m.text)
-	m.text = mail.Bounded(msg.Date).UTC().AppendFormat(m.text, time.RFC3339Nano)
-	m.Calls.Add(storeColumn, key, message, drivers.Text("date"), drivers.Blob(m.taken(at)))
+	put := func(part int, column, value drivers.Value) {
+		m.Calls.Add(part, key, message, column, value)
+	}
+	put(storeColumn, drivers.Text("from"), m.blob(appendAddresses(m.text, msg.From)))
+	put(storeColumn, drivers.Text("to"), m.blob(appendAddresses(m.text, msg.To...)))
+	put(storeColumn, drivers.Text("subject"), m.blob(append(m.text, msg.Subject...)))
+	date := mail.Bounded(msg.Date).UTC()
+	put(storeColumn, drivers.Text("date"), m.blob(date.AppendFormat(m.text, time.RFC3339Nano)))
 	size := msg.Raw.Size()
 	if m.goesOutside(size) {
-		at := m.outsideLocation(f.Account.Address, id, size)
-		m.Calls.Add(storeColumn, key, message, drivers.Text("location"), at)
+		put(storeColumn, drivers.Text("location"), m.outsideLocation(f.Account.Address, id, size))
 	} else {
-		m.Calls.Add(storeSize, key, message, drivers.Text("size"), m.number(size))
-		m.Calls.Add(storeColumn, key, message, drivers.Text("location"), m.location(id, m.blocksOf(size)))
+		put(storeSize, drivers.Text("size"), m.blob(strconv.AppendInt(m.text, size, 10)))
+		put(storeColumn, drivers.Text("location"), m.location(id, m.blocksOf(size)))
 	}
-	m.Calls.Add(storeColumn, key, message, m.labelColumn(all), present)
-	m.Calls.Add(storeColumn, key, message, m.labelColumn(l), present)
-	at = len(m.text)
-	m.text = models.AppendLayout(m.text, msg, sum)
-	m.Calls.Add(storeParts, key, message, drivers.Text("parts"), drivers.Blob(m.taken(at)))
+	put(storeColumn, m.labelColumn(all), present)
+	put(storeColumn, m.labelColumn(l), present)
+	put(storeParts, drivers.Text("parts"), m.blob(models.AppendLayout(m.text, msg, sum)))
 	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, all), message)
 	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, l), message)
 	if err := m.S.Batch(ctx, m.store, m.Calls.List); err != nil {

@@ -157,11 +157,9 @@ func (b *bound) goesOutside(size int64) bool { return b.writesOutside && size > 
 // outsideLocation says where a body is outside of the database, as the source design's sample does:
 // blob://NAME/container/ADDRESS:UUID. The size after it is ours, as that of blocks is.
 func (m *mailbox) outsideLocation(address string, id [16]byte, size int64) drivers.Value {
-	at := len(m.text)
-	m.text = append(append(m.text, "blob://"+blobs.FSLocal+"/container/"...), address...)
-	m.text = drivers.AppendUUID(append(m.text, ':'), id)
-	m.text = strconv.AppendInt(append(m.text, "?s="...), size, 10)
-	return drivers.Blob(m.taken(at))
+	longer := append(append(m.text, "blob://"+blobs.FSLocal+"/container/"...), address...)
+	longer = drivers.AppendUUID(append(longer, ':'), id)
+	return m.blob(strconv.AppendInt(append(longer, "?s="...), size, 10))
 }
 
 // parseOutside parses the location of a body that is not in the database.

@@ -75,14 +75,14 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	switch string(name) {
 	case "from":
 		r.headers++
-		at := len(m.text)
-		m.text, err = appendFirstAddress(m.text, value)
-		r.from = m.taken(at)
+		var longer []byte
+		longer, err = appendFirstAddress(m.text, value)
+		r.from = m.built(longer)
 	case "to":
 		r.headers++
 	case "subject":
 		r.headers++
-		r.subject = m.keep(value)
+		r.subject = m.built(append(m.text, value...))
 	case "date":
 		r.headers++
 		r.date, err = parseDate(value)
@@ -96,7 +96,7 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 			r.outside = err == nil
 		}
 	case "parts":
-		r.layout = m.keep(value)
+		r.layout = m.built(append(m.text, value...))
 	case seenMarker:
 		r.seen = true
 	case answeredMarker:
@@ -118,12 +118,6 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 		return fmt.Errorf("%w: sub-column %s of message %x: %w", models.ErrBroken, name, r.id, err)
 	}
 	return nil
-}
-
-func (m *mailbox) keep(b []byte) []byte {
-	at := len(m.text)
-	m.text = append(m.text, b...)
-	return m.taken(at)
 }
 
 // parseDate parses a date in the form that deliver writes, or the day that the source design's
@@ -294,17 +288,20 @@ const (
 // present is the value of the sub-column of a set label or marker.
 var present = drivers.Blob([]byte("true"))
 
-// The functions below build keys in m.text, where they stay valid until reset.
+// The functions below build keys and values in m.text, where they stay valid until reset.
 
-// taken returns the bytes of m.text after from.
-func (m *mailbox) taken(from int) []byte { return m.text[from:len(m.text):len(m.text)] }
+// built returns what was appended to m.text. longer is m.text with it.
+func (m *mailbox) built(longer []byte) []byte {
+	at := len(m.text)
+	m.text = longer
+	return longer[at:len(longer):len(longer)]
+}
+
+func (m *mailbox) blob(longer []byte) drivers.Value { return drivers.Blob(m.built(longer)) }
 
 func (m *mailbox) join(prefix string, l label) drivers.Value {
-	at := len(m.text)
-	m.text = append(m.text, prefix...)
-	m.text = append(m.text, ':')
-	m.text = strconv.AppendInt(m.text, int64(l), 10)
-	return drivers.TextBytes(m.taken(at))
+	longer := append(append(m.text, prefix...), ':')
+	return drivers.TextBytes(m.built(strconv.AppendInt(longer, int64(l), 10)))
 }
 
 // indexKey is the row of a label index, "address:1".
@@ -315,37 +312,20 @@ func (m *mailbox) labelColumn(l label) drivers.Value { return m.join("l", l) }
 
 // purgeKey is the row of the purge index, "address:purge".
 func (m *mailbox) purgeKey(address string) drivers.Value {
-	at := len(m.text)
-	m.text = append(m.text, address...)
-	m.text = append(m.text, ":purge"...)
-	return drivers.TextBytes(m.taken(at))
+	return drivers.TextBytes(m.built(append(append(m.text, address...), ":purge"...)))
 }
 
 // counterID is a label in a counter's composite name, "1".
 func (m *mailbox) counterID(l label) drivers.Value {
-	at := len(m.text)
-	m.text = strconv.AppendInt(m.text, int64(l), 10)
-	return drivers.TextBytes(m.taken(at))
-}
-
-// number is n in decimal.
-func (m *mailbox) number(n int64) drivers.Value {
-	at := len(m.text)
-	m.text = strconv.AppendInt(m.text, n, 10)
-	return drivers.Blob(m.taken(at))
+	return drivers.TextBytes(m.built(strconv.AppendInt(m.text, int64(l), 10)))
 }
 
 // location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The source design does
 // not show the parameters, but the size of a block can be configured.
 func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
-	at := len(m.text)
-	m.text = append(m.text, "blob://db/"...)
-	m.text = drivers.AppendUUID(m.text, id)
-	m.text = append(m.text, "?b="...)
-	m.text = strconv.AppendInt(m.text, int64(blocks), 10)
-	m.text = append(m.text, "&s="...)
-	m.text = strconv.AppendInt(m.text, int64(m.blockSize), 10)
-	return drivers.Blob(m.taken(at))
+	longer := drivers.AppendUUID(append(m.text, "blob://db/"...), id)
+	longer = strconv.AppendInt(append(longer, "?b="...), int64(blocks), 10)
+	return m.blob(strconv.AppendInt(append(longer, "&s="...), int64(m.blockSize), 10))
 }
 
 func handleOf(id [16]byte) (h models.Handle) {
